@@ -1,0 +1,2 @@
+//! The atds command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Avro files to shuffled batches of tensors, in one fused pass.

@@ -1,0 +1,1 @@
+//! Avro object container files: header, block framing, codecs, block index, writing.

@@ -1,0 +1,1 @@
+//! Cost model, partition, thread count and the worker pool.

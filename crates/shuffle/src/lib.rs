@@ -1,0 +1,1 @@
+//! Seeded sampling without replacement from a window of blocks, by counts alone.

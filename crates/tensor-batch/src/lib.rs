@@ -1,0 +1,1 @@
+//! Batches of tensors: preallocated columns, disjoint row slots, recycled buffers.
