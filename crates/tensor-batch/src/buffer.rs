@@ -1,0 +1,146 @@
+//! A growable, 64-byte aligned buffer that never clears memory twice.
+
+use std::fmt;
+
+use aligned_vec::{AVec, ConstAlign};
+use bytemuck::Pod;
+
+/// Alignment of every buffer in bytes: a cache line, and what Arrow and
+/// DLPack consumers ask for.
+pub const ALIGNMENT: usize = 64;
+
+/// A growable array of plain values, aligned to [`ALIGNMENT`] bytes.
+///
+/// Unlike in a `Vec`, all memory up to the capacity stays initialised, so
+/// growing within it writes nothing: what [`Buffer::append`] hands out may hold
+/// values of an earlier use and is meant to be overwritten.
+pub struct Buffer<T> {
+    data: AVec<T, ConstAlign<ALIGNMENT>>,
+    len: usize,
+}
+
+impl<T: Pod> Buffer<T> {
+    /// An empty buffer that holds no memory.
+    pub fn new() -> Self {
+        Buffer {
+            data: AVec::new(ALIGNMENT),
+            len: 0,
+        }
+    }
+
+    /// Elements in the buffer.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Elements the buffer can hold without growing.
+    pub fn capacity(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Bytes of memory held.
+    pub fn capacity_bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
+    }
+
+    /// The elements.
+    #[inline]
+    pub fn as_slice(&self) -> &[T] {
+        &self.data[..self.len]
+    }
+
+    /// The elements, to change them.
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data[..self.len]
+    }
+
+    /// The elements as bytes in native order.
+    pub fn as_bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self.as_slice())
+    }
+
+    /// Forgets the elements; memory is kept.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Appends `n` elements and returns them, to be overwritten: they hold
+    /// zeros or values of an earlier use.
+    #[inline]
+    pub fn append(&mut self, n: usize) -> &mut [T] {
+        let start = self.len;
+        let end = start + n;
+        if end > self.data.len() {
+            self.grow(end);
+        }
+        self.len = end;
+        &mut self.data[start..end]
+    }
+
+    /// Appends one element.
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        if self.len == self.data.len() {
+            self.grow(self.len + 1);
+        }
+        self.data[self.len] = value;
+        self.len += 1;
+    }
+
+    /// Appends a copy of `values`.
+    #[inline]
+    pub fn extend_from_slice(&mut self, values: &[T]) {
+        self.append(values.len()).copy_from_slice(values);
+    }
+
+    /// Sets the length; new elements are unspecified as in [`Buffer::append`].
+    pub fn set_len(&mut self, len: usize) {
+        if len > self.data.len() {
+            self.grow(len);
+        }
+        self.len = len;
+    }
+
+    #[cold]
+    fn grow(&mut self, at_least: usize) {
+        let line = ALIGNMENT / size_of::<T>().clamp(1, ALIGNMENT);
+        let target = at_least.max(self.data.len() * 2).next_multiple_of(line);
+        // One exact reallocation: `resize` alone would double once more.
+        self.data.reserve_exact(target - self.data.len());
+        self.data.resize(target, T::zeroed());
+    }
+}
+
+impl<T: Pod> Default for Buffer<T> {
+    fn default() -> Self {
+        Buffer::new()
+    }
+}
+
+impl<T: Pod> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        let mut copy = Buffer::new();
+        copy.extend_from_slice(self.as_slice());
+        copy
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Buffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}

@@ -1,0 +1,83 @@
+//! The errors of this crate.
+
+use thiserror::Error;
+
+/// A column that cannot be.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("column '{column}': {kind}")]
+pub struct SpecError {
+    /// The column's name.
+    pub column: String,
+    /// What is wrong with it.
+    pub kind: SpecErrorKind,
+}
+
+impl SpecError {
+    #[cold]
+    pub(crate) fn new(column: &str, kind: SpecErrorKind) -> Self {
+        let column = column.to_owned();
+        SpecError { column, kind }
+    }
+}
+
+/// What is wrong with a column.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpecErrorKind {
+    /// Two columns have the name.
+    #[error("the name is given twice")]
+    DuplicateName,
+    /// A dimension is 0 or negative.
+    #[error("dimensions are above 0, or -1 for unknown in a sparse or varlen shape")]
+    BadDimension,
+    /// A sparse or varlen shape has no dimension.
+    #[error("the shape is empty; sparse and varlen columns have at least one dimension")]
+    EmptyShape,
+    /// The shape has too many dimensions.
+    #[error("the shape has {rank} dimensions, more than {}", crate::MAX_RANK)]
+    RankTooHigh {
+        /// Dimensions of the shape.
+        rank: usize,
+    },
+    /// The shape's size overflows.
+    #[error("the shape is too large to address")]
+    ShapeTooLarge,
+}
+
+/// A view that a batch does not have.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("column '{column}': {kind}")]
+pub struct ViewError {
+    /// The name asked for.
+    pub column: String,
+    /// Why there is no such view.
+    pub kind: ViewErrorKind,
+}
+
+impl ViewError {
+    #[cold]
+    pub(crate) fn new(column: &str, kind: ViewErrorKind) -> Self {
+        let column = column.to_owned();
+        ViewError { column, kind }
+    }
+}
+
+/// Why there is no such view.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ViewErrorKind {
+    /// The batch has no such column.
+    #[error("the batch has no such column")]
+    NoColumn,
+    /// The column is sparse or varlen.
+    #[error("the column is not dense")]
+    NotDense,
+    /// The column is of another dtype.
+    #[error("the column is {is}, not {asked}")]
+    OtherDType {
+        /// The dtype of the view.
+        asked: crate::DType,
+        /// The dtype of the column.
+        is: crate::DType,
+    },
+}

@@ -1,0 +1,201 @@
+//! Where a worker writes a run of consecutive rows.
+
+use crate::{Buffer, ColumnKind, ColumnSpec, Element, Layout, Values};
+
+/// The place of some consecutive rows in every column of a batch.
+///
+/// Slots of one batch never overlap, so several threads may fill theirs at the
+/// same time. Rows are written in order; [`RowSlots::advance`] ends each.
+#[derive(Debug)]
+pub struct RowSlots<'a> {
+    first_row: usize,
+    rows: usize,
+    filled: usize,
+    columns: Vec<Slot<'a>>,
+}
+
+impl<'a> RowSlots<'a> {
+    pub(crate) fn new(first_row: usize, rows: usize, columns: Vec<Slot<'a>>) -> Self {
+        RowSlots {
+            first_row,
+            rows,
+            filled: 0,
+            columns,
+        }
+    }
+
+    /// The row of the batch that these slots start at.
+    pub fn first_row(&self) -> usize {
+        self.first_row
+    }
+
+    /// Rows that are still to be written.
+    pub fn remaining(&self) -> usize {
+        self.rows - self.filled
+    }
+
+    /// The row being written, counted from the start of these slots.
+    #[inline]
+    pub fn row(&self) -> usize {
+        self.filled
+    }
+
+    /// The row being written, counted from the start of the batch.
+    #[inline]
+    pub fn batch_row(&self) -> usize {
+        self.first_row + self.filled
+    }
+
+    /// Ends the row being written.
+    #[inline]
+    pub fn advance(&mut self) {
+        debug_assert!(self.filled < self.rows);
+        self.filled += 1;
+    }
+
+    /// The slot of each column, in the order of the batch's columns.
+    #[inline]
+    pub fn columns(&mut self) -> &mut [Slot<'a>] {
+        &mut self.columns
+    }
+}
+
+/// Where the rows of one column go.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Slot<'a> {
+    /// The final memory of dense int32 rows, `[rows, row_len]` flat.
+    Int32(&'a mut [i32]),
+    /// The final memory of dense int64 rows.
+    Int64(&'a mut [i64]),
+    /// The final memory of dense float32 rows.
+    Float32(&'a mut [f32]),
+    /// The final memory of dense float64 rows.
+    Float64(&'a mut [f64]),
+    /// The final memory of dense bool rows, a byte each, 0 or 1.
+    Bool(&'a mut [u8]),
+    /// A segment that is laid behind those of earlier rows later.
+    Segment(&'a mut Segment),
+}
+
+impl<'a> Slot<'a> {
+    /// The segment of a column that is gathered: sparse, varlen, strings.
+    #[inline]
+    pub fn segment(&mut self) -> Option<&mut Segment> {
+        match self {
+            Slot::Segment(segment) => Some(segment),
+            _ => None,
+        }
+    }
+
+    /// The final memory of a dense column of dtype `T`.
+    #[inline]
+    pub fn dense<T: DenseElement>(&mut self) -> Option<&mut [T::Raw]> {
+        T::rows(self)
+    }
+
+    /// Splits `values` into the slots of consecutive runs of `lens` values.
+    pub(crate) fn split(values: &'a mut Values, lens: impl Iterator<Item = usize>) -> Vec<Self> {
+        fn carve<'a, T, S>(
+            mut rest: &'a mut [T],
+            lens: impl Iterator<Item = usize>,
+            slot: impl Fn(&'a mut [T]) -> S,
+        ) -> Vec<S> {
+            lens.map(|len| {
+                let (head, tail) = std::mem::take(&mut rest).split_at_mut(len);
+                rest = tail;
+                slot(head)
+            })
+            .collect()
+        }
+        match values {
+            Values::Int32(b) => carve(b.as_mut_slice(), lens, Slot::Int32),
+            Values::Int64(b) => carve(b.as_mut_slice(), lens, Slot::Int64),
+            Values::Float32(b) => carve(b.as_mut_slice(), lens, Slot::Float32),
+            Values::Float64(b) => carve(b.as_mut_slice(), lens, Slot::Float64),
+            Values::Bool(b) => carve(b.as_mut_slice(), lens, Slot::Bool),
+            Values::String(_) => Vec::new(),
+        }
+    }
+}
+
+/// An [`Element`] that dense columns hold in place.
+pub trait DenseElement: Element {
+    /// The memory of `slot` if it is of this dtype.
+    fn rows<'s>(slot: &'s mut Slot<'_>) -> Option<&'s mut [Self::Raw]>;
+}
+
+macro_rules! dense_element {
+    ($($ty:ty, $variant:ident;)*) => {$(
+        impl DenseElement for $ty {
+            #[inline]
+            fn rows<'s>(slot: &'s mut Slot<'_>) -> Option<&'s mut [Self::Raw]> {
+                match slot { Slot::$variant(rows) => Some(rows), _ => None }
+            }
+        }
+    )*};
+}
+
+dense_element! {
+    i32, Int32;
+    i64, Int64;
+    f32, Float32;
+    f64, Float64;
+    bool, Bool;
+}
+
+/// Consecutive rows of a column whose place depends on the rows before: dense
+/// strings, sparse, varlen.
+#[derive(Debug)]
+pub struct Segment {
+    /// The values, end to end.
+    pub values: Values,
+    /// COO: `[nnz, rank + 1]` flat, the row of the batch first. Ragged sparse:
+    /// `[nnz, rank]` flat. Else empty.
+    pub indices: Buffer<i64>,
+    /// Ragged: per level, outermost first, 0 and then the end of each list,
+    /// counted in elements of the next level from the start of this segment.
+    pub splits: Vec<Buffer<i64>>,
+    /// Per dimension the largest index of a value + 1; needed where the shape
+    /// is [`UNKNOWN`](crate::UNKNOWN) and the layout COO.
+    pub extents: Vec<i64>,
+}
+
+impl Segment {
+    pub(crate) fn new(spec: &ColumnSpec) -> Self {
+        let levels = match spec.kind {
+            ColumnKind::Sparse {
+                layout: Layout::Ragged,
+                ..
+            } => 1,
+            ColumnKind::Varlen {
+                layout: Layout::Ragged,
+                ..
+            } => spec.rank(),
+            _ => 0,
+        };
+        let mut segment = Segment {
+            values: Values::new(spec.dtype),
+            indices: Buffer::new(),
+            splits: (0..levels).map(|_| Buffer::new()).collect(),
+            extents: vec![0; spec.rank()],
+        };
+        segment.clear();
+        segment
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.indices.clear();
+        for splits in &mut self.splits {
+            splits.clear();
+            splits.push(0);
+        }
+        self.extents.fill(0);
+    }
+
+    pub(crate) fn capacity_bytes(&self) -> usize {
+        let splits: usize = self.splits.iter().map(Buffer::capacity_bytes).sum();
+        self.values.capacity_bytes() + self.indices.capacity_bytes() + splits
+    }
+}
