@@ -1,0 +1,45 @@
+"""The two writers. Sync markers, random by default in both, follow from the file's name."""
+
+import hashlib
+import importlib.metadata
+import json
+
+import avro.datafile
+import avro.io
+import avro.schema
+import fastavro
+
+VERSIONS = {name: f"{name} {importlib.metadata.version(name)}" for name in ("fastavro", "avro")}
+CODECS = {
+    "fastavro": ("null", "deflate", "snappy", "zstandard", "bzip2", "xz"),
+    "avro": ("null", "deflate", "snappy", "zstandard", "bzip2"),
+}
+
+# Blocks end where a case says, never at a number of bytes.
+NO_SYNC_INTERVAL = 1 << 30
+avro.datafile.SYNC_INTERVAL = NO_SYNC_INTERVAL
+
+
+def write(case, path):
+    """Writes the case's records to `path` with the case's writer."""
+    {"fastavro": _write_fastavro, "avro": _write_avro}[case.writer](case, path, hashlib.md5(case.name.encode()).digest())
+
+
+def _write_fastavro(case, path, sync_marker):
+    with open(path, "wb") as out:
+        writer = fastavro.write.Writer(out, fastavro.parse_schema(case.schema), codec=case.codec, sync_interval=NO_SYNC_INTERVAL, metadata=case.metadata, sync_marker=sync_marker)
+        for start in range(0, len(case.records), case.block_records):
+            for record in case.records[start : start + case.block_records]:
+                writer.write(record)
+            writer.flush()
+
+
+def _write_avro(case, path, sync_marker):
+    with avro.datafile.DataFileWriter(open(path, "wb"), avro.io.DatumWriter(), avro.schema.parse(json.dumps(case.schema)), codec=case.codec) as writer:
+        writer.sync_marker = sync_marker
+        for key, value in case.metadata.items():
+            writer.set_meta(key, value.encode())
+        for start in range(0, len(case.records), case.block_records):
+            for record in case.records[start : start + case.block_records]:
+                writer.append(record)
+            writer.sync()
