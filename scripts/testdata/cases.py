@@ -129,7 +129,7 @@ def _empty_arrays(writer):
         ([], [], [[]], [[], []], nothing),
         ([[], [2, 3]], [], [[], [[], [], [1.5, 2.5]]], [[[], []], [[]]], nothing),
     ]
-    records = [dict(zip(features, row)) for row in rows]
+    records = [dict(zip(features, row, strict=True)) for row in rows]
     return Case(f"empty_arrays_{writer}", writer, record("EmptyArrays", fields), records, features, block_records=2, rows=True)
 
 

@@ -47,7 +47,7 @@ def _sparse(rows, feature):
         assert all(len(each) == len(row["values"]) for each in by_dimension)
         for k, value in enumerate(row["values"]):
             index = [each[k] for each in by_dimension]
-            assert all(0 <= i < size for i, size in zip(index, feature["shape"]))
+            assert all(0 <= i < size for i, size in zip(index, feature["shape"], strict=True))
             indices.append([number, *index])
             values.append(_encode(value, feature["dtype"]))
         splits.append(len(values))

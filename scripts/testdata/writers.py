@@ -27,7 +27,14 @@ def write(case, path):
 
 def _write_fastavro(case, path, sync_marker):
     with open(path, "wb") as out:
-        writer = fastavro.write.Writer(out, fastavro.parse_schema(case.schema), codec=case.codec, sync_interval=NO_SYNC_INTERVAL, metadata=case.metadata, sync_marker=sync_marker)
+        writer = fastavro.write.Writer(
+            out,
+            fastavro.parse_schema(case.schema),
+            codec=case.codec,
+            sync_interval=NO_SYNC_INTERVAL,
+            metadata=case.metadata,
+            sync_marker=sync_marker,
+        )
         for start in range(0, len(case.records), case.block_records):
             for record in case.records[start : start + case.block_records]:
                 writer.write(record)
@@ -35,7 +42,8 @@ def _write_fastavro(case, path, sync_marker):
 
 
 def _write_avro(case, path, sync_marker):
-    with avro.datafile.DataFileWriter(open(path, "wb"), avro.io.DatumWriter(), avro.schema.parse(json.dumps(case.schema)), codec=case.codec) as writer:
+    schema = avro.schema.parse(json.dumps(case.schema))
+    with avro.datafile.DataFileWriter(open(path, "wb"), avro.io.DatumWriter(), schema, codec=case.codec) as writer:
         writer.sync_marker = sync_marker
         for key, value in case.metadata.items():
             writer.set_meta(key, value.encode())

@@ -1,0 +1,35 @@
+# Everything runs from a clean clone; `make test` installs what it needs into target/.
+
+FUZZ_SECONDS ?= 60
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test fuzz bench fmt doc testdata clean
+
+help: ## Say what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Make sample files, read them shuffled, print figures and one example (ARGS="--records N")
+	cargo run --release --locked -p atds-cli -- demo $(ARGS)
+
+test: ## Everything that must hold before a change is merged: lints, docs, tests, test data, a short fuzz
+	@scripts/test.sh
+
+fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitizer)
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+bench: ## Run the benchmarks (ARGS="-- NAME" for one)
+	cargo bench --locked -p atds-benches $(ARGS)
+
+fmt: ## Format all Rust code
+	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
+
+doc: ## Build the documentation into target/doc
+	cargo doc --workspace --no-deps --locked
+
+testdata: ## Make testdata/ again with the independent writers
+	@scripts/python.sh scripts/make_testdata.py
+
+clean: ## Remove what was built
+	cargo clean
