@@ -1,1 +1,29 @@
-//! Avro object container files: header, block framing, codecs, block index, writing.
+#![doc = include_str!("../README.md")]
+
+mod block;
+mod codec;
+mod error;
+mod framer;
+mod header;
+mod index;
+mod limits;
+mod mapped;
+mod pieces;
+mod reader;
+mod source;
+mod sync;
+mod varint;
+mod writer;
+
+pub use block::Block;
+pub use codec::{Codec, CompressError, Compressor, InflateBuffer, InflateError, Inflater};
+pub use error::{Error, ErrorKind, Part};
+pub use framer::{Frame, Framer};
+pub use header::{Header, MAGIC};
+pub use index::{BlockIndex, IndexEntry};
+pub use limits::Limits;
+pub use mapped::map_file;
+pub use reader::{BlockReader, Blocks, MappedBlocks, block_at, read_block_at};
+pub use source::{BytesSource, ReadSource, Source};
+pub use sync::{SyncMarker, find_sync};
+pub use writer::{Writer, WriterOptions};

@@ -1,0 +1,143 @@
+//! A framed block, and the two integers it begins with.
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind, Part};
+use crate::limits::Limits;
+use crate::sync::SyncMarker;
+use crate::varint::{self, Varint};
+
+/// One block of a container file, its payload still compressed.
+///
+/// The payload is a slice of the bytes given to the framer wherever the block lies in one piece;
+/// it then keeps that whole piece alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Block {
+    /// Offset in the file of the block's first byte.
+    pub offset: u64,
+    /// Which block of the file this is, from 0. After [`Framer::resync`](crate::Framer::resync)
+    /// a skipped run counts as one block, since nobody knows how many it held.
+    pub index: u64,
+    /// Records in the block.
+    pub count: u64,
+    /// The records, compressed with the file's codec.
+    pub payload: Bytes,
+    /// Bytes of the whole block: count, size, payload and sync marker.
+    pub len: u64,
+}
+
+impl Block {
+    /// Offset in the file of the payload's first byte.
+    pub fn payload_offset(&self) -> u64 {
+        self.offset + self.len - SyncMarker::LEN as u64 - self.payload.len() as u64
+    }
+}
+
+/// What stands before a block's payload: its record count and its size, both checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockHead {
+    /// Records in the block.
+    pub(crate) count: u64,
+    /// Bytes of the payload.
+    pub(crate) payload_len: u64,
+    /// Bytes of the head itself.
+    pub(crate) len: u64,
+}
+
+/// Where a block stands, for its errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    pub(crate) index: u64,
+}
+
+impl Place {
+    /// An error `at` bytes into the block.
+    #[cold]
+    pub(crate) fn error(self, kind: ErrorKind, at: u64) -> Error {
+        Error::new(kind, self.offset + at, Some(self.index))
+    }
+}
+
+impl BlockHead {
+    /// Most bytes a head can take.
+    pub(crate) const MAX_LEN: usize = 2 * varint::MAX_LEN;
+    /// Fewest bytes a block can take: two varints of one byte, no payload, the marker.
+    pub(crate) const MIN_BLOCK: u64 = 2 + SyncMarker::LEN as u64;
+
+    /// Reads the head at the front of `bytes`; `None` if they end before it does.
+    pub(crate) fn parse(
+        bytes: &[u8],
+        limits: &Limits,
+        place: Place,
+    ) -> Result<Option<Self>, Error> {
+        let long = |at: usize, part| match varint::decode(&bytes[at..]) {
+            Varint::Value(value, len) => Ok(Some((value, at + len))),
+            Varint::Incomplete => Ok(None),
+            Varint::Overlong => Err(place.error(ErrorKind::BadVarint { part }, at as u64)),
+        };
+
+        let Some((count, count_end)) = long(0, Part::RecordCount)? else {
+            return Ok(None);
+        };
+        let count =
+            u64::try_from(count).map_err(|_| place.error(ErrorKind::NegativeCount(count), 0))?;
+        check(Part::RecordCount, count, limits.max_block_records)
+            .map_err(|kind| place.error(kind, 0))?;
+
+        let Some((size, head_end)) = long(count_end, Part::PayloadSize)? else {
+            return Ok(None);
+        };
+        let part = Part::PayloadSize;
+        let payload_len = u64::try_from(size).map_err(|_| {
+            let kind = ErrorKind::NegativeSize { part, value: size };
+            place.error(kind, count_end as u64)
+        })?;
+        // A payload is one allocation at most, so it must fit this platform's address space too.
+        let limit = limits.max_block_bytes.min(isize::MAX as u64);
+        check(part, payload_len, limit).map_err(|kind| place.error(kind, count_end as u64))?;
+
+        Ok(Some(Self {
+            count,
+            payload_len,
+            len: head_end as u64,
+        }))
+    }
+
+    /// Bytes of the whole block.
+    pub(crate) fn block_len(&self) -> u64 {
+        self.len + self.payload_len + SyncMarker::LEN as u64
+    }
+
+    /// The error for a file that ends `available` bytes into this block.
+    #[cold]
+    pub(crate) fn truncated(&self, available: u64, place: Place) -> Error {
+        let sync_at = self.len + self.payload_len;
+        let (part, at, end) = if available < sync_at {
+            (Part::Payload, self.len, sync_at)
+        } else {
+            (Part::SyncMarker, sync_at, self.block_len())
+        };
+        let missing = end - available;
+        place.error(ErrorKind::Truncated { part, missing }, at)
+    }
+
+    /// The error for a file that ends with `bytes`, which begin a head but do not end it.
+    #[cold]
+    pub(crate) fn cut(bytes: &[u8], place: Place) -> Error {
+        let (part, at) = match varint::decode(bytes) {
+            Varint::Value(_, len) => (Part::PayloadSize, len as u64),
+            Varint::Incomplete | Varint::Overlong => (Part::RecordCount, 0),
+        };
+        place.error(ErrorKind::Truncated { part, missing: 1 }, at)
+    }
+}
+
+/// Holds a declared value against its limit.
+pub(crate) fn check(part: Part, value: u64, limit: u64) -> Result<(), ErrorKind> {
+    if value > limit {
+        return Err(ErrorKind::TooLarge { part, value, limit });
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! The codecs of Avro 1.12, "Required Codecs" and "Optional Codecs": one file and one cargo
+//! feature each.
+
+mod buffer;
+mod compress;
+mod error;
+mod inflate;
+#[cfg(any(feature = "zstandard", feature = "bzip2", feature = "xz"))]
+mod stream;
+
+#[cfg(feature = "bzip2")]
+mod bzip2;
+#[cfg(feature = "deflate")]
+mod deflate;
+#[cfg(feature = "snappy")]
+mod snappy;
+#[cfg(feature = "xz")]
+mod xz;
+#[cfg(feature = "zstandard")]
+mod zstandard;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+pub use buffer::InflateBuffer;
+pub use compress::Compressor;
+pub use error::{CompressError, InflateError};
+pub use inflate::Inflater;
+
+/// How the payloads of a file are compressed.
+///
+/// Every codec has its variant whether it is compiled in or not, so that files can be framed,
+/// indexed and described without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Codec {
+    /// Not at all.
+    Null,
+    /// Raw deflate (RFC 1951), without zlib's header and checksum.
+    Deflate,
+    /// Snappy's raw format, then the CRC-32 of the inflated bytes, big-endian.
+    Snappy,
+    /// Zstandard (RFC 8878).
+    Zstandard,
+    /// bzip2.
+    Bzip2,
+    /// xz.
+    Xz,
+}
+
+impl Codec {
+    /// All codecs.
+    pub const ALL: [Self; 6] = [
+        Self::Null,
+        Self::Deflate,
+        Self::Snappy,
+        Self::Zstandard,
+        Self::Bzip2,
+        Self::Xz,
+    ];
+
+    /// The codec that a header's `avro.codec` names.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|codec| codec.name() == name)
+    }
+
+    /// The codec's name in a header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Deflate => "deflate",
+            Self::Snappy => "snappy",
+            Self::Zstandard => "zstandard",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+        }
+    }
+
+    /// Whether this build can inflate and compress with it (cargo feature of the same name).
+    pub fn is_enabled(self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Deflate => cfg!(feature = "deflate"),
+            Self::Snappy => cfg!(feature = "snappy"),
+            Self::Zstandard => cfg!(feature = "zstandard"),
+            Self::Bzip2 => cfg!(feature = "bzip2"),
+            Self::Xz => cfg!(feature = "xz"),
+        }
+    }
+
+    /// The levels its compressor has, fastest first; `None` if it has none.
+    pub fn levels(self) -> Option<RangeInclusive<i32>> {
+        match self {
+            Self::Null | Self::Snappy => None,
+            Self::Deflate => Some(0..=12),
+            Self::Zstandard => Some(1..=22),
+            Self::Bzip2 => Some(1..=9),
+            Self::Xz => Some(0..=9),
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    /// The codec's name in a header.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

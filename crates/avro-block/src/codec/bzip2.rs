@@ -1,0 +1,69 @@
+//! bzip2.
+
+use bzip2::{Action, Compress, Compression, Decompress, Error, Status};
+
+use super::stream::{self, Step};
+use super::{Codec, CompressError, InflateBuffer, InflateError};
+
+const CODEC: Codec = Codec::Bzip2;
+
+/// Several streams may follow one another, as parallel compressors write them.
+pub(super) fn inflate(
+    payload: &[u8],
+    out: &mut InflateBuffer,
+    limit: usize,
+) -> Result<(), InflateError> {
+    let mut decoder = Decompress::new(false);
+    stream::inflate(CODEC, payload, out, limit, |payload, room| {
+        let before = (decoder.total_in(), decoder.total_out());
+        let status = decoder.decompress(payload, room).map_err(corrupt)?;
+        let step = Step {
+            read: (decoder.total_in() - before.0) as usize,
+            written: (decoder.total_out() - before.1) as usize,
+            ended: status == Status::StreamEnd,
+        };
+        if status == Status::MemNeeded {
+            return Err(InflateError::OutOfMemory);
+        }
+        if step.ended && step.read < payload.len() {
+            decoder = Decompress::new(false);
+        }
+        Ok(step)
+    })
+}
+
+#[cold]
+fn corrupt(error: Error) -> InflateError {
+    let detail = match error {
+        Error::DataMagic => "not a bzip2 stream",
+        Error::Data => "invalid data or a wrong checksum",
+        Error::Sequence | Error::Param => "invalid stream",
+    };
+    InflateError::Corrupt {
+        codec: CODEC,
+        detail,
+    }
+}
+
+pub(super) fn compress(
+    level: Option<i32>,
+    mut inflated: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), CompressError> {
+    let level = level.map_or(Compression::best(), |level| Compression::new(level as u32));
+    let mut encoder = Compress::new(level, 0);
+    out.clear();
+    loop {
+        out.reserve(inflated.len() / 2 + 1024);
+        let before = encoder.total_in();
+        let status = encoder.compress_vec(inflated, out, Action::Finish);
+        let status = status.map_err(|_| CompressError::Failed {
+            codec: CODEC,
+            detail: "invalid state",
+        })?;
+        inflated = &inflated[(encoder.total_in() - before) as usize..];
+        if status == Status::StreamEnd {
+            return Ok(());
+        }
+    }
+}

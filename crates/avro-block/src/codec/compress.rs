@@ -1,0 +1,97 @@
+//! Compressing payloads of any codec.
+
+use std::fmt;
+
+use super::{Codec, CompressError};
+
+/// Compresses payloads with one codec at one level, one after another.
+pub struct Compressor {
+    codec: Codec,
+    engine: Engine,
+}
+
+/// The codecs' working state.
+enum Engine {
+    Null,
+    #[cfg(feature = "deflate")]
+    Deflate(super::deflate::Compress),
+    #[cfg(feature = "snappy")]
+    Snappy(Box<super::snappy::Compress>),
+    #[cfg(feature = "zstandard")]
+    Zstandard(super::zstandard::Compress),
+    #[cfg(feature = "bzip2")]
+    Bzip2(Option<i32>),
+    #[cfg(feature = "xz")]
+    Xz(Option<i32>),
+}
+
+impl Compressor {
+    /// A compressor of `level`, or of the codec's default: 6 for deflate and xz, 3 for zstandard,
+    /// 9 for bzip2.
+    ///
+    /// # Errors
+    ///
+    /// If the codec is not compiled in, or has no such level.
+    pub fn new(codec: Codec, level: Option<i32>) -> Result<Self, CompressError> {
+        if let Some(level) = level {
+            let known = codec.levels().is_some_and(|levels| levels.contains(&level));
+            if !known {
+                return Err(CompressError::BadLevel { codec, level });
+            }
+        }
+        let engine = match codec {
+            Codec::Null => Engine::Null,
+            #[cfg(feature = "deflate")]
+            Codec::Deflate => Engine::Deflate(super::deflate::Compress::new(level)),
+            #[cfg(feature = "snappy")]
+            Codec::Snappy => Engine::Snappy(Box::new(super::snappy::Compress::new())),
+            #[cfg(feature = "zstandard")]
+            Codec::Zstandard => Engine::Zstandard(super::zstandard::Compress::new(level)?),
+            #[cfg(feature = "bzip2")]
+            Codec::Bzip2 => Engine::Bzip2(level),
+            #[cfg(feature = "xz")]
+            Codec::Xz => Engine::Xz(level),
+            #[allow(unreachable_patterns)] // Not where a codec is left out.
+            codec => return Err(CompressError::Disabled(codec)),
+        };
+        Ok(Self { codec, engine })
+    }
+
+    /// The codec.
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Compresses one block's records, `inflated`, into `out`, in place of what is there.
+    ///
+    /// # Errors
+    ///
+    /// If the codec's library refuses, as snappy does above 4 GiB.
+    pub fn compress(&mut self, inflated: &[u8], out: &mut Vec<u8>) -> Result<(), CompressError> {
+        match &mut self.engine {
+            Engine::Null => {
+                out.clear();
+                out.extend_from_slice(inflated);
+                Ok(())
+            }
+            #[cfg(feature = "deflate")]
+            Engine::Deflate(engine) => engine.compress(inflated, out),
+            #[cfg(feature = "snappy")]
+            Engine::Snappy(engine) => engine.compress(inflated, out),
+            #[cfg(feature = "zstandard")]
+            Engine::Zstandard(engine) => engine.compress(inflated, out),
+            #[cfg(feature = "bzip2")]
+            Engine::Bzip2(level) => super::bzip2::compress(*level, inflated, out),
+            #[cfg(feature = "xz")]
+            Engine::Xz(level) => super::xz::compress(*level, inflated, out),
+        }
+    }
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compressor")
+            .field("codec", &self.codec)
+            .finish_non_exhaustive()
+    }
+}

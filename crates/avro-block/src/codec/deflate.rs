@@ -1,0 +1,83 @@
+//! Raw deflate (RFC 1951), through libdeflate.
+
+use std::fmt;
+
+use libdeflater::{CompressionLvl, DecompressionError, Decompressor};
+
+use super::{Codec, CompressError, InflateBuffer, InflateError};
+use crate::limits::DEFLATE_MAX_RATIO;
+
+/// libdeflate's decoder, made when first needed.
+#[derive(Default)]
+pub(super) struct Inflate(Option<Decompressor>);
+
+impl Inflate {
+    /// libdeflate inflates a payload whole or not at all, so where the room was too small it
+    /// starts anew with twice as much.
+    pub(super) fn inflate(
+        &mut self,
+        payload: &[u8],
+        out: &mut InflateBuffer,
+        limit: usize,
+    ) -> Result<(), InflateError> {
+        let decoder = self.0.get_or_insert_with(Decompressor::new);
+        let most = payload.len().saturating_mul(DEFLATE_MAX_RATIO);
+        loop {
+            let room = out.spare(limit);
+            match decoder.deflate_decompress(payload, room) {
+                Ok(written) => {
+                    out.advance(written);
+                    return Ok(());
+                }
+                Err(DecompressionError::BadData) => {
+                    return Err(corrupt("not a deflate stream, or one that ends early"));
+                }
+                Err(DecompressionError::InsufficientSpace) if room.len() >= limit => {
+                    return Err(InflateError::TooLarge { limit });
+                }
+                Err(DecompressionError::InsufficientSpace) if room.len() >= most => {
+                    return Err(corrupt("more output than deflate can encode"));
+                }
+                Err(DecompressionError::InsufficientSpace) => out.grow(limit)?,
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Inflate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inflate(deflate)")
+    }
+}
+
+#[cold]
+fn corrupt(detail: &'static str) -> InflateError {
+    let codec = Codec::Deflate;
+    InflateError::Corrupt { codec, detail }
+}
+
+/// libdeflate's encoder of one level.
+pub(super) struct Compress(libdeflater::Compressor);
+
+impl Compress {
+    pub(super) fn new(level: Option<i32>) -> Self {
+        // The level has been held against `Codec::levels`.
+        let level = level.and_then(|level| CompressionLvl::new(level).ok());
+        Self(libdeflater::Compressor::new(level.unwrap_or_default()))
+    }
+
+    pub(super) fn compress(
+        &mut self,
+        inflated: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CompressError> {
+        out.resize(self.0.deflate_compress_bound(inflated.len()), 0);
+        let written = self.0.deflate_compress(inflated, out);
+        let written = written.map_err(|_| CompressError::Failed {
+            codec: Codec::Deflate,
+            detail: "the output exceeds its bound",
+        })?;
+        out.truncate(written);
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! What can go wrong with a payload. The caller knows where it stands and adds that with
+//! [`Error::new`](crate::Error::new).
+
+use super::Codec;
+
+/// A payload could not be inflated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InflateError {
+    /// The codec is not compiled in.
+    #[error("codec {0} is not compiled in (cargo feature {0})")]
+    Disabled(Codec),
+    /// The payload is not what the codec writes.
+    #[error("corrupt {codec} payload: {detail}")]
+    Corrupt {
+        /// The codec.
+        codec: Codec,
+        /// What its decoder objects to.
+        detail: &'static str,
+    },
+    /// The payload ends before the compressed stream does.
+    #[error("the {codec} payload ends early")]
+    Truncated {
+        /// The codec.
+        codec: Codec,
+    },
+    /// The inflated bytes do not have the CRC-32 that the payload gives.
+    #[error("checksum {actual:08x} of the inflated payload is not {expected:08x} as stored")]
+    ChecksumMismatch {
+        /// The stored checksum.
+        expected: u32,
+        /// The checksum of what was inflated.
+        actual: u32,
+    },
+    /// The payload inflates to more bytes than the caller allows.
+    #[error("the payload inflates to more than the limit of {limit} bytes")]
+    TooLarge {
+        /// The caller's limit.
+        limit: usize,
+    },
+    /// The payload asks its decoder for more working memory than this crate allows.
+    #[error("the {codec} payload asks for more than {limit} bytes of working memory")]
+    NeedsMemory {
+        /// The codec.
+        codec: Codec,
+        /// The limit on working memory.
+        limit: u64,
+    },
+    /// The system has no memory left.
+    #[error("out of memory")]
+    OutOfMemory,
+}
+
+/// A payload could not be compressed, or a compressor not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompressError {
+    /// The codec is not compiled in.
+    #[error("codec {0} is not compiled in (cargo feature {0})")]
+    Disabled(Codec),
+    /// The codec has no such level; see [`Codec::levels`].
+    #[error("codec {codec} has no level {level}")]
+    BadLevel {
+        /// The codec.
+        codec: Codec,
+        /// The level asked for.
+        level: i32,
+    },
+    /// The codec's library refused.
+    #[error("{codec} could not compress: {detail}")]
+    Failed {
+        /// The codec.
+        codec: Codec,
+        /// What it objects to.
+        detail: &'static str,
+    },
+}

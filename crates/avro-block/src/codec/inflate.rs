@@ -1,0 +1,117 @@
+//! Inflating payloads of any codec.
+
+use super::{Codec, InflateBuffer, InflateError};
+use crate::limits::{FIRST_RATIO, MAX_GUESSED_RATIO, MIN_INFLATE_BYTES};
+
+/// Inflates payloads, one after another. Keep one per thread: it holds the codecs' working memory,
+/// made when a codec is first met, and learns how far payloads inflate.
+#[derive(Debug, Default)]
+pub struct Inflater {
+    ratio: Ratio,
+    #[cfg(feature = "deflate")]
+    deflate: super::deflate::Inflate,
+    #[cfg(feature = "zstandard")]
+    zstandard: super::zstandard::Inflate,
+}
+
+impl Inflater {
+    /// Allocates nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Inflates one block's `payload` into `out`, in place of what is there.
+    ///
+    /// `out` grows to `limit` bytes at most, and in proportion to what the payload really holds;
+    /// no size that the payload declares is believed beyond what its codec can encode. With
+    /// [`Codec::Null`] the payload is copied; who can do without should use it as it is.
+    ///
+    /// A stream may be followed by nothing, except: zstandard frames, bzip2 streams and xz streams
+    /// may follow one another, and bytes after the end of a deflate stream are passed over, since
+    /// writers exist that leave zlib's checksum there.
+    ///
+    /// # Errors
+    ///
+    /// If the codec is not compiled in, if the payload is corrupt or ends early, if its checksum
+    /// is wrong (snappy, bzip2, xz, and zstandard where it has one), or if it holds more than
+    /// `limit` bytes. `out` then holds no payload.
+    pub fn inflate(
+        &mut self,
+        codec: Codec,
+        payload: &[u8],
+        out: &mut InflateBuffer,
+        limit: usize,
+    ) -> Result<(), InflateError> {
+        out.clear();
+        let result = self.inflate_with(codec, payload, out, limit);
+        match result {
+            Ok(()) => self.ratio.learn(payload.len(), out.len()),
+            Err(_) => out.clear(),
+        }
+        result
+    }
+
+    fn inflate_with(
+        &mut self,
+        codec: Codec,
+        payload: &[u8],
+        out: &mut InflateBuffer,
+        limit: usize,
+    ) -> Result<(), InflateError> {
+        let start = match codec {
+            Codec::Null | Codec::Snappy => 0, // Both know their size.
+            _ => self.ratio.guess(payload.len()),
+        };
+        out.grow_to(start.min(limit))?;
+        match codec {
+            Codec::Null => copy(payload, out, limit),
+            #[cfg(feature = "deflate")]
+            Codec::Deflate => self.deflate.inflate(payload, out, limit),
+            #[cfg(feature = "snappy")]
+            Codec::Snappy => super::snappy::inflate(payload, out, limit),
+            #[cfg(feature = "zstandard")]
+            Codec::Zstandard => self.zstandard.inflate(payload, out, limit),
+            #[cfg(feature = "bzip2")]
+            Codec::Bzip2 => super::bzip2::inflate(payload, out, limit),
+            #[cfg(feature = "xz")]
+            Codec::Xz => super::xz::inflate(payload, out, limit),
+            #[allow(unreachable_patterns)] // Not where a codec is left out.
+            codec => Err(InflateError::Disabled(codec)),
+        }
+    }
+}
+
+fn copy(payload: &[u8], out: &mut InflateBuffer, limit: usize) -> Result<(), InflateError> {
+    if payload.len() > limit {
+        return Err(InflateError::TooLarge { limit });
+    }
+    out.grow_to(payload.len())?;
+    out.spare(limit)[..payload.len()].copy_from_slice(payload);
+    out.advance(payload.len());
+    Ok(())
+}
+
+/// How far the last payload inflated, in sixteenths.
+#[derive(Debug)]
+struct Ratio(usize);
+
+impl Ratio {
+    const ONE: usize = 16;
+
+    /// Room for a payload of `len` bytes, with an eighth to spare.
+    fn guess(&self, len: usize) -> usize {
+        let guess = (len / Self::ONE + 1).saturating_mul(self.0);
+        guess.saturating_add(guess / 8).max(MIN_INFLATE_BYTES)
+    }
+
+    fn learn(&mut self, len: usize, inflated: usize) {
+        let ratio = inflated.saturating_mul(Self::ONE).div_ceil(len.max(1));
+        self.0 = ratio.clamp(Self::ONE, MAX_GUESSED_RATIO * Self::ONE);
+    }
+}
+
+impl Default for Ratio {
+    fn default() -> Self {
+        Self(FIRST_RATIO * Self::ONE)
+    }
+}

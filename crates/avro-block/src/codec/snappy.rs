@@ -1,0 +1,86 @@
+//! Snappy's raw format and the CRC-32 that Avro puts behind it.
+
+use snap::Error;
+use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
+
+use super::{Codec, CompressError, InflateBuffer, InflateError};
+use crate::limits::SNAPPY_MAX_RATIO;
+
+const CODEC: Codec = Codec::Snappy;
+
+pub(super) fn inflate(
+    payload: &[u8],
+    out: &mut InflateBuffer,
+    limit: usize,
+) -> Result<(), InflateError> {
+    let Some((stream, stored)) = payload.split_last_chunk() else {
+        return Err(InflateError::Truncated { codec: CODEC });
+    };
+    let expected = u32::from_be_bytes(*stored);
+
+    let len = decompress_len(stream).map_err(corrupt)?;
+    if len > limit {
+        return Err(InflateError::TooLarge { limit });
+    }
+    if len > stream.len().saturating_mul(SNAPPY_MAX_RATIO) {
+        let detail = "more output declared than snappy can encode";
+        return Err(InflateError::Corrupt {
+            codec: CODEC,
+            detail,
+        });
+    }
+
+    out.grow_to(len)?;
+    let written = Decoder::new().decompress(stream, &mut out.spare(limit)[..len]);
+    out.advance(written.map_err(corrupt)?);
+    let actual = crc32fast::hash(out);
+    if actual != expected {
+        return Err(InflateError::ChecksumMismatch { expected, actual });
+    }
+    Ok(())
+}
+
+#[cold]
+fn corrupt(error: Error) -> InflateError {
+    let detail = match error {
+        Error::Empty => return InflateError::Truncated { codec: CODEC },
+        Error::TooBig { .. } => "too large",
+        Error::BufferTooSmall { .. } => "its declared length is wrong",
+        Error::Header => "invalid length",
+        Error::HeaderMismatch { .. } => "less output than declared",
+        Error::Literal { .. } => "a literal does not fit",
+        Error::CopyRead { .. } => "a copy is cut short",
+        Error::CopyWrite { .. } => "a copy does not fit",
+        Error::Offset { .. } => "a copy from before the beginning",
+        _ => "invalid stream",
+    };
+    InflateError::Corrupt {
+        codec: CODEC,
+        detail,
+    }
+}
+
+/// Snappy's encoder, with its hash table.
+pub(super) struct Compress(Encoder);
+
+impl Compress {
+    pub(super) fn new() -> Self {
+        Self(Encoder::new())
+    }
+
+    pub(super) fn compress(
+        &mut self,
+        inflated: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CompressError> {
+        out.resize(max_compress_len(inflated.len()), 0);
+        let written = self.0.compress(inflated, out);
+        let written = written.map_err(|_| CompressError::Failed {
+            codec: CODEC,
+            detail: "more than 4 GiB in one block",
+        })?;
+        out.truncate(written);
+        out.extend_from_slice(&crc32fast::hash(inflated).to_be_bytes());
+        Ok(())
+    }
+}

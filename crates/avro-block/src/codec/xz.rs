@@ -1,0 +1,106 @@
+//! xz, through liblzma.
+
+use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
+
+use super::stream::{self, Step};
+use super::{Codec, CompressError, InflateBuffer, InflateError};
+use crate::limits::XZ_MEMORY;
+
+const CODEC: Codec = Codec::Xz;
+/// The preset of the `xz` command.
+const DEFAULT_LEVEL: u32 = 6;
+/// Smallest dictionary that liblzma takes.
+const MIN_DICT: u32 = 4096;
+
+/// Several streams may follow one another, as parallel compressors write them.
+pub(super) fn inflate(
+    payload: &[u8],
+    out: &mut InflateBuffer,
+    limit: usize,
+) -> Result<(), InflateError> {
+    let mut decoder = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED).map_err(corrupt)?;
+    stream::inflate(CODEC, payload, out, limit, |payload, room| {
+        let before = (decoder.total_in(), decoder.total_out());
+        let status = decoder
+            .process(payload, room, Action::Finish)
+            .map_err(corrupt)?;
+        Ok(Step {
+            read: (decoder.total_in() - before.0) as usize,
+            written: (decoder.total_out() - before.1) as usize,
+            ended: matches!(status, Status::StreamEnd),
+        })
+    })
+}
+
+#[cold]
+fn corrupt(error: Error) -> InflateError {
+    let detail = match error {
+        Error::Mem => return InflateError::OutOfMemory,
+        Error::MemLimit => {
+            let limit = XZ_MEMORY;
+            return InflateError::NeedsMemory {
+                codec: CODEC,
+                limit,
+            };
+        }
+        Error::Format => "not an xz stream",
+        Error::Data => "invalid data or a wrong checksum",
+        Error::Options => "options that are not supported",
+        Error::NoCheck | Error::UnsupportedCheck => "a checksum that is not supported",
+        Error::Program => "invalid stream",
+    };
+    InflateError::Corrupt {
+        codec: CODEC,
+        detail,
+    }
+}
+
+pub(super) fn compress(
+    level: Option<i32>,
+    mut inflated: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), CompressError> {
+    let mut encoder = encoder(level, inflated.len()).map_err(failed)?;
+    out.clear();
+    loop {
+        out.reserve(inflated.len() / 2 + 1024);
+        let before = encoder.total_in();
+        let status = encoder
+            .process_vec(inflated, out, Action::Finish)
+            .map_err(failed)?;
+        inflated = &inflated[(encoder.total_in() - before) as usize..];
+        if let Status::StreamEnd = status {
+            return Ok(());
+        }
+    }
+}
+
+/// An encoder whose dictionary is no larger than the block: a preset's own, of up to 64 MiB,
+/// would be allocated for every block, by the reader too.
+fn encoder(level: Option<i32>, len: usize) -> Result<Stream, Error> {
+    let level = level.map_or(DEFAULT_LEVEL, |level| level as u32);
+    let mut options = LzmaOptions::new_preset(level)?;
+    let len = u32::try_from(len).unwrap_or(u32::MAX);
+    options.dict_size(len.clamp(MIN_DICT, preset_dict(level)));
+    let mut filters = Filters::new();
+    filters.lzma2(&options);
+    Stream::new_stream_encoder(&filters, Check::Crc64)
+}
+
+/// The dictionary of a preset, in bytes: 256 KiB for 0, 1 MiB for 1, up to 64 MiB for 9.
+fn preset_dict(level: u32) -> u32 {
+    const LOG2: [u32; 10] = [18, 20, 21, 22, 22, 23, 23, 24, 25, 26];
+    1 << LOG2[level.min(9) as usize]
+}
+
+#[cold]
+fn failed(error: Error) -> CompressError {
+    let detail = match error {
+        Error::Mem => "out of memory",
+        _ => "invalid state",
+    };
+    CompressError::Failed {
+        codec: CODEC,
+        detail,
+    }
+}

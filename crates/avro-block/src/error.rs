@@ -1,0 +1,183 @@
+//! The crate's error: what is wrong, at which byte, in which block.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use crate::codec::{CompressError, InflateError};
+use crate::sync::SyncMarker;
+
+/// What went wrong and where.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Error {
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// Offset in the file of the first byte of what is wrong.
+    pub offset: u64,
+    /// Which block, counted as in [`Block::index`](crate::Block::index); `None` for the header
+    /// and for the file as a whole.
+    pub block: Option<u64>,
+}
+
+impl Error {
+    /// An error of `kind` at byte `offset` of the file, in `block` if it lies in one.
+    #[cold]
+    pub fn new(kind: impl Into<ErrorKind>, offset: u64, block: Option<u64>) -> Self {
+        Self {
+            kind: kind.into(),
+            offset,
+            block,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.block {
+            Some(block) => write!(f, "block {block} at byte {}: {}", self.offset, self.kind),
+            None => write!(f, "byte {}: {}", self.offset, self.kind),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The kind's own text is already part of this error's.
+        std::error::Error::source(&self.kind)
+    }
+}
+
+/// The ways a container file, or the writing of one, can be wrong.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The file has no bytes.
+    #[error("the file is empty")]
+    Empty,
+    /// The first four bytes are not Avro's.
+    #[error("not an Avro object container file: it does not begin with \"Obj\" and 1")]
+    NotAvro,
+    /// The file ends inside the header or inside a block.
+    #[error("the file ends inside {part}: at least {missing} bytes are missing")]
+    Truncated {
+        /// What the file ends inside, or before.
+        part: Part,
+        /// Bytes that part still needs, as far as is known.
+        missing: u64,
+    },
+    /// A variable-length integer longer than ten bytes, or above 64 bits.
+    #[error("{part} is not a variable-length integer of 64 bits")]
+    BadVarint {
+        /// What the integer stands for.
+        part: Part,
+    },
+    /// A block's record count below zero.
+    #[error("the record count is negative: {0}")]
+    NegativeCount(i64),
+    /// A size in bytes below zero.
+    #[error("{part} is negative: {value}")]
+    NegativeSize {
+        /// What the size is of.
+        part: Part,
+        /// The size.
+        value: i64,
+    },
+    /// A declared count or size above its limit in [`Limits`](crate::Limits).
+    #[error("{part} is {value}, above the limit of {limit}")]
+    TooLarge {
+        /// What was declared.
+        part: Part,
+        /// The declared value.
+        value: u64,
+        /// The limit it exceeds.
+        limit: u64,
+    },
+    /// The sixteen bytes after a block's payload are not the file's sync marker.
+    #[error("the sync marker does not match: expected {expected}, found {found}")]
+    SyncMismatch {
+        /// The file's marker.
+        expected: SyncMarker,
+        /// What stands in its place.
+        found: SyncMarker,
+    },
+    /// A key of the metadata map is not UTF-8.
+    #[error("a metadata key is not UTF-8")]
+    KeyNotUtf8,
+    /// The header has no `avro.schema`.
+    #[error("the header has no schema (no entry avro.schema)")]
+    MissingSchema,
+    /// The schema is not UTF-8.
+    #[error("the schema is not UTF-8")]
+    SchemaNotUtf8,
+    /// The header names a codec that Avro does not define.
+    #[error("unknown codec {0:?}")]
+    UnknownCodec(String),
+    /// A payload that its codec cannot inflate.
+    #[error(transparent)]
+    Inflate(#[from] InflateError),
+    /// A payload that could not be compressed.
+    #[error(transparent)]
+    Compress(#[from] CompressError),
+    /// User metadata under a key that the specification keeps for itself.
+    #[error("metadata key {0:?}: keys that begin with avro. are reserved")]
+    ReservedKey(String),
+    /// Reading or writing failed.
+    #[error("{0}")]
+    Io(#[source] Arc<io::Error>),
+}
+
+impl From<io::Error> for ErrorKind {
+    fn from(error: io::Error) -> Self {
+        Self::Io(Arc::new(error))
+    }
+}
+
+/// A part of a container file, as errors name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The four bytes the file begins with.
+    Magic,
+    /// The header as a whole.
+    Header,
+    /// The number of entries in a block of the metadata map.
+    MetadataCount,
+    /// The size in bytes of a block of the metadata map.
+    MetadataBlockSize,
+    /// The length of a metadata key.
+    MetadataKeyLength,
+    /// A metadata key.
+    MetadataKey,
+    /// The length of a metadata value.
+    MetadataValueLength,
+    /// A metadata value.
+    MetadataValue,
+    /// The number of records in a block.
+    RecordCount,
+    /// The size in bytes of a block's payload.
+    PayloadSize,
+    /// A block's payload.
+    Payload,
+    /// The sync marker that ends the header or a block.
+    SyncMarker,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Magic => "the magic bytes",
+            Self::Header => "the header's size",
+            Self::MetadataCount => "the metadata's entry count",
+            Self::MetadataBlockSize => "the size of a metadata block",
+            Self::MetadataKeyLength => "the length of a metadata key",
+            Self::MetadataKey => "a metadata key",
+            Self::MetadataValueLength => "the length of a metadata value",
+            Self::MetadataValue => "a metadata value",
+            Self::RecordCount => "the record count",
+            Self::PayloadSize => "the payload's size",
+            Self::Payload => "the payload",
+            Self::SyncMarker => "the sync marker",
+        })
+    }
+}

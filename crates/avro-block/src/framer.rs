@@ -1,0 +1,297 @@
+//! The push framer: bytes in; the header, a block, or "need more" out. No I/O.
+
+use bytes::Bytes;
+
+use crate::block::{Block, BlockHead, Place};
+use crate::error::{Error, ErrorKind};
+use crate::header::{Header, HeaderParser, Progress};
+use crate::limits::Limits;
+use crate::pieces::Pieces;
+use crate::sync::SyncMarker;
+
+/// Cuts the bytes of a container file, pushed in pieces of any size, into header and blocks.
+///
+/// Push bytes, call [`next`](Self::next) until it says [`Frame::NeedMore`], push again; at the
+/// end of the file call [`finish`](Self::finish). Any cut into pieces gives the same frames and
+/// the same errors.
+///
+/// A block's bytes are kept until its sync marker proves its size. So after an error
+/// [`resync`](Self::resync) can search from the damaged block's first byte on, and no size, true
+/// or false, makes it miss a block that follows. The price is memory: up to
+/// [`Limits::max_block_bytes`] are held before a false size shows.
+///
+/// ```
+/// use avro_block::{Frame, Framer, Writer, WriterOptions};
+///
+/// let mut writer = Writer::new(Vec::new(), "\"long\"", WriterOptions::default())?;
+/// writer.append(&[2])?;
+/// let file = writer.finish()?;
+///
+/// let mut framer = Framer::new();
+/// let mut records = 0;
+/// for piece in file.chunks(7) {
+///     framer.push(bytes::Bytes::copy_from_slice(piece));
+///     loop {
+///         match framer.next()? {
+///             Frame::Block(block) => records += block.count,
+///             Frame::NeedMore(_) => break,
+///             _ => {}
+///         }
+///     }
+/// }
+/// framer.finish()?;
+/// assert_eq!(records, 1);
+/// # Ok::<(), avro_block::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Framer {
+    limits: Limits,
+    /// Everything from the first byte of the part being framed on.
+    pieces: Pieces,
+    state: State,
+    /// The file's marker; known once the header is read.
+    sync: Option<SyncMarker>,
+    /// Index of the next block.
+    index: u64,
+    skipped: u64,
+}
+
+/// What a framer is at.
+#[derive(Debug)]
+enum State {
+    Header(HeaderParser),
+    Blocks(SyncMarker),
+    /// Searching for a marker; the skipped run began at this file offset.
+    Searching(SyncMarker, u64),
+    /// Stopped at an error, at the first byte of the part it is in.
+    Failed(Error),
+}
+
+/// One step of a [`Framer`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Frame {
+    /// The file's header; always the first frame.
+    Header(Header),
+    /// A block.
+    Block(Block),
+    /// A run of bytes was skipped after [`Framer::resync`], the sync marker that ended it
+    /// included. Framing goes on right behind it.
+    Skipped {
+        /// Offset in the file of the first byte skipped.
+        offset: u64,
+        /// Bytes skipped.
+        len: u64,
+    },
+    /// At least this many bytes more must be pushed before there is another frame.
+    NeedMore(u64),
+}
+
+impl Framer {
+    /// A framer at the beginning of a file, with default [`Limits`].
+    pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// A framer at the beginning of a file.
+    pub fn with_limits(limits: Limits) -> Self {
+        Self {
+            limits,
+            pieces: Pieces::default(),
+            state: State::Header(HeaderParser::default()),
+            sync: None,
+            index: 0,
+            skipped: 0,
+        }
+    }
+
+    /// A framer in the middle of a file whose `sync` marker is known: the first byte pushed is
+    /// the one at `offset`, where block `index` begins.
+    ///
+    /// Where it is not known whether a block begins there, call [`resync`](Self::resync) at once.
+    pub fn at_block(sync: SyncMarker, offset: u64, index: u64, limits: Limits) -> Self {
+        Self {
+            limits,
+            pieces: Pieces::starting_at(offset),
+            state: State::Blocks(sync),
+            sync: Some(sync),
+            index,
+            skipped: 0,
+        }
+    }
+
+    /// Takes the next bytes of the file. No piece is copied; an empty one changes nothing.
+    pub fn push(&mut self, piece: Bytes) {
+        self.pieces.push(piece);
+    }
+
+    /// The next frame of what has been pushed.
+    ///
+    /// # Errors
+    ///
+    /// The first thing found wrong, of any kind but `Truncated`. The same error comes again until
+    /// [`resync`](Self::resync).
+    #[allow(clippy::should_implement_trait)] // "Need more" is no end, so this is no iterator.
+    pub fn next(&mut self) -> Result<Frame, Error> {
+        let step = match &mut self.state {
+            State::Header(parser) => {
+                parser
+                    .advance(&mut self.pieces, &self.limits)
+                    .map(|done| match done {
+                        Progress::NeedMore(n) => Frame::NeedMore(n),
+                        Progress::Done(header) => {
+                            self.sync = Some(header.sync());
+                            self.state = State::Blocks(header.sync());
+                            Frame::Header(header)
+                        }
+                    })
+            }
+            State::Blocks(sync) => {
+                let sync = *sync;
+                self.next_block(sync)
+            }
+            State::Searching(sync, from) => {
+                let (sync, from) = (*sync, *from);
+                Ok(self.search(sync, from))
+            }
+            State::Failed(error) => return Err(error.clone()),
+        };
+        step.inspect_err(|error| self.state = State::Failed(error.clone()))
+    }
+
+    /// Says that the file ends here; to be called when [`next`](Self::next) has asked for more.
+    ///
+    /// # Errors
+    ///
+    /// `Empty` if nothing was pushed, `Truncated` if the file ends inside the header or a block,
+    /// and the error that `next` gave if there was one. A run being skipped that no marker ends
+    /// is no error: it counts in [`skipped_bytes`](Self::skipped_bytes).
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let error = match &self.state {
+            State::Header(parser) => parser.truncated(&self.pieces),
+            State::Blocks(_) if self.pieces.len() == 0 => return Ok(()),
+            State::Blocks(_) => self.truncated_block(),
+            State::Searching(sync, from) => {
+                let sync = *sync;
+                self.skipped += self.pieces.end() - from;
+                self.pieces.advance(self.pieces.len());
+                self.state = State::Blocks(sync);
+                return Ok(());
+            }
+            State::Failed(error) => return Err(error.clone()),
+        };
+        self.state = State::Failed(error.clone());
+        Err(error)
+    }
+
+    /// Gives up the block that is damaged, or the next one, and goes on behind the next sync
+    /// marker. [`next`](Self::next) then gives [`Frame::Skipped`] once the marker is found.
+    ///
+    /// The search begins at the block's first byte. Where its own marker is whole, no other block
+    /// is lost; where that is what is damaged, the block after it goes too.
+    ///
+    /// Returns `false`, and changes nothing, if there is no header and so no marker to search for.
+    pub fn resync(&mut self) -> bool {
+        let Some(sync) = self.sync else {
+            return false;
+        };
+        if !matches!(self.state, State::Searching(..)) {
+            self.state = State::Searching(sync, self.pieces.start());
+        }
+        true
+    }
+
+    /// Bytes skipped so far by all calls of [`resync`](Self::resync).
+    pub fn skipped_bytes(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Offset in the file just past the last byte pushed.
+    pub fn end_offset(&self) -> u64 {
+        self.pieces.end()
+    }
+
+    /// Index of the block being framed; `None` in the header.
+    pub(crate) fn block(&self) -> Option<u64> {
+        self.sync.map(|_| self.index)
+    }
+
+    fn next_block(&mut self, sync: SyncMarker) -> Result<Frame, Error> {
+        let place = self.place();
+        let held = self.pieces.len();
+        let mut bytes = [0; BlockHead::MAX_LEN];
+        let n = self.pieces.peek(0, &mut bytes);
+        let Some(head) = BlockHead::parse(&bytes[..n], &self.limits, place)? else {
+            return Ok(Frame::NeedMore(
+                BlockHead::MIN_BLOCK.saturating_sub(held).max(1),
+            ));
+        };
+        let len = head.block_len();
+        if held < len {
+            return Ok(Frame::NeedMore(len - held));
+        }
+
+        let sync_at = head.len + head.payload_len;
+        let mut found = SyncMarker([0; SyncMarker::LEN]);
+        self.pieces.peek(sync_at, &mut found.0);
+        if found != sync {
+            let expected = sync;
+            return Err(place.error(ErrorKind::SyncMismatch { expected, found }, sync_at));
+        }
+
+        self.pieces.advance(head.len);
+        // The head's parser holds the length against the address space.
+        let payload = self.pieces.take(head.payload_len as usize);
+        self.pieces.advance(SyncMarker::LEN as u64);
+        self.index += 1;
+        Ok(Frame::Block(Block {
+            offset: place.offset,
+            index: place.index,
+            count: head.count,
+            payload,
+            len,
+        }))
+    }
+
+    /// Searches what is held for the marker and drops what cannot begin one.
+    fn search(&mut self, sync: SyncMarker, from: u64) -> Frame {
+        let marker_len = SyncMarker::LEN as u64;
+        let Some(at) = self.pieces.find(&sync) else {
+            let keep = self.pieces.len().min(marker_len - 1);
+            self.pieces.advance(self.pieces.len() - keep);
+            return Frame::NeedMore(marker_len - keep);
+        };
+        self.pieces.advance(at + marker_len);
+        self.index += 1;
+        self.state = State::Blocks(sync);
+        let len = self.pieces.start() - from;
+        self.skipped += len;
+        Frame::Skipped { offset: from, len }
+    }
+
+    /// The error for a file that ends before the block being framed does.
+    #[cold]
+    pub(crate) fn truncated_block(&self) -> Error {
+        let place = self.place();
+        let mut bytes = [0; BlockHead::MAX_LEN];
+        let n = self.pieces.peek(0, &mut bytes);
+        match BlockHead::parse(&bytes[..n], &self.limits, place) {
+            Ok(Some(head)) => head.truncated(self.pieces.len(), place),
+            Ok(None) => BlockHead::cut(&bytes[..n], place),
+            Err(error) => error,
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            offset: self.pieces.start(),
+            index: self.index,
+        }
+    }
+}
+
+impl Default for Framer {
+    fn default() -> Self {
+        Self::new()
+    }
+}

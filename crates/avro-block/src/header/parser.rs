@@ -1,0 +1,231 @@
+//! The header's parser: takes each part as soon as its bytes are there.
+
+use std::mem;
+
+use bytes::Bytes;
+
+use super::{CODEC_KEY, Header, MAGIC, SCHEMA_KEY};
+use crate::block::check;
+use crate::codec::Codec;
+use crate::error::{Error, ErrorKind, Part};
+use crate::limits::{Limits, MAX_CODEC_NAME};
+use crate::pieces::Pieces;
+use crate::sync::SyncMarker;
+use crate::varint::{self, Varint};
+
+/// How far a header has been read. No byte is looked at twice, whatever the pieces.
+#[derive(Debug, Default)]
+pub(crate) struct HeaderParser {
+    step: Step,
+    /// Entries still to come in the map block being read.
+    left: u64,
+    /// Key of the entry being read.
+    key: String,
+    metadata: Vec<(String, Bytes)>,
+    /// File offset of the last value under `avro.schema`, and the value.
+    schema: Option<(u64, Bytes)>,
+    /// The same of `avro.codec`.
+    codec: Option<(u64, Bytes)>,
+}
+
+/// The part of the header to be read next.
+#[derive(Clone, Copy, Debug, Default)]
+enum Step {
+    #[default]
+    Magic,
+    Count,
+    BlockSize,
+    KeyLength,
+    Key(u64),
+    ValueLength,
+    Value(u64),
+    Sync,
+}
+
+/// What a header's parser has come to.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    Done(Header),
+    /// At least this many bytes more are needed.
+    NeedMore(u64),
+}
+
+impl HeaderParser {
+    /// Takes from `pieces` what it can.
+    pub(crate) fn advance(
+        &mut self,
+        pieces: &mut Pieces,
+        limits: &Limits,
+    ) -> Result<Progress, Error> {
+        loop {
+            let (_, needed) = self.part_and_len();
+            if let Step::Magic = self.step {
+                check_magic(pieces)?;
+            }
+            if pieces.len() < needed {
+                return Ok(Progress::NeedMore(needed - pieces.len()));
+            }
+            match self.step {
+                Step::Magic => {
+                    pieces.advance(needed);
+                    self.step = Step::Count;
+                }
+                Step::Count | Step::BlockSize | Step::KeyLength | Step::ValueLength => {
+                    let at = pieces.start();
+                    let Some(value) = self.long(pieces)? else {
+                        return Ok(Progress::NeedMore(1));
+                    };
+                    self.integer(value, pieces.start(), limits)
+                        .map_err(|kind| Error::new(kind, at, None))?;
+                }
+                Step::Key(len) => {
+                    let at = pieces.start();
+                    let key = Vec::from(pieces.take(len as usize));
+                    self.key = String::from_utf8(key)
+                        .map_err(|_| Error::new(ErrorKind::KeyNotUtf8, at, None))?;
+                    self.step = Step::ValueLength;
+                }
+                Step::Value(len) => {
+                    let at = pieces.start();
+                    // A copy, so that a header does not keep the piece it came in alive.
+                    let value = Bytes::copy_from_slice(&pieces.take(len as usize));
+                    self.entry(at, value);
+                }
+                Step::Sync => {
+                    let mut sync = SyncMarker([0; SyncMarker::LEN]);
+                    pieces.peek(0, &mut sync.0);
+                    pieces.advance(needed);
+                    return self.header(sync, pieces.start()).map(Progress::Done);
+                }
+            }
+        }
+    }
+
+    /// The error for a file that ends with what `pieces` hold.
+    #[cold]
+    pub(crate) fn truncated(&self, pieces: &Pieces) -> Error {
+        if pieces.end() == 0 {
+            return Error::new(ErrorKind::Empty, 0, None);
+        }
+        let (part, needed) = self.part_and_len();
+        let missing = needed.saturating_sub(pieces.len()).max(1);
+        Error::new(ErrorKind::Truncated { part, missing }, pieces.start(), None)
+    }
+
+    /// The part to be read next and the fewest bytes it takes.
+    fn part_and_len(&self) -> (Part, u64) {
+        match self.step {
+            Step::Magic => (Part::Magic, MAGIC.len() as u64),
+            Step::Count => (Part::MetadataCount, 1),
+            Step::BlockSize => (Part::MetadataBlockSize, 1),
+            Step::KeyLength => (Part::MetadataKeyLength, 1),
+            Step::Key(len) => (Part::MetadataKey, len),
+            Step::ValueLength => (Part::MetadataValueLength, 1),
+            Step::Value(len) => (Part::MetadataValue, len),
+            Step::Sync => (Part::SyncMarker, SyncMarker::LEN as u64),
+        }
+    }
+
+    /// Takes an integer; `None` if the bytes end inside it.
+    fn long(&self, pieces: &mut Pieces) -> Result<Option<i64>, Error> {
+        let mut bytes = [0; varint::MAX_LEN];
+        let n = pieces.peek(0, &mut bytes);
+        match varint::decode(&bytes[..n]) {
+            Varint::Value(value, len) => {
+                pieces.advance(len as u64);
+                Ok(Some(value))
+            }
+            Varint::Incomplete => Ok(None),
+            Varint::Overlong => {
+                let (part, _) = self.part_and_len();
+                let kind = ErrorKind::BadVarint { part };
+                Err(Error::new(kind, pieces.start(), None))
+            }
+        }
+    }
+
+    /// Goes on from an integer, after which the file stands at offset `at`.
+    fn integer(&mut self, value: i64, at: u64, limits: &Limits) -> Result<(), ErrorKind> {
+        let (part, _) = self.part_and_len();
+        if let Step::Count = self.step {
+            self.left = value.unsigned_abs();
+            let entries = self.left.saturating_add(self.metadata.len() as u64);
+            check(part, entries, limits.max_metadata_entries)?;
+            self.step = match value {
+                0 => Step::Sync,
+                ..0 => Step::BlockSize,
+                _ => Step::KeyLength,
+            };
+            return Ok(());
+        }
+
+        let len = u64::try_from(value).map_err(|_| ErrorKind::NegativeSize { part, value })?;
+        let limit = limits.max_header_bytes.min(isize::MAX as u64);
+        check(Part::Header, len.saturating_add(at), limit)?;
+        self.step = match self.step {
+            // The size lets a reader skip the block; one that reads the entries has no use for it.
+            Step::BlockSize => Step::KeyLength,
+            Step::KeyLength => Step::Key(len),
+            _ => Step::Value(len),
+        };
+        Ok(())
+    }
+
+    /// Goes on from a whole entry, its value at file offset `at`.
+    fn entry(&mut self, at: u64, value: Bytes) {
+        let key = mem::take(&mut self.key);
+        match key.as_str() {
+            SCHEMA_KEY => self.schema = Some((at, value.clone())),
+            CODEC_KEY => self.codec = Some((at, value.clone())),
+            _ => {}
+        }
+        self.metadata.push((key, value));
+        self.left -= 1;
+        self.step = match self.left {
+            0 => Step::Count,
+            _ => Step::KeyLength,
+        };
+    }
+
+    /// The header, once all of its `len` bytes are read.
+    fn header(&mut self, sync: SyncMarker, len: u64) -> Result<Header, Error> {
+        let (at, schema) = self
+            .schema
+            .take()
+            .ok_or_else(|| Error::new(ErrorKind::MissingSchema, MAGIC.len() as u64, None))?;
+        let schema = String::from_utf8(schema.into())
+            .map_err(|_| Error::new(ErrorKind::SchemaNotUtf8, at, None))?;
+        let codec = match self.codec.take() {
+            None => Codec::Null,
+            Some((at, name)) => codec(&name).map_err(|kind| Error::new(kind, at, None))?,
+        };
+        Ok(Header {
+            schema,
+            codec,
+            sync,
+            metadata: mem::take(&mut self.metadata),
+            len,
+        })
+    }
+}
+
+/// Holds the first bytes against the magic, as many as there are.
+fn check_magic(pieces: &Pieces) -> Result<(), Error> {
+    let mut found = MAGIC;
+    let n = pieces.peek(0, &mut found);
+    if found[..n] != MAGIC[..n] {
+        return Err(Error::new(ErrorKind::NotAvro, 0, None));
+    }
+    Ok(())
+}
+
+/// The codec of a name as it stands in the header.
+fn codec(name: &[u8]) -> Result<Codec, ErrorKind> {
+    std::str::from_utf8(name)
+        .ok()
+        .and_then(Codec::from_name)
+        .ok_or_else(|| {
+            let name = &name[..name.len().min(MAX_CODEC_NAME)];
+            ErrorKind::UnknownCodec(String::from_utf8_lossy(name).into_owned())
+        })
+}

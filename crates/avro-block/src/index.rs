@@ -1,0 +1,171 @@
+//! An index of a file's blocks, made without inflating any.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use bytes::Bytes;
+
+use crate::block::{BlockHead, Place};
+use crate::error::{Error, ErrorKind};
+use crate::header::Header;
+use crate::limits::Limits;
+use crate::reader::Blocks;
+use crate::source::ReadSource;
+use crate::sync::SyncMarker;
+
+/// Where a file's blocks lie and how many records each holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockIndex {
+    /// The file's header.
+    pub header: Header,
+    /// One entry a block, in file order.
+    pub entries: Vec<IndexEntry>,
+}
+
+/// One block in a [`BlockIndex`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexEntry {
+    /// Offset in the file of the block's first byte.
+    pub offset: u64,
+    /// Bytes of the whole block: count, size, payload and sync marker.
+    pub len: u64,
+    /// Records in the block.
+    pub count: u64,
+    /// Bytes of the payload, compressed.
+    pub payload_len: u64,
+}
+
+impl BlockIndex {
+    /// Reads the header, then each block's head and sync marker, and seeks past the payloads.
+    ///
+    /// # Errors
+    ///
+    /// The same as a [`Framer`](crate::Framer) gives for the file, at its first damaged block;
+    /// and those of the reader.
+    pub fn build(reader: impl Read + Seek) -> Result<Self, Error> {
+        Self::with_limits(reader, Limits::default())
+    }
+
+    /// As [`build`](Self::build), with limits of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn with_limits(mut reader: impl Read + Seek, limits: Limits) -> Result<Self, Error> {
+        let io = |error| Error::new(error, 0, None);
+        let file_len = reader.seek(SeekFrom::End(0)).map_err(io)?;
+        reader.rewind().map_err(io)?;
+        let source = ReadSource::new(&mut reader, HEADER_READ);
+        let header = Blocks::from_source(source, limits.clone())?
+            .header()
+            .clone();
+        let mut scan = Scan {
+            reader,
+            file_len,
+            limits,
+            sync: header.sync(),
+        };
+        let entries = scan.entries(header.len())?;
+        Ok(Self { header, entries })
+    }
+
+    /// The index of a file that is all of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn from_bytes(bytes: &Bytes) -> Result<Self, Error> {
+        Self::build(std::io::Cursor::new(bytes))
+    }
+
+    /// Number of blocks.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether the file has no blocks.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Number of records in all blocks.
+    pub fn records(&self) -> u64 {
+        // Saturating: records may take no bytes, so no file is too short to declare 2^64.
+        let counts = self.entries.iter().map(|entry| entry.count);
+        counts.fold(0, u64::saturating_add)
+    }
+}
+
+/// Bytes of one read while the header is read: most headers are smaller, and what follows the
+/// header is read again.
+const HEADER_READ: usize = 16 * 1024;
+
+/// A walk over a file from block to block.
+struct Scan<R> {
+    reader: R,
+    file_len: u64,
+    limits: Limits,
+    sync: SyncMarker,
+}
+
+impl<R: Read + Seek> Scan<R> {
+    /// The blocks from `offset` to the end of the file.
+    fn entries(&mut self, mut offset: u64) -> Result<Vec<IndexEntry>, Error> {
+        let mut entries = Vec::new();
+        // One read a block: the marker that ends one and the head of the next lie side by side.
+        let mut window = [0; SyncMarker::LEN + BlockHead::MAX_LEN];
+        let mut head_bytes = self.read_at(offset, 0, &mut window[SyncMarker::LEN..])?;
+        while offset < self.file_len {
+            let place = Place {
+                offset,
+                index: entries.len() as u64,
+            };
+            let bytes = &window[SyncMarker::LEN..][..head_bytes];
+            let head = BlockHead::parse(bytes, &self.limits, place)?
+                .ok_or_else(|| BlockHead::cut(bytes, place))?;
+            let available = self.file_len - offset;
+            if available < head.block_len() {
+                return Err(head.truncated(available, place));
+            }
+
+            let sync_at = head.len + head.payload_len;
+            let n = self.read_at(offset + sync_at, place.index, &mut window)?;
+            if n < SyncMarker::LEN {
+                // The file has become shorter since its length was taken.
+                return Err(head.truncated(sync_at + n as u64, place));
+            }
+            let (found, _) = window.split_first_chunk().expect("longer than a marker");
+            let (expected, found) = (self.sync, SyncMarker(*found));
+            if found != expected {
+                return Err(place.error(ErrorKind::SyncMismatch { expected, found }, sync_at));
+            }
+
+            entries.push(IndexEntry {
+                offset,
+                len: head.block_len(),
+                count: head.count,
+                payload_len: head.payload_len,
+            });
+            offset += head.block_len();
+            head_bytes = n - SyncMarker::LEN;
+        }
+        Ok(entries)
+    }
+
+    /// Fills `window` from `offset` on, as far as the file goes.
+    fn read_at(&mut self, offset: u64, block: u64, window: &mut [u8]) -> Result<usize, Error> {
+        let fail = |error: std::io::Error| Error::new(error, offset, Some(block));
+        self.reader.seek(SeekFrom::Start(offset)).map_err(fail)?;
+        let mut filled = 0;
+        while filled < window.len() {
+            match self.reader.read(&mut window[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(fail(error)),
+            }
+        }
+        Ok(filled)
+    }
+}
