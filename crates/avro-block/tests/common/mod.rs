@@ -1,0 +1,152 @@
+//! What the tests share: odd bytes built by hand, and files cut into pieces.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file uses its own share.
+
+use avro_block::{Block, Codec, Frame, Framer, Header, SyncMarker, Writer, WriterOptions};
+use bytes::Bytes;
+
+pub const SYNC: SyncMarker = SyncMarker(*b"0123456789abcdef");
+
+/// Avro's `long`, written independently of the crate.
+pub fn long(value: i64) -> Vec<u8> {
+    let mut zigzag = if value < 0 {
+        (!(value as u64)) * 2 + 1
+    } else {
+        value as u64 * 2
+    };
+    let mut bytes = Vec::new();
+    loop {
+        let low = (zigzag % 128) as u8;
+        zigzag /= 128;
+        if zigzag == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low + 128);
+    }
+}
+
+/// Bytes after their length.
+pub fn sized(bytes: &[u8]) -> Vec<u8> {
+    [long(bytes.len() as i64), bytes.to_vec()].concat()
+}
+
+/// One block of the metadata map; with its size in bytes if `negative`.
+pub fn map_block(entries: &[(&str, &[u8])], negative: bool) -> Vec<u8> {
+    let body: Vec<u8> = entries
+        .iter()
+        .flat_map(|(key, value)| [sized(key.as_bytes()), sized(value)].concat())
+        .collect();
+    let count = entries.len() as i64;
+    let head = match negative {
+        true => [long(-count), long(body.len() as i64)].concat(),
+        false => long(count),
+    };
+    [head, body].concat()
+}
+
+/// A header of the map blocks given.
+pub fn header(map_blocks: &[Vec<u8>]) -> Vec<u8> {
+    [
+        b"Obj\x01".to_vec(),
+        map_blocks.concat(),
+        vec![0],
+        SYNC.0.to_vec(),
+    ]
+    .concat()
+}
+
+/// A header of the schema `"long"` and no codec.
+pub fn plain_header() -> Vec<u8> {
+    header(&[map_block(&[("avro.schema", b"\"long\"")], false)])
+}
+
+/// A block as it stands in a file.
+pub fn block(count: i64, payload: &[u8]) -> Vec<u8> {
+    [long(count), sized(payload), SYNC.0.to_vec()].concat()
+}
+
+/// The options of a file with the tests' sync marker.
+pub fn options(codec: Codec) -> WriterOptions {
+    let mut options = WriterOptions::with_codec(codec);
+    options.sync = Some(SYNC);
+    options
+}
+
+/// A small file: three blocks of some 300, 40 and 0 inflated bytes.
+pub fn small_file(codec: Codec) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), "\"bytes\"", options(codec)).unwrap();
+    let first: Vec<u8> = (0..300u32).map(|i| (i * i % 97) as u8).collect();
+    writer.write_block(3, &first).unwrap();
+    writer.write_block(2, &[7; 40]).unwrap();
+    writer.write_block(0, &[]).unwrap();
+    writer.finish().unwrap()
+}
+
+/// All that a framer says of a file: its frames, then the error it ends with.
+#[derive(Debug, Default, PartialEq)]
+pub struct Told {
+    pub header: Option<Header>,
+    pub blocks: Vec<Block>,
+    pub skipped: Vec<(u64, u64)>,
+    pub skipped_bytes: u64,
+    /// Text of the errors, which holds all their fields.
+    pub errors: Vec<String>,
+}
+
+/// Pushes `pieces` into `framer`; after an error resyncs if `resync`, else ends.
+pub fn tell(mut framer: Framer, pieces: impl IntoIterator<Item = Bytes>, resync: bool) -> Told {
+    let mut told = Told::default();
+    for piece in pieces {
+        framer.push(piece);
+        if !drain(&mut framer, resync, &mut told) {
+            return told;
+        }
+    }
+    while let Err(error) = framer.finish() {
+        told.errors.push(format!("{error} {error:?}"));
+        if !resync || !framer.resync() || !drain(&mut framer, resync, &mut told) {
+            return told;
+        }
+    }
+    told.skipped_bytes = framer.skipped_bytes();
+    told
+}
+
+/// Takes frames until more bytes are needed; `false` at an error without `resync`.
+fn drain(framer: &mut Framer, resync: bool, told: &mut Told) -> bool {
+    loop {
+        match framer.next() {
+            Ok(Frame::Header(header)) => told.header = Some(header),
+            Ok(Frame::Block(block)) => told.blocks.push(block),
+            Ok(Frame::Skipped { offset, len }) => told.skipped.push((offset, len)),
+            Ok(Frame::NeedMore(n)) => {
+                assert!(n > 0);
+                return true;
+            }
+            Ok(_) => unreachable!(),
+            Err(error) => {
+                told.errors.push(format!("{error} {error:?}"));
+                if !resync || !framer.resync() {
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+/// What a framer says of `file`, pushed whole.
+pub fn tell_whole(file: &[u8], resync: bool) -> Told {
+    tell(Framer::new(), [Bytes::copy_from_slice(file)], resync)
+}
+
+/// `file` in pieces of the lengths given, again and again.
+pub fn pieces(file: &[u8], lens: &[usize]) -> Vec<Bytes> {
+    let mut rest = Bytes::copy_from_slice(file);
+    let mut lens = lens.iter().cycle();
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        let len = lens.next().unwrap().min(&rest.len()).to_owned();
+        pieces.push(rest.split_to(len));
+    }
+    pieces
+}

@@ -1,0 +1,450 @@
+//! Blocks: framing, truncation, damage and resync, and that the whole equals the chunked.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use avro_block::{
+    BlockIndex, BlockReader, Codec, ErrorKind, Frame, Framer, InflateBuffer, Inflater, Limits,
+    MappedBlocks, Part, SyncMarker,
+};
+use bytes::Bytes;
+use common::*;
+use proptest::prelude::*;
+
+#[test]
+fn blocks_know_where_they_lie() {
+    let (head, first, second) = (plain_header(), block(2, &[2, 4]), block(1, &[9; 500]));
+    let told = tell_whole(
+        &[head.clone(), first.clone(), second.clone()].concat(),
+        false,
+    );
+    assert_eq!(told.errors, [""; 0]);
+    let [a, b] = &told.blocks[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!((a.index, a.count, &a.payload[..]), (0, 2, &[2, 4][..]));
+    assert_eq!(a.offset, head.len() as u64);
+    assert_eq!(a.payload_offset(), a.offset + 2);
+    assert_eq!((b.index, b.count, b.payload.len()), (1, 1, 500));
+    assert_eq!(b.offset, a.offset + first.len() as u64);
+    assert_eq!(b.payload_offset(), b.offset + 3);
+    assert_eq!(b.len, second.len() as u64);
+}
+
+#[test]
+fn blocks_of_no_records_and_of_no_bytes() {
+    let file = [plain_header(), block(0, &[]), block(5, &[]), block(0, &[1])].concat();
+    let told = tell_whole(&file, false);
+    let counts: Vec<_> = told
+        .blocks
+        .iter()
+        .map(|b| (b.count, b.payload.len()))
+        .collect();
+    assert_eq!(counts, [(0, 0), (5, 0), (0, 1)]);
+    assert_eq!(told.errors, [""; 0]);
+}
+
+#[test]
+fn a_payload_in_one_piece_is_not_copied() {
+    let file = Bytes::from(small_file(Codec::Null));
+    let blocks = MappedBlocks::from_bytes(file.clone()).unwrap();
+    for block in blocks {
+        let block = block.unwrap();
+        let at = block.payload_offset() as usize;
+        let within = &file[at..at + block.payload.len()];
+        assert_eq!(block.payload.as_ptr(), within.as_ptr());
+    }
+}
+
+#[test]
+fn need_more_says_what_a_block_still_needs() {
+    let mut framer = Framer::new();
+    framer.push(plain_header().into());
+    assert!(matches!(framer.next(), Ok(Frame::Header(_))));
+    assert_eq!(framer.next().unwrap(), Frame::NeedMore(18));
+    let whole = block(1, &[0; 1000]);
+    framer.push(Bytes::copy_from_slice(&whole[..10]));
+    let missing = whole.len() as u64 - 10;
+    assert_eq!(framer.next().unwrap(), Frame::NeedMore(missing));
+    framer.push(Bytes::copy_from_slice(&whole[10..]));
+    assert!(matches!(framer.next(), Ok(Frame::Block(_))));
+}
+
+/// What is wrong with a file of one block of these bytes.
+fn error(block: &[u8]) -> String {
+    let file = [&plain_header(), block].concat();
+    let told = tell_whole(&file, false);
+    let (text, _) = told.errors[0].split_once(" Error").unwrap();
+    let index = BlockIndex::build(std::io::Cursor::new(&file)).unwrap_err();
+    assert_eq!(index.to_string(), text, "the index says the same");
+    text.to_owned()
+}
+
+#[test]
+fn errors_name_block_and_byte() {
+    assert_eq!(plain_header().len(), 41);
+    let cases = [
+        (long(-5), "the record count is negative: -5"),
+        (
+            vec![0x80; 10],
+            "the record count is not a variable-length integer of 64 bits",
+        ),
+        (
+            long(1 << 40),
+            "the record count is 1099511627776, above the limit of 4294967296",
+        ),
+    ];
+    for (bytes, text) in cases {
+        assert_eq!(error(&bytes), format!("block 0 at byte 41: {text}"));
+    }
+    let cases = [
+        (long(-1), "the payload's size is negative: -1"),
+        (
+            vec![0xff; 12],
+            "the payload's size is not a variable-length integer of 64 bits",
+        ),
+        (
+            long(i64::MAX),
+            "the payload's size is 9223372036854775807, above the limit of 1073741824",
+        ),
+        (
+            vec![],
+            "the file ends inside the payload's size: at least 1 bytes are missing",
+        ),
+    ];
+    for (size, text) in cases {
+        let bytes = [long(3), size].concat();
+        assert_eq!(error(&bytes), format!("block 0 at byte 42: {text}"));
+    }
+    let mut bytes = block(1, b"abc");
+    *bytes.last_mut().unwrap() = b'!';
+    assert_eq!(
+        error(&bytes),
+        "block 0 at byte 46: the sync marker does not match: expected \
+         30313233343536373839616263646566, found 30313233343536373839616263646521"
+    );
+}
+
+#[test]
+fn a_huge_size_is_not_allocated() {
+    // A limit that lets it through: the framer asks for the bytes and holds only what it has.
+    let mut limits = Limits::default();
+    limits.max_block_bytes = u64::MAX;
+    let mut framer = Framer::with_limits(limits);
+    let size = i64::MAX - 100;
+    framer.push([plain_header(), long(1), long(size)].concat().into());
+    assert!(matches!(framer.next(), Ok(Frame::Header(_))));
+    match framer.next() {
+        Ok(Frame::NeedMore(n)) => assert_eq!(n, size as u64 + 16),
+        // Where addresses have 32 bits.
+        other => assert!(matches!(
+            other.unwrap_err().kind,
+            ErrorKind::TooLarge { .. }
+        )),
+    }
+    assert!(matches!(
+        framer.finish().unwrap_err().kind,
+        ErrorKind::Truncated {
+            part: Part::Payload,
+            ..
+        }
+    ));
+}
+
+/// At every cut: the blocks that are whole, then an error unless the cut is on a boundary.
+#[test]
+fn truncated_at_every_byte() {
+    for codec in Codec::ALL {
+        if !codec.is_enabled() {
+            continue;
+        }
+        let file = small_file(codec);
+        let whole = tell_whole(&file, false);
+        let header_len = whole.header.as_ref().unwrap().len();
+        for cut in 0..file.len() {
+            let cut_file = &file[..cut];
+            let told = tell_whole(cut_file, false);
+            let ends = whole.blocks.iter().map(|b| b.offset + b.len);
+            let boundary = [header_len]
+                .into_iter()
+                .chain(ends)
+                .position(|e| e == cut as u64);
+            let before = whole
+                .blocks
+                .iter()
+                .filter(|b| b.offset + b.len <= cut as u64);
+            assert_eq!(
+                told.blocks,
+                before.cloned().collect::<Vec<_>>(),
+                "{codec} {cut}"
+            );
+            assert_eq!(
+                told.errors.is_empty(),
+                boundary.is_some(),
+                "{codec} {cut}: {told:?}"
+            );
+
+            let index = BlockIndex::from_bytes(&Bytes::copy_from_slice(cut_file));
+            match index {
+                Ok(index) => assert_eq!(index.len(), told.blocks.len()),
+                Err(error) => assert_eq!(vec![format!("{error} {error:?}")], told.errors),
+            }
+        }
+    }
+}
+
+#[test]
+fn readers_give_what_the_framer_gives() {
+    let file = small_file(Codec::Null);
+    let told = tell_whole(&file, false);
+    let mapped: Result<Vec<_>, _> = MappedBlocks::from_bytes(file.clone().into())
+        .unwrap()
+        .collect();
+    assert_eq!(mapped.unwrap(), told.blocks);
+    for buffer_size in [0, 1, 7, 100, 1 << 20] {
+        let reader = BlockReader::with_buffer_size(&file[..], buffer_size).unwrap();
+        assert_eq!(Some(reader.header()), told.header.as_ref());
+        let blocks: Result<Vec<_>, _> = reader.collect();
+        assert_eq!(blocks.unwrap(), told.blocks, "buffer of {buffer_size}");
+    }
+}
+
+#[test]
+fn a_reader_ends_at_its_error() {
+    let mut file = [plain_header(), block(1, &[1]), block(2, &[2])].concat();
+    file.pop();
+    let mut reader = BlockReader::new(&file[..]).unwrap();
+    assert!(reader.next().unwrap().is_ok());
+    assert!(matches!(
+        reader.next().unwrap().unwrap_err().kind,
+        ErrorKind::Truncated {
+            part: Part::SyncMarker,
+            missing: 1
+        }
+    ));
+    assert!(reader.next().is_none());
+    assert!(reader.resync());
+    assert!(reader.next().is_none());
+    assert_eq!(reader.skipped_bytes(), 18);
+    assert!(!reader.resync());
+}
+
+/// A reader that gives some bytes, then fails.
+struct Failing<'a>(&'a [u8]);
+
+impl std::io::Read for Failing<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(out)? {
+            0 => Err(std::io::Error::other("the disk is gone")),
+            n => Ok(n),
+        }
+    }
+}
+
+#[test]
+fn an_error_of_reading_has_a_position_and_ends_the_iteration() {
+    let file = [plain_header(), block(1, &[1]), long(1)].concat();
+    let mut reader = BlockReader::new(Failing(&file)).unwrap();
+    assert!(reader.next().unwrap().is_ok());
+    let error = reader.next().unwrap().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("block 1 at byte {}: the disk is gone", file.len())
+    );
+    assert!(!reader.resync());
+    assert!(reader.next().is_none());
+}
+
+#[test]
+fn resync_loses_only_the_damaged_block() {
+    let blocks: Vec<_> = (0..4u8).map(|i| block(1, &[i; 30])).collect();
+    let bogus_sizes = [0, 5, 29, 31, 47, 70, 1000, 1 << 29, i64::MAX, -1];
+    for size in bogus_sizes {
+        let damaged = [long(1), long(size), blocks[1][2..].to_vec()].concat();
+        let file = [
+            plain_header(),
+            blocks[0].clone(),
+            damaged.clone(),
+            blocks[2].clone(),
+            blocks[3].clone(),
+        ]
+        .concat();
+        let told = tell_whole(&file, true);
+        let seen: Vec<_> = told
+            .blocks
+            .iter()
+            .map(|b| (b.index, b.payload[0]))
+            .collect();
+        assert_eq!(seen, [(0, 0), (2, 2), (3, 3)], "size {size}");
+        let at = (plain_header().len() + blocks[0].len()) as u64;
+        assert_eq!(told.skipped, [(at, damaged.len() as u64)], "size {size}");
+        assert_eq!(told.skipped_bytes, damaged.len() as u64);
+        assert_eq!(told.errors.len(), 1);
+    }
+}
+
+#[test]
+fn resync_after_a_damaged_marker_loses_the_next_block_too() {
+    let mut blocks: Vec<_> = (0..4u8).map(|i| block(1, &[i; 30])).collect();
+    *blocks[1].last_mut().unwrap() ^= 1;
+    let told = tell_whole(&[plain_header(), blocks.concat()].concat(), true);
+    let seen: Vec<_> = told.blocks.iter().map(|b| b.payload[0]).collect();
+    assert_eq!(seen, [0, 3]);
+    assert_eq!(told.skipped_bytes, 2 * 48);
+}
+
+#[test]
+fn a_damaged_end_is_counted_as_skipped() {
+    let file = [
+        plain_header(),
+        block(1, &[1; 10]),
+        long(1),
+        long(50),
+        vec![3; 20],
+    ]
+    .concat();
+    let told = tell_whole(&file, true);
+    assert_eq!(told.blocks.len(), 1);
+    assert_eq!(told.skipped_bytes, 22);
+    assert_eq!(told.errors.len(), 1);
+}
+
+#[test]
+fn framing_can_begin_in_the_middle() {
+    let file = [plain_header(), block(1, &[1; 30]), block(1, &[2; 30])].concat();
+    let second = plain_header().len() + 48;
+    let middle = Bytes::copy_from_slice(&file[second..]);
+    let framer = Framer::at_block(SYNC, second as u64, 1, Limits::default());
+    let told = tell(framer, [middle], false);
+    assert_eq!(told.blocks, tell_whole(&file, false).blocks[1..]);
+
+    // From anywhere, by way of the next marker.
+    let from = second - 20;
+    let mut framer = Framer::at_block(SYNC, from as u64, 0, Limits::default());
+    assert!(framer.resync());
+    let told = tell(framer, [Bytes::copy_from_slice(&file[from..])], false);
+    assert_eq!(told.skipped, [(from as u64, 20)]);
+    assert_eq!(told.blocks[0].offset, second as u64);
+}
+
+/// A file of up to six blocks of no compression.
+fn any_file() -> impl Strategy<Value = Vec<u8>> {
+    let payload = prop::collection::vec(prop_oneof![any::<u8>(), Just(b'0'), Just(b'f')], 0..80);
+    prop::collection::vec((0..5i64, payload), 0..6).prop_map(|blocks| {
+        let blocks = blocks
+            .iter()
+            .flat_map(|(count, bytes)| block(*count, bytes));
+        plain_header().into_iter().chain(blocks).collect()
+    })
+}
+
+/// Ways to damage a file.
+fn any_damage() -> impl Strategy<Value = Vec<(prop::sample::Index, Damage)>> {
+    let damage = prop_oneof![
+        any::<u8>().prop_map(Damage::Set),
+        Just(Damage::Cut),
+        Just(Damage::Remove),
+        prop::collection::vec(any::<u8>(), 1..12).prop_map(Damage::Insert),
+        Just(Damage::Insert(SYNC.0.to_vec())),
+        any::<i64>().prop_map(|value| Damage::Insert(long(value))),
+    ];
+    prop::collection::vec((any::<prop::sample::Index>(), damage), 0..4)
+}
+
+#[derive(Clone, Debug)]
+enum Damage {
+    Set(u8),
+    Cut,
+    Remove,
+    Insert(Vec<u8>),
+}
+
+fn damaged(mut file: Vec<u8>, damages: &[(prop::sample::Index, Damage)]) -> Vec<u8> {
+    for (at, damage) in damages {
+        if file.is_empty() {
+            break;
+        }
+        let at = at.index(file.len());
+        match damage {
+            Damage::Set(byte) => file[at] = *byte,
+            Damage::Cut => file.truncate(at),
+            Damage::Remove => drop(file.remove(at)),
+            Damage::Insert(bytes) => drop(file.splice(at..at, bytes.iter().copied())),
+        }
+    }
+    file
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn whole_equals_chunked(
+        file in any_file(),
+        damages in any_damage(),
+        lens in prop::collection::vec(1..40usize, 1..8),
+        resync in any::<bool>(),
+    ) {
+        let file = damaged(file, &damages);
+        let whole = tell_whole(&file, resync);
+        let chunked = tell(Framer::new(), pieces(&file, &lens), resync);
+        prop_assert_eq!(&whole, &chunked);
+        let bytewise = tell(Framer::new(), pieces(&file, &[1]), resync);
+        prop_assert_eq!(&whole, &bytewise);
+    }
+
+    #[test]
+    fn every_byte_is_in_a_frame_or_skipped(file in any_file(), damages in any_damage()) {
+        let file = damaged(file, &damages);
+        let told = tell_whole(&file, true);
+        if let Some(header) = &told.header {
+            let framed: u64 = told.blocks.iter().map(|b| b.len).sum();
+            prop_assert_eq!(header.len() + framed + told.skipped_bytes, file.len() as u64);
+        }
+    }
+
+    #[test]
+    fn the_index_says_what_the_framer_says(file in any_file(), damages in any_damage()) {
+        let file = Bytes::from(damaged(file, &damages));
+        let told = tell_whole(&file, false);
+        match BlockIndex::from_bytes(&file) {
+            Ok(index) => {
+                prop_assert_eq!(&told.errors, &[""; 0]);
+                prop_assert_eq!(Some(&index.header), told.header.as_ref());
+                prop_assert_eq!(index.records(), told.blocks.iter().map(|b| b.count).sum::<u64>());
+                let indexed: Vec<_> = index.entries.iter()
+                    .map(|e| (e.offset, e.len, e.count, e.payload_len))
+                    .collect();
+                let framed: Vec<_> = told.blocks.iter()
+                    .map(|b| (b.offset, b.len, b.count, b.payload.len() as u64))
+                    .collect();
+                prop_assert_eq!(indexed, framed);
+            }
+            Err(error) => prop_assert_eq!(vec![format!("{error} {error:?}")], told.errors),
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let behind_a_header = [plain_header(), bytes.clone()].concat();
+        for file in [bytes, behind_a_header] {
+            let told = tell_whole(&file, true);
+            let mut out = InflateBuffer::new();
+            for block in told.blocks {
+                Inflater::new().inflate(Codec::Null, &block.payload, &mut out, 100).unwrap_or(());
+            }
+        }
+    }
+}
+
+#[test]
+fn find_sync_finds_each_marker_in_turn() {
+    let marker = SyncMarker([9; 16]);
+    let mut bytes = vec![9; 40];
+    bytes.push(0);
+    assert_eq!(avro_block::find_sync(&bytes, &marker, 0), Some(0));
+    assert_eq!(avro_block::find_sync(&bytes, &marker, 24), Some(24));
+    assert_eq!(avro_block::find_sync(&bytes, &marker, 25), None);
+    assert_eq!(avro_block::find_sync(&bytes, &marker, 41), None);
+    assert_eq!(avro_block::find_sync(&bytes, &marker, 42), None);
+}
