@@ -1,0 +1,179 @@
+//! The error of decoding: what is wrong, at which byte, in which record and field.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Binary data that is not what its schema says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecodeError {
+    /// What is wrong.
+    pub kind: DecodeErrorKind,
+    /// Where the value that cannot be read starts in the input slice.
+    pub offset: usize,
+    /// Which record of the input, counted from 0, as far as known.
+    pub record: Option<u64>,
+    /// The field, as the names of nested fields joined by dots, as far as
+    /// known.
+    pub field: Option<String>,
+}
+
+impl DecodeError {
+    /// An error at `offset`, in a record and field not known yet.
+    #[cold]
+    pub fn new(kind: DecodeErrorKind, offset: usize) -> Self {
+        DecodeError {
+            kind,
+            offset,
+            record: None,
+            field: None,
+        }
+    }
+
+    /// The same error, known to be in `field` of a record that is `self.field`'s
+    /// parent.
+    #[cold]
+    #[must_use]
+    pub fn in_field(mut self, field: &str) -> Self {
+        self.field = Some(match self.field {
+            Some(inner) => format!("{field}.{inner}"),
+            None => field.to_owned(),
+        });
+        self
+    }
+
+    /// The same error, known to be in record number `record`.
+    #[cold]
+    #[must_use]
+    pub fn in_record(mut self, record: u64) -> Self {
+        self.record = Some(record);
+        self
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(record) = self.record {
+            write!(f, "record {record}, ")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, "field '{field}', ")?;
+        }
+        write!(f, "byte {}: {}", self.offset, self.kind)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// What is wrong with binary data.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// The input ends inside a value.
+    #[error("the input ends inside a value")]
+    UnexpectedEnd,
+    /// A varint goes on for more bytes than its type has: 5 for `int`, 10 for
+    /// `long`.
+    #[error("a varint is longer than its type allows")]
+    VarintTooLong,
+    /// A varint has more than 64 bits.
+    #[error("a varint has more than 64 bits")]
+    VarintOverflow,
+    /// An `int` is outside 32 bits.
+    #[error("{0} is not in the range of int")]
+    IntOutOfRange(i64),
+    /// A length or a block's size is negative.
+    #[error("a length is negative: {0}")]
+    NegativeLength(i64),
+    /// A length or a block's size goes beyond the end of the input.
+    #[error("a length of {length} bytes where {remaining} are left")]
+    LengthBeyondEnd {
+        /// The length read.
+        length: u64,
+        /// Bytes that follow it.
+        remaining: usize,
+    },
+    /// A `boolean` is neither 0 nor 1.
+    #[error("a boolean is {0}, neither 0 nor 1")]
+    BadBoolean(u8),
+    /// A `string` or a key of a map is not UTF-8.
+    #[error("a string is not UTF-8")]
+    InvalidUtf8,
+    /// An enum's index is not that of a symbol.
+    #[error("enum index {index} where there are {symbols} symbols")]
+    BadEnumIndex {
+        /// The index read.
+        index: i64,
+        /// Symbols of the enum.
+        symbols: usize,
+    },
+    /// A union's index is not that of a branch.
+    #[error("union branch {branch} where there are {branches}")]
+    BadUnionBranch {
+        /// The index read.
+        branch: i64,
+        /// Branches of the union.
+        branches: usize,
+    },
+    /// The items of a block do not take the bytes that its header says.
+    #[error("a block of items takes {actual} bytes, and says {declared}")]
+    BadBlockSize {
+        /// Bytes by the block's header.
+        declared: usize,
+        /// Bytes that the items took.
+        actual: usize,
+    },
+    /// A block has more items than can be in the bytes there are, or more
+    /// than [`MAX_ZERO_SIZE_ITEMS`](crate::limits::MAX_ZERO_SIZE_ITEMS) that
+    /// take none.
+    #[error("a block of {count} items where at most {most} are possible")]
+    TooManyItems {
+        /// The count read, without its sign.
+        count: u64,
+        /// The most items possible.
+        most: u64,
+    },
+    /// A tree would have more than
+    /// [`MAX_ZERO_SIZE_VALUES`](crate::limits::MAX_ZERO_SIZE_VALUES) values
+    /// without bytes.
+    #[error(
+        "more than {} values that take no bytes",
+        crate::limits::MAX_ZERO_SIZE_VALUES
+    )]
+    TooManyZeroSizeValues,
+    /// Values are nested deeper than
+    /// [`MAX_DECODE_DEPTH`](crate::limits::MAX_DECODE_DEPTH).
+    #[error("values are nested deeper than {}", crate::limits::MAX_DECODE_DEPTH)]
+    TooDeep,
+    /// A null where the feature has no way to say so.
+    #[error("a null, where the feature allows none")]
+    Null,
+    /// An array of a dense feature, or of a fixed dimension, has another
+    /// length than its dimension.
+    #[error("an array of {actual} values, where the shape says {expected}")]
+    ArrayLength {
+        /// The dimension.
+        expected: usize,
+        /// Values seen; more may follow if they are too many already.
+        actual: usize,
+    },
+    /// The arrays of a sparse record have different lengths.
+    #[error("the arrays of the sparse record have different lengths: {expected} and {actual}")]
+    SparseLengths {
+        /// The length of the first array.
+        expected: usize,
+        /// The length of another.
+        actual: usize,
+    },
+    /// An index of a sparse record is outside its dimension.
+    #[error("index {index} is outside dimension {dimension} of size {size}")]
+    IndexOutOfBounds {
+        /// The index.
+        index: i64,
+        /// The dimension, counted from 0.
+        dimension: usize,
+        /// Its size, or -1 if unknown.
+        size: i64,
+    },
+}

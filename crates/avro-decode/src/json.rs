@@ -1,0 +1,108 @@
+//! Values as JSON, for people to read.
+
+use serde_json::{Map, Value as Json};
+
+use crate::limits::MAX_DECODE_DEPTH;
+use crate::schema::{Node, NodeId, Schema};
+use crate::{Value, ValueError, ValueErrorKind};
+
+/// The value as JSON: records and maps as objects, enums as their symbols,
+/// unions as the value alone, `bytes` and `fixed` as strings with a character
+/// of U+0000 to U+00FF for each byte, as in Avro's JSON encoding. Infinities
+/// and NaN, which JSON has no numbers for, are `"Infinity"`, `"-Infinity"`
+/// and `"NaN"`. Values of logical types stand as the type underneath. If a
+/// map has a key twice, the last value stands.
+///
+/// # Errors
+/// The value does not fit the type at `id`.
+///
+/// # Panics
+/// If `id` is not of `schema`.
+pub fn to_json(schema: &Schema, id: NodeId, value: &Value) -> Result<Json, ValueError> {
+    json(schema, id, value, 0)
+}
+
+fn json(schema: &Schema, id: NodeId, value: &Value, depth: usize) -> Result<Json, ValueError> {
+    if depth > MAX_DECODE_DEPTH {
+        return Err(ValueError::new(ValueErrorKind::TooDeep));
+    }
+    let part = |id, value| json(schema, id, value, depth + 1);
+    Ok(match (schema.node(id), value) {
+        (Node::Null, Value::Null) => Json::Null,
+        (Node::Boolean, &Value::Boolean(value)) => value.into(),
+        (Node::Int, &Value::Int(value)) => value.into(),
+        (Node::Long, &Value::Long(value)) => value.into(),
+        (Node::Float, &Value::Float(value)) => float(value),
+        (Node::Double, &Value::Double(value)) => double(value),
+        (Node::Bytes, Value::Bytes(bytes)) | (Node::Fixed(_), Value::Fixed(bytes)) => bytes
+            .iter()
+            .copied()
+            .map(char::from)
+            .collect::<String>()
+            .into(),
+        (Node::String, Value::String(text)) => text.as_str().into(),
+        (Node::Enum(symbols), &Value::Enum(index)) => match symbols.symbols.get(index as usize) {
+            Some(symbol) => symbol.as_str().into(),
+            None => {
+                let symbols = symbols.symbols.len();
+                let kind = ValueErrorKind::BadEnumIndex { index, symbols };
+                return Err(ValueError::new(kind));
+            }
+        },
+        (&Node::Array(items), Value::Array(values)) => {
+            let values = values.iter().map(|value| part(items, value));
+            Json::Array(values.collect::<Result<_, _>>()?)
+        }
+        (&Node::Map(values), Value::Map(entries)) => {
+            let entries = entries.iter();
+            let entries = entries.map(|(key, value)| Ok((key.clone(), part(values, value)?)));
+            Json::Object(entries.collect::<Result<_, _>>()?)
+        }
+        (Node::Union(branches), Value::Union(branch, value)) => match branches.get(*branch) {
+            Some(&id) => part(id, value)?,
+            None => {
+                return Err(ValueError::new(ValueErrorKind::BadUnionBranch {
+                    branch: *branch,
+                    branches: branches.len(),
+                }));
+            }
+        },
+        (Node::Record(record), Value::Record(values)) => {
+            if values.len() != record.fields.len() {
+                return Err(ValueError::new(ValueErrorKind::FieldCount {
+                    expected: record.fields.len(),
+                    found: values.len(),
+                }));
+            }
+            let mut object = Map::new();
+            for (field, value) in record.fields.iter().zip(values) {
+                let json = part(field.ty, value);
+                let json = json.map_err(|error| error.in_field(&field.name))?;
+                object.insert(field.name.clone(), json);
+            }
+            Json::Object(object)
+        }
+        (node, value) => return Err(ValueError::wrong_type(node.type_name(), value)),
+    })
+}
+
+fn float(value: f32) -> Json {
+    // The shortest decimal that is this float: 0.1, where the nearest double
+    // is 0.10000000149011612.
+    match value.to_string().parse() {
+        Ok(shortest) if value.is_finite() => double(shortest),
+        _ => double(value.into()),
+    }
+}
+
+fn double(value: f64) -> Json {
+    if value.is_nan() {
+        "NaN".into()
+    } else if value == f64::INFINITY {
+        "Infinity".into()
+    } else if value == f64::NEG_INFINITY {
+        "-Infinity".into()
+    } else {
+        value.into()
+    }
+}

@@ -1,0 +1,32 @@
+//! What this crate refuses, and why.
+
+/// Bytes of a schema's text. Schemas of thousands of fields stay far below
+/// it; a parsed schema takes some tens of bytes per byte of text.
+pub const MAX_SCHEMA_BYTES: usize = 4 << 20;
+
+/// Types nested in one another in a schema's text. The parser recurses, and
+/// must not run out of stack.
+pub const MAX_SCHEMA_DEPTH: usize = 64;
+
+/// Bytes of a full name. Every reference looks up its full name, so the time
+/// to parse a schema grows with the length of its namespaces.
+pub const MAX_NAME_BYTES: usize = 1024;
+
+/// Records, arrays, maps and unions that are open at once in a value. Only
+/// recursive types come near it; decoders recurse, and must not run out of
+/// stack, even that of a spawned thread in a debug build.
+pub const MAX_DECODE_DEPTH: usize = 100;
+
+/// Items of a block of an array whose items take no bytes, such as an array
+/// of `null`: nothing in the input bounds their number.
+pub const MAX_ZERO_SIZE_ITEMS: usize = 1 << 20;
+
+/// Values without bytes (of type `null`, `fixed` of size 0, or a record of
+/// nothing else) outside unions in one tree of values. A few named records,
+/// each with two fields of the one before, otherwise make billions of them
+/// out of no input at all. Decoding without a tree has no such limit.
+pub const MAX_ZERO_SIZE_VALUES: usize = 1 << 20;
+
+/// Features inferred from a schema. Nested records that repeat each other's
+/// types can have exponentially many.
+pub const MAX_INFERRED_FEATURES: usize = 1 << 14;

@@ -1,0 +1,274 @@
+//! The reference decoder: slow, obvious, and what everything faster is held
+//! against.
+//!
+//! It follows the specification's "Binary Encoding" sentence by sentence and
+//! builds a tree. It is as strict as any decoder of this crate: a boolean is
+//! 0 or 1, strings are UTF-8, a block's size in bytes is that of its items,
+//! an `int` takes at most 5 bytes. Padded varints are read.
+
+use crate::limits::{MAX_DECODE_DEPTH, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};
+use crate::schema::{Node, NodeId, Schema};
+use crate::varint::{read_int, read_long};
+use crate::{DecodeError, DecodeErrorKind, Value};
+
+/// Reads a value of the type at `id` from `input`, from `position` on, and
+/// moves `position` past it.
+///
+/// The tree takes memory in proportion to the bytes read, apart from values
+/// without bytes, of which there are at most [`MAX_ZERO_SIZE_VALUES`].
+///
+/// ```
+/// use avro_decode::{Schema, Value, reference};
+///
+/// let schema = Schema::parse(r#"{"type": "array", "items": "int"}"#)?;
+/// let mut position = 0;
+/// let value = reference::decode(&schema, schema.root(), &[4, 2, 4, 0], &mut position)?;
+/// assert_eq!(value, Value::Array(vec![Value::Int(1), Value::Int(2)]));
+/// assert_eq!(position, 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The input is not such a value; `position` stays. The error's offset is one
+/// in `input`.
+///
+/// # Panics
+/// If `id` is not of `schema`.
+pub fn decode(
+    schema: &Schema,
+    id: NodeId,
+    input: &[u8],
+    position: &mut usize,
+) -> Result<Value, DecodeError> {
+    let mut decoder = Decoder {
+        schema,
+        input,
+        position: *position,
+        depth: 0,
+        zero_size_values: 0,
+    };
+    let value = decoder.value(id)?;
+    *position = decoder.position;
+    Ok(value)
+}
+
+struct Decoder<'a> {
+    schema: &'a Schema,
+    input: &'a [u8],
+    position: usize,
+    /// Records, arrays, maps and unions around the value.
+    depth: usize,
+    /// Values without bytes so far.
+    zero_size_values: usize,
+}
+
+type Decoded<T> = Result<T, DecodeError>;
+
+impl<'a> Decoder<'a> {
+    fn value(&mut self, id: NodeId) -> Decoded<Value> {
+        let schema = self.schema;
+        match schema.node(id) {
+            Node::Null => Ok(Value::Null),
+            Node::Boolean => self.boolean(),
+            Node::Int => Ok(Value::Int(self.int()?)),
+            Node::Long => Ok(Value::Long(self.long()?)),
+            Node::Float => Ok(Value::Float(f32::from_le_bytes(self.array_of_bytes()?))),
+            Node::Double => Ok(Value::Double(f64::from_le_bytes(self.array_of_bytes()?))),
+            Node::Bytes => Ok(Value::Bytes(self.bytes()?.to_vec())),
+            Node::String => Ok(Value::String(self.string()?)),
+            Node::Fixed(fixed) => Ok(Value::Fixed(self.take(fixed.size)?.to_vec())),
+            Node::Enum(symbols) => self.symbol(symbols.symbols.len()),
+            Node::Array(items) => self.nested(|decoder| decoder.array(*items)),
+            Node::Map(values) => self.nested(|decoder| decoder.map(*values)),
+            Node::Union(branches) => self.nested(|decoder| decoder.union(branches)),
+            Node::Record(record) => self.nested(|decoder| {
+                let mut fields = Vec::new();
+                for field in &record.fields {
+                    let value = decoder.part(field.ty);
+                    fields.push(value.map_err(|error| error.in_field(&field.name))?);
+                }
+                Ok(Value::Record(fields))
+            }),
+        }
+    }
+
+    /// An item of an array or a field of a record, counted if it has no
+    /// bytes.
+    fn part(&mut self, id: NodeId) -> Decoded<Value> {
+        if self.schema.is_always_empty(id) {
+            self.zero_size_values += 1;
+            if self.zero_size_values > MAX_ZERO_SIZE_VALUES {
+                return Err(self.error(DecodeErrorKind::TooManyZeroSizeValues));
+            }
+        }
+        self.value(id)
+    }
+
+    fn array(&mut self, items: NodeId) -> Decoded<Value> {
+        let mut values = Vec::new();
+        let min_item = self.schema.min_encoded_len(items);
+        self.blocks(min_item, |decoder| {
+            values.push(decoder.part(items)?);
+            Ok(())
+        })?;
+        Ok(Value::Array(values))
+    }
+
+    fn map(&mut self, values: NodeId) -> Decoded<Value> {
+        let mut entries = Vec::new();
+        // A key has at least its length.
+        let min_entry = self.schema.min_encoded_len(values).saturating_add(1);
+        self.blocks(min_entry, |decoder| {
+            let key = decoder.string()?;
+            entries.push((key, decoder.value(values)?));
+            Ok(())
+        })?;
+        Ok(Value::Map(entries))
+    }
+
+    /// The blocks of an array or a map: a count, the size in bytes if the
+    /// count is negative, and as many items; up to a count of 0.
+    fn blocks(
+        &mut self,
+        min_item: u64,
+        mut item: impl FnMut(&mut Self) -> Decoded<()>,
+    ) -> Decoded<()> {
+        loop {
+            let header = self.position;
+            let count = self.long()?;
+            if count == 0 {
+                return Ok(());
+            }
+            let declared = match count {
+                ..0 => Some(self.length()?),
+                _ => None,
+            };
+            let count = count.unsigned_abs();
+            let room = declared.unwrap_or(self.remaining()) as u64;
+            let most = match min_item {
+                0 => MAX_ZERO_SIZE_ITEMS as u64,
+                _ => room / min_item,
+            };
+            if count > most {
+                let kind = DecodeErrorKind::TooManyItems { count, most };
+                return Err(DecodeError::new(kind, header));
+            }
+            let start = self.position;
+            for _ in 0..count {
+                item(self)?;
+            }
+            let actual = self.position - start;
+            if let Some(declared) = declared.filter(|&declared| declared != actual) {
+                return Err(self.error(DecodeErrorKind::BadBlockSize { declared, actual }));
+            }
+        }
+    }
+
+    fn union(&mut self, branches: &[NodeId]) -> Decoded<Value> {
+        let start = self.position;
+        let branch = self.long()?;
+        let found = usize::try_from(branch).ok();
+        match found.and_then(|branch| Some((branch, *branches.get(branch)?))) {
+            Some((branch, id)) => Ok(Value::Union(branch, Box::new(self.value(id)?))),
+            None => {
+                let branches = branches.len();
+                let kind = DecodeErrorKind::BadUnionBranch { branch, branches };
+                Err(DecodeError::new(kind, start))
+            }
+        }
+    }
+
+    fn symbol(&mut self, symbols: usize) -> Decoded<Value> {
+        let start = self.position;
+        let index = self.int()?;
+        match u32::try_from(index) {
+            Ok(index) if (index as usize) < symbols => Ok(Value::Enum(index)),
+            _ => {
+                let index = i64::from(index);
+                let kind = DecodeErrorKind::BadEnumIndex { index, symbols };
+                Err(DecodeError::new(kind, start))
+            }
+        }
+    }
+
+    fn boolean(&mut self) -> Decoded<Value> {
+        let start = self.position;
+        match self.take(1)?[0] {
+            0 => Ok(Value::Boolean(false)),
+            1 => Ok(Value::Boolean(true)),
+            other => Err(DecodeError::new(DecodeErrorKind::BadBoolean(other), start)),
+        }
+    }
+
+    fn string(&mut self) -> Decoded<String> {
+        let start = self.position;
+        match simdutf8::basic::from_utf8(self.bytes()?) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(DecodeError::new(DecodeErrorKind::InvalidUtf8, start)),
+        }
+    }
+
+    fn bytes(&mut self) -> Decoded<&'a [u8]> {
+        let length = self.length()?;
+        self.take(length)
+    }
+
+    /// A length in bytes of what follows it.
+    fn length(&mut self) -> Decoded<usize> {
+        let start = self.position;
+        let length = self.long()?;
+        let remaining = self.remaining();
+        let kind = match u64::try_from(length) {
+            Err(_) => DecodeErrorKind::NegativeLength(length),
+            Ok(length) if length > remaining as u64 => {
+                DecodeErrorKind::LengthBeyondEnd { length, remaining }
+            }
+            Ok(length) => return Ok(length as usize),
+        };
+        Err(DecodeError::new(kind, start))
+    }
+
+    fn long(&mut self) -> Decoded<i64> {
+        let value = read_long(self.input, &mut self.position);
+        value.map_err(|kind| self.error(kind))
+    }
+
+    fn int(&mut self) -> Decoded<i32> {
+        let value = read_int(self.input, &mut self.position);
+        value.map_err(|kind| self.error(kind))
+    }
+
+    fn array_of_bytes<const N: usize>(&mut self) -> Decoded<[u8; N]> {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(self.take(N)?);
+        Ok(bytes)
+    }
+
+    fn take(&mut self, length: usize) -> Decoded<&'a [u8]> {
+        if length > self.remaining() {
+            return Err(self.error(DecodeErrorKind::UnexpectedEnd));
+        }
+        let bytes = &self.input[self.position..][..length];
+        self.position += length;
+        Ok(bytes)
+    }
+
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Decoded<Value>) -> Decoded<Value> {
+        if self.depth == MAX_DECODE_DEPTH {
+            return Err(self.error(DecodeErrorKind::TooDeep));
+        }
+        self.depth += 1;
+        let value = read(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn remaining(&self) -> usize {
+        self.input.len() - self.position
+    }
+
+    #[cold]
+    fn error(&self, kind: DecodeErrorKind) -> DecodeError {
+        DecodeError::new(kind, self.position)
+    }
+}

@@ -1,0 +1,173 @@
+//! Schemas (Avro 1.12, "Schema Declaration"), parsed once into an arena, so
+//! that recursive types are indices and not cycles.
+//!
+//! # What is accepted
+//! Everything that the specification defines. In addition, since files in
+//! the wild have it: a type wrapped in more than one `{"type": ..}`; a name
+//! without a namespace that is not defined in the enclosing namespace but is
+//! without one; `null` for an attribute that may be left out; attributes that
+//! the specification does not know. Logical types that are not valid are
+//! ignored, as the specification asks. Defaults that do not match their type
+//! are kept, since reading does not need them; see
+//! [`Schema::check_defaults`].
+//!
+//! Names and symbols must be as the specification says: letters, digits and
+//! underscores.
+
+mod attributes;
+mod defaults;
+mod error;
+mod logical;
+mod name;
+mod node;
+mod parse;
+mod path;
+mod print;
+mod size;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+pub use error::{SchemaError, SchemaErrorKind};
+pub use logical::LogicalType;
+pub use name::Name;
+pub use node::{Enum, Field, Fixed, Node, Order, Record};
+
+/// A schema: types that refer to one another by [`NodeId`].
+///
+/// ```
+/// use avro_decode::schema::{Node, Schema};
+///
+/// let schema = Schema::parse(
+///     r#"{"type": "record", "name": "Pair", "namespace": "org.example", "fields": [
+///         {"name": "left", "type": "int"},
+///         {"name": "rest", "type": ["null", "Pair"]}
+///     ]}"#,
+/// )?;
+/// let Node::Record(pair) = schema.node(schema.root()) else {
+///     panic!("not a record");
+/// };
+/// assert_eq!(pair.name.to_string(), "org.example.Pair");
+/// assert_eq!(schema.min_encoded_len(schema.root()), 2);
+/// # Ok::<(), avro_decode::SchemaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Schema {
+    slots: Vec<Slot>,
+    root: NodeId,
+    named: HashMap<Name, NodeId>,
+    min_encoded_lens: Vec<u64>,
+    defaults: Vec<defaults::DefaultPlace>,
+}
+
+/// The place of a type in its [`Schema`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(u32);
+
+#[derive(Clone, Debug)]
+struct Slot {
+    node: Node,
+    logical: Option<LogicalType>,
+}
+
+impl Schema {
+    /// Parses a schema's JSON text.
+    ///
+    /// # Errors
+    /// The text is not JSON or not a schema, or goes beyond the
+    /// [limits](crate::limits); the error says where.
+    pub fn parse(text: &str) -> Result<Schema, SchemaError> {
+        let parsed = parse::parse(text)?;
+        let min_encoded_lens = size::min_encoded_lens(&parsed.slots);
+        Ok(Schema {
+            slots: parsed.slots,
+            root: parsed.root,
+            named: parsed.named,
+            defaults: parsed.defaults,
+            min_encoded_lens,
+        })
+    }
+
+    /// The type that the schema describes.
+    pub fn root(&self) -> NodeId {
+        self.root
+    }
+
+    /// The type at `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another, larger schema.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.slots[id.index()].node
+    }
+
+    /// The logical type at `id`, if it has one that is valid for its type.
+    pub fn logical(&self, id: NodeId) -> Option<&LogicalType> {
+        self.slots[id.index()].logical.as_ref()
+    }
+
+    /// The record, enum or fixed with this full name, such as
+    /// `org.example.Pair`.
+    pub fn find(&self, full_name: &str) -> Option<NodeId> {
+        self.named.get(&Name::from_full(full_name)).copied()
+    }
+
+    /// How many types there are: every [`NodeId`]'s
+    /// [`index`](NodeId::index) is below it.
+    pub fn node_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The fewest bytes that a value of the type at `id` takes; `u64::MAX`
+    /// if there is no such value, because the type contains itself without
+    /// an array, map or union between, or is a union of nothing.
+    pub fn min_encoded_len(&self, id: NodeId) -> u64 {
+        self.min_encoded_lens[id.index()]
+    }
+
+    /// Whether every value of the type at `id` takes no bytes.
+    pub fn is_always_empty(&self, id: NodeId) -> bool {
+        // Whatever can take bytes takes at least one.
+        self.min_encoded_len(id) == 0
+    }
+
+    /// Whether all defaults match their types: a field's default its type
+    /// (of a union, any branch), an enum's default one of its symbols.
+    ///
+    /// # Errors
+    /// Every default that does not, with its place.
+    pub fn check_defaults(&self) -> Result<(), Vec<SchemaError>> {
+        let bad = defaults::bad_defaults(self, &self.defaults);
+        if bad.is_empty() { Ok(()) } else { Err(bad) }
+    }
+
+    /// The schema as JSON, with full names and without the attributes that
+    /// the specification does not know. Parsing it gives the same schema.
+    pub fn to_json(&self) -> serde_json::Value {
+        print::to_json(self)
+    }
+}
+
+impl NodeId {
+    /// The place as a number, for tables with an entry per type.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl FromStr for Schema {
+    type Err = SchemaError;
+
+    fn from_str(text: &str) -> Result<Schema, SchemaError> {
+        Schema::parse(text)
+    }
+}
+
+/// [`Schema::to_json`] on one line; over several, indented, with `{:#}`.
+impl fmt::Display for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `Value` prints indented for the alternate form.
+        fmt::Display::fmt(&self.to_json(), f)
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether defaults match their types (Avro 1.12, "Complex Types", the table
+//! "field default values").
+
+use std::collections::HashMap;
+
+use serde_json::Value as Json;
+
+use super::{Node, NodeId, Schema, SchemaError, SchemaErrorKind};
+
+/// A default in the schema: the JSON pointer to it, and whose it is.
+#[derive(Clone, Debug)]
+pub(super) struct DefaultPlace {
+    pub(super) path: String,
+    pub(super) node: NodeId,
+    /// Which of a record's fields; `None` for an enum.
+    pub(super) field: Option<usize>,
+}
+
+/// An error for each default that does not match its type.
+pub(super) fn bad_defaults(schema: &Schema, places: &[DefaultPlace]) -> Vec<SchemaError> {
+    let mut matcher = Matcher {
+        schema,
+        unions: HashMap::new(),
+    };
+    let bad = places.iter().filter(|place| !matcher.is_good(place));
+    bad.map(|place| SchemaError {
+        kind: SchemaErrorKind::BadDefault,
+        path: place.path.clone(),
+    })
+    .collect()
+}
+
+struct Matcher<'s> {
+    schema: &'s Schema,
+    /// Whether a union matches the JSON at an address: nested records of
+    /// unions of records would otherwise be tried in exponential time.
+    unions: HashMap<(NodeId, *const Json), bool>,
+}
+
+impl<'s> Matcher<'s> {
+    fn is_good(&mut self, place: &DefaultPlace) -> bool {
+        match (self.schema.node(place.node), place.field) {
+            (Node::Record(record), Some(field)) => {
+                let field = &record.fields[field];
+                let default = field.default.as_ref();
+                default.is_none_or(|default| self.matches(field.ty, default))
+            }
+            (Node::Enum(symbols), _) => {
+                let default = symbols.default.as_ref();
+                default.is_some_and(|default| symbols.symbols.contains(default))
+            }
+            _ => true,
+        }
+    }
+
+    /// The depth of the recursion is that of the JSON, which its parser
+    /// bounds.
+    fn matches(&mut self, id: NodeId, json: &'s Json) -> bool {
+        match self.schema.node(id) {
+            Node::Null => json.is_null(),
+            Node::Boolean => json.is_boolean(),
+            Node::Int => json.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+            Node::Long => json.is_i64(),
+            Node::Float | Node::Double => json.is_number(),
+            Node::Bytes => byte_count(json).is_some(),
+            Node::String => json.is_string(),
+            Node::Fixed(fixed) => byte_count(json) == Some(fixed.size),
+            Node::Enum(symbols) => json
+                .as_str()
+                .is_some_and(|symbol| symbols.symbols.iter().any(|known| known == symbol)),
+            &Node::Array(items) => match json {
+                Json::Array(json) => json.iter().all(|json| self.matches(items, json)),
+                _ => false,
+            },
+            &Node::Map(values) => match json {
+                Json::Object(json) => json.values().all(|json| self.matches(values, json)),
+                _ => false,
+            },
+            Node::Union(branches) => self.matches_union(id, branches, json),
+            Node::Record(record) => match json {
+                Json::Object(json) => {
+                    record
+                        .fields
+                        .iter()
+                        .all(|field| match json.get(&field.name) {
+                            Some(json) => self.matches(field.ty, json),
+                            // The field's own default has a check of its own.
+                            None => field.default.is_some(),
+                        })
+                }
+                _ => false,
+            },
+        }
+    }
+
+    fn matches_union(&mut self, id: NodeId, branches: &[NodeId], json: &'s Json) -> bool {
+        let key = (id, std::ptr::from_ref(json));
+        if let Some(&known) = self.unions.get(&key) {
+            return known;
+        }
+        let matches = branches.iter().any(|&branch| self.matches(branch, json));
+        self.unions.insert(key, matches);
+        matches
+    }
+}
+
+/// Bytes that a JSON string of ISO-8859-1 characters stands for.
+fn byte_count(json: &Json) -> Option<usize> {
+    json.as_str()?
+        .chars()
+        .try_fold(0, |count, c| (c <= '\u{ff}').then_some(count + 1))
+}

@@ -1,0 +1,101 @@
+//! The error of parsing a schema: what is wrong, at which place.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::limits::{MAX_NAME_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH};
+
+/// A text that is not a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaError {
+    /// What is wrong.
+    pub kind: SchemaErrorKind,
+    /// The place as a JSON pointer, such as `/fields/3/type/items`; empty
+    /// for the whole.
+    pub path: String,
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            write!(f, "schema: {}", self.kind)
+        } else {
+            write!(f, "schema, at {}: {}", self.path, self.kind)
+        }
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// What is wrong with a schema.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SchemaErrorKind {
+    /// The text is longer than [`MAX_SCHEMA_BYTES`].
+    #[error("{bytes} bytes of text, more than {MAX_SCHEMA_BYTES}")]
+    TooLong {
+        /// Bytes of the text.
+        bytes: usize,
+    },
+    /// The text is not JSON.
+    #[error("not JSON, line {line} column {column}: {reason}")]
+    Json {
+        /// What the JSON parser says.
+        reason: String,
+        /// Line of the text, from 1.
+        line: usize,
+        /// Column of the line, from 1; 0 before its first.
+        column: usize,
+    },
+    /// Types are nested deeper than [`MAX_SCHEMA_DEPTH`].
+    #[error("types are nested deeper than {MAX_SCHEMA_DEPTH}")]
+    TooDeep,
+    /// A type is neither a string, nor an object, nor an array.
+    #[error("a type is a string, an object or an array")]
+    NotAType,
+    /// An attribute that the type needs is not there.
+    #[error("no \"{0}\"")]
+    Missing(&'static str),
+    /// An attribute is not what its definition says.
+    #[error("\"{attribute}\" is not {expected}")]
+    BadAttribute {
+        /// The attribute's name.
+        attribute: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// A type's name is neither a type of Avro's nor defined before.
+    #[error("unknown type \"{0}\"")]
+    UnknownType(String),
+    /// A name or symbol is not made of letters, digits and underscores, or
+    /// begins with a digit.
+    #[error("\"{0}\" is not a name: letters, digits and underscores, and no digit first")]
+    BadName(String),
+    /// A full name is longer than [`MAX_NAME_BYTES`].
+    #[error("a name is longer than {MAX_NAME_BYTES} bytes")]
+    NameTooLong,
+    /// A type is given the name of a primitive type.
+    #[error("\"{0}\" is the name of a primitive type")]
+    ReservedName(String),
+    /// Two types have the name.
+    #[error("\"{0}\" is defined twice")]
+    DuplicateName(String),
+    /// Two fields of a record have the name.
+    #[error("the record has two fields \"{0}\"")]
+    DuplicateField(String),
+    /// An enum has the symbol twice.
+    #[error("the enum has the symbol \"{0}\" twice")]
+    DuplicateSymbol(String),
+    /// Two branches of a union are of the same type.
+    #[error("the union has two branches of type {0}")]
+    DuplicateBranch(String),
+    /// A branch of a union is a union.
+    #[error("a branch of a union cannot be a union")]
+    NestedUnion,
+    /// A default does not match its type; found by
+    /// [`Schema::check_defaults`](super::Schema::check_defaults) alone.
+    #[error("the default does not match the type")]
+    BadDefault,
+}

@@ -1,0 +1,352 @@
+//! From JSON to the arena of types.
+
+use std::collections::{HashMap, HashSet};
+use std::mem::{self, Discriminant};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::attributes::{self, Attributes, required, string};
+use super::defaults::DefaultPlace;
+use super::logical::LogicalType;
+use super::name::check_simple;
+use super::path::Path;
+use super::{Enum, Field, Fixed, Name, Node, NodeId, Record, SchemaError, SchemaErrorKind, Slot};
+use crate::limits::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH};
+
+pub(super) struct Parsed {
+    pub(super) slots: Vec<Slot>,
+    pub(super) root: NodeId,
+    pub(super) named: HashMap<Name, NodeId>,
+    /// Where the defaults are, in the order of the text.
+    pub(super) defaults: Vec<DefaultPlace>,
+}
+
+pub(super) fn parse(text: &str) -> Result<Parsed, SchemaError> {
+    let at_root = |kind| SchemaError {
+        kind,
+        path: String::new(),
+    };
+    if text.len() > MAX_SCHEMA_BYTES {
+        let bytes = text.len();
+        return Err(at_root(SchemaErrorKind::TooLong { bytes }));
+    }
+    let json: Json = serde_json::from_str(text).map_err(|error| at_root(not_json(&error)))?;
+    let mut parser = Parser::default();
+    match parser.ty(&json, &Arc::from(""), 0) {
+        Ok(root) => Ok(Parsed {
+            slots: parser.slots,
+            root,
+            named: parser.named,
+            defaults: parser.defaults,
+        }),
+        Err(kind) => Err(SchemaError {
+            kind,
+            path: parser.path.join(),
+        }),
+    }
+}
+
+#[derive(Default)]
+struct Parser {
+    slots: Vec<Slot>,
+    named: HashMap<Name, NodeId>,
+    defaults: Vec<DefaultPlace>,
+    path: Path,
+}
+
+type Parse<T> = Result<T, SchemaErrorKind>;
+
+impl Parser {
+    /// A type, in whichever way it is written. `namespace` is the enclosing
+    /// one, empty for none; `depth` counts the types around.
+    fn ty(&mut self, json: &Json, namespace: &Arc<str>, depth: usize) -> Parse<NodeId> {
+        if depth >= MAX_SCHEMA_DEPTH {
+            return Err(SchemaErrorKind::TooDeep);
+        }
+        match json {
+            Json::String(name) => self.named_type(name, namespace),
+            Json::Array(branches) => self.union(branches, namespace, depth),
+            Json::Object(attributes) => self.object(attributes, namespace, depth),
+            _ => Err(SchemaErrorKind::NotAType),
+        }
+    }
+
+    /// A primitive type, or one that has been defined.
+    fn named_type(&mut self, name: &str, namespace: &Arc<str>) -> Parse<NodeId> {
+        if let Some(node) = Node::primitive(name) {
+            return Ok(self.push(node, None));
+        }
+        let defined = self.named.get(&Name::refer(name, namespace));
+        // Java writes such references to types without a namespace.
+        let defined = defined.or_else(|| self.named.get(&Name::from_full(name)));
+        defined
+            .copied()
+            .ok_or_else(|| SchemaErrorKind::UnknownType(name.to_owned()))
+    }
+
+    fn union(&mut self, branches: &[Json], namespace: &Arc<str>, depth: usize) -> Parse<NodeId> {
+        let mut ids = Vec::with_capacity(branches.len());
+        let mut seen = HashSet::new();
+        for (i, branch) in branches.iter().enumerate() {
+            self.path.at_index(i);
+            let id = self.ty(branch, namespace, depth + 1)?;
+            let node = &self.slots[id.index()].node;
+            if matches!(node, Node::Union(_)) {
+                return Err(SchemaErrorKind::NestedUnion);
+            }
+            if !seen.insert(BranchType::of(id, node)) {
+                let name = match node.name() {
+                    Some(name) => name.to_string(),
+                    None => node.type_name().to_owned(),
+                };
+                return Err(SchemaErrorKind::DuplicateBranch(name));
+            }
+            ids.push(id);
+            self.path.leave();
+        }
+        Ok(self.push(Node::Union(ids), None))
+    }
+
+    fn object(
+        &mut self,
+        attributes: &Attributes,
+        namespace: &Arc<str>,
+        depth: usize,
+    ) -> Parse<NodeId> {
+        let json = required(attributes, "type")?;
+        let Json::String(name) = json else {
+            return self.within("type", |parser| parser.ty(json, namespace, depth + 1));
+        };
+        match name.as_str() {
+            "record" | "error" => self.record(attributes, namespace, depth),
+            "enum" => self.symbols(attributes, namespace),
+            "fixed" => self.fixed(attributes, namespace),
+            "array" => self.collection(attributes, "items", Node::Array, namespace, depth),
+            "map" => self.collection(attributes, "values", Node::Map, namespace, depth),
+            name => match Node::primitive(name) {
+                Some(node) => {
+                    let logical = LogicalType::of(&node, attributes);
+                    Ok(self.push(node, logical))
+                }
+                None => self.within("type", |parser| parser.named_type(name, namespace)),
+            },
+        }
+    }
+
+    fn collection(
+        &mut self,
+        attributes: &Attributes,
+        attribute: &'static str,
+        node: fn(NodeId) -> Node,
+        namespace: &Arc<str>,
+        depth: usize,
+    ) -> Parse<NodeId> {
+        let json = required(attributes, attribute)?;
+        let items = self.within(attribute, |parser| parser.ty(json, namespace, depth + 1))?;
+        let node = node(items);
+        let logical = LogicalType::of(&node, attributes);
+        Ok(self.push(node, logical))
+    }
+
+    fn record(
+        &mut self,
+        attributes: &Attributes,
+        namespace: &Arc<str>,
+        depth: usize,
+    ) -> Parse<NodeId> {
+        let (name, aliases) = self.names(attributes, namespace)?;
+        let namespace = Arc::clone(name.shared_namespace());
+        let record = Node::Record(Record {
+            name: name.clone(),
+            aliases,
+            doc: attributes::doc(attributes),
+            fields: Vec::new(),
+        });
+        let logical = LogicalType::of(&record, attributes);
+        // Defined before its fields, which may refer to it.
+        let id = self.define(name, record, logical)?;
+        let Json::Array(json) = required(attributes, "fields")? else {
+            return Err(SchemaErrorKind::BadAttribute {
+                attribute: "fields",
+                expected: "an array",
+            });
+        };
+        self.path.at_key("fields");
+        let mut fields = Vec::with_capacity(json.len());
+        let mut names = HashSet::new();
+        for (i, json) in json.iter().enumerate() {
+            self.path.at_index(i);
+            let field = self.field(json, &namespace, depth)?;
+            if !names.insert(field.name.clone()) {
+                return Err(SchemaErrorKind::DuplicateField(field.name));
+            }
+            if field.default.is_some() {
+                self.defaults.push(DefaultPlace {
+                    path: self.path.join() + "/default",
+                    node: id,
+                    field: Some(i),
+                });
+            }
+            fields.push(field);
+            self.path.leave();
+        }
+        self.path.leave();
+        if let Node::Record(record) = &mut self.slots[id.index()].node {
+            record.fields = fields;
+        }
+        Ok(id)
+    }
+
+    fn field(&mut self, json: &Json, namespace: &Arc<str>, depth: usize) -> Parse<Field> {
+        let Json::Object(attributes) = json else {
+            return Err(SchemaErrorKind::BadAttribute {
+                attribute: "fields",
+                expected: "an array of objects",
+            });
+        };
+        let name = string(attributes, "name")?.ok_or(SchemaErrorKind::Missing("name"))?;
+        self.within("name", |_| check_simple(name))?;
+        let aliases = attributes::aliases(attributes)?;
+        let json = required(attributes, "type")?;
+        let ty = self.within("type", |parser| parser.ty(json, namespace, depth + 1))?;
+        Ok(Field {
+            name: name.to_owned(),
+            ty,
+            default: attributes.get("default").cloned(),
+            aliases: aliases.into_iter().map(str::to_owned).collect(),
+            order: attributes::order(attributes)?,
+            doc: attributes::doc(attributes),
+        })
+    }
+
+    fn symbols(&mut self, attributes: &Attributes, namespace: &Arc<str>) -> Parse<NodeId> {
+        let (name, aliases) = self.names(attributes, namespace)?;
+        const EXPECTED: SchemaErrorKind = SchemaErrorKind::BadAttribute {
+            attribute: "symbols",
+            expected: "an array of strings",
+        };
+        let Json::Array(json) = required(attributes, "symbols")? else {
+            return Err(EXPECTED);
+        };
+        let mut symbols = Vec::with_capacity(json.len());
+        let mut seen = HashSet::new();
+        self.path.at_key("symbols");
+        for (i, symbol) in json.iter().enumerate() {
+            self.path.at_index(i);
+            let symbol = symbol.as_str().ok_or(EXPECTED)?;
+            check_simple(symbol)?;
+            if !seen.insert(symbol) {
+                return Err(SchemaErrorKind::DuplicateSymbol(symbol.to_owned()));
+            }
+            symbols.push(symbol.to_owned());
+            self.path.leave();
+        }
+        self.path.leave();
+        let default = attributes.get("default").filter(|json| !json.is_null());
+        let node = Node::Enum(Enum {
+            name: name.clone(),
+            aliases,
+            doc: attributes::doc(attributes),
+            symbols,
+            default: default.and_then(Json::as_str).map(str::to_owned),
+        });
+        let logical = LogicalType::of(&node, attributes);
+        let node = self.define(name, node, logical)?;
+        if default.is_some() {
+            self.defaults.push(DefaultPlace {
+                path: self.path.join() + "/default",
+                node,
+                field: None,
+            });
+        }
+        Ok(node)
+    }
+
+    fn fixed(&mut self, attributes: &Attributes, namespace: &Arc<str>) -> Parse<NodeId> {
+        let (name, aliases) = self.names(attributes, namespace)?;
+        let size = required(attributes, "size")?.as_u64();
+        let size = size.and_then(|size| usize::try_from(size).ok());
+        let node = Node::Fixed(Fixed {
+            name: name.clone(),
+            aliases,
+            doc: attributes::doc(attributes),
+            size: size.ok_or(SchemaErrorKind::BadAttribute {
+                attribute: "size",
+                expected: "a number of bytes",
+            })?,
+        });
+        let logical = LogicalType::of(&node, attributes);
+        self.define(name, node, logical)
+    }
+
+    /// The full name and the full aliases of a definition.
+    fn names(&mut self, attributes: &Attributes, enclosing: &Arc<str>) -> Parse<(Name, Vec<Name>)> {
+        let name = string(attributes, "name")?.ok_or(SchemaErrorKind::Missing("name"))?;
+        let namespace = string(attributes, "namespace")?;
+        let name = self.within("name", |_| Name::define(name, namespace, enclosing))?;
+        let own = name.shared_namespace();
+        let aliases = attributes::aliases(attributes)?.into_iter();
+        let aliases = aliases.map(|alias| Name::define(alias, None, own));
+        let aliases = self.within("aliases", |_| aliases.collect::<Parse<_>>())?;
+        Ok((name, aliases))
+    }
+
+    fn define(&mut self, name: Name, node: Node, logical: Option<LogicalType>) -> Parse<NodeId> {
+        if self.named.contains_key(&name) {
+            return Err(SchemaErrorKind::DuplicateName(name.to_string()));
+        }
+        let id = self.push(node, logical);
+        self.named.insert(name, id);
+        Ok(id)
+    }
+
+    fn push(&mut self, node: Node, logical: Option<LogicalType>) -> NodeId {
+        // A type takes a byte of text or more, and the text has a limit.
+        let id = NodeId(self.slots.len() as u32);
+        self.slots.push(Slot { node, logical });
+        id
+    }
+
+    /// Runs `parse` with the path at the attribute `key`.
+    fn within<T>(
+        &mut self,
+        key: &'static str,
+        parse: impl FnOnce(&mut Self) -> Parse<T>,
+    ) -> Parse<T> {
+        self.path.at_key(key);
+        let parsed = parse(self)?;
+        self.path.leave();
+        Ok(parsed)
+    }
+}
+
+/// What may be in a union once.
+#[derive(PartialEq, Eq, Hash)]
+enum BranchType {
+    Named(NodeId),
+    Unnamed(Discriminant<Node>),
+}
+
+impl BranchType {
+    fn of(id: NodeId, node: &Node) -> BranchType {
+        match node.name() {
+            Some(_) => BranchType::Named(id),
+            None => BranchType::Unnamed(mem::discriminant(node)),
+        }
+    }
+}
+
+#[cold]
+fn not_json(error: &serde_json::Error) -> SchemaErrorKind {
+    let text = error.to_string();
+    // The place is told by the fields.
+    let reason = text
+        .rsplit_once(" at line ")
+        .map_or(&*text, |(reason, _)| reason);
+    SchemaErrorKind::Json {
+        reason: reason.to_owned(),
+        line: error.line(),
+        column: error.column(),
+    }
+}

@@ -1,0 +1,40 @@
+//! Where in a schema's JSON the parser is.
+
+use std::fmt::Write;
+
+/// A JSON pointer under construction. After an error it stays where the
+/// parser stopped.
+#[derive(Default)]
+pub(super) struct Path(Vec<Step>);
+
+enum Step {
+    Key(&'static str),
+    Index(usize),
+}
+
+impl Path {
+    pub(super) fn at_key(&mut self, key: &'static str) {
+        self.0.push(Step::Key(key));
+    }
+
+    pub(super) fn at_index(&mut self, index: usize) {
+        self.0.push(Step::Index(index));
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.0.pop();
+    }
+
+    /// The pointer's text, such as `/fields/3/type`.
+    pub(super) fn join(&self) -> String {
+        let mut text = String::new();
+        for step in &self.0 {
+            // Writing to a string cannot fail.
+            let _ = match step {
+                Step::Key(key) => write!(text, "/{key}"),
+                Step::Index(index) => write!(text, "/{index}"),
+            };
+        }
+        text
+    }
+}

@@ -1,0 +1,147 @@
+//! Values as trees, for tests, tools and whoever wants one record at a time.
+
+use thiserror::Error;
+
+/// A value of any Avro type. What its numbers and places mean is told by the
+/// schema it goes with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `null`
+    Null,
+    /// `boolean`
+    Boolean(bool),
+    /// `int`
+    Int(i32),
+    /// `long`
+    Long(i64),
+    /// `float`
+    Float(f32),
+    /// `double`
+    Double(f64),
+    /// `bytes`
+    Bytes(Vec<u8>),
+    /// `string`
+    String(String),
+    /// The items of an `array`.
+    Array(Vec<Value>),
+    /// The entries of a `map`, in the order of the data; keys may repeat
+    /// there.
+    Map(Vec<(String, Value)>),
+    /// The index of a `union`'s branch, from 0, and its value.
+    Union(usize, Box<Value>),
+    /// The fields of a `record`, in the schema's order.
+    Record(Vec<Value>),
+    /// The index of an `enum`'s symbol, from 0.
+    Enum(u32),
+    /// `fixed`
+    Fixed(Vec<u8>),
+}
+
+impl Value {
+    /// The name of the value's Avro type.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Boolean(_) => "boolean",
+            Value::Int(_) => "int",
+            Value::Long(_) => "long",
+            Value::Float(_) => "float",
+            Value::Double(_) => "double",
+            Value::Bytes(_) => "bytes",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Map(_) => "map",
+            Value::Union(..) => "union",
+            Value::Record(_) => "record",
+            Value::Enum(_) => "enum",
+            Value::Fixed(_) => "fixed",
+        }
+    }
+}
+
+/// A value that does not fit its schema.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+#[error("{}{}{kind}", .field.as_deref().unwrap_or_default(), if .field.is_some() { ": " } else { "" })]
+pub struct ValueError {
+    /// Why it does not fit.
+    pub kind: ValueErrorKind,
+    /// The field, as the names of nested fields joined by dots; `None` for
+    /// the value itself.
+    pub field: Option<String>,
+}
+
+impl ValueError {
+    #[cold]
+    pub(crate) fn new(kind: ValueErrorKind) -> Self {
+        ValueError { kind, field: None }
+    }
+
+    #[cold]
+    pub(crate) fn wrong_type(expected: &'static str, value: &Value) -> Self {
+        ValueError::new(ValueErrorKind::WrongType {
+            expected,
+            found: value.type_name(),
+        })
+    }
+
+    #[cold]
+    pub(crate) fn in_field(mut self, field: &str) -> Self {
+        self.field = Some(match self.field {
+            Some(inner) => format!("{field}.{inner}"),
+            None => field.to_owned(),
+        });
+        self
+    }
+}
+
+/// Why a value does not fit its schema.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ValueErrorKind {
+    /// The value is of another type.
+    #[error("the schema has {expected}, the value is {found}")]
+    WrongType {
+        /// The schema's type.
+        expected: &'static str,
+        /// The value's type.
+        found: &'static str,
+    },
+    /// A record has too many or too few fields.
+    #[error("the schema has {expected} fields, the value {found}")]
+    FieldCount {
+        /// Fields of the schema's record.
+        expected: usize,
+        /// Fields of the value.
+        found: usize,
+    },
+    /// A `fixed` has another size.
+    #[error("the schema has a fixed of {expected} bytes, the value {found}")]
+    FixedSize {
+        /// The schema's size.
+        expected: usize,
+        /// Bytes of the value.
+        found: usize,
+    },
+    /// An enum's index is not that of a symbol.
+    #[error("enum index {index} where there are {symbols} symbols")]
+    BadEnumIndex {
+        /// The value's index.
+        index: u32,
+        /// Symbols of the schema's enum.
+        symbols: usize,
+    },
+    /// A union's index is not that of a branch.
+    #[error("union branch {branch} where there are {branches}")]
+    BadUnionBranch {
+        /// The value's branch.
+        branch: usize,
+        /// Branches of the schema's union.
+        branches: usize,
+    },
+    /// Values are nested deeper than
+    /// [`MAX_DECODE_DEPTH`](crate::limits::MAX_DECODE_DEPTH), so that no
+    /// decoder would read them.
+    #[error("values are nested deeper than {}", crate::limits::MAX_DECODE_DEPTH)]
+    TooDeep,
+}
