@@ -59,7 +59,7 @@ pub enum ErrorKind {
     #[error("not an Avro object container file: it does not begin with \"Obj\" and 1")]
     NotAvro,
     /// The file ends inside the header or inside a block.
-    #[error("the file ends inside {part}: at least {missing} bytes are missing")]
+    #[error("the file ends inside {part}, {missing} or more bytes short")]
     Truncated {
         /// What the file ends inside, or before.
         part: Part,

@@ -28,10 +28,10 @@ pub fn map_file(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
-    // SAFETY: the mapping is read-only and private to this process's view, and `Bytes` owns it
-    // and unmaps it after its last slice. What nobody can check from in here is that the file
-    // stays as it is: Rust expects bytes behind a `&[u8]` not to change, and another process may
-    // change them. That part of the contract is passed on to the caller, in the text above.
+    // SAFETY: the mapping is read-only, and `Bytes` owns it and unmaps it after its last slice.
+    // What nobody can check from in here is that the file stays as it is: Rust expects the bytes
+    // behind a `&[u8]` not to change, and another process may change them. That part of the
+    // contract is passed on to the caller, in the text above.
     let map = unsafe { Mmap::map(file)? };
     Ok(Bytes::from_owner(map))
 }

@@ -24,6 +24,8 @@ pub trait Source {
 pub struct ReadSource<R> {
     reader: R,
     buffer_size: usize,
+    /// Bytes given so far.
+    given: usize,
     /// Zeroed room for the next read: what earlier, short reads left of theirs.
     room: BytesMut,
 }
@@ -34,6 +36,7 @@ impl<R: Read> ReadSource<R> {
         Self {
             reader,
             buffer_size: buffer_size.max(1),
+            given: 0,
             room: BytesMut::new(),
         }
     }
@@ -46,17 +49,21 @@ impl<R: Read> ReadSource<R> {
 
 impl<R: Read> Source for ReadSource<R> {
     fn next_piece(&mut self, wanted: u64) -> io::Result<Bytes> {
-        // A block longer than the buffer is read to its end rather than past it, so that the
-        // block after it lies in one piece again.
+        // A block longer than the buffer is read in few, long pieces, which end where it ends;
+        // none is longer than all that came before, since the size may be false.
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-        let size = wanted.min(MAX_READ).max(self.buffer_size);
+        let longest = self.given.min(MAX_READ);
+        let size = wanted.min(longest).max(self.buffer_size);
         // A last scrap of room would make a last scrap of a piece.
         if self.room.len() < wanted.min(size).max(size / 2) {
             self.room = BytesMut::zeroed(size);
         }
         loop {
             match self.reader.read(&mut self.room) {
-                Ok(n) => return Ok(self.room.split_to(n).freeze()),
+                Ok(n) => {
+                    self.given = self.given.saturating_add(n);
+                    return Ok(self.room.split_to(n).freeze());
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

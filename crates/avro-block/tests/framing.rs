@@ -109,7 +109,7 @@ fn errors_name_block_and_byte() {
         ),
         (
             vec![],
-            "the file ends inside the payload's size: at least 1 bytes are missing",
+            "the file ends inside the payload's size, 1 or more bytes short",
         ),
     ];
     for (size, text) in cases {
@@ -207,6 +207,30 @@ fn readers_give_what_the_framer_gives() {
         let blocks: Result<Vec<_>, _> = reader.collect();
         assert_eq!(blocks.unwrap(), told.blocks, "buffer of {buffer_size}");
     }
+}
+
+#[test]
+fn a_reader_asks_for_no_more_than_it_was_given() {
+    /// Notes the longest read asked of it.
+    struct Noting<'a>(&'a [u8], &'a std::cell::Cell<usize>);
+    impl std::io::Read for Noting<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            self.1.set(self.1.get().max(out.len()));
+            self.0.read(out)
+        }
+    }
+    let longest = std::cell::Cell::new(0);
+    let lie = [plain_header(), long(1), long(1 << 29), vec![0; 3000]].concat();
+    let reader = BlockReader::with_buffer_size(Noting(&lie, &longest), 1000).unwrap();
+    assert_eq!(reader.filter(Result::is_err).count(), 1);
+    assert!((1000..=lie.len()).contains(&longest.get()), "{longest:?}");
+
+    // A long block takes few reads: their length doubles.
+    longest.set(0);
+    let long_block = [plain_header(), block(1, &vec![1; 1 << 20])].concat();
+    let reader = BlockReader::with_buffer_size(Noting(&long_block, &longest), 1000).unwrap();
+    assert_eq!(reader.filter(Result::is_ok).count(), 1);
+    assert!(longest.get() > 200_000, "{longest:?}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn errors_name_the_byte() {
     assert_eq!(error(b"Obj\x02"), not_avro);
     assert_eq!(
         error(b"Ob"),
-        "byte 0: the file ends inside the magic bytes: at least 2 bytes are missing"
+        "byte 0: the file ends inside the magic bytes, 2 or more bytes short"
     );
     assert_eq!(
         error(&header(&[map_block(&[("k", b"v")], false)])),

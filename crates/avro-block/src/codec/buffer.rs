@@ -37,14 +37,14 @@ impl InflateBuffer {
 
     /// Makes room for `capacity` bytes in all and keeps what is there.
     pub(super) fn grow_to(&mut self, capacity: usize) -> Result<(), InflateError> {
-        let Some(more) = capacity.checked_sub(self.room.len()) else {
+        if capacity <= self.room.len() {
             return Ok(());
-        };
+        }
         if self.len == 0 {
             // Nothing to keep, so nothing for a reallocation to copy.
             self.room = Vec::new();
         }
-        let more = more.max(capacity - self.room.len());
+        let more = capacity - self.room.len();
         self.room
             .try_reserve_exact(more)
             .map_err(|_| InflateError::OutOfMemory)?;

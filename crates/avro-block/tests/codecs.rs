@@ -1,0 +1,381 @@
+//! Every codec: round trips, limits, corruption, cut streams.
+#![allow(clippy::unwrap_used)]
+
+use avro_block::{Codec, CompressError, Compressor, InflateBuffer, InflateError, Inflater};
+use proptest::prelude::*;
+
+/// The codecs that are compiled in.
+fn codecs() -> impl Iterator<Item = Codec> {
+    Codec::ALL.into_iter().filter(|codec| codec.is_enabled())
+}
+
+fn compress(codec: Codec, inflated: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    Compressor::new(codec, None)
+        .unwrap()
+        .compress(inflated, &mut payload)
+        .unwrap();
+    payload
+}
+
+/// Inflates with state of its own.
+fn inflate(codec: Codec, payload: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
+    let mut out = InflateBuffer::new();
+    let result = Inflater::new().inflate(codec, payload, &mut out, limit);
+    assert!(out.capacity() <= limit, "{codec} took more than its limit");
+    match result {
+        Ok(()) => Ok(out.to_vec()),
+        Err(error) => {
+            assert!(out.is_empty(), "{codec} left bytes behind its error");
+            Err(error)
+        }
+    }
+}
+
+/// Bytes that compress a little: numbers of a fixed sequence, every other byte zero.
+fn sample(len: usize) -> Vec<u8> {
+    let mut state = 1u64;
+    let next = |_| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        match state >> 63 {
+            0 => 0,
+            _ => (state >> 40) as u8,
+        }
+    };
+    (0..len).map(next).collect()
+}
+
+#[test]
+fn every_codec_round_trips() {
+    for codec in codecs() {
+        let mut inflater = Inflater::new();
+        let mut out = InflateBuffer::new();
+        // Large and small in turn, through the same state.
+        for len in [0, 1, 100, 5 << 20, 17, 16_000, 0, 70_000] {
+            let bytes = sample(len);
+            let payload = compress(codec, &bytes);
+            inflater
+                .inflate(codec, &payload, &mut out, 8 << 20)
+                .unwrap();
+            assert!(*out == bytes, "{codec}, {len} bytes");
+        }
+    }
+}
+
+#[test]
+fn every_level_round_trips() {
+    let bytes = sample(3000);
+    for codec in codecs() {
+        for level in codec.levels().into_iter().flatten() {
+            let mut payload = Vec::new();
+            let mut compressor = Compressor::new(codec, Some(level)).unwrap();
+            compressor.compress(&bytes, &mut payload).unwrap();
+            assert_eq!(
+                inflate(codec, &payload, 4096).unwrap(),
+                bytes,
+                "{codec} {level}"
+            );
+        }
+    }
+}
+
+#[test]
+fn levels_that_do_not_exist_are_refused() {
+    for codec in codecs() {
+        for level in [-1, 100] {
+            let error = Compressor::new(codec, Some(level)).unwrap_err();
+            assert_eq!(error, CompressError::BadLevel { codec, level });
+        }
+    }
+}
+
+#[test]
+fn codecs_left_out_say_so() {
+    for codec in Codec::ALL {
+        if codec.is_enabled() {
+            continue;
+        }
+        let error = inflate(codec, &[], 10).unwrap_err();
+        assert_eq!(error, InflateError::Disabled(codec));
+        let error = Compressor::new(codec, None).unwrap_err();
+        assert_eq!(error, CompressError::Disabled(codec));
+    }
+}
+
+#[test]
+fn the_limit_is_exact() {
+    for codec in codecs() {
+        for len in [1, 4096, 100_000] {
+            for bytes in [sample(len), vec![0; len]] {
+                let payload = compress(codec, &bytes);
+                assert_eq!(
+                    inflate(codec, &payload, len).as_ref(),
+                    Ok(&bytes),
+                    "{codec} {len}"
+                );
+                let limit = len - 1;
+                let error = inflate(codec, &payload, limit).unwrap_err();
+                assert_eq!(error, InflateError::TooLarge { limit }, "{codec} {len}");
+            }
+        }
+        let nothing = compress(codec, &[]);
+        assert_eq!(inflate(codec, &nothing, 0), Ok(vec![]), "{codec}");
+    }
+}
+
+#[test]
+fn a_larger_buffer_does_not_lift_the_limit() {
+    for codec in codecs() {
+        let payload = compress(codec, &sample(5000));
+        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+        inflater.inflate(codec, &payload, &mut out, 5000).unwrap();
+        let error = inflater
+            .inflate(codec, &payload, &mut out, 4999)
+            .unwrap_err();
+        assert_eq!(error, InflateError::TooLarge { limit: 4999 }, "{codec}");
+    }
+}
+
+#[test]
+fn a_bomb_takes_no_more_than_the_limit() {
+    let zeros = vec![0; 100_000_000];
+    let limit = 1_000_000;
+    for codec in codecs() {
+        let payload = compress(codec, &zeros);
+        // `inflate` holds the buffer's memory against the limit.
+        let error = inflate(codec, &payload, limit).unwrap_err();
+        assert_eq!(error, InflateError::TooLarge { limit }, "{codec}");
+    }
+}
+
+#[test]
+fn a_buffer_takes_no_more_than_the_payload_explains() {
+    for codec in codecs() {
+        let payload = compress(codec, &sample(100_000));
+        let mut out = InflateBuffer::new();
+        let mut inflater = Inflater::new();
+        inflater
+            .inflate(codec, &payload, &mut out, usize::MAX)
+            .unwrap();
+        assert!(out.capacity() <= 500_000, "{codec}: {out:?}");
+
+        // Nor does a block that inflates far make the guess for the next one large.
+        let far = compress(codec, &vec![0; 4 << 20]);
+        inflater.inflate(codec, &far, &mut out, usize::MAX).unwrap();
+        let mut fresh = InflateBuffer::new();
+        inflater
+            .inflate(codec, &payload, &mut fresh, usize::MAX)
+            .unwrap();
+        assert!(fresh.capacity() <= 20 * payload.len(), "{codec}: {fresh:?}");
+    }
+}
+
+#[test]
+fn a_buffer_keeps_its_memory() {
+    for codec in codecs() {
+        let large = compress(codec, &sample(200_000));
+        let small = compress(codec, &sample(10));
+        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+        inflater.inflate(codec, &large, &mut out, 1 << 20).unwrap();
+        let (place, capacity) = (out.as_ptr(), out.capacity());
+        inflater.inflate(codec, &small, &mut out, 1 << 20).unwrap();
+        inflater.inflate(codec, &large, &mut out, 1 << 20).unwrap();
+        assert_eq!((out.as_ptr(), out.capacity()), (place, capacity), "{codec}");
+    }
+}
+
+#[test]
+fn a_stream_cut_at_any_byte_is_an_error() {
+    for codec in codecs().filter(|codec| *codec != Codec::Null) {
+        for bytes in [vec![], sample(600), vec![5; 4000]] {
+            let payload = compress(codec, &bytes);
+            for cut in 0..payload.len() {
+                let result = inflate(codec, &payload[..cut], 1 << 20);
+                assert!(result.is_err(), "{codec}: {cut} of {} bytes", payload.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_payload_is_no_stream() {
+    for codec in codecs() {
+        let result = inflate(codec, &[], 100);
+        assert_eq!(result.is_ok(), codec == Codec::Null, "{codec}: {result:?}");
+    }
+}
+
+#[test]
+fn noise_is_an_error() {
+    let noise = [0xff; 300];
+    for codec in codecs().filter(|codec| *codec != Codec::Null) {
+        let error = inflate(codec, &noise, 1 << 20).unwrap_err();
+        assert!(
+            matches!(error, InflateError::Corrupt { codec: named, .. } if named == codec),
+            "{codec}: {error:?}"
+        );
+    }
+}
+
+/// A flipped bit anywhere, in the codecs whose streams carry a checksum of their own over it all.
+#[test]
+fn a_flipped_bit_never_gives_other_bytes() {
+    let bytes = sample(500);
+    for codec in codecs() {
+        if !matches!(codec, Codec::Snappy | Codec::Bzip2 | Codec::Xz) {
+            continue;
+        }
+        let payload = compress(codec, &bytes);
+        let mut errors = 0;
+        for bit in 0..payload.len() * 8 {
+            let mut flipped = payload.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            match inflate(codec, &flipped, 1 << 20) {
+                // A bit that means nothing, such as bzip2's block size.
+                Ok(inflated) => assert_eq!(inflated, bytes, "{codec}, bit {bit}"),
+                Err(_) => errors += 1,
+            }
+        }
+        assert!(errors > payload.len() * 7, "{codec}: {errors} errors");
+    }
+}
+
+#[cfg(feature = "snappy")]
+#[test]
+fn snappy_checks_its_crc() {
+    let bytes = sample(100);
+    let mut payload = compress(Codec::Snappy, &bytes);
+    let stored = payload.split_off(payload.len() - 4);
+    let expected = u32::from_be_bytes(stored.try_into().unwrap());
+    payload.extend((expected ^ 1).to_be_bytes());
+    let error = inflate(Codec::Snappy, &payload, 1000).unwrap_err();
+    assert_eq!(
+        error,
+        InflateError::ChecksumMismatch {
+            expected: expected ^ 1,
+            actual: expected
+        }
+    );
+    // The check value that every CRC-32 of this kind gives for these nine digits.
+    assert!(compress(Codec::Snappy, b"123456789").ends_with(&[0xcb, 0xf4, 0x39, 0x26]));
+}
+
+#[cfg(feature = "snappy")]
+#[test]
+fn snappy_lengths_are_not_believed() {
+    // 2^32 - 1 bytes declared by five.
+    let payload = [0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0];
+    let mut out = InflateBuffer::new();
+    let result = Inflater::new().inflate(Codec::Snappy, &payload, &mut out, usize::MAX);
+    assert!(
+        matches!(result, Err(InflateError::Corrupt { .. })),
+        "{result:?}"
+    );
+    assert_eq!(out.capacity(), 0);
+}
+
+#[cfg(feature = "deflate")]
+#[test]
+fn what_follows_a_deflate_stream_is_passed_over() {
+    let bytes = sample(100);
+    let mut payload = compress(Codec::Deflate, &bytes);
+    payload.extend([1, 2, 3]);
+    assert_eq!(inflate(Codec::Deflate, &payload, 1000).unwrap(), bytes);
+}
+
+#[test]
+fn streams_and_frames_may_follow_one_another() {
+    let (first, second) = (sample(5000), sample(300));
+    for codec in codecs() {
+        if !matches!(codec, Codec::Zstandard | Codec::Bzip2 | Codec::Xz) {
+            continue;
+        }
+        let payload = [compress(codec, &first), compress(codec, &second)].concat();
+        let both = [first.clone(), second.clone()].concat();
+        assert_eq!(inflate(codec, &payload, 5300).unwrap(), both, "{codec}");
+        let cut = &payload[..payload.len() - 1];
+        assert!(inflate(codec, cut, 5300).is_err(), "{codec}");
+        let noise = [compress(codec, &first), vec![1, 2, 3, 4, 5, 6, 7]].concat();
+        assert!(inflate(codec, &noise, 1 << 20).is_err(), "{codec}");
+    }
+}
+
+#[cfg(feature = "xz")]
+#[test]
+fn xz_may_not_ask_for_gigabytes() {
+    use liblzma::stream::{Action, Check, Filters, LzmaOptions, Status, Stream};
+    // A dictionary of 192 MiB for ten bytes.
+    let mut options = LzmaOptions::new_preset(0).unwrap();
+    options.dict_size(192 << 20);
+    let mut filters = Filters::new();
+    filters.lzma2(&options);
+    let mut encoder = Stream::new_stream_encoder(&filters, Check::Crc32).unwrap();
+    let mut payload = Vec::with_capacity(1000);
+    let status = encoder.process_vec(&[0; 10], &mut payload, Action::Finish);
+    assert!(matches!(status, Ok(Status::StreamEnd)));
+    assert!(matches!(
+        inflate(Codec::Xz, &payload, 1000),
+        Err(InflateError::NeedsMemory { .. })
+    ));
+}
+
+#[test]
+fn an_inflater_recovers_from_errors() {
+    for codec in codecs().filter(|codec| *codec != Codec::Null) {
+        let bytes = sample(9000);
+        let payload = compress(codec, &bytes);
+        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+        for broken in [&payload[..payload.len() / 2], &[0xff; 50]] {
+            assert!(inflater.inflate(codec, broken, &mut out, 1 << 20).is_err());
+            inflater
+                .inflate(codec, &payload, &mut out, 1 << 20)
+                .unwrap();
+            assert!(*out == bytes, "{codec}");
+        }
+    }
+}
+
+/// Workers take inflaters, buffers and blocks along, and hand errors back.
+#[test]
+fn workers_may_have_their_own() {
+    fn send<T: Send>() {}
+    fn share<T: Send + Sync>() {}
+    send::<Inflater>();
+    send::<Compressor>();
+    share::<InflateBuffer>();
+    share::<avro_block::Block>();
+    share::<avro_block::Error>();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_bytes_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
+        for codec in codecs() {
+            let payload = compress(codec, &bytes);
+            prop_assert_eq!(inflate(codec, &payload, bytes.len()), Ok(bytes.clone()));
+        }
+    }
+
+    #[test]
+    fn damaged_payloads_do_no_harm(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        at in any::<prop::sample::Index>(),
+        damage in prop::collection::vec(any::<u8>(), 1..20),
+    ) {
+        for codec in codecs() {
+            let mut payload = compress(codec, &bytes);
+            if !payload.is_empty() {
+                let at = at.index(payload.len());
+                let end = payload.len().min(at + damage.len());
+                payload.splice(at..end, damage.iter().copied());
+            }
+            // Only that it returns, within the limit that `inflate` checks.
+            let _ = inflate(codec, &payload, 10_000);
+            let _ = inflate(codec, &damage, 10_000);
+        }
+    }
+}
