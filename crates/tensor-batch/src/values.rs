@@ -74,6 +74,25 @@ impl Strings {
         self.data.clear();
     }
 
+    fn retain_from(&mut self, start: usize, keep: &[bool]) {
+        let offsets = self.offsets.as_mut_slice();
+        let (mut from, mut end) = (offsets[start], offsets[start]);
+        let mut kept = start;
+        for (i, keep) in keep.iter().enumerate() {
+            let next = offsets[start + i + 1];
+            if *keep {
+                let data = self.data.as_mut_slice();
+                data.copy_within(from as usize..next as usize, end as usize);
+                end += next - from;
+                kept += 1;
+                offsets[kept] = end;
+            }
+            from = next;
+        }
+        self.offsets.set_len(kept + 1);
+        self.data.set_len(end as usize);
+    }
+
     pub(crate) fn capacity_bytes(&self) -> usize {
         self.offsets.capacity_bytes() + self.data.capacity_bytes()
     }
@@ -177,6 +196,22 @@ impl Values {
     /// Forgets all values; memory is kept.
     pub fn clear(&mut self) {
         each_values!(self, buffer => buffer.clear(), strings => strings.clear());
+    }
+
+    /// Keeps, of the values from `start` on, those that `keep` says.
+    pub fn retain_from(&mut self, start: usize, keep: &[bool]) {
+        fn compact<T: Pod>(buffer: &mut Buffer<T>, start: usize, keep: &[bool]) {
+            let values = &mut buffer.as_mut_slice()[start..];
+            let mut kept = 0;
+            for (i, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
+                values[kept] = values[i];
+                kept += 1;
+            }
+            buffer.set_len(start + kept);
+        }
+        each_values!(self, buffer => compact(buffer, start, keep), strings => {
+            strings.retain_from(start, keep);
+        });
     }
 
     pub(crate) fn capacity_bytes(&self) -> usize {

@@ -1,0 +1,124 @@
+//! Features from a schema alone.
+
+use tensor_batch::{ColumnSpec, UNKNOWN};
+
+use super::compile::{array_rank, leaf_of, sparse_roles, unwrap_nullable};
+use super::describe::describe;
+use super::nested::Leaf;
+use super::sparse::Role;
+use crate::limits::MAX_INFERRED_FEATURES;
+use crate::schema::{Node, NodeId, Record, Schema};
+
+/// The features of a schema.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inferred {
+    /// Columns, in the order of the schema.
+    pub columns: Vec<ColumnSpec>,
+    /// Fields that cannot be a tensor.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A field that cannot be a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The field, dotted.
+    pub field: String,
+    /// Its type.
+    pub schema_type: String,
+}
+
+/// The features that `schema` has without a look at any data: primitives are
+/// dense scalars, arrays of primitives varlen, records of the ATDS form sparse
+/// with [`UNKNOWN`] dimensions, the fields of other records features of their
+/// own by dotted names. A union with null counts as what else it holds.
+///
+/// A schema that is not a record has no fields, and so no features.
+pub fn infer(schema: &Schema) -> Inferred {
+    let mut inferred = Inferred::default();
+    if let Node::Record(record) = schema.node(schema.root()) {
+        let mut walk = Walk {
+            schema,
+            inferred: &mut inferred,
+            open: vec![schema.root()],
+        };
+        walk.record(record, "");
+    }
+    inferred
+}
+
+struct Walk<'a> {
+    schema: &'a Schema,
+    inferred: &'a mut Inferred,
+    /// The records being walked, to stop at those that hold themselves.
+    open: Vec<NodeId>,
+}
+
+impl Walk<'_> {
+    fn record(&mut self, record: &Record, prefix: &str) {
+        for field in &record.fields {
+            let path = format!("{prefix}{}", field.name);
+            self.field(path, field.ty);
+        }
+    }
+
+    fn field(&mut self, path: String, node: NodeId) {
+        // Records that repeat each other's types can have more features than
+        // the schema has bytes.
+        let full = self.inferred.columns.len() >= MAX_INFERRED_FEATURES;
+        if !full {
+            if let Some(column) = self.column(&path, node) {
+                self.inferred.columns.push(column);
+                return;
+            }
+            if let Ok((_, inner)) = unwrap_nullable(self.schema, node) {
+                if let (Node::Record(record), false) =
+                    (self.schema.node(inner), self.open.contains(&inner))
+                {
+                    self.open.push(inner);
+                    self.record(record, &format!("{path}."));
+                    self.open.pop();
+                    return;
+                }
+            }
+        }
+        if self.inferred.left_out.len() < MAX_INFERRED_FEATURES {
+            self.inferred.left_out.push(LeftOut {
+                field: path,
+                schema_type: describe(self.schema, node),
+            });
+        }
+    }
+
+    fn column(&self, path: &str, node: NodeId) -> Option<ColumnSpec> {
+        let (rank, innermost) = array_rank(self.schema, node).ok()?;
+        if let Some(leaf) = leaf_of(self.schema.node(innermost)) {
+            let dtype = leaf.dtype();
+            return Some(match rank {
+                0 => ColumnSpec::dense(path, &[], dtype),
+                rank => ColumnSpec::varlen(path, &vec![UNKNOWN; rank], dtype),
+            });
+        }
+        match self.schema.node(innermost) {
+            Node::Record(record) if rank == 0 => self.sparse(path, record),
+            _ => None,
+        }
+    }
+
+    fn sparse(&self, path: &str, record: &Record) -> Option<ColumnSpec> {
+        let roles = sparse_roles(record).ok()?;
+        let mut dtype = None;
+        for (field, role) in record.fields.iter().zip(&roles) {
+            let (1, item) = array_rank(self.schema, field.ty).ok()? else {
+                return None;
+            };
+            let leaf = leaf_of(self.schema.node(item))?;
+            match role {
+                Role::Values => dtype = Some(leaf.dtype()),
+                Role::Indices(_) if matches!(leaf, Leaf::Int | Leaf::Long) => {}
+                Role::Indices(_) => return None,
+            }
+        }
+        let shape = vec![UNKNOWN; roles.len() - 1];
+        Some(ColumnSpec::sparse(path, &shape, dtype?))
+    }
+}

@@ -1,0 +1,175 @@
+//! Skipping values nobody asked for.
+
+use std::collections::HashMap;
+
+use super::blocks::next_block;
+use super::cursor::{Cursor, Fault};
+use crate::DecodeErrorKind;
+use crate::limits::MAX_DECODE_DEPTH;
+use crate::schema::{Node, NodeId, Schema};
+
+/// How to get past a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Skip {
+    /// This many bytes.
+    Bytes(usize),
+    /// This many varints.
+    Varints(usize),
+    /// A length and as many bytes.
+    Length,
+    /// Blocks of items; maps are arrays of a key and a value.
+    Items { item: Box<Skip>, min_item: usize },
+    /// A branch number and that branch.
+    Union(Box<[Skip]>),
+    /// One after another.
+    Sequence(Box<[Skip]>),
+    /// A record in the table: what lets types refer to themselves.
+    Record(usize),
+}
+
+impl Skip {
+    const NOTHING: Skip = Skip::Bytes(0);
+
+    /// This, then `next`, in as few steps as their sizes allow.
+    pub(crate) fn join(&mut self, next: Skip) {
+        let mut sequence = Vec::new();
+        std::mem::replace(self, Skip::NOTHING).push_to(&mut sequence);
+        next.push_to(&mut sequence);
+        *self = Skip::sequence(sequence);
+    }
+
+    /// Appends to a sequence, joined to what stands last where that can be.
+    fn push_to(self, sequence: &mut Vec<Skip>) {
+        match (sequence.last_mut(), self) {
+            (_, Skip::Bytes(0)) => {}
+            (_, Skip::Sequence(inner)) => inner.into_iter().for_each(|s| s.push_to(sequence)),
+            (Some(Skip::Bytes(last)), Skip::Bytes(n)) => *last = last.saturating_add(n),
+            (Some(Skip::Varints(last)), Skip::Varints(n)) => *last += n,
+            (_, other) => sequence.push(other),
+        }
+    }
+
+    fn sequence(mut sequence: Vec<Skip>) -> Skip {
+        match sequence.len() {
+            0 => Skip::NOTHING,
+            1 => sequence.remove(0),
+            _ => Skip::Sequence(sequence.into()),
+        }
+    }
+}
+
+/// The records of a schema, each skipped by its fields.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SkipTable {
+    records: Vec<Skip>,
+    places: HashMap<NodeId, usize>,
+}
+
+impl SkipTable {
+    /// How to get past a value of `node`.
+    pub(crate) fn skip_of(&mut self, schema: &Schema, node: NodeId) -> Skip {
+        if schema.is_always_empty(node) {
+            return Skip::NOTHING;
+        }
+        match schema.node(node) {
+            Node::Null => Skip::NOTHING,
+            Node::Boolean => Skip::Bytes(1),
+            Node::Int | Node::Long | Node::Enum(_) => Skip::Varints(1),
+            Node::Float => Skip::Bytes(4),
+            Node::Double => Skip::Bytes(8),
+            Node::Bytes | Node::String => Skip::Length,
+            Node::Fixed(fixed) => Skip::Bytes(fixed.size),
+            Node::Array(item) => self.items(schema, *item, None),
+            Node::Map(value) => self.items(schema, *value, Some(Skip::Length)),
+            Node::Union(branches) => {
+                let branches = branches.iter().map(|&branch| self.skip_of(schema, branch));
+                Skip::Union(branches.collect())
+            }
+            Node::Record(record) => {
+                if let Some(&place) = self.places.get(&node) {
+                    return Skip::Record(place);
+                }
+                let place = self.records.len();
+                self.places.insert(node, place);
+                self.records.push(Skip::NOTHING);
+                let mut sequence = Vec::new();
+                for field in &record.fields {
+                    self.skip_of(schema, field.ty).push_to(&mut sequence);
+                }
+                self.records[place] = Skip::sequence(sequence);
+                Skip::Record(place)
+            }
+        }
+    }
+
+    fn items(&mut self, schema: &Schema, item: NodeId, key: Option<Skip>) -> Skip {
+        // A key takes at least the byte of its length.
+        let key_bytes = usize::from(key.is_some());
+        let min = schema
+            .min_encoded_len(item)
+            .saturating_add(key_bytes as u64);
+        let mut sequence = Vec::from_iter(key);
+        self.skip_of(schema, item).push_to(&mut sequence);
+        Skip::Items {
+            item: Box::new(Skip::sequence(sequence)),
+            min_item: usize::try_from(min).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Moves past a value.
+    pub(crate) fn run(&self, skip: &Skip, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        self.skip(skip, cursor, 1, 0)
+    }
+
+    /// Moves past `n` values.
+    fn skip(
+        &self,
+        skip: &Skip,
+        cursor: &mut Cursor<'_>,
+        n: usize,
+        depth: usize,
+    ) -> Result<(), Fault> {
+        match skip {
+            Skip::Bytes(bytes) => cursor.bytes(bytes.saturating_mul(n)).map(drop),
+            Skip::Varints(varints) => cursor.skip_varints(varints * n),
+            Skip::Length => (0..n).try_for_each(|_| {
+                let length = cursor.length()?;
+                cursor.bytes(length).map(drop)
+            }),
+            Skip::Items { item, min_item } => (0..n).try_for_each(|_| {
+                while let Some(block) = next_block(cursor, *min_item)? {
+                    match block.bytes {
+                        Some(bytes) => cursor.bytes(bytes).map(drop)?,
+                        None => self.skip(item, cursor, block.count, depth)?,
+                    }
+                }
+                Ok(())
+            }),
+            Skip::Union(branches) => (0..n).try_for_each(|_| {
+                let start = *cursor;
+                let branch = cursor.long()?;
+                let Some(skip) = usize::try_from(branch).ok().and_then(|b| branches.get(b)) else {
+                    *cursor = start;
+                    return Err(bad_branch(branch, branches.len()));
+                };
+                self.skip(skip, cursor, 1, depth)
+            }),
+            Skip::Sequence(sequence) => (0..n).try_for_each(|_| {
+                let mut skips = sequence.iter();
+                skips.try_for_each(|skip| self.skip(skip, cursor, 1, depth))
+            }),
+            Skip::Record(_) if depth >= MAX_DECODE_DEPTH => Err(too_deep()),
+            Skip::Record(place) => self.skip(&self.records[*place], cursor, n, depth + 1),
+        }
+    }
+}
+
+#[cold]
+fn bad_branch(branch: i64, branches: usize) -> Fault {
+    Box::new(DecodeErrorKind::BadUnionBranch { branch, branches })
+}
+
+#[cold]
+fn too_deep() -> Fault {
+    Box::new(DecodeErrorKind::TooDeep)
+}

@@ -1,0 +1,9 @@
+//! The contract of the crate: a batch is what its rows say, however many runs
+//! and threads wrote it and whatever memory it was given.
+
+mod buffers;
+mod model;
+mod recycling;
+mod runs;
+mod specs;
+mod views;

@@ -1,0 +1,431 @@
+//! Rows as plain data, the tensors they make built the naive way, and rows
+//! written through slots.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tensor_batch::{
+    BatchBuilder, BatchSpec, Column, ColumnKind, ColumnSpec, DType, DenseElement, Layout, RowSlots,
+    Segment, Slot, UNKNOWN, Values,
+};
+
+/// A value; floats as bits, so that NaN equals itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scalar {
+    Int32(i32),
+    Int64(i64),
+    Float32(u32),
+    Float64(u64),
+    Bool(bool),
+    String(Vec<u8>),
+}
+
+/// A row of one column.
+#[derive(Clone, Debug)]
+pub(crate) enum Row {
+    Dense(Vec<Scalar>),
+    Sparse(Vec<(Vec<i64>, Scalar)>),
+    Varlen(List),
+}
+
+/// Nested lists.
+#[derive(Clone, Debug)]
+pub(crate) enum List {
+    Leaf(Scalar),
+    Items(Vec<List>),
+}
+
+/// A column of a batch: what any of its forms holds, the rest empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tensor {
+    pub(crate) shape: Vec<i64>,
+    pub(crate) values: Vec<Scalar>,
+    pub(crate) indices: Vec<i64>,
+    pub(crate) splits: Vec<Vec<i64>>,
+}
+
+impl Tensor {
+    /// The tensor of a finished batch's column.
+    pub(crate) fn of(column: Column<'_>) -> Tensor {
+        let (shape, values, indices, splits) = match column {
+            Column::Dense(dense) => (dense.shape, dense.values, &[][..], Vec::new()),
+            Column::Sparse(coo) => (coo.dense_shape, coo.values, coo.indices, Vec::new()),
+            Column::Ragged(ragged) => {
+                let splits = ragged.row_splits.iter();
+                let splits = splits.map(|ends| ends.as_slice().to_vec()).collect();
+                (&[][..], ragged.values, &[][..], splits)
+            }
+            Column::RaggedSparse(ragged) => (
+                ragged.dense_shape,
+                ragged.values,
+                ragged.indices,
+                vec![ragged.row_splits.to_vec()],
+            ),
+            _ => panic!("a form that the tests do not know"),
+        };
+        Tensor {
+            shape: shape.to_vec(),
+            values: scalars(values),
+            indices: indices.to_vec(),
+            splits,
+        }
+    }
+
+    /// The tensor that `rows` of `spec` make.
+    pub(crate) fn expected(spec: &ColumnSpec, rows: &[&Row]) -> Tensor {
+        let mut tensor = Tensor::default();
+        match &spec.kind {
+            ColumnKind::Dense { shape } => {
+                tensor.shape = vec![rows.len() as i64];
+                tensor.shape.extend(shape.iter().map(|&dim| dim as i64));
+                for row in rows {
+                    let Row::Dense(values) = row else {
+                        panic!("not a dense row")
+                    };
+                    tensor.values.extend_from_slice(values);
+                }
+            }
+            ColumnKind::Sparse { shape, layout } => {
+                let mut ends = vec![0];
+                let mut entries = Vec::new();
+                for (number, row) in rows.iter().enumerate() {
+                    entries.extend(row.entries().into_iter().map(|entry| (number, entry)));
+                    ends.push(entries.len() as i64);
+                }
+                tensor.shape = dense_shape(shape, rows.len(), &entries);
+                for (number, (index, value)) in entries {
+                    if *layout == Layout::Coo {
+                        tensor.indices.push(number as i64);
+                    } else {
+                        tensor.splits = vec![ends.clone()];
+                    }
+                    tensor.indices.extend(index);
+                    tensor.values.push(value);
+                }
+                if *layout == Layout::Ragged {
+                    tensor.splits = vec![ends];
+                }
+            }
+            ColumnKind::Varlen {
+                layout: Layout::Ragged,
+                ..
+            } => {
+                // All lists of a level, then all lists of the next.
+                let mut lists: Vec<&List> = rows.iter().map(|row| row.list()).collect();
+                for _ in 0..spec.rank() {
+                    let mut ends = vec![0];
+                    let mut inner = Vec::new();
+                    for list in lists {
+                        inner.extend(list.items());
+                        ends.push(inner.len() as i64);
+                    }
+                    tensor.splits.push(ends);
+                    lists = inner;
+                }
+                tensor.values = lists.into_iter().map(List::leaf).collect();
+            }
+            ColumnKind::Varlen { shape, .. } => {
+                let rows = rows.iter().enumerate();
+                let entries: Vec<_> = rows
+                    .clone()
+                    .flat_map(|(number, row)| {
+                        row.entries().into_iter().map(move |entry| (number, entry))
+                    })
+                    .collect();
+                tensor.shape = dense_shape(shape, rows.len(), &entries);
+                for (number, (index, value)) in entries {
+                    tensor.indices.push(number as i64);
+                    tensor.indices.extend(index);
+                    tensor.values.push(value);
+                }
+            }
+            _ => panic!("a kind that the tests do not know"),
+        }
+        tensor
+    }
+}
+
+fn dense_shape(shape: &[i64], rows: usize, entries: &[(usize, (Vec<i64>, Scalar))]) -> Vec<i64> {
+    let dimensions = shape.iter().enumerate().map(|(d, &dim)| match dim {
+        UNKNOWN => entries.iter().map(|(_, e)| e.0[d] + 1).max().unwrap_or(0),
+        dim => dim,
+    });
+    std::iter::once(rows as i64).chain(dimensions).collect()
+}
+
+/// The values of `values`.
+pub(crate) fn scalars(values: &Values) -> Vec<Scalar> {
+    match values {
+        Values::Int32(b) => b.as_slice().iter().map(|&v| Scalar::Int32(v)).collect(),
+        Values::Int64(b) => b.as_slice().iter().map(|&v| Scalar::Int64(v)).collect(),
+        Values::Float32(b) => {
+            let values = b.as_slice().iter();
+            values.map(|v| Scalar::Float32(v.to_bits())).collect()
+        }
+        Values::Float64(b) => {
+            let values = b.as_slice().iter();
+            values.map(|v| Scalar::Float64(v.to_bits())).collect()
+        }
+        Values::Bool(b) => b.as_slice().iter().map(|&v| Scalar::Bool(v == 1)).collect(),
+        Values::String(strings) => strings.iter().map(|s| Scalar::String(s.into())).collect(),
+        _ => panic!("a dtype that the tests do not know"),
+    }
+}
+
+impl Row {
+    /// Index and value of each entry, in document order.
+    fn entries(&self) -> Vec<(Vec<i64>, Scalar)> {
+        fn walk(list: &List, path: &mut Vec<i64>, entries: &mut Vec<(Vec<i64>, Scalar)>) {
+            match list {
+                List::Leaf(value) => entries.push((path.clone(), value.clone())),
+                List::Items(items) => {
+                    for (i, item) in items.iter().enumerate() {
+                        path.push(i as i64);
+                        walk(item, path, entries);
+                        path.pop();
+                    }
+                }
+            }
+        }
+        match self {
+            Row::Dense(_) => panic!("a dense row has no entries"),
+            Row::Sparse(entries) => entries.clone(),
+            Row::Varlen(list) => {
+                let mut entries = Vec::new();
+                walk(list, &mut Vec::new(), &mut entries);
+                entries
+            }
+        }
+    }
+
+    fn list(&self) -> &List {
+        match self {
+            Row::Varlen(list) => list,
+            _ => panic!("not a varlen row"),
+        }
+    }
+}
+
+impl List {
+    fn items(&self) -> &[List] {
+        match self {
+            List::Items(items) => items,
+            List::Leaf(_) => panic!("a value where a list should be"),
+        }
+    }
+
+    fn leaf(&self) -> Scalar {
+        match self {
+            List::Leaf(value) => value.clone(),
+            List::Items(_) => panic!("a list where a value should be"),
+        }
+    }
+}
+
+/// Writes `rows` (each a row per column) through `slots`, as a decoder would.
+pub(crate) fn fill(mut slots: RowSlots<'_>, spec: &BatchSpec, rows: &[Vec<Row>]) {
+    for columns in rows {
+        let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
+        for ((slot, spec), data) in slots.columns().iter_mut().zip(spec.columns()).zip(columns) {
+            write(slot, spec, data, row, batch_row);
+        }
+        slots.advance();
+    }
+    assert_eq!(slots.remaining(), 0);
+}
+
+fn write(slot: &mut Slot<'_>, spec: &ColumnSpec, data: &Row, row: usize, batch_row: i64) {
+    match data {
+        Row::Dense(values) if spec.dtype == DType::String => {
+            let segment = slot.segment().expect("strings are gathered");
+            values.iter().for_each(|v| push(&mut segment.values, v));
+        }
+        Row::Dense(values) => {
+            for (i, value) in values.iter().enumerate() {
+                put(slot, row * values.len() + i, value);
+            }
+        }
+        Row::Sparse(entries) => {
+            let segment = slot.segment().expect("sparse is gathered");
+            let coo = matches!(
+                spec.kind,
+                ColumnKind::Sparse {
+                    layout: Layout::Coo,
+                    ..
+                }
+            );
+            write_entries(segment, entries, coo.then_some(batch_row));
+            if !coo {
+                segment.splits[0].push(segment.values.len() as i64);
+            }
+        }
+        Row::Varlen(list) => {
+            let segment = slot.segment().expect("varlen is gathered");
+            if segment.splits.is_empty() {
+                write_entries(segment, &data.entries(), Some(batch_row));
+            } else {
+                write_lists(segment, list, 0);
+            }
+        }
+    }
+}
+
+fn write_entries(segment: &mut Segment, entries: &[(Vec<i64>, Scalar)], batch_row: Option<i64>) {
+    for (index, value) in entries {
+        segment.indices.extend_from_slice(batch_row.as_slice());
+        segment.indices.extend_from_slice(index);
+        push(&mut segment.values, value);
+        for (extent, i) in segment.extents.iter_mut().zip(index) {
+            *extent = (*extent).max(i + 1);
+        }
+    }
+}
+
+fn write_lists(segment: &mut Segment, list: &List, level: usize) {
+    match list {
+        List::Leaf(value) => push(&mut segment.values, value),
+        List::Items(items) => {
+            for item in items {
+                write_lists(segment, item, level + 1);
+            }
+            let last = *segment.splits[level].as_slice().last().expect("leading 0");
+            segment.splits[level].push(last + items.len() as i64);
+        }
+    }
+}
+
+fn push(values: &mut Values, value: &Scalar) {
+    match (values, value) {
+        (Values::Int32(buffer), Scalar::Int32(v)) => buffer.push(*v),
+        (Values::Int64(buffer), Scalar::Int64(v)) => buffer.push(*v),
+        (Values::Float32(buffer), Scalar::Float32(v)) => buffer.push(f32::from_bits(*v)),
+        (Values::Float64(buffer), Scalar::Float64(v)) => buffer.push(f64::from_bits(*v)),
+        (Values::Bool(buffer), Scalar::Bool(v)) => buffer.push(u8::from(*v)),
+        (Values::String(strings), Scalar::String(v)) => strings.push(v),
+        _ => panic!("another dtype"),
+    }
+}
+
+fn put(slot: &mut Slot<'_>, at: usize, value: &Scalar) {
+    fn rows<'s, T: DenseElement>(slot: &'s mut Slot<'_>) -> &'s mut [T::Raw] {
+        slot.dense::<T>().expect("dense of the dtype")
+    }
+    match value {
+        Scalar::Int32(v) => rows::<i32>(slot)[at] = *v,
+        Scalar::Int64(v) => rows::<i64>(slot)[at] = *v,
+        Scalar::Float32(v) => rows::<f32>(slot)[at] = f32::from_bits(*v),
+        Scalar::Float64(v) => rows::<f64>(slot)[at] = f64::from_bits(*v),
+        Scalar::Bool(v) => rows::<bool>(slot)[at] = u8::from(*v),
+        Scalar::String(_) => panic!("strings are gathered"),
+    }
+}
+
+/// A batch of `rows`, written one after another by runs of `run_rows` rows.
+pub(crate) fn batch(
+    builder: &mut BatchBuilder,
+    run_rows: &[usize],
+    rows: &[Vec<Row>],
+) -> tensor_batch::Batch {
+    let spec = builder.spec().clone();
+    let mut rest = rows;
+    for slots in builder.slots(run_rows) {
+        let (now, later) = rest.split_at(slots.remaining());
+        fill(slots, &spec, now);
+        rest = later;
+    }
+    builder.gather().into_iter().for_each(|task| task.run());
+    builder.finish()
+}
+
+/// The rows of column `i`.
+pub(crate) fn column_rows(rows: &[Vec<Row>], i: usize) -> Vec<&Row> {
+    rows.iter().map(|row| &row[i]).collect()
+}
+
+/// Any spec with up to five columns, each of any kind, dtype, layout and rank
+/// up to 3.
+pub(crate) fn any_spec() -> impl Strategy<Value = BatchSpec> {
+    vec(any_column(), 0..5).prop_map(|columns| {
+        let columns = columns.into_iter().enumerate();
+        let columns = columns.map(|(i, mut column)| {
+            column.name = format!("c{i}");
+            column
+        });
+        BatchSpec::new(columns.collect()).expect("a good spec")
+    })
+}
+
+fn any_column() -> impl Strategy<Value = ColumnSpec> {
+    let dtype = prop::sample::select(&DType::ALL[..]);
+    let layout = prop::sample::select(&[Layout::Coo, Layout::Ragged][..]);
+    let dims = vec(prop_oneof![Just(UNKNOWN), 1..4i64], 1..4);
+    (0..3, dtype, layout, dims, any::<bool>()).prop_map(|(kind, dtype, layout, dims, scalar)| {
+        let column = match kind {
+            0 if scalar => ColumnSpec::dense("", &[], dtype),
+            0 => {
+                let dims: Vec<_> = dims.iter().map(|dim| dim.unsigned_abs() as usize).collect();
+                ColumnSpec::dense("", &dims, dtype)
+            }
+            1 => ColumnSpec::sparse("", &dims, dtype),
+            _ => ColumnSpec::varlen("", &dims, dtype),
+        };
+        column.with_layout(layout)
+    })
+}
+
+/// Up to 9 rows of `spec`.
+pub(crate) fn any_rows(spec: &BatchSpec) -> BoxedStrategy<Vec<Vec<Row>>> {
+    let row: Vec<_> = spec.columns().iter().map(any_row).collect();
+    vec(row, 0..10).boxed()
+}
+
+/// Sizes of runs that have `rows` rows in all, some of them none.
+pub(crate) fn any_runs(rows: usize) -> impl Strategy<Value = Vec<usize>> {
+    vec(0..=rows, 0..5).prop_map(move |mut cuts| {
+        cuts.push(0);
+        cuts.push(rows);
+        cuts.sort_unstable();
+        cuts.windows(2).map(|ends| ends[1] - ends[0]).collect()
+    })
+}
+
+fn any_row(spec: &ColumnSpec) -> BoxedStrategy<Row> {
+    let scalar = any_scalar(spec.dtype);
+    match &spec.kind {
+        ColumnKind::Dense { .. } => {
+            let len = spec.row_len().expect("dense");
+            vec(scalar, len..=len).prop_map(Row::Dense).boxed()
+        }
+        ColumnKind::Sparse { shape, .. } => {
+            let index: Vec<_> = shape
+                .iter()
+                .map(|&dim| if dim == UNKNOWN { 0..1_000_000 } else { 0..dim })
+                .collect();
+            vec((index, scalar), 0..4).prop_map(Row::Sparse).boxed()
+        }
+        ColumnKind::Varlen { shape, .. } => {
+            let leaf = scalar.prop_map(List::Leaf).boxed();
+            let lists = shape.iter().rev().fold(leaf, |inner, &dim| {
+                let len = if dim == UNKNOWN {
+                    0..4
+                } else {
+                    dim as usize..dim as usize + 1
+                };
+                vec(inner, len).prop_map(List::Items).boxed()
+            });
+            lists.prop_map(Row::Varlen).boxed()
+        }
+        _ => panic!("a kind that the tests do not know"),
+    }
+}
+
+fn any_scalar(dtype: DType) -> BoxedStrategy<Scalar> {
+    match dtype {
+        DType::Int32 => any::<i32>().prop_map(Scalar::Int32).boxed(),
+        DType::Int64 => any::<i64>().prop_map(Scalar::Int64).boxed(),
+        DType::Float32 => any::<u32>().prop_map(Scalar::Float32).boxed(),
+        DType::Float64 => any::<u64>().prop_map(Scalar::Float64).boxed(),
+        DType::Bool => any::<bool>().prop_map(Scalar::Bool).boxed(),
+        DType::String => vec(any::<u8>(), 0..6).prop_map(Scalar::String).boxed(),
+        _ => panic!("a dtype that the tests do not know"),
+    }
+}

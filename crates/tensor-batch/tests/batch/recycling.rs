@@ -1,0 +1,172 @@
+//! Memory of dropped batches is used again, and is aligned.
+
+use proptest::prelude::*;
+use tensor_batch::{
+    ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, Values,
+};
+
+use crate::model::{Row, Scalar, any_rows, any_runs, any_spec, batch};
+
+fn address<T>(slice: &[T]) -> usize {
+    slice.as_ptr() as usize
+}
+
+/// Where the values (of strings: offsets and bytes) lie.
+fn value_addresses(values: &Values) -> Vec<usize> {
+    match values {
+        Values::Int32(b) => vec![address(b.as_slice())],
+        Values::Int64(b) => vec![address(b.as_slice())],
+        Values::Float32(b) => vec![address(b.as_slice())],
+        Values::Float64(b) => vec![address(b.as_slice())],
+        Values::Bool(b) => vec![address(b.as_slice())],
+        Values::String(strings) => vec![address(strings.offsets()), address(strings.data())],
+        _ => panic!("a dtype that the tests do not know"),
+    }
+}
+
+/// Where every buffer of the batch lies.
+fn addresses(batch: &Batch) -> Vec<usize> {
+    let of_column = |column| match column {
+        Column::Dense(dense) => value_addresses(dense.values),
+        Column::Sparse(coo) => {
+            let mut all = value_addresses(coo.values);
+            all.push(address(coo.indices));
+            all
+        }
+        Column::Ragged(ragged) => {
+            let mut all = value_addresses(ragged.values);
+            all.extend(
+                ragged
+                    .row_splits
+                    .iter()
+                    .map(|ends| address(ends.as_slice())),
+            );
+            all
+        }
+        Column::RaggedSparse(ragged) => {
+            let mut all = value_addresses(ragged.values);
+            all.extend([address(ragged.indices), address(ragged.row_splits)]);
+            all
+        }
+        _ => panic!("a form that the tests do not know"),
+    };
+    batch
+        .columns()
+        .flat_map(|(_, column)| of_column(column))
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn every_buffer_is_aligned(
+        (spec, rows, runs) in any_spec()
+            .prop_flat_map(|spec| (any_rows(&spec), Just(spec)))
+            .prop_flat_map(|(rows, spec)| (Just(spec), any_runs(rows.len()), Just(rows)))
+            .prop_map(|(spec, runs, rows)| (spec, rows, runs)),
+    ) {
+        let mut builder = BatchBuilder::new(spec);
+        for runs in [&[rows.len()][..], &runs] {
+            let made = batch(&mut builder, runs, &rows);
+            for address in addresses(&made) {
+                prop_assert_eq!(address % ALIGNMENT, 0);
+            }
+        }
+    }
+}
+
+/// A column of every form, and three rows of it.
+fn every_form() -> (BatchSpec, Vec<Vec<Row>>) {
+    use crate::model::List::{Items, Leaf};
+    let spec = BatchSpec::new(vec![
+        ColumnSpec::dense("a", &[2], DType::Float64),
+        ColumnSpec::dense("b", &[], DType::String),
+        ColumnSpec::sparse("c", &[5], DType::Int64),
+        ColumnSpec::sparse("d", &[5], DType::Bool).with_layout(Layout::Ragged),
+        ColumnSpec::varlen("e", &[-1], DType::String),
+        ColumnSpec::varlen("f", &[-1], DType::Int32).with_layout(Layout::Ragged),
+    ]);
+    let row = |i: i32| {
+        let string = Scalar::String(vec![b'x'; i as usize + 1]);
+        vec![
+            Row::Dense(vec![Scalar::Float64(i as u64); 2]),
+            Row::Dense(vec![string.clone()]),
+            Row::Sparse(vec![(vec![4], Scalar::Int64(i.into()))]),
+            Row::Sparse(vec![(vec![3], Scalar::Bool(true))]),
+            Row::Varlen(Items(vec![Leaf(string)])),
+            Row::Varlen(Items(vec![Leaf(Scalar::Int32(i)), Leaf(Scalar::Int32(-i))])),
+        ]
+    };
+    (spec.expect("good"), (0..3).map(row).collect())
+}
+
+#[test]
+fn a_dropped_batch_lends_its_memory_to_the_next() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    // Several runs: the columns' own memory is copied to.
+    let first = batch(&mut builder, &[1, 2], &rows);
+    let before = addresses(&first);
+    drop(first);
+    assert_eq!(addresses(&batch(&mut builder, &[2, 1], &rows)), before);
+}
+
+#[test]
+fn one_run_swaps_the_memory_of_segments_and_columns() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    let first = batch(&mut builder, &[3], &rows);
+    let second = batch(&mut builder, &[3], &rows);
+    let (a, b) = (addresses(&first), addresses(&second));
+    assert!(a.iter().all(|address| !b.contains(address)));
+    drop(first);
+    drop(second);
+    // Two sets of memory take turns, so the next two batches take no others.
+    let known: Vec<_> = a.into_iter().chain(b).collect();
+    let held = builder.capacity_bytes();
+    for _ in 0..4 {
+        let next = addresses(&batch(&mut builder, &[3], &rows));
+        assert!(next.iter().all(|address| known.contains(address)) || held == 0);
+    }
+}
+
+#[test]
+fn a_held_batch_keeps_its_memory() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    let held = batch(&mut builder, &[1, 2], &rows);
+    let next = batch(&mut builder, &[1, 2], &rows);
+    let taken = addresses(&held);
+    assert!(
+        addresses(&next)
+            .iter()
+            .all(|address| !taken.contains(address))
+    );
+}
+
+#[test]
+fn a_batch_outlives_its_builder() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    let made = batch(&mut builder, &[3], &rows);
+    drop(builder);
+    assert_eq!(
+        made.dense::<f64>("a").expect("dense")[4..],
+        [f64::from_bits(2); 2]
+    );
+}
+
+#[test]
+fn memory_is_counted() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    assert_eq!(
+        builder.capacity_bytes(),
+        0,
+        "nothing before the first batch"
+    );
+    let made = batch(&mut builder, &[2, 1], &rows);
+    // At least the values of column a, the offsets of b, the indices of c.
+    assert!(made.capacity_bytes() >= 6 * 8 + 4 * 8 + 6 * 8);
+    // Of the two runs' segments, at least those of c: value and index.
+    assert!(builder.capacity_bytes() >= 3 * 8 + 6 * 8);
+}

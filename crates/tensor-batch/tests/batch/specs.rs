@@ -1,0 +1,112 @@
+//! Specs that cannot be, and what the good ones say of themselves.
+
+use tensor_batch::{BatchSpec, ColumnSpec, DType, MAX_RANK, SpecErrorKind, UNKNOWN};
+
+fn refused(columns: Vec<ColumnSpec>) -> (SpecErrorKind, String) {
+    let error = BatchSpec::new(columns).expect_err("a bad spec");
+    (error.kind.clone(), error.to_string())
+}
+
+#[test]
+fn a_name_is_given_once() {
+    let column = |name| ColumnSpec::dense(name, &[], DType::Int32);
+    let (kind, message) = refused(vec![column("b"), column("a"), column("b")]);
+    assert_eq!(kind, SpecErrorKind::DuplicateName);
+    assert_eq!(message, "column 'b': the name is given twice");
+}
+
+#[test]
+fn dimensions_are_above_0_or_unknown() {
+    let bad = [
+        ColumnSpec::dense("a", &[2, 0], DType::Int32),
+        ColumnSpec::sparse("a", &[0], DType::Int32),
+        ColumnSpec::sparse("a", &[3, -2], DType::Int32),
+        ColumnSpec::varlen("a", &[UNKNOWN, 0], DType::Int32),
+        ColumnSpec::varlen("a", &[i64::MIN], DType::Int32),
+    ];
+    for column in bad {
+        let (kind, message) = refused(vec![column]);
+        assert_eq!(kind, SpecErrorKind::BadDimension);
+        assert_eq!(
+            message,
+            "column 'a': dimensions are above 0, or -1 for unknown in a sparse or varlen shape"
+        );
+    }
+}
+
+#[test]
+fn sparse_and_varlen_have_a_dimension() {
+    for column in [
+        ColumnSpec::sparse("a", &[], DType::Int32),
+        ColumnSpec::varlen("a", &[], DType::Int32),
+    ] {
+        let (kind, message) = refused(vec![column]);
+        assert_eq!(kind, SpecErrorKind::EmptyShape);
+        assert_eq!(
+            message,
+            "column 'a': the shape is empty; \
+             sparse and varlen columns have at least one dimension"
+        );
+    }
+}
+
+#[test]
+fn the_rank_is_bounded() {
+    let good = ColumnSpec::varlen("a", &[UNKNOWN; MAX_RANK], DType::Int32);
+    assert_eq!(good.rank(), MAX_RANK);
+    BatchSpec::new(vec![good]).expect("the highest rank");
+    let (kind, message) = refused(vec![ColumnSpec::dense("a", &[1; 32], DType::Int32)]);
+    assert_eq!(kind, SpecErrorKind::RankTooHigh { rank: 32 });
+    assert_eq!(
+        message,
+        "column 'a': the shape has 32 dimensions, more than 31"
+    );
+}
+
+#[test]
+fn a_dense_row_is_addressable() {
+    let columns = [
+        ColumnSpec::dense("a", &[usize::MAX, 2], DType::Bool),
+        ColumnSpec::dense("a", &[1 << 31, 1 << 29], DType::Float64),
+    ];
+    for column in columns {
+        let (kind, message) = refused(vec![column]);
+        assert_eq!(kind, SpecErrorKind::ShapeTooLarge);
+        assert_eq!(message, "column 'a': the shape is too large to address");
+    }
+}
+
+#[test]
+fn columns_are_sorted_and_found_by_name() {
+    let spec = BatchSpec::new(vec![
+        ColumnSpec::varlen("b", &[UNKNOWN, 2], DType::String),
+        ColumnSpec::dense("a.b", &[2, 3], DType::Int32),
+        ColumnSpec::dense("a", &[], DType::Int32),
+        ColumnSpec::sparse("B", &[7], DType::Int32),
+    ])
+    .expect("a good spec");
+    let names: Vec<_> = spec.columns().iter().map(|column| &*column.name).collect();
+    assert_eq!(names, ["B", "a", "a.b", "b"]);
+    assert_eq!(spec.position("a.b"), Some(2));
+    assert_eq!(spec.position("c"), None);
+    let facts = spec
+        .columns()
+        .iter()
+        .map(|column| (column.rank(), column.row_len()));
+    assert_eq!(
+        facts.collect::<Vec<_>>(),
+        [(1, None), (0, Some(1)), (2, Some(6)), (2, None)]
+    );
+}
+
+#[test]
+fn dtypes_go_by_their_names() {
+    for dtype in DType::ALL {
+        assert_eq!(DType::from_name(dtype.name()), Some(dtype));
+        assert_eq!(dtype.to_string(), dtype.name());
+    }
+    assert_eq!(DType::from_name("bytes"), Some(DType::String));
+    assert_eq!(DType::from_name("float"), None);
+    let sizes = DType::ALL.map(DType::size);
+    assert_eq!(sizes, [Some(4), Some(8), Some(4), Some(8), Some(1), None]);
+}
