@@ -41,7 +41,7 @@ pub(super) fn inflate(
         if done.ended && payload.is_empty() {
             return Ok(());
         }
-        if done.read == 0 && done.written == 0 && !done.ended {
+        if done.read == 0 && done.written == 0 {
             return Err(match payload {
                 [] => InflateError::Truncated { codec },
                 _ => InflateError::Corrupt {

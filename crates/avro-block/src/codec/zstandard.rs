@@ -44,8 +44,7 @@ impl Inflate {
             Ok(Step {
                 read: input.pos(),
                 written: output.pos(),
-                // Nothing read and nothing left is the state before a frame.
-                ended: left == 0 && input.pos() > 0,
+                ended: left == 0,
             })
         })
     }
