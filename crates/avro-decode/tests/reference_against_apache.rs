@@ -5,7 +5,9 @@
 
 mod common;
 
+use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value as Apache;
+use apache_avro::writer::datum::GenericDatumWriter;
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::schema::{Node, NodeId};
 use avro_decode::{Schema, Value, reference};
@@ -115,11 +117,13 @@ fn check(case: &Case) {
         &EncodeOptions::default(),
     )
     .unwrap();
-    let read = apache_avro::from_avro_datum(&theirs, &mut ours.as_slice(), None).unwrap();
+    let reader = GenericDatumReader::builder(&theirs).build().unwrap();
+    let read = reader.read_value(&mut ours.as_slice()).unwrap();
     assert_same(&from_apache(read), &expected);
 
     let written = to_apache(schema, schema.root(), value);
-    let bytes = apache_avro::to_avro_datum(&theirs, written).unwrap();
+    let writer = GenericDatumWriter::builder(&theirs).build().unwrap();
+    let bytes = writer.write_value_to_vec(written).unwrap();
     let mut position = 0;
     let read = reference::decode(schema, schema.root(), &bytes, &mut position).unwrap();
     assert_same(&with_sorted_maps(read), &expected);

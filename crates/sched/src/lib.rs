@@ -1,1 +1,14 @@
-//! Cost model, partition, thread count and the worker pool.
+#![doc = include_str!("../README.md")]
+
+mod broadcast;
+mod choose;
+mod cost;
+mod partition;
+mod pool;
+mod scheduler;
+
+pub use choose::{Decision, Overhead, choose_threads};
+pub use cost::{BlockWork, CostModel, Observed};
+pub use partition::partition;
+pub use pool::{Pool, RunReport};
+pub use scheduler::{Schedule, Scheduler, SchedulerStats, Threads};

@@ -70,15 +70,14 @@ impl Walk<'_> {
                 self.inferred.columns.push(column);
                 return;
             }
-            if let Ok((_, inner)) = unwrap_nullable(self.schema, node) {
-                if let (Node::Record(record), false) =
-                    (self.schema.node(inner), self.open.contains(&inner))
-                {
-                    self.open.push(inner);
-                    self.record(record, &format!("{path}."));
-                    self.open.pop();
-                    return;
-                }
+            if let Ok((_, inner)) = unwrap_nullable(self.schema, node)
+                && let Node::Record(record) = self.schema.node(inner)
+                && !self.open.contains(&inner)
+            {
+                self.open.push(inner);
+                self.record(record, &format!("{path}."));
+                self.open.pop();
+                return;
             }
         }
         if self.inferred.left_out.len() < MAX_INFERRED_FEATURES {

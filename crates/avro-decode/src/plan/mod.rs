@@ -26,7 +26,7 @@ pub use infer::{Inferred, LeftOut, infer};
 
 use tensor_batch::{BatchSpec, RowSlots};
 
-use crate::{DecodeError, Schema};
+use crate::{DecodeError, DecodeErrorKind, Schema};
 use cursor::{Cursor, Fault};
 use dense::Dense;
 use nested::Nullable;
@@ -139,7 +139,7 @@ impl Plan {
             for operation in &self.operations {
                 match self.run(&operation.action, &mut cursor, slots) {
                     Ok(n) => dropped += n as u64,
-                    Err(fault) => return Err(locate(fault, &cursor, record, operation)),
+                    Err(fault) => return Err(locate(*fault, &cursor, record, operation)),
                 }
             }
             slots.advance();
@@ -190,9 +190,14 @@ impl Plan {
 }
 
 #[cold]
-fn locate(fault: Fault, cursor: &Cursor<'_>, record: usize, operation: &Operation) -> DecodeError {
+fn locate(
+    kind: DecodeErrorKind,
+    cursor: &Cursor<'_>,
+    record: usize,
+    operation: &Operation,
+) -> DecodeError {
     DecodeError {
-        kind: *fault,
+        kind,
         offset: cursor.position(),
         record: Some(record as u64),
         field: Some(operation.field.to_string()),

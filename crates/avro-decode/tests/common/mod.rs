@@ -2,7 +2,7 @@
 //! bytes run out, everything is as small as it can be, so that cases shrink.
 
 // Each test uses a part of this.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use avro_decode::schema::{Node, NodeId};
 use avro_decode::{Schema, Value};
@@ -98,7 +98,7 @@ struct Maker<'e> {
     namespaced: bool,
     /// Named types so far.
     names: usize,
-    finished: Vec<Made>,
+    finished: Vec<Finished>,
     /// The full names of the records around.
     open: Vec<String>,
 }
@@ -120,6 +120,13 @@ impl Made {
             weight,
         }
     }
+}
+
+/// A named type to refer to.
+struct Finished {
+    reference: Made,
+    /// Whether it may refer to a record that was around it.
+    recursive: bool,
 }
 
 const PRIMITIVES: [&str; 8] = [
@@ -190,43 +197,42 @@ impl Maker<'_> {
         }
         self.open.pop();
         json["fields"] = fields.into();
-        self.finish(json, full, weight)
+        self.finish(json, full, weight, finite)
     }
 
     fn enumeration(&mut self, namespace: &str) -> Made {
         let (mut json, full) = self.name("enum", namespace);
         let symbols = 0..1 + self.entropy.below(4);
         json["symbols"] = symbols.map(|i| format!("S{i}")).collect();
-        self.finish(json, full, 1)
+        self.finish(json, full, 1, false)
     }
 
     fn fixed(&mut self, namespace: &str) -> Made {
         let (mut json, full) = self.name("fixed", namespace);
         json["size"] = self.entropy.below(6).into();
-        self.finish(json, full, 1)
+        self.finish(json, full, 1, false)
     }
 
-    fn finish(&mut self, json: Json, full: String, weight: usize) -> Made {
+    fn finish(&mut self, json: Json, full: String, weight: usize, recursive: bool) -> Made {
         if weight <= MAX_WEIGHT {
-            self.finished.push(Made::new(json!(full), &full, weight));
+            self.finished.push(Finished {
+                reference: Made::new(json!(full), &full, weight),
+                recursive,
+            });
         }
         Made::new(json, &full, weight)
     }
 
     fn reference(&mut self, finite: bool) -> Made {
-        let open = if finite { self.open.as_slice() } else { &[] };
-        let all = self.finished.len() + open.len();
-        let chosen = match all {
-            0 => return Made::new(json!("int"), "int", 1),
-            _ => self.entropy.below(all),
-        };
-        match self.finished.get(chosen) {
-            Some(finished) => finished.clone(),
-            None => {
-                let name = &self.open[chosen - self.finished.len()];
-                Made::new(json!(name), name, 1)
-            }
+        let finished = self.finished.iter();
+        let finished = finished.filter(|finished| finite || !finished.recursive);
+        let open = self.open.iter().filter(|_| finite);
+        let open = open.map(|name| Made::new(json!(name), name, 1));
+        let mut all: Vec<Made> = finished.map(|f| f.reference.clone()).chain(open).collect();
+        if all.is_empty() {
+            return Made::new(json!("int"), "int", 1);
         }
+        all.swap_remove(self.entropy.below(all.len()))
     }
 
     /// The start of a named type, and its full name.

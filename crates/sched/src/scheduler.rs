@@ -1,0 +1,184 @@
+//! The scheduler: cost model, thread count and partition put together.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::choose::{Decision, Overhead, choose_threads};
+use crate::cost::{BlockWork, CostModel, Observed};
+use crate::partition::partition;
+use crate::pool::RunReport;
+
+/// Chunks that each thread's share is cut into, so that an idle thread finds
+/// something to steal. Each chunk costs a little to set up; with four, a thread
+/// is idle for at most about a quarter of its share if all estimates are right
+/// but one.
+const CHUNKS_PER_THREAD: usize = 4;
+
+/// How many threads to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as pay, up to the cores there are.
+    #[default]
+    Auto,
+    /// This many.
+    Fixed(usize),
+}
+
+/// Who works on which blocks.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// Threads that take part.
+    pub threads: usize,
+    /// Contiguous ranges of blocks, together all of them, in order.
+    pub chunks: Vec<Range<usize>>,
+    /// The thread each chunk is meant for.
+    pub owners: Vec<usize>,
+}
+
+/// Decides who does what, and learns from how it went.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    threads: Threads,
+    max_threads: usize,
+    model: CostModel,
+    overhead: Overhead,
+    decision: Option<Decision>,
+    runs: u64,
+    steals: u64,
+    /// Sums over all runs on several threads: busiest thread, all threads.
+    busiest_ns: u64,
+    mean_ns: u64,
+    costs: Vec<f64>,
+}
+
+impl Scheduler {
+    /// A scheduler that has measured nothing.
+    pub fn new(threads: Threads) -> Self {
+        let max_threads = match threads {
+            Threads::Auto => std::thread::available_parallelism().map_or(1, usize::from),
+            Threads::Fixed(n) => n.max(1),
+        };
+        Scheduler {
+            threads,
+            max_threads,
+            model: CostModel::default(),
+            overhead: Overhead::new(max_threads),
+            decision: None,
+            runs: 0,
+            steals: 0,
+            busiest_ns: 0,
+            mean_ns: 0,
+            costs: Vec::new(),
+        }
+    }
+
+    /// The most threads it ever decides for.
+    pub fn max_threads(&self) -> usize {
+        self.max_threads
+    }
+
+    /// Decides how many threads do `work`, and which of them what.
+    pub fn plan(&mut self, work: &[BlockWork]) -> Schedule {
+        self.costs.clear();
+        self.costs
+            .extend(work.iter().map(|work| self.model.cost(work)));
+        let taking_part = self.costs.iter().filter(|&&cost| cost > 0.0).count();
+        // More threads than blocks would have nothing to do.
+        let most = self.max_threads.min(taking_part).max(1);
+        let measured = self.model.is_measured();
+        let total_ns = measured.then(|| self.costs.iter().sum());
+        let decision = match (self.threads, total_ns) {
+            (Threads::Auto, Some(total)) => choose_threads(total, &self.overhead, most),
+            _ => Decision {
+                threads: most,
+                total_ns,
+                predicted_ns: Vec::new(),
+            },
+        };
+        let threads = decision.threads;
+        self.decision = Some(decision);
+        // One thread needs no chunks: nobody could steal them.
+        let per_thread = if threads == 1 { 1 } else { CHUNKS_PER_THREAD };
+        let chunks = partition(&self.costs, threads * per_thread);
+        Schedule {
+            threads,
+            owners: (0..chunks.len()).map(|chunk| chunk / per_thread).collect(),
+            chunks,
+        }
+    }
+
+    /// Learns how a run of a schedule of this scheduler went.
+    pub fn record(&mut self, report: &RunReport, observed: &Observed) {
+        self.model.observe(observed);
+        self.overhead.observe(report.threads, report.start_delay_ns);
+        self.runs += 1;
+        self.steals += report.steals;
+        if report.threads > 1 {
+            self.busiest_ns += report.busy_ns.iter().max().copied().unwrap_or(0);
+            self.mean_ns += report.busy_ns.iter().sum::<u64>() / report.threads as u64;
+        }
+    }
+
+    /// What has been measured and decided up to now.
+    pub fn stats(&self) -> SchedulerStats {
+        SchedulerStats {
+            inflate_ns_per_record: self.model.inflate_ns_per_record(),
+            decode_ns_per_record: self.model.decode_ns_per_record(),
+            start_delay_ns: (1..=self.max_threads)
+                .map(|n| self.overhead.get(n))
+                .collect(),
+            decision: self.decision.clone(),
+            runs: self.runs,
+            steals: self.steals,
+            imbalance: (self.mean_ns > 0)
+                .then(|| self.busiest_ns as f64 / self.mean_ns as f64 - 1.0),
+        }
+    }
+}
+
+/// What a scheduler has measured and decided.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SchedulerStats {
+    /// Nanoseconds to inflate a record, if any were.
+    pub inflate_ns_per_record: Option<f64>,
+    /// Nanoseconds to decode a record.
+    pub decode_ns_per_record: Option<f64>,
+    /// Nanoseconds until 1, 2, .. threads have started, measured where they
+    /// were used.
+    pub start_delay_ns: Vec<f64>,
+    /// The last decision.
+    pub decision: Option<Decision>,
+    /// Runs.
+    pub runs: u64,
+    /// Chunks done by another thread than they were meant for.
+    pub steals: u64,
+    /// How much longer than the mean the busiest thread worked, over all runs
+    /// on several threads.
+    pub imbalance: Option<f64>,
+}
+
+impl fmt::Display for SchedulerStats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.decision {
+            Some(decision) => write!(f, "{decision}")?,
+            None => write!(f, "nothing decided yet")?,
+        }
+        if let Some(inflate) = self.inflate_ns_per_record {
+            write!(f, "; inflating {inflate:.0} ns a record")?;
+        }
+        if let Some(decode) = self.decode_ns_per_record {
+            write!(f, "; decoding {decode:.0} ns a record")?;
+        }
+        write!(f, "; {} runs, {} chunks stolen", self.runs, self.steals)?;
+        if let Some(imbalance) = self.imbalance {
+            write!(
+                f,
+                ", busiest thread {:.1} % above the mean",
+                100.0 * imbalance
+            )?;
+        }
+        Ok(())
+    }
+}
