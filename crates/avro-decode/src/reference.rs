@@ -1,15 +1,24 @@
 //! The reference decoder: slow, obvious, and what everything faster is held
 //! against.
 //!
-//! It follows the specification's "Binary Encoding" sentence by sentence and
-//! builds a tree. It is as strict as any decoder of this crate: a boolean is
-//! 0 or 1, strings are UTF-8, a block's size in bytes is that of its items,
-//! an `int` takes at most 5 bytes. Padded varints are read.
+//! [`decode`] reads bytes into a tree of values, [`tensors`] makes such trees
+//! into the tensors that a [`Plan`](crate::Plan) must give.
+//!
+//! The decoder follows the specification's "Binary Encoding" sentence by
+//! sentence. It is as strict as any decoder of this crate: a boolean is 0 or
+//! 1, strings are UTF-8, a block's size in bytes is that of its items, an
+//! `int` takes at most 5 bytes. Padded varints are read.
+
+mod compare;
+mod tensors;
 
 use crate::limits::{MAX_DECODE_DEPTH, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};
 use crate::schema::{Node, NodeId, Schema};
 use crate::varint::{read_int, read_long};
 use crate::{DecodeError, DecodeErrorKind, Value};
+
+pub use compare::{Difference, DifferenceKind, Part};
+pub use tensors::{FeatureError, ReferenceColumn, ReferenceTensors, tensors};
 
 /// Reads a value of the type at `id` from `input`, from `position` on, and
 /// moves `position` past it.
@@ -47,7 +56,7 @@ pub fn decode(
         depth: 0,
         zero_size_values: 0,
     };
-    let value = decoder.value(id)?;
+    let value = decoder.value(id).map_err(|error| *error)?;
     *position = decoder.position;
     Ok(value)
 }
@@ -62,7 +71,8 @@ struct Decoder<'a> {
     zero_size_values: usize,
 }
 
-type Decoded<T> = Result<T, DecodeError>;
+/// The error is boxed to keep the frames of the recursion small.
+type Decoded<T> = Result<T, Box<DecodeError>>;
 
 impl<'a> Decoder<'a> {
     fn value(&mut self, id: NodeId) -> Decoded<Value> {
@@ -85,7 +95,7 @@ impl<'a> Decoder<'a> {
                 let mut fields = Vec::new();
                 for field in &record.fields {
                     let value = decoder.part(field.ty);
-                    fields.push(value.map_err(|error| error.in_field(&field.name))?);
+                    fields.push(value.map_err(|error| Box::new(error.in_field(&field.name)))?);
                 }
                 Ok(Value::Record(fields))
             }),
@@ -151,7 +161,7 @@ impl<'a> Decoder<'a> {
             };
             if count > most {
                 let kind = DecodeErrorKind::TooManyItems { count, most };
-                return Err(DecodeError::new(kind, header));
+                return Err(error_at(kind, header));
             }
             let start = self.position;
             for _ in 0..count {
@@ -173,7 +183,7 @@ impl<'a> Decoder<'a> {
             None => {
                 let branches = branches.len();
                 let kind = DecodeErrorKind::BadUnionBranch { branch, branches };
-                Err(DecodeError::new(kind, start))
+                Err(error_at(kind, start))
             }
         }
     }
@@ -186,7 +196,7 @@ impl<'a> Decoder<'a> {
             _ => {
                 let index = i64::from(index);
                 let kind = DecodeErrorKind::BadEnumIndex { index, symbols };
-                Err(DecodeError::new(kind, start))
+                Err(error_at(kind, start))
             }
         }
     }
@@ -196,7 +206,7 @@ impl<'a> Decoder<'a> {
         match self.take(1)?[0] {
             0 => Ok(Value::Boolean(false)),
             1 => Ok(Value::Boolean(true)),
-            other => Err(DecodeError::new(DecodeErrorKind::BadBoolean(other), start)),
+            other => Err(error_at(DecodeErrorKind::BadBoolean(other), start)),
         }
     }
 
@@ -204,7 +214,7 @@ impl<'a> Decoder<'a> {
         let start = self.position;
         match simdutf8::basic::from_utf8(self.bytes()?) {
             Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(DecodeError::new(DecodeErrorKind::InvalidUtf8, start)),
+            Err(_) => Err(error_at(DecodeErrorKind::InvalidUtf8, start)),
         }
     }
 
@@ -225,7 +235,7 @@ impl<'a> Decoder<'a> {
             }
             Ok(length) => return Ok(length as usize),
         };
-        Err(DecodeError::new(kind, start))
+        Err(error_at(kind, start))
     }
 
     fn long(&mut self) -> Decoded<i64> {
@@ -268,7 +278,12 @@ impl<'a> Decoder<'a> {
     }
 
     #[cold]
-    fn error(&self, kind: DecodeErrorKind) -> DecodeError {
-        DecodeError::new(kind, self.position)
+    fn error(&self, kind: DecodeErrorKind) -> Box<DecodeError> {
+        error_at(kind, self.position)
     }
+}
+
+#[cold]
+fn error_at(kind: DecodeErrorKind, offset: usize) -> Box<DecodeError> {
+    Box::new(DecodeError::new(kind, offset))
 }

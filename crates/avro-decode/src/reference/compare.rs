@@ -1,0 +1,209 @@
+//! Whether a batch is what the oracle says, bit by bit.
+
+use std::fmt;
+
+use tensor_batch::{Batch, Column, Values};
+use thiserror::Error;
+
+use super::{ReferenceColumn, ReferenceTensors};
+use crate::Value;
+
+/// Where a batch first differs from the oracle's tensors.
+#[derive(Clone, Debug, Error)]
+#[error("column '{column}', {part}: {kind}")]
+pub struct Difference {
+    /// The column.
+    pub column: String,
+    /// Which part of it.
+    pub part: Part,
+    /// How the batch differs.
+    pub kind: DifferenceKind,
+}
+
+/// A part of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The form: dense, coordinates, or ragged.
+    Form,
+    /// `shape` or `dense_shape`.
+    Shape,
+    /// The values.
+    Values,
+    /// The indices.
+    Indices,
+    /// The row splits of a level, counted from 0, the outermost.
+    RowSplits(usize),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Form => f.write_str("form"),
+            Part::Shape => f.write_str("shape"),
+            Part::Values => f.write_str("values"),
+            Part::Indices => f.write_str("indices"),
+            Part::RowSplits(level) => write!(f, "row splits of level {level}"),
+        }
+    }
+}
+
+/// How a part of a column differs.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum DifferenceKind {
+    /// It is another thing altogether.
+    #[error("another than expected")]
+    Other,
+    /// It has another length.
+    #[error("{actual} elements, expected {expected}")]
+    Length {
+        /// By the oracle.
+        expected: usize,
+        /// Of the batch.
+        actual: usize,
+    },
+    /// An element is another.
+    #[error("element {at} is {actual:?}, expected {expected:?}")]
+    Element {
+        /// Where, counted from 0.
+        at: usize,
+        /// By the oracle.
+        expected: Value,
+        /// Of the batch; strings as bytes.
+        actual: Value,
+    },
+}
+
+impl ReferenceTensors {
+    /// Whether `batch` holds exactly these tensors. Floats are compared by
+    /// their bits, so that NaN equals itself and -0 does not equal 0.
+    ///
+    /// # Errors
+    /// It does not; the error has the first difference.
+    ///
+    /// # Panics
+    /// If the batch is of another spec with more or fewer columns.
+    pub fn compare(&self, batch: &Batch) -> Result<(), Difference> {
+        assert_eq!(batch.columns().len(), self.columns.len(), "the batch is of the same spec");
+        for ((spec, actual), expected) in batch.columns().zip(&self.columns) {
+            expected
+                .compare(actual)
+                .map_err(|(part, kind)| Difference {
+                    column: spec.name.clone(),
+                    part,
+                    kind,
+                })?;
+        }
+        Ok(())
+    }
+}
+
+type Compared = Result<(), (Part, DifferenceKind)>;
+
+impl ReferenceColumn {
+    fn compare(&self, column: Column<'_>) -> Compared {
+        match (self, column) {
+            (ReferenceColumn::Dense { shape, values }, Column::Dense(dense)) => {
+                compare_longs(Part::Shape, shape, dense.shape)?;
+                compare_values(values, dense.values)
+            }
+            (
+                ReferenceColumn::Sparse {
+                    indices,
+                    values,
+                    dense_shape,
+                },
+                Column::Sparse(coo),
+            ) => {
+                compare_longs(Part::Shape, dense_shape, coo.dense_shape)?;
+                compare_longs(Part::Indices, indices, coo.indices)?;
+                compare_values(values, coo.values)
+            }
+            (ReferenceColumn::Ragged { values, row_splits }, Column::Ragged(ragged)) => {
+                let (expected, actual) = (row_splits.len(), ragged.row_splits.len());
+                if expected != actual {
+                    return Err((Part::Form, DifferenceKind::Length { expected, actual }));
+                }
+                for (level, splits) in row_splits.iter().enumerate() {
+                    let actual = ragged.row_splits[level].as_slice();
+                    compare_longs(Part::RowSplits(level), splits, actual)?;
+                }
+                compare_values(values, ragged.values)
+            }
+            (
+                ReferenceColumn::RaggedSparse {
+                    indices,
+                    values,
+                    row_splits,
+                    dense_shape,
+                },
+                Column::RaggedSparse(ragged),
+            ) => {
+                compare_longs(Part::Shape, dense_shape, ragged.dense_shape)?;
+                compare_longs(Part::RowSplits(0), row_splits, ragged.row_splits)?;
+                compare_longs(Part::Indices, indices, ragged.indices)?;
+                compare_values(values, ragged.values)
+            }
+            _ => Err((Part::Form, DifferenceKind::Other)),
+        }
+    }
+}
+
+fn compare_longs(part: Part, expected: &[i64], actual: &[i64]) -> Compared {
+    let longs = |longs: &[i64]| {
+        longs
+            .iter()
+            .map(|&long| Value::Long(long))
+            .collect::<Vec<_>>()
+    };
+    compare_elements(part, &longs(expected), &longs(actual))
+}
+
+fn compare_values(expected: &[Value], actual: &Values) -> Compared {
+    fn values<T: Copy>(slice: &[T], value: impl Fn(T) -> Value) -> Vec<Value> {
+        slice.iter().map(|&element| value(element)).collect()
+    }
+    let actual = match actual {
+        Values::Int32(buffer) => values(buffer.as_slice(), Value::Int),
+        Values::Int64(buffer) => values(buffer.as_slice(), Value::Long),
+        Values::Float32(buffer) => values(buffer.as_slice(), Value::Float),
+        Values::Float64(buffer) => values(buffer.as_slice(), Value::Double),
+        Values::Bool(buffer) => values(buffer.as_slice(), |byte| match byte {
+            0 | 1 => Value::Boolean(byte == 1),
+            // No bool: shown as what it is, and equal to none.
+            byte => Value::Int(byte.into()),
+        }),
+        Values::String(strings) => strings.iter().map(|s| Value::Bytes(s.to_vec())).collect(),
+        _ => return Err((Part::Values, DifferenceKind::Other)),
+    };
+    compare_elements(Part::Values, expected, &actual)
+}
+
+fn compare_elements(part: Part, expected: &[Value], actual: &[Value]) -> Compared {
+    for (at, (expected, actual)) in expected.iter().zip(actual).enumerate() {
+        if !is_same(expected, actual) {
+            let (expected, actual) = (expected.clone(), actual.clone());
+            let kind = DifferenceKind::Element {
+                at,
+                expected,
+                actual,
+            };
+            return Err((part, kind));
+        }
+    }
+    let (expected, actual) = (expected.len(), actual.len());
+    if expected != actual {
+        return Err((part, DifferenceKind::Length { expected, actual }));
+    }
+    Ok(())
+}
+
+fn is_same(expected: &Value, actual: &Value) -> bool {
+    match (expected, actual) {
+        (Value::Float(expected), Value::Float(actual)) => expected.to_bits() == actual.to_bits(),
+        (Value::Double(expected), Value::Double(actual)) => expected.to_bits() == actual.to_bits(),
+        (Value::String(expected), Value::Bytes(actual)) => expected.as_bytes() == actual,
+        _ => expected == actual,
+    }
+}
