@@ -1,0 +1,123 @@
+//! Drawing from a discrete distribution in constant time (Walker's alias method).
+//!
+//! The weights come from recurrences in `+`, `*` and `/` alone, whose results IEEE 754 fixes:
+//! library functions such as `exp` differ between platforms, and the files would with them.
+
+use super::random::Random;
+
+/// Draws `i` in proportion to weight `i`.
+#[derive(Clone, Debug)]
+pub(super) struct Alias {
+    slots: Vec<Slot>,
+}
+
+/// One of equally likely slots: gives its own number, or another, by a draw against `threshold`.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Of 2^32, how often the slot gives its own number.
+    threshold: u32,
+    alias: u32,
+}
+
+impl Alias {
+    /// `weights` are at least one and below 2^32 in number, none negative, not all 0.
+    pub(super) fn new(weights: &[f64]) -> Self {
+        let mean = weights.iter().sum::<f64>() / weights.len() as f64;
+        let mut shares: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
+        // What rounding leaves over at the end keeps its own number.
+        let own = |i: usize| Slot {
+            threshold: u32::MAX,
+            alias: i as u32,
+        };
+        let mut slots: Vec<Slot> = (0..weights.len()).map(own).collect();
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) =
+            (0..weights.len()).partition(|&i| shares[i] < 1.0);
+        while let (Some(i), Some(&donor)) = (small.pop(), large.last()) {
+            slots[i] = Slot {
+                threshold: (shares[i] * TWO_POW_32) as u32,
+                alias: donor as u32,
+            };
+            shares[donor] -= 1.0 - shares[i];
+            if shares[donor] < 1.0 {
+                large.pop();
+                small.push(donor);
+            }
+        }
+        Alias { slots }
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> usize {
+        let bits = random.bits();
+        let i = ((bits >> 32) as usize * self.slots.len()) >> 32;
+        let slot = self.slots[i];
+        if (bits as u32) < slot.threshold {
+            i
+        } else {
+            slot.alias as usize
+        }
+    }
+}
+
+const TWO_POW_32: f64 = 4_294_967_296.0;
+
+/// A Poisson distribution.
+pub(super) fn poisson(mean: f64) -> Alias {
+    let mut weights = vec![1.0];
+    let mut weight = 1.0;
+    let mut sum = 1.0;
+    while (weights.len() as f64) < mean || weight > sum * NEGLIGIBLE {
+        weight *= mean / weights.len() as f64;
+        sum += weight;
+        weights.push(weight);
+    }
+    Alias::new(&weights)
+}
+
+/// The part of a distribution's sum that a draw of 32 bits would not show.
+const NEGLIGIBLE: f64 = 1.0 / (TWO_POW_32 * 16.0);
+
+/// The standard normal distribution in thousandths, but for the probability of 0.
+#[derive(Clone, Debug)]
+pub(super) struct Thousandths(Alias);
+
+impl Thousandths {
+    /// A draw is 0 with the probability `zeros`, which is below 1, and normal otherwise.
+    pub(super) fn new(zeros: f64) -> Self {
+        // The density at k thousandths is exp(-k^2 / 2e6), up to a factor: from one k to the next
+        // it changes by `step`, and `step` by its square's worth, exp(-1e-6).
+        let quotient = exp_of_tiny(-1e-6);
+        let mut step = exp_of_tiny(-0.5e-6);
+        let mut density = 1.0;
+        let mut half = Vec::with_capacity(FARTHEST);
+        for _ in 0..FARTHEST {
+            density *= step;
+            step *= quotient;
+            half.push(density);
+        }
+        let zero = 2.0 * half.iter().sum::<f64>() * zeros / (1.0 - zeros);
+        let weights: Vec<f64> = half
+            .iter()
+            .rev()
+            .chain([&zero])
+            .chain(&half)
+            .copied()
+            .collect();
+        Thousandths(Alias::new(&weights))
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> i32 {
+        self.0.draw(random) as i32 - FARTHEST as i32
+    }
+}
+
+/// The farthest that a draw lies from 0, in thousandths: one in 2^29 of the distribution lies
+/// beyond.
+const FARTHEST: usize = 6_000;
+
+/// `exp(x)` for `|x|` of a millionth or less: the terms left out are below half a unit in the last
+/// place.
+fn exp_of_tiny(x: f64) -> f64 {
+    1.0 + x * (1.0 + x * (0.5 + x / 6.0))
+}

@@ -1,0 +1,285 @@
+//! Writing a preset's records to files.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
+
+use super::encoder::RecordEncoder;
+use super::error::GenerateError;
+use super::preset::Preset;
+use super::random::Random;
+
+/// What to generate.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GenerateOptions {
+    /// The shape of the records.
+    pub preset: Preset,
+    /// Records in all files together.
+    pub records: u64,
+    /// Files that the records are split over, as evenly as possible: 1 to [`MAX_FILES`], 1 by
+    /// default.
+    pub files: usize,
+    /// Codec of the files. Default [`Codec::Null`].
+    pub codec: Codec,
+    /// Inflated bytes at which a block is closed. Default 16,000.
+    pub block_bytes: usize,
+    /// Fixes every value, and the files byte for byte. The records depend on nothing else: they
+    /// are the same whatever the number of files, the codec and the size of the blocks.
+    pub seed: u64,
+}
+
+impl GenerateOptions {
+    /// The defaults, for `records` records of `preset`.
+    pub fn new(preset: Preset, records: u64) -> Self {
+        GenerateOptions {
+            preset,
+            records,
+            files: 1,
+            codec: Codec::Null,
+            block_bytes: 16_000,
+            seed: 0,
+        }
+    }
+}
+
+/// The most files that are generated: their names have five digits, and sort as their numbers do.
+pub const MAX_FILES: usize = 100_000;
+
+/// What was generated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Generated {
+    /// The files, in the order of their records.
+    pub files: Vec<PathBuf>,
+    /// Records in all files together.
+    pub records: u64,
+    /// Bytes of all files together.
+    pub raw_bytes: u64,
+    /// Bytes of all records together, inflated.
+    pub inflated_bytes: u64,
+}
+
+/// Writes records to `part-00000.avro`, `part-00001.avro`, .. in the folder `dir`, which is made
+/// if it does not exist. Files of those names are written anew.
+///
+/// # Errors
+///
+/// If the number of files is out of range, if the folder holds other Avro files, or if writing
+/// fails; then the files are not to be relied on.
+pub fn generate(
+    dir: impl AsRef<Path>,
+    options: &GenerateOptions,
+) -> Result<Generated, GenerateError> {
+    generate_with_progress(dir, options, |_| ())
+}
+
+/// As [`generate`], and calls `progress` with the number of records written so far, now and then
+/// and at the end.
+///
+/// # Errors
+///
+/// Those of [`generate`].
+pub fn generate_with_progress(
+    dir: impl AsRef<Path>,
+    options: &GenerateOptions,
+    mut progress: impl FnMut(u64),
+) -> Result<Generated, GenerateError> {
+    let dir = dir.as_ref();
+    if !(1..=MAX_FILES).contains(&options.files) {
+        let files = options.files;
+        return Err(GenerateError::FileCount { files });
+    }
+    let names: Vec<String> = (0..options.files)
+        .map(|i| format!("part-{i:05}.avro"))
+        .collect();
+    prepare_folder(dir, &names).map_err(|error| match error {
+        FolderError::Io(source) => GenerateError::Io {
+            path: dir.to_owned(),
+            source,
+        },
+        FolderError::InUse(path) => GenerateError::FolderInUse { path },
+    })?;
+
+    let files: Vec<PathBuf> = names.iter().map(|name| dir.join(name)).collect();
+    let job = Job {
+        options,
+        files: &files,
+        schema: options.preset.schema(),
+        next: AtomicUsize::new(0),
+        failed: AtomicBool::new(false),
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let (raw_bytes, inflated_bytes) = thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        let workers: Vec<_> = (0..threads.min(files.len()))
+            .map(|_| {
+                let (job, sender) = (&job, sender.clone());
+                scope.spawn(move || job.work(&sender))
+            })
+            .collect();
+        drop(sender);
+        let mut written = 0;
+        for records in receiver {
+            written += records;
+            progress(written);
+        }
+        workers
+            .into_iter()
+            .try_fold((0, 0), |(raw, inflated), worker| {
+                let (more_raw, more_inflated) = worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                Ok((raw + more_raw, inflated + more_inflated))
+            })
+    })?;
+    Ok(Generated {
+        records: options.records,
+        raw_bytes,
+        inflated_bytes,
+        files,
+    })
+}
+
+enum FolderError {
+    Io(io::Error),
+    InUse(PathBuf),
+}
+
+impl From<io::Error> for FolderError {
+    fn from(error: io::Error) -> Self {
+        FolderError::Io(error)
+    }
+}
+
+/// Makes the folder, and sees that no Avro files but `names` are in it: whoever reads the folder
+/// would read them too.
+fn prepare_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
+    fs::create_dir_all(dir)?;
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let is_avro = path
+            .extension()
+            .is_some_and(|extension| extension == "avro");
+        let name = path.file_name().and_then(|name| name.to_str());
+        let is_ours =
+            name.is_some_and(|name| names.binary_search_by(|n| n.as_str().cmp(name)).is_ok());
+        if is_avro && !is_ours {
+            return Err(FolderError::InUse(path));
+        }
+    }
+    Ok(())
+}
+
+/// What the threads share: each takes the next file until there are no more.
+struct Job<'a> {
+    options: &'a GenerateOptions,
+    files: &'a [PathBuf],
+    schema: String,
+    next: AtomicUsize,
+    failed: AtomicBool,
+}
+
+impl Job<'_> {
+    /// Writes files and tells the records written; gives the bytes, raw and inflated.
+    fn work(&self, progress: &Sender<u64>) -> Result<(u64, u64), GenerateError> {
+        let mut encoder = RecordEncoder::new(self.options.preset, self.options.seed);
+        let (mut raw, mut inflated) = (0, 0);
+        while let Some(i) = self.take() {
+            let result = self.write(i, &mut encoder, progress);
+            if result.is_err() {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+            let (more_raw, more_inflated) = result?;
+            raw += more_raw;
+            inflated += more_inflated;
+        }
+        Ok((raw, inflated))
+    }
+
+    /// The next file to write; none if another thread failed.
+    fn take(&self) -> Option<usize> {
+        let i = self.next.fetch_add(1, Ordering::Relaxed);
+        (i < self.files.len() && !self.failed.load(Ordering::Relaxed)).then_some(i)
+    }
+
+    fn write(
+        &self,
+        i: usize,
+        encoder: &mut RecordEncoder,
+        progress: &Sender<u64>,
+    ) -> Result<(u64, u64), GenerateError> {
+        let path = || self.files[i].clone();
+        let io_error = |source| GenerateError::Io {
+            path: path(),
+            source,
+        };
+        let write_error = |source| GenerateError::Write {
+            path: path(),
+            source,
+        };
+        let file = File::create(&self.files[i]).map_err(io_error)?;
+        let file = BufWriter::with_capacity(FILE_BUFFER, file);
+        let mut writer =
+            Writer::new(file, &self.schema, self.writer_options(i)).map_err(write_error)?;
+
+        let mut record = Vec::new();
+        let (mut inflated, mut untold) = (0, 0);
+        for index in self.records(i) {
+            record.clear();
+            encoder.encode(index, &mut record);
+            writer.append(&record).map_err(write_error)?;
+            inflated += record.len() as u64;
+            untold += 1;
+            if untold == PROGRESS_RECORDS {
+                if self.failed.load(Ordering::Relaxed) {
+                    break;
+                }
+                // Nobody listens only if the receiver's thread panicked.
+                let _ = progress.send(untold);
+                untold = 0;
+            }
+        }
+        writer.flush_block().map_err(write_error)?;
+        let raw = writer.bytes_written();
+        writer.finish().map_err(write_error)?;
+        let _ = progress.send(untold);
+        Ok((raw, inflated))
+    }
+
+    /// The records of file `i`: no file has over one more than another.
+    fn records(&self, i: usize) -> Range<u64> {
+        let (records, files) = (u128::from(self.options.records), self.files.len() as u128);
+        let start = |i: usize| (records * i as u128 / files) as u64;
+        start(i)..start(i + 1)
+    }
+
+    fn writer_options(&self, i: usize) -> WriterOptions {
+        let mut marker = [0; SyncMarker::LEN];
+        // A stream of its own: records count from 0, files from the other end.
+        let mut random = Random::new(self.options.seed, u64::MAX - i as u64);
+        for half in marker.chunks_mut(8) {
+            half.copy_from_slice(&random.bits().to_le_bytes());
+        }
+        let mut options = WriterOptions::with_codec(self.options.codec);
+        options.block_bytes = self.options.block_bytes;
+        options.sync = Some(SyncMarker(marker));
+        options.metadata = vec![
+            ("atds.preset".to_owned(), self.options.preset.name().into()),
+            ("atds.seed".to_owned(), self.options.seed.to_string().into()),
+        ];
+        options
+    }
+}
+
+/// Bytes that are gathered before they are handed to the system.
+const FILE_BUFFER: usize = 256 * 1024;
+
+/// Records between two calls of the progress function.
+const PROGRESS_RECORDS: u64 = 256;
