@@ -121,7 +121,8 @@ impl SkipTable {
         self.skip(skip, cursor, 1, 0)
     }
 
-    /// Moves past `n` values.
+    /// Moves past `n` values with `depth` records, arrays, maps and unions open
+    /// around them.
     fn skip(
         &self,
         skip: &Skip,
@@ -137,6 +138,7 @@ impl SkipTable {
                 cursor.bytes(length).map(drop)
             }),
             Skip::Items { item, min_item } => (0..n).try_for_each(|_| {
+                let depth = deeper(depth)?;
                 while let Some(block) = next_block(cursor, *min_item)? {
                     match block.bytes {
                         Some(bytes) => cursor.bytes(bytes).map(drop)?,
@@ -152,15 +154,24 @@ impl SkipTable {
                     *cursor = start;
                     return Err(bad_branch(branch, branches.len()));
                 };
-                self.skip(skip, cursor, 1, depth)
+                self.skip(skip, cursor, 1, deeper(depth)?)
             }),
             Skip::Sequence(sequence) => (0..n).try_for_each(|_| {
                 let mut skips = sequence.iter();
                 skips.try_for_each(|skip| self.skip(skip, cursor, 1, depth))
             }),
-            Skip::Record(_) if depth >= MAX_DECODE_DEPTH => Err(too_deep()),
-            Skip::Record(place) => self.skip(&self.records[*place], cursor, n, depth + 1),
+            Skip::Record(place) => self.skip(&self.records[*place], cursor, n, deeper(depth)?),
         }
+    }
+}
+
+/// The depth inside one more value; bounded, since skipping recurses.
+#[inline]
+fn deeper(depth: usize) -> Result<usize, Fault> {
+    if depth < MAX_DECODE_DEPTH {
+        Ok(depth + 1)
+    } else {
+        Err(too_deep())
     }
 }
 
