@@ -92,6 +92,9 @@ impl Sparse {
         if entries.out_of_bounds {
             dropped = self.drop_out_of_bounds(segment, &entries);
         }
+        if self.out_of_bounds == OutOfBounds::Drop {
+            self.raise_extents(segment, &entries);
+        }
         if self.layout == Layout::Ragged {
             segment.splits[0].push(segment.values.len() as i64);
         }
@@ -130,11 +133,7 @@ impl Sparse {
         let with_row = usize::from(self.layout == Layout::Coo);
         let stride = self.shape.len() + with_row;
         let column = dimension + with_row;
-        let size = match self.shape[dimension] {
-            // `index + 1` must fit, too.
-            UNKNOWN => i64::MAX as u64,
-            size => size as u64,
-        };
+        let end = end_of(self.shape[dimension]);
         let mut extent = segment.extents[dimension];
         let allowed = self.out_of_bounds == OutOfBounds::Drop;
         let indices = &mut segment.indices;
@@ -158,13 +157,13 @@ impl Sparse {
                     Leaf::Int => i64::from(cursor.int()?),
                     _ => cursor.long()?,
                 };
-                if index as u64 >= size {
+                if index as u64 >= end {
                     if !allowed {
                         *cursor = start;
                         return Err(index_out_of_bounds(index, dimension, self.shape[dimension]));
                     }
                     entries.out_of_bounds = true;
-                } else {
+                } else if !allowed {
                     extent = extent.max(index + 1);
                 }
                 if with_row == 1 {
@@ -179,6 +178,18 @@ impl Sparse {
         Ok(count)
     }
 
+    /// Counts the row's entries towards the extents, once it is known which of
+    /// them stay.
+    fn raise_extents(&self, segment: &mut Segment, entries: &Entries) {
+        let with_row = usize::from(self.layout == Layout::Coo);
+        let rows = &segment.indices.as_slice()[entries.first_index..];
+        for row in rows.chunks_exact(self.shape.len() + with_row) {
+            for (extent, index) in segment.extents.iter_mut().zip(&row[with_row..]) {
+                *extent = (*extent).max(index + 1);
+            }
+        }
+    }
+
     /// Removes the row's entries with an index outside its dimension.
     #[cold]
     fn drop_out_of_bounds(&self, segment: &mut Segment, entries: &Entries) -> usize {
@@ -189,7 +200,7 @@ impl Sparse {
             .chunks_exact(stride)
             .map(|row| {
                 let mut bounds = row[with_row..].iter().zip(&self.shape);
-                bounds.all(|(&i, &size)| i >= 0 && (size == UNKNOWN || i < size))
+                bounds.all(|(&index, &size)| (index as u64) < end_of(size))
             })
             .collect();
         let mut kept = 0;
@@ -200,6 +211,17 @@ impl Sparse {
         segment.indices.set_len(entries.first_index + kept * stride);
         segment.values.retain_from(entries.first_value, &keep);
         keep.len() - kept
+    }
+}
+
+/// The first index outside a dimension of `size`; negative ones are larger as
+/// `u64`.
+#[inline]
+fn end_of(size: i64) -> u64 {
+    match size {
+        // The extent, an index + 1, must fit, too.
+        UNKNOWN => i64::MAX as u64,
+        size => size as u64,
     }
 }
 
