@@ -27,6 +27,6 @@ pub const MAX_ZERO_SIZE_ITEMS: usize = 1 << 20;
 /// out of no input at all. Decoding without a tree has no such limit.
 pub const MAX_ZERO_SIZE_VALUES: usize = 1 << 20;
 
-/// Features inferred from a schema. Nested records that repeat each other's
-/// types can have exponentially many.
-pub const MAX_INFERRED_FEATURES: usize = 1 << 14;
+/// Fields that [`infer`](crate::infer()) looks at. Nested records that repeat
+/// each other's types can have exponentially many.
+pub const MAX_INFERRED_FIELDS: usize = 1 << 14;

@@ -86,8 +86,9 @@ pub enum PlanErrorKind {
     /// A sparse record has no field `values`.
     #[error("the sparse record has no field 'values'")]
     NoValues,
-    /// A sparse record lacks `indicesN` between others.
-    #[error("the sparse record has no field 'indices{dimension}' though a higher one")]
+    /// A sparse record lacks `indicesN`, of which there is one for each
+    /// dimension from 0 on.
+    #[error("the sparse record has no field 'indices{dimension}'")]
     IndicesGap {
         /// The first that is missing.
         dimension: usize,

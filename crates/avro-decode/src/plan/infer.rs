@@ -1,12 +1,12 @@
 //! Features from a schema alone.
 
-use tensor_batch::{ColumnSpec, UNKNOWN};
+use tensor_batch::{ColumnSpec, MAX_RANK, UNKNOWN};
 
 use super::compile::{array_rank, leaf_of, sparse_roles, unwrap_nullable};
 use super::describe::describe;
 use super::nested::Leaf;
 use super::sparse::Role;
-use crate::limits::MAX_INFERRED_FEATURES;
+use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS};
 use crate::schema::{Node, NodeId, Record, Schema};
 
 /// The features of a schema.
@@ -16,6 +16,10 @@ pub struct Inferred {
     pub columns: Vec<ColumnSpec>,
     /// Fields that cannot be a tensor.
     pub left_out: Vec<LeftOut>,
+    /// Whether there are more fields than
+    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), and those
+    /// beyond are neither columns nor left out.
+    pub truncated: bool,
 }
 
 /// A field that cannot be a tensor.
@@ -40,6 +44,7 @@ pub fn infer(schema: &Schema) -> Inferred {
             schema,
             inferred: &mut inferred,
             open: vec![schema.root()],
+            fields: 0,
         };
         walk.record(record, "");
     }
@@ -51,45 +56,56 @@ struct Walk<'a> {
     inferred: &'a mut Inferred,
     /// The records being walked, to stop at those that hold themselves.
     open: Vec<NodeId>,
+    /// Fields met so far.
+    fields: usize,
 }
 
 impl Walk<'_> {
     fn record(&mut self, record: &Record, prefix: &str) {
         for field in &record.fields {
+            // Records that repeat each other's types can have far more fields
+            // than the schema has bytes.
+            if self.fields == MAX_INFERRED_FIELDS {
+                self.inferred.truncated = true;
+                return;
+            }
+            self.fields += 1;
             let path = format!("{prefix}{}", field.name);
             self.field(path, field.ty);
         }
     }
 
     fn field(&mut self, path: String, node: NodeId) {
-        // Records that repeat each other's types can have more features than
-        // the schema has bytes.
-        let full = self.inferred.columns.len() >= MAX_INFERRED_FEATURES;
-        if !full {
-            if let Some(column) = self.column(&path, node) {
-                self.inferred.columns.push(column);
-                return;
-            }
-            if let Ok((_, inner)) = unwrap_nullable(self.schema, node)
-                && let Node::Record(record) = self.schema.node(inner)
-                && !self.open.contains(&inner)
-            {
-                self.open.push(inner);
-                self.record(record, &format!("{path}."));
-                self.open.pop();
-                return;
-            }
+        if let Some(column) = self.column(&path, node) {
+            self.inferred.columns.push(column);
+            return;
         }
-        if self.inferred.left_out.len() < MAX_INFERRED_FEATURES {
-            self.inferred.left_out.push(LeftOut {
-                field: path,
-                schema_type: describe(self.schema, node),
-            });
+        if let Ok((_, inner)) = unwrap_nullable(self.schema, node)
+            && let Node::Record(record) = self.schema.node(inner)
+            && self.may_open(inner)
+        {
+            self.open.push(inner);
+            self.record(record, &format!("{path}."));
+            self.open.pop();
+            return;
         }
+        self.inferred.left_out.push(LeftOut {
+            field: path,
+            schema_type: describe(self.schema, node),
+        });
+    }
+
+    /// Whether a record's fields are looked at: not if it holds itself, or lies
+    /// deeper than anything that can be decoded.
+    fn may_open(&self, record: NodeId) -> bool {
+        !self.open.contains(&record) && self.open.len() < MAX_DECODE_DEPTH
     }
 
     fn column(&self, path: &str, node: NodeId) -> Option<ColumnSpec> {
         let (rank, innermost) = array_rank(self.schema, node).ok()?;
+        if rank > MAX_RANK {
+            return None;
+        }
         if let Some(leaf) = leaf_of(self.schema.node(innermost)) {
             let dtype = leaf.dtype();
             return Some(match rank {
@@ -117,7 +133,11 @@ impl Walk<'_> {
                 Role::Indices(_) => return None,
             }
         }
-        let shape = vec![UNKNOWN; roles.len() - 1];
+        let rank = roles.len() - 1;
+        if rank > MAX_RANK {
+            return None;
+        }
+        let shape = vec![UNKNOWN; rank];
         Some(ColumnSpec::sparse(path, &shape, dtype?))
     }
 }
