@@ -64,7 +64,7 @@ type Encoded = Result<(), ValueError>;
 impl Encoder<'_> {
     /// `depth` counts the records, arrays, maps and unions around the value.
     fn value(&self, id: NodeId, value: &Value, out: &mut Vec<u8>, depth: usize) -> Encoded {
-        if depth > MAX_DECODE_DEPTH {
+        if depth == MAX_DECODE_DEPTH && value.is_nested() {
             return Err(ValueError::new(ValueErrorKind::TooDeep));
         }
         match (self.schema.node(id), value) {

@@ -23,7 +23,7 @@ pub fn to_json(schema: &Schema, id: NodeId, value: &Value) -> Result<Json, Value
 }
 
 fn json(schema: &Schema, id: NodeId, value: &Value, depth: usize) -> Result<Json, ValueError> {
-    if depth > MAX_DECODE_DEPTH {
+    if depth == MAX_DECODE_DEPTH && value.is_nested() {
         return Err(ValueError::new(ValueErrorKind::TooDeep));
     }
     let part = |id, value| json(schema, id, value, depth + 1);
@@ -106,3 +106,6 @@ fn double(value: f64) -> Json {
         value.into()
     }
 }
+
+#[cfg(test)]
+mod tests;

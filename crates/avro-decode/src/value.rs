@@ -57,6 +57,14 @@ impl Value {
             Value::Fixed(_) => "fixed",
         }
     }
+
+    /// Whether the value is one that has others in it, even if it is empty.
+    pub(crate) fn is_nested(&self) -> bool {
+        matches!(
+            self,
+            Value::Array(_) | Value::Map(_) | Value::Union(..) | Value::Record(_)
+        )
+    }
 }
 
 /// A value that does not fit its schema.

@@ -50,7 +50,7 @@ fn read_varint(
 /// 0, 1, 2, 3, 4 .. stand for 0, -1, 1, -2, 2 ..
 fn unzigzag(bits: u64) -> i64 {
     let magnitude = (bits / 2) as i64;
-    if bits % 2 == 0 {
+    if bits.is_multiple_of(2) {
         magnitude
     } else {
         -magnitude - 1

@@ -8,6 +8,7 @@ mod common;
 use std::num::NonZeroUsize;
 
 use avro_decode::encode::{EncodeOptions, encode};
+use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::schema::{Node, NodeId};
 use avro_decode::{Schema, Value, ValueErrorKind, reference};
 use common::{arb_case, assert_same};
@@ -207,11 +208,16 @@ fn values_that_do_not_fit() {
 
 #[test]
 fn values_too_deep() {
-    let schema = r#"{"type": "record", "name": "R", "fields": [
+    let text = r#"{"type": "record", "name": "R", "fields": [
         {"name": "next", "type": ["null", "R"]}]}"#;
+    let schema = Schema::parse(text).unwrap();
     let mut value = Value::Record(vec![Value::Union(0, Box::new(Value::Null))]);
-    for _ in 0..100 {
+    for _ in 1..MAX_DECODE_DEPTH / 2 {
         value = Value::Record(vec![Value::Union(1, Box::new(value))]);
     }
-    assert_eq!(refused(schema, value).0, ValueErrorKind::TooDeep);
+    let bytes = encoded(&schema, &value, &EncodeOptions::default());
+    let back = reference::decode(&schema, schema.root(), &bytes, &mut 0).unwrap();
+    assert_same(&back, &value);
+    let value = Value::Record(vec![Value::Union(1, Box::new(value))]);
+    assert_eq!(refused(text, value).0, ValueErrorKind::TooDeep);
 }

@@ -19,7 +19,7 @@ pub struct Case {
 
 /// Any schema with any value of it.
 pub fn arb_case() -> impl Strategy<Value = Case> {
-    let bytes = || prop::collection::vec(any::<u8>(), 0..300);
+    let bytes = || prop::collection::vec(any::<u8>(), 0..400);
     (bytes(), bytes()).prop_map(|(schema, value)| {
         let text = schema_json(&mut Entropy::new(schema)).to_string();
         let schema = Schema::parse(&text).expect("the schema was made to be valid");
@@ -34,14 +34,14 @@ pub fn arb_case() -> impl Strategy<Value = Case> {
 
 /// Any schema: every type, namespaces, references, recursion.
 pub fn arb_schema_json() -> impl Strategy<Value = Json> {
-    let bytes = prop::collection::vec(any::<u8>(), 0..300);
+    let bytes = prop::collection::vec(any::<u8>(), 0..400);
     bytes.prop_map(|bytes| schema_json(&mut Entropy::new(bytes)))
 }
 
 /// Any value of the type at `id`.
 pub fn arb_value(schema: &Schema, id: NodeId) -> impl Strategy<Value = Value> + use<> {
     let schema = schema.clone();
-    let bytes = prop::collection::vec(any::<u8>(), 0..300);
+    let bytes = prop::collection::vec(any::<u8>(), 0..400);
     bytes.prop_map(move |bytes| value_of(&schema, id, &mut Entropy::new(bytes)))
 }
 
@@ -90,7 +90,7 @@ pub fn schema_json(entropy: &mut Entropy) -> Json {
         finished: Vec::new(),
         open: Vec::new(),
     };
-    maker.ty(0, false, "").json
+    maker.ty(0, 0, "").json
 }
 
 struct Maker<'e> {
@@ -125,35 +125,44 @@ impl Made {
 /// A named type to refer to.
 struct Finished {
     reference: Made,
-    /// Whether it may refer to a record that was around it.
-    recursive: bool,
+    /// How many of the records around it it may refer to.
+    ends: usize,
 }
 
 const PRIMITIVES: [&str; 8] = [
     "int", "long", "string", "boolean", "float", "double", "bytes", "null",
 ];
-const MAX_DEPTH: usize = 4;
+const MAX_DEPTH: usize = 5;
 const MAX_WEIGHT: usize = 100;
 
 impl Maker<'_> {
-    /// A type. `finite` is whether a value may end before this type, so that
-    /// it may refer to a record around it.
-    fn ty(&mut self, depth: usize, finite: bool, namespace: &str) -> Made {
-        let kinds = if depth < MAX_DEPTH { 16 } else { 11 };
-        match self.entropy.below(kinds) {
+    /// A type. A value of the first `ends` of the records around may end
+    /// before this type: it is within an array, a map or a union with null in
+    /// them, and may refer to them.
+    fn ty(&mut self, depth: usize, ends: usize, namespace: &str) -> Made {
+        let kind = match depth {
+            // Seldom a primitive as a whole, which has little to it.
+            0 => 15 - self.entropy.below(7),
+            1..MAX_DEPTH => match self.entropy.below(22) {
+                often @ 16.. => often - 6,
+                kind => kind,
+            },
+            _ => self.entropy.below(11),
+        };
+        match kind {
             8 => self.enumeration(namespace),
             9 => self.fixed(namespace),
-            10 => self.reference(finite),
+            10 => self.reference(ends),
             11 => {
-                let items = self.ty(depth + 1, true, namespace).json;
+                let items = self.ty(depth + 1, self.open.len(), namespace).json;
                 Made::new(json!({"type": "array", "items": items}), "array", 1)
             }
             12 => {
-                let values = self.ty(depth + 1, true, namespace).json;
+                let values = self.ty(depth + 1, self.open.len(), namespace).json;
                 Made::new(json!({"type": "map", "values": values}), "map", 1)
             }
-            13 => self.union(depth, finite, namespace),
-            14 | 15 => self.record(depth, finite, namespace),
+            13 => self.union(depth, ends, namespace),
+            14 | 15 => self.record(depth, ends, namespace),
             primitive => {
                 let name = PRIMITIVES[primitive];
                 Made::new(json!(name), name, 1)
@@ -161,21 +170,28 @@ impl Maker<'_> {
         }
     }
 
-    fn union(&mut self, depth: usize, finite: bool, namespace: &str) -> Made {
-        let mut branches: Vec<Made> = Vec::new();
-        let nullable = self.entropy.below(2) == 0;
-        if nullable {
-            branches.push(Made::new(json!("null"), "null", 1));
-        }
+    fn union(&mut self, depth: usize, ends: usize, namespace: &str) -> Made {
+        let null = || Made::new(json!("null"), "null", 1);
+        let (first, last) = match self.entropy.below(3) {
+            0 => (Some(null()), None),
+            1 => (None, Some(null())),
+            _ => (None, None),
+        };
+        let nullable = first.is_some() || last.is_some();
+        let mut branches = Vec::from_iter(first);
         for _ in 0..1 + self.entropy.below(4) {
-            let branch = self.ty(depth + 1, finite || nullable, namespace);
-            if branch.branch != "union" && branches.iter().all(|b| b.branch != branch.branch) {
-                branches.push(branch);
+            let ends = if nullable { self.open.len() } else { ends };
+            let known = self.finished.len();
+            let made = self.ty(depth + 1, ends, namespace);
+            let mut others = branches.iter().chain(&last);
+            if made.branch == "union" || others.any(|other| other.branch == made.branch) {
+                // What it defined goes with it.
+                self.finished.truncate(known);
+            } else {
+                branches.push(made);
             }
         }
-        if self.entropy.below(2) == 1 {
-            branches.reverse();
-        }
+        branches.extend(last);
         if branches.is_empty() {
             branches.push(Made::new(json!("int"), "int", 1));
         }
@@ -184,51 +200,51 @@ impl Maker<'_> {
         Made::new(json, "union", 1 + weight)
     }
 
-    fn record(&mut self, depth: usize, finite: bool, namespace: &str) -> Made {
+    fn record(&mut self, depth: usize, ends: usize, namespace: &str) -> Made {
         let (mut json, full) = self.name("record", namespace);
         let namespace = full.rsplit_once('.').map_or("", |(namespace, _)| namespace);
         self.open.push(full.clone());
         let mut weight = 1;
         let mut fields = Vec::new();
-        for i in 0..self.entropy.below(5) {
-            let ty = self.ty(depth + 1, finite, namespace);
+        for i in 0..self.entropy.below(8) {
+            let ty = self.ty(depth + 1, ends, namespace);
             weight += ty.weight;
             fields.push(json!({"name": format!("f{i}"), "type": ty.json}));
         }
         self.open.pop();
         json["fields"] = fields.into();
-        self.finish(json, full, weight, finite)
+        self.finish(json, full, weight, ends)
     }
 
     fn enumeration(&mut self, namespace: &str) -> Made {
         let (mut json, full) = self.name("enum", namespace);
         let symbols = 0..1 + self.entropy.below(4);
         json["symbols"] = symbols.map(|i| format!("S{i}")).collect();
-        self.finish(json, full, 1, false)
+        self.finish(json, full, 1, 0)
     }
 
     fn fixed(&mut self, namespace: &str) -> Made {
         let (mut json, full) = self.name("fixed", namespace);
         json["size"] = self.entropy.below(6).into();
-        self.finish(json, full, 1, false)
+        self.finish(json, full, 1, 0)
     }
 
-    fn finish(&mut self, json: Json, full: String, weight: usize, recursive: bool) -> Made {
+    fn finish(&mut self, json: Json, full: String, weight: usize, ends: usize) -> Made {
         if weight <= MAX_WEIGHT {
             self.finished.push(Finished {
                 reference: Made::new(json!(full), &full, weight),
-                recursive,
+                ends,
             });
         }
         Made::new(json, &full, weight)
     }
 
-    fn reference(&mut self, finite: bool) -> Made {
-        let finished = self.finished.iter();
-        let finished = finished.filter(|finished| finite || !finished.recursive);
-        let open = self.open.iter().filter(|_| finite);
+    fn reference(&mut self, ends: usize) -> Made {
+        let finished = self.finished.iter().filter(|known| known.ends <= ends);
+        let finished = finished.map(|known| known.reference.clone());
+        let open = self.open[..ends].iter();
         let open = open.map(|name| Made::new(json!(name), name, 1));
-        let mut all: Vec<Made> = finished.map(|f| f.reference.clone()).chain(open).collect();
+        let mut all: Vec<Made> = finished.chain(open).collect();
         if all.is_empty() {
             return Made::new(json!("int"), "int", 1);
         }
