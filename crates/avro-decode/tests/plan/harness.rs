@@ -1,0 +1,104 @@
+//! Running the plan and the reference on the same bytes.
+
+use avro_decode::reference::{FeatureError, ReferenceTensors};
+use avro_decode::{DecodeError, DecodeErrorKind, Plan, PlanOptions, Schema, Value, reference};
+use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
+
+use crate::made::Case;
+
+/// What the plan made of some records.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) batch: Batch,
+    pub(crate) position: usize,
+    pub(crate) dropped: u64,
+}
+
+/// Runs the plan over records that stand one after another in `data`, in
+/// several runs and calls. The record of an error is counted from the first.
+pub(crate) fn run(
+    plan: &Plan,
+    data: &[u8],
+    run_rows: &[usize],
+    call_records: usize,
+) -> Result<Ran, DecodeError> {
+    let mut builder = BatchBuilder::new(plan.spec().clone());
+    let (mut position, mut dropped, mut records) = (0, 0, 0);
+    for mut slots in builder.slots(run_rows) {
+        while slots.remaining() > 0 {
+            let now = call_records.min(slots.remaining());
+            let executed = plan.execute(data, position, now, &mut slots);
+            let executed = executed.map_err(|mut error| {
+                error.record = error.record.map(|record| record + records);
+                error
+            })?;
+            position = executed.position;
+            dropped += executed.dropped;
+            records += now as u64;
+        }
+    }
+    builder.gather().into_iter().for_each(|task| task.run());
+    Ok(Ran {
+        batch: builder.finish(),
+        position,
+        dropped,
+    })
+}
+
+impl Case {
+    pub(crate) fn plan(&self) -> Plan {
+        let plan = Plan::compile(&self.schema, &self.spec, &self.options);
+        plan.expect("the features were made to fit")
+    }
+
+    pub(crate) fn run(&self) -> Result<Ran, DecodeError> {
+        run(&self.plan(), &self.data, &self.run_rows, self.call_records)
+    }
+
+    pub(crate) fn tensors(&self, records: &[Value]) -> Result<ReferenceTensors, FeatureError> {
+        reference::tensors(&self.schema, records, &self.spec, &self.options)
+    }
+
+    /// What the reference decodes of `data`: records, the position after them,
+    /// and the error that stopped it before all were read.
+    pub(crate) fn decode(&self, data: &[u8]) -> (Vec<Value>, usize, Option<DecodeError>) {
+        let (mut records, mut position) = (Vec::new(), 0);
+        for _ in &self.records {
+            match reference::decode(&self.schema, self.schema.root(), data, &mut position) {
+                Ok(record) => records.push(record),
+                Err(error) => return (records, position, Some(error)),
+            }
+        }
+        (records, position, None)
+    }
+}
+
+/// Panics unless the plan made what the oracle says.
+pub(crate) fn assert_agrees(expected: &ReferenceTensors, ran: &Ran) {
+    if let Err(difference) = expected.compare(&ran.batch) {
+        panic!("{difference}");
+    }
+    assert_eq!(ran.dropped, expected.dropped);
+}
+
+/// Whether two kinds are the same, whatever numbers they carry.
+pub(crate) fn same_kind(left: &DecodeErrorKind, right: &DecodeErrorKind) -> bool {
+    std::mem::discriminant(left) == std::mem::discriminant(right)
+}
+
+/// A record schema of the fields given as JSON.
+pub(crate) fn record_of(fields: &str) -> Schema {
+    let text = format!(r#"{{"type": "record", "name": "Row", "fields": [{fields}]}}"#);
+    Schema::parse(&text).expect("a valid schema")
+}
+
+/// A schema of a field `x` of the type given as JSON.
+pub(crate) fn field_of(ty: &str) -> Schema {
+    record_of(&format!(r#"{{"name": "x", "type": {ty}}}"#))
+}
+
+/// The plan of one column.
+pub(crate) fn plan_of(schema: &Schema, column: ColumnSpec, options: &PlanOptions) -> Plan {
+    let spec = BatchSpec::new(vec![column]).expect("a good column");
+    Plan::compile(schema, &spec, options).expect("the column fits the schema")
+}

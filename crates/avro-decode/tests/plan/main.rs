@@ -1,0 +1,13 @@
+//! The plan against the reference decoder, and what it refuses.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod agreement;
+mod corruption;
+mod data_errors;
+mod examples;
+mod harness;
+mod inference;
+mod made;
+mod schema_errors;
