@@ -1,0 +1,151 @@
+//! `atds bench`: reads everything and tells how fast.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use atds::{ColumnSpec, Dataset, Error, Layout, OutOfBounds, Stats, Threads, features};
+
+use crate::failure::Failure;
+use crate::units::count;
+use crate::{figures, options, progress};
+
+/// Read files to batches of tensors, and print how fast that went and where the time was spent.
+///
+/// The times inflating and decoding are those of all threads together.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files, folders (their *.avro) or patterns
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A features file, as `atds inspect --features` prints one, or - for standard input; without,
+    /// all features that the first file's schema has
+    #[arg(long, value_name = "F.json")]
+    features: Option<PathBuf>,
+    /// Records in a batch
+    #[arg(long, value_name = "N", default_value_t = 1_024, value_parser = options::above_zero)]
+    batch_size: usize,
+    /// Leave out the last batch of an epoch if it has fewer records
+    #[arg(long)]
+    drop_remainder: bool,
+    /// Records to shuffle among, besides those of the batch; 0 keeps the order of the files
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    shuffle_buffer: usize,
+    /// Shuffle the order of the files each epoch
+    #[arg(long)]
+    shuffle_files: bool,
+    /// Shuffle the order of the blocks in each file each epoch
+    #[arg(long)]
+    shuffle_blocks: bool,
+    /// Fixes the shuffled order
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Times to read the files
+    #[arg(long, value_name = "E", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    epochs: u64,
+    /// Threads to inflate and decode with: a number, or auto for as many as pay
+    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = options::threads)]
+    threads: Threads,
+    /// Batches that wait ready at most [default: 2]
+    #[arg(long, value_name = "N")]
+    prefetch: Option<usize>,
+    /// Layout of all sparse and varlen columns [default: as the features say, else coo]
+    #[arg(long, value_parser = options::layout())]
+    layout: Option<Layout>,
+    /// Bytes of blocks and ready batches to hold at most, such as 512MiB [default: 4GiB]
+    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    memory_limit: Option<u64>,
+    /// Bytes to read from a file at a time [default: 128KiB]
+    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    reader_buffer: Option<u64>,
+    /// Map the files into memory rather than read them; no one may write to them meanwhile
+    #[arg(long)]
+    mmap: bool,
+    /// Drop sparse entries with an index outside their dimension, rather than fail
+    #[arg(long)]
+    drop_out_of_bounds: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let dataset = dataset(args)?;
+    for field in dataset.left_out() {
+        let (field, schema_type) = (&field.field, &field.schema_type);
+        eprintln!("atds: left out field '{field}': {schema_type} cannot be a tensor");
+    }
+    let stats = read_all(&dataset, args.epochs)?;
+    figures::report_dropped(&stats);
+    if args.json {
+        writeln!(out, "{}", figures::to_json(&stats))?;
+    } else {
+        let (files, columns) = (dataset.files().len(), dataset.spec().columns().len());
+        let (files, columns) = (count(files as u64), count(columns as u64));
+        writeln!(
+            out,
+            "{files} files, {columns} columns, batches of {}",
+            count(args.batch_size as u64)
+        )?;
+        figures::print(&stats, out)?;
+    }
+    Ok(())
+}
+
+fn dataset(args: &Args) -> Result<Dataset, Failure> {
+    let mut builder = Dataset::builder(args.files.clone(), args.batch_size)
+        .drop_remainder(args.drop_remainder)
+        .shuffle_buffer_size(args.shuffle_buffer)
+        .shuffle_files(args.shuffle_files)
+        .shuffle_blocks(args.shuffle_blocks)
+        .seed(args.seed)
+        .epochs(args.epochs)
+        .threads(args.threads)
+        .mmap(args.mmap);
+    if let Some(path) = &args.features {
+        builder = builder.features(read_features(path)?);
+    }
+    if let Some(batches) = args.prefetch {
+        builder = builder.prefetch(batches);
+    }
+    if let Some(layout) = args.layout {
+        builder = builder.layout(layout);
+    }
+    if let Some(bytes) = args.memory_limit {
+        builder = builder.memory_limit(bytes);
+    }
+    if let Some(bytes) = args.reader_buffer {
+        builder = builder.reader_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
+    if args.drop_out_of_bounds {
+        builder = builder.out_of_bounds(OutOfBounds::Drop);
+    }
+    Ok(builder.build()?)
+}
+
+/// Whatever is wrong with a features file is a fault of usage.
+fn read_features(path: &Path) -> Result<Vec<ColumnSpec>, Failure> {
+    let usage = |error: &dyn std::fmt::Display| {
+        Failure::Usage(format!("features file {}: {error}", path.display()).into())
+    };
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(path)
+    };
+    let text = text.map_err(|error| usage(&error))?;
+    features::from_json(&text).map_err(|error| usage(&error))
+}
+
+/// Reads all batches, with a progress bar.
+fn read_all(dataset: &Dataset, epochs: u64) -> Result<Stats, Error> {
+    let bar = progress::bytes(dataset.total_bytes()?.saturating_mul(epochs), "reading");
+    let mut batches = dataset.iter();
+    while let Some(batch) = batches.next() {
+        batch?;
+        bar.set_position(batches.stats().raw_bytes);
+    }
+    bar.finish_and_clear();
+    Ok(batches.stats())
+}

@@ -1,0 +1,86 @@
+//! `atds demo`: the whole way, from nothing to tensors.
+
+use std::io::Write;
+
+use atds::generate::{GenerateOptions, Preset};
+use atds::{Codec, Dataset};
+use serde_json::json;
+
+use crate::example::Example;
+use crate::failure::Failure;
+use crate::generate::Made;
+use crate::units::count;
+use crate::{figures, progress};
+
+/// Make sample files in a temporary folder, read them shuffled, and print figures and one example.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Records to make and read
+    #[arg(long, value_name = "N", default_value_t = 40_960)]
+    records: u64,
+    /// Print the figures and the example as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const FILES: usize = 8;
+const BATCH_SIZE: usize = 1_024;
+const SHUFFLE_BUFFER: usize = 8_192;
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let dir = tempfile::tempdir()
+        .map_err(|error| Failure::Data(format!("temporary folder: {error}").into()))?;
+    let mut options = GenerateOptions::new(Preset::Ads, args.records);
+    options.files = FILES;
+    if Codec::Deflate.is_enabled() {
+        options.codec = Codec::Deflate;
+    }
+    let made = Made::new(&dir.path().to_owned(), &options)?;
+
+    let dataset = Dataset::builder(made.files(), BATCH_SIZE)
+        .features(Preset::Ads.features())
+        .shuffle_buffer_size(SHUFFLE_BUFFER)
+        .shuffle_files(true)
+        .build()?;
+    let bar = progress::bytes(dataset.total_bytes()?, "reading");
+    let mut batches = dataset.iter();
+    let mut example = None;
+    while let Some(batch) = batches.next() {
+        let batch = batch?;
+        example.get_or_insert_with(|| Example::of_row(&batch, 0));
+        bar.set_position(batches.stats().raw_bytes);
+    }
+    bar.finish_and_clear();
+    let stats = batches.stats();
+
+    if args.json {
+        let example = example.as_ref().map(Example::to_json);
+        let made = made.to_json();
+        let read = figures::to_json(&stats);
+        writeln!(
+            out,
+            "{}",
+            json!({"generated": made, "read": read, "example": example})
+        )?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "Made {} {}: {}",
+        Preset::Ads,
+        options.codec,
+        made.summary()
+    )?;
+    writeln!(
+        out,
+        "\nRead shuffled, {} records at a time from a window of {} more:\n",
+        count(BATCH_SIZE as u64),
+        count(SHUFFLE_BUFFER as u64)
+    )?;
+    figures::print(&stats, out)?;
+    if let Some(example) = example {
+        writeln!(out, "\nThe first record of the first batch:\n")?;
+        example.print(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! One row of a batch, to look at.
+
+use std::io::{self, Write};
+
+use atds::{Batch, Column, ColumnSpec, Element, Values};
+use serde_json::{Map, Value, json};
+
+use crate::inspect::form;
+
+/// One row of a batch.
+pub(crate) struct Example(Vec<Feature>);
+
+/// A row's part in a column.
+struct Feature {
+    column: ColumnSpec,
+    /// The cell of each value, without the row; `None` for a dense column.
+    indices: Option<Vec<Vec<i64>>>,
+    values: Vec<Value>,
+}
+
+impl Example {
+    /// Row `row` of a batch whose columns are dense or coordinates.
+    pub(crate) fn of_row(batch: &Batch, row: usize) -> Self {
+        let features = batch.columns().filter_map(|(spec, column)| match column {
+            Column::Dense(tensor) => {
+                let len = tensor.values.len() / batch.rows();
+                Some(Feature {
+                    column: spec.clone(),
+                    indices: None,
+                    values: (row * len..(row + 1) * len)
+                        .map(|i| value(tensor.values, i))
+                        .collect(),
+                })
+            }
+            Column::Sparse(tensor) => {
+                let cells = tensor.indices.chunks(tensor.dense_shape.len());
+                let of_row = cells.enumerate().filter(|(_, cell)| cell[0] == row as i64);
+                let (indices, values) = of_row
+                    .map(|(i, cell)| (cell[1..].to_vec(), value(tensor.values, i)))
+                    .unzip();
+                Some(Feature {
+                    column: spec.clone(),
+                    indices: Some(indices),
+                    values,
+                })
+            }
+            _ => None,
+        });
+        Example(features.collect())
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let features = self.0.iter().map(|feature| {
+            let mut entry = json!({"values": feature.values});
+            if let Some(indices) = &feature.indices {
+                entry["indices"] = json!(indices);
+            }
+            (feature.column.name.clone(), entry)
+        });
+        Value::Object(features.collect::<Map<_, _>>())
+    }
+
+    /// A line a feature, long ones cut short.
+    pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        let names = self.0.iter().map(|feature| feature.column.name.len());
+        let width = names.max().unwrap_or(0);
+        for feature in &self.0 {
+            let (name, dtype) = (&feature.column.name, feature.column.dtype.name());
+            let form = form(&feature.column);
+            writeln!(
+                out,
+                "  {name:<width$}  {dtype:<8}{form:<18}{}",
+                feature.text()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Values of a feature that are printed before it is cut short.
+const SHOWN: usize = 6;
+
+impl Feature {
+    fn text(&self) -> String {
+        let shown = self.values.iter().take(SHOWN).enumerate();
+        let shown: Vec<String> = shown
+            .map(|(i, value)| match &self.indices {
+                None => value.to_string(),
+                Some(indices) => {
+                    let cell: Vec<String> = indices[i].iter().map(i64::to_string).collect();
+                    format!("{}: {value}", cell.join(","))
+                }
+            })
+            .collect();
+        let more = match self.values.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(", .. {more} more"),
+        };
+        format!("{}{more}", shown.join(", "))
+    }
+}
+
+/// Value `i` as JSON.
+fn value(values: &Values, i: usize) -> Value {
+    fn get<T: Element>(values: &Values, i: usize) -> Option<T> {
+        values.as_slice::<T>()?.get(i).copied()
+    }
+    // The shortest decimal that is this float, not that of the double next to it.
+    let float = || get::<f32>(values, i)?.to_string().parse::<f64>().ok();
+    let text = || values.as_strings()?.get(i).map(String::from_utf8_lossy);
+    let number = get::<i32>(values, i).map(Value::from);
+    number
+        .or_else(|| get::<i64>(values, i).map(Value::from))
+        .or_else(|| float().map(Value::from))
+        .or_else(|| get::<f64>(values, i).map(Value::from))
+        .or_else(|| get::<bool>(values, i).map(Value::from))
+        .or_else(|| text().map(Value::from))
+        .unwrap_or_default()
+}

@@ -1,0 +1,118 @@
+//! `atds generate`: sample files.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use atds::Codec;
+use atds::generate::{GenerateOptions, Generated, MAX_FILES, Preset, generate_with_progress};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::units::{bytes, count, per};
+use crate::{options, progress};
+
+/// Make sample files: records of a known shape with random values.
+///
+/// The files are named part-00000.avro, part-00001.avro, ..; those of these names that are there
+/// are written anew. The seed fixes every byte, and the records do not depend on the number of
+/// files, the codec or the size of the blocks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder to write to; made if it is not there
+    dir: PathBuf,
+    /// Records in all files together
+    #[arg(long, value_name = "N", default_value_t = 40_960)]
+    records: u64,
+    /// Files to split the records over
+    #[arg(long, value_name = "K", default_value_t = 8, value_parser = files)]
+    files: usize,
+    /// Codec of the files
+    #[arg(long, value_name = "C", default_value = "deflate", value_parser = options::codec())]
+    codec: Codec,
+    /// Inflated bytes at which a block is closed
+    #[arg(long, value_name = "B", default_value_t = 16_000, value_parser = options::above_zero)]
+    block_bytes: usize,
+    /// Fixes the values
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Shape of the records: scalars, dense and sparse vectors as in advertising; 210 scalars;
+    /// arrays of varying length; strings and bytes
+    #[arg(long, default_value = "ads", value_parser = options::preset())]
+    preset: Preset,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn files(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=MAX_FILES) => Ok(n),
+        _ => Err(format!("must be 1 to {MAX_FILES}")),
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut options = GenerateOptions::new(args.preset, args.records);
+    options.files = args.files;
+    options.codec = args.codec;
+    options.block_bytes = args.block_bytes;
+    options.seed = args.seed;
+    let made = Made::new(&args.dir, &options)?;
+    if args.json {
+        writeln!(out, "{}", made.to_json())?;
+    } else {
+        writeln!(out, "{}", made.summary())?;
+    }
+    Ok(())
+}
+
+/// Files that were made, and the time it took.
+pub(crate) struct Made {
+    generated: Generated,
+    seconds: f64,
+}
+
+impl Made {
+    pub(crate) fn new(dir: &PathBuf, options: &GenerateOptions) -> Result<Self, Failure> {
+        let bar = progress::records(options.records, "generating");
+        let start = Instant::now();
+        let generated = generate_with_progress(dir, options, |records| bar.set_position(records))?;
+        let seconds = start.elapsed().as_secs_f64();
+        bar.finish_and_clear();
+        Ok(Made { generated, seconds })
+    }
+
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.generated.files
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "files": self.generated.files.len(),
+            "records": self.generated.records,
+            "raw_bytes": self.generated.raw_bytes,
+            "inflated_bytes": self.generated.inflated_bytes,
+            "seconds": self.seconds,
+        })
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        let Generated {
+            files,
+            records,
+            raw_bytes,
+            inflated_bytes,
+            ..
+        } = &self.generated;
+        format!(
+            "{} records in {} files, {} ({} inflated), in {:.2} s ({:.1} MB/s inflated)",
+            count(*records),
+            count(files.len() as u64),
+            bytes(*raw_bytes),
+            bytes(*inflated_bytes),
+            self.seconds,
+            per(*inflated_bytes as f64 / 1e6, self.seconds),
+        )
+    }
+}

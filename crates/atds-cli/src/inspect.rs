@@ -1,0 +1,155 @@
+//! `atds inspect`: what is in files.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use atds::{ColumnKind, ColumnSpec, Inspection, features};
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+use crate::units::{bytes, count};
+
+/// Say what is in files, from reading all of them.
+///
+/// Prints codec, schema, metadata, blocks, records, sizes, and the features: dense where all
+/// records have arrays of the same lengths, varlen where not, sparse where a record has arrays of
+/// indices and values.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print only the features, as a features file to start from (of one FILE)
+    #[arg(long)]
+    features: bool,
+    /// Print a JSON object for each file, one a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Goes on with the next file where one is at fault.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    if args.features && args.files.len() > 1 {
+        return Err(Failure::Usage("--features takes one FILE".into()));
+    }
+    let mut last = Ok(());
+    for file in &args.files {
+        match show(file, args, out) {
+            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
+            Err(failure) => {
+                if let Err(before) = std::mem::replace(&mut last, Err(failure)) {
+                    Failure::report(&before);
+                }
+            }
+            Ok(()) => {}
+        }
+    }
+    last
+}
+
+fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let found = atds::inspect(file)?;
+    if args.features {
+        print_features_file(&found.features, out)?;
+    } else if args.json {
+        writeln!(out, "{}", to_json(&found))?;
+    } else {
+        print(&found, out)?;
+    }
+    Ok(())
+}
+
+/// A features file with a feature a line.
+fn print_features_file(columns: &[ColumnSpec], out: &mut dyn Write) -> io::Result<()> {
+    let features = features::to_json(columns);
+    let entries = features.as_object().into_iter().flatten();
+    let lines: Vec<String> = entries
+        .map(|(name, feature)| format!("  {}: {feature}", json!(name)))
+        .collect();
+    writeln!(out, "{{\n{}\n}}", lines.join(",\n"))
+}
+
+fn to_json(found: &Inspection) -> Value {
+    let metadata = found.metadata.iter();
+    let metadata: Map<String, Value> = metadata
+        .map(|(key, value)| (key.clone(), latin1(value).into()))
+        .collect();
+    let left_out = found.left_out.iter();
+    let left_out: Vec<Value> = left_out
+        .map(|field| json!({"field": field.field, "type": field.schema_type}))
+        .collect();
+    json!({
+        "file": found.path.display().to_string(),
+        "codec": found.codec,
+        "blocks": found.blocks,
+        "records": found.records,
+        "file_bytes": found.file_bytes,
+        "raw_bytes": found.raw_bytes,
+        "inflated_bytes": found.inflated_bytes,
+        "compression_ratio": found.compression_ratio(),
+        "metadata": metadata,
+        "features": features::to_json(&found.features),
+        "left_out": left_out,
+        "schema": schema(found),
+    })
+}
+
+/// Bytes as text, a character for each, as Avro's JSON encoding has them.
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+/// The schema as it stands in the header.
+fn schema(found: &Inspection) -> Value {
+    serde_json::from_str(&found.schema_text).unwrap_or_else(|_| json!(found.schema_text))
+}
+
+fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", found.path.display())?;
+    let mut line = |name: &str, text: String| writeln!(out, "  {name:<10}{text}");
+    line("codec", found.codec.clone())?;
+    line("records", count(found.records))?;
+    line("blocks", count(found.blocks))?;
+    line("file", bytes(found.file_bytes))?;
+    line("raw", bytes(found.raw_bytes))?;
+    let ratio = found.compression_ratio();
+    line(
+        "inflated",
+        format!("{}, {ratio:.3} times raw", bytes(found.inflated_bytes)),
+    )?;
+    for (key, value) in &found.metadata {
+        line("metadata", format!("{key} = {}", value.escape_ascii()))?;
+    }
+    writeln!(out, "  features")?;
+    let names = found
+        .features
+        .iter()
+        .map(|column| column.name.chars().count());
+    let width = names.max().unwrap_or(0);
+    for column in &found.features {
+        let (name, dtype) = (&column.name, column.dtype.name());
+        writeln!(out, "    {name:<width$}  {:<22}{dtype}", form(column))?;
+    }
+    for field in &found.left_out {
+        let (name, left_out) = (&field.field, &field.schema_type);
+        writeln!(
+            out,
+            "    {name:<width$}  left out: {left_out} cannot be a tensor"
+        )?;
+    }
+    writeln!(out, "  schema")?;
+    for line in format!("{:#}", schema(found)).lines() {
+        writeln!(out, "    {line}")?;
+    }
+    Ok(())
+}
+
+/// The kind and shape of a column, such as `dense [8]`.
+pub(crate) fn form(column: &ColumnSpec) -> String {
+    match &column.kind {
+        ColumnKind::Dense { shape } => format!("dense {shape:?}"),
+        ColumnKind::Sparse { shape, .. } => format!("sparse {shape:?}"),
+        ColumnKind::Varlen { shape, .. } => format!("varlen {shape:?}"),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,94 @@
+//! Values on the command line that are not plain numbers or paths.
+
+use atds::generate::Preset;
+use atds::{Codec, Layout, Threads};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+/// The most threads that can be asked for: more than any machine has cores, fewer than a system
+/// refuses to start.
+const MAX_THREADS: usize = 1_024;
+
+/// `auto`, or a number above 0.
+pub(crate) fn threads(text: &str) -> Result<Threads, String> {
+    if text == "auto" {
+        return Ok(Threads::Auto);
+    }
+    match text.parse() {
+        Ok(n @ 1..=MAX_THREADS) => Ok(Threads::Fixed(n)),
+        _ => Err(format!("must be auto or 1 to {MAX_THREADS}")),
+    }
+}
+
+/// A number above 0.
+pub(crate) fn above_zero(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..) => Ok(n),
+        Ok(0) => Err("must be above 0".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Bytes, in a unit or plain: `1000000`, `64KiB`, `512MiB`, `4GiB`.
+pub(crate) fn byte_size(text: &str) -> Result<u64, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let unit = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+    let (digits, shift) = unit.unwrap_or((text, &0));
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "must be bytes, such as 1000000, 64KiB, 512MiB or 4GiB")?;
+    number
+        .checked_mul(1 << shift)
+        .ok_or_else(|| "is too large".to_owned())
+}
+
+/// The name of a preset.
+pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name))
+        .try_map(|name| Preset::from_name(&name).ok_or("unknown preset"))
+}
+
+/// The name of a codec that is compiled in.
+pub(crate) fn codec() -> impl TypedValueParser<Value = Codec> {
+    let enabled = Codec::ALL.into_iter().filter(|codec| codec.is_enabled());
+    PossibleValuesParser::new(enabled.map(Codec::name))
+        .try_map(|name| Codec::from_name(&name).ok_or("unknown codec"))
+}
+
+/// The name of a layout.
+pub(crate) fn layout() -> impl TypedValueParser<Value = Layout> {
+    PossibleValuesParser::new(["coo", "ragged"]).map(|name| match name.as_str() {
+        "ragged" => Layout::Ragged,
+        _ => Layout::Coo,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_auto_or_a_number() {
+        assert_eq!(threads("auto"), Ok(Threads::Auto));
+        assert_eq!(threads("7"), Ok(Threads::Fixed(7)));
+        for bad in ["0", "1025", "-1", "many", ""] {
+            assert_eq!(threads(bad), Err("must be auto or 1 to 1024".to_owned()));
+        }
+    }
+
+    #[test]
+    fn byte_sizes_have_units() {
+        assert_eq!(byte_size("1000"), Ok(1_000));
+        assert_eq!(byte_size("64KiB"), Ok(65_536));
+        assert_eq!(byte_size("512MiB"), Ok(536_870_912));
+        assert_eq!(byte_size("4GiB"), Ok(4_294_967_296));
+        for bad in ["", "GiB", "4GB", "-1", "1.5GiB"] {
+            assert!(byte_size(bad).is_err(), "{bad}");
+        }
+        assert_eq!(
+            byte_size("18446744073709551615GiB"),
+            Err("is too large".to_owned())
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! A progress bar on standard error, if that is a terminal.
+
+use std::io::{IsTerminal, stderr};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar for `total` records.
+pub(crate) fn records(total: u64, doing: &'static str) -> ProgressBar {
+    let form = "{msg} [{bar:40}] {human_pos} of {human_len} records, {per_sec}, {eta} left";
+    bar(total, doing, form)
+}
+
+/// A bar for `total` bytes.
+pub(crate) fn bytes(total: u64, doing: &'static str) -> ProgressBar {
+    let form = "{msg} [{bar:40}] {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left";
+    bar(total, doing, form)
+}
+
+fn bar(total: u64, doing: &'static str, form: &str) -> ProgressBar {
+    let target = if stderr().is_terminal() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let style = ProgressStyle::with_template(form).expect("the forms above are templates");
+    ProgressBar::with_draw_target(Some(total), target)
+        .with_style(style.progress_chars("=> "))
+        .with_message(doing)
+}

@@ -1,0 +1,154 @@
+//! Files and features that are at fault: the message names what and where.
+
+use tempfile::TempDir;
+
+use super::{Generated, atds, text, write};
+
+#[test]
+fn a_missing_file_is_named() {
+    let files = Generated::new(&["--records", "10", "--files", "1"]);
+    let gone = text(&files.dir.path().join("gone.avro"));
+    let not_found = format!("{gone}: No such file or directory (os error 2)");
+    for args in [
+        &["head", &gone][..],
+        &["inspect", &gone],
+        &["bench", &gone],
+        &["bench", &files.file(0), &gone],
+    ] {
+        assert!(
+            atds(args).fails_with(1).starts_with(&format!("{gone}: ")),
+            "{not_found}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_not_avro_is_named() {
+    let dir = TempDir::new().unwrap();
+    let not_avro = write(dir.path(), "text.avro", "PK\x03\x04 and more");
+    let empty = write(dir.path(), "empty.avro", "");
+    for command in ["head", "inspect", "bench"] {
+        let message = atds(&[command, &not_avro]).fails_with(1);
+        assert!(
+            message.starts_with(&format!("{not_avro}: byte 0: not an Avro")),
+            "{message}"
+        );
+        let message = atds(&[command, &empty]).fails_with(1);
+        assert_eq!(message, format!("{empty}: byte 0: the file is empty"));
+    }
+}
+
+#[test]
+fn a_cut_names_the_block() {
+    let files = Generated::new(&["--records", "50", "--files", "1"]);
+    let whole = std::fs::read(files.file(0)).unwrap();
+    let cut = files.write("cut.avro", &whole[..whole.len() - 100]);
+    for command in ["inspect", "bench"] {
+        let message = atds(&[command, &cut]).fails_with(1);
+        assert!(
+            message.starts_with(&format!("{cut}: block 5 at byte ")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn damage_names_the_block() {
+    let files = Generated::new(&["--records", "50", "--files", "1", "--codec", "snappy"]);
+    let mut bytes = std::fs::read(files.file(0)).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    let bad = files.write("bad.avro", &bytes);
+    for args in [
+        &["inspect", &bad][..],
+        &["bench", &bad],
+        &["head", &bad, "-n", "50"],
+    ] {
+        let ran = atds(args);
+        assert_eq!(ran.code, 1);
+        assert!(
+            ran.err.starts_with(&format!("atds: error: {bad}: block ")),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn a_folder_without_avro_files_is_named() {
+    let dir = TempDir::new().unwrap();
+    let folder = text(dir.path());
+    let message = atds(&["bench", &folder]).fails_with(1);
+    assert!(
+        message.starts_with(&format!("{folder}: no Avro files there")),
+        "{message}"
+    );
+    let pattern = format!("{folder}/*.avro");
+    let message = atds(&["bench", &pattern]).fails_with(1);
+    assert!(
+        message.starts_with(&format!("{pattern}: no Avro files there")),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_features_file_at_fault_is_a_fault_of_usage() {
+    let files = Generated::new(&["--records", "10", "--files", "1"]);
+    let run = |text: &str| {
+        let path = files.write("f.json", text);
+        let message = atds(&["bench", &files.files(), "--features", &path]).fails_with(2);
+        message.replace(&path, "F")
+    };
+    assert!(run("{\"d0\": ").starts_with("features file F: the features: EOF while parsing"));
+    let kind = r#"{"d0": {"kind": "dance", "shape": [8], "dtype": "float32"}}"#;
+    assert_eq!(
+        run(kind),
+        "features file F: feature 'd0': unknown kind 'dance'"
+    );
+    let dtype = r#"{"d0": {"kind": "dense", "shape": [8], "dtype": "float16"}}"#;
+    assert_eq!(
+        run(dtype),
+        "features file F: feature 'd0': unknown dtype 'float16'"
+    );
+    let dimension = r#"{"d0": {"kind": "dense", "shape": [0], "dtype": "float32"}}"#;
+    assert!(run(dimension).contains("'d0'"));
+
+    let gone = text(&files.dir.path().join("gone.json"));
+    let message = atds(&["bench", &files.files(), "--features", &gone]).fails_with(2);
+    assert!(
+        message.starts_with(&format!("features file {gone}: ")),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_feature_that_the_file_does_not_have_is_named() {
+    let files = Generated::new(&["--records", "10", "--files", "1"]);
+    let run = |text: &str| {
+        let path = files.write("f.json", text);
+        atds(&["bench", &files.files(), "--features", &path]).fails_with(1)
+    };
+    let message = run(r#"{"d9": {"kind": "dense", "shape": [8], "dtype": "float32"}}"#);
+    assert!(
+        message.starts_with(&files.file(0)) && message.contains("d9"),
+        "{message}"
+    );
+    let message = run(r#"{"d0": {"kind": "dense", "shape": [8], "dtype": "float64"}}"#);
+    assert!(
+        message.contains("d0") && message.contains("float64"),
+        "{message}"
+    );
+    let message = run(r#"{"d0": {"kind": "dense", "shape": [9], "dtype": "float32"}}"#);
+    assert!(
+        message.contains("block 0") && message.contains("record 0"),
+        "{message}"
+    );
+    assert!(message.contains("'d0'"), "{message}");
+}
+
+#[test]
+fn too_small_a_memory_limit_is_a_fault_of_usage() {
+    let files = Generated::new(&["--records", "100", "--files", "1"]);
+    let message = atds(&["bench", &files.files(), "--memory-limit", "1KiB"]).fails_with(2);
+    assert!(message.contains("memory_limit is 1024 bytes"), "{message}");
+}

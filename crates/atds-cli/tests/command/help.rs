@@ -1,0 +1,68 @@
+use super::atds;
+
+#[test]
+fn version_and_help_are_printed() {
+    assert_eq!(
+        atds(&["--version"]).ok(),
+        format!("atds {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    let help = atds(&["--help"]).ok();
+    for command in ["demo", "generate", "inspect", "head", "bench"] {
+        assert!(
+            help.contains(&format!("\n  {command} ")),
+            "{command} in {help}"
+        );
+        let own = atds(&[command, "--help"]).ok();
+        assert!(own.contains(&format!("Usage: atds {command}")), "{own}");
+    }
+}
+
+/// What the README shows is what the command prints.
+#[test]
+fn the_readme_shows_the_help() {
+    let readme = include_str!("../../README.md");
+    for args in [
+        &["-h"][..],
+        &["generate", "-h"],
+        &["inspect", "-h"],
+        &["head", "-h"],
+        &["bench", "-h"],
+        &["demo", "-h"],
+    ] {
+        let help = atds(args).ok();
+        // A word of the description hangs behind some lines.
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        assert!(
+            readme.contains(&help.join("\n")),
+            "{args:?}:\n{}",
+            help.join("\n")
+        );
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_2() {
+    for args in [
+        &[][..],
+        &["brew"],
+        &["bench"],
+        &["inspect"],
+        &["head"],
+        &["generate"],
+        &["bench", "x.avro", "--batch-size", "0"],
+        &["bench", "x.avro", "--threads", "none"],
+        &["bench", "x.avro", "--epochs", "0"],
+        &["bench", "x.avro", "--layout", "csr"],
+        &["bench", "x.avro", "--memory-limit", "4GB"],
+        &["bench", "x.avro", "--frobnicate"],
+        &["head", "x.avro", "-n", "-1"],
+    ] {
+        let ran = atds(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
+        assert!(
+            ran.err.contains("Usage: atds") || ran.err.contains("--help"),
+            "{}",
+            ran.err
+        );
+    }
+}

@@ -1,0 +1,146 @@
+use serde_json::{Value, json};
+
+use super::{Generated, atds, testdata};
+
+#[test]
+fn finds_what_was_generated() {
+    let files = Generated::new(&["--records", "300", "--files", "1", "--seed", "9"]);
+    let found = atds(&["inspect", &files.file(0), "--json"]).json();
+    let keys: Vec<&str> = found
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        keys.join(" "),
+        "file codec blocks records file_bytes raw_bytes inflated_bytes compression_ratio metadata \
+         features left_out schema"
+    );
+    assert_eq!(found["file"], files.file(0));
+    assert_eq!(found["codec"], "deflate");
+    assert_eq!(found["records"], 300);
+    assert_eq!(
+        found["metadata"],
+        json!({"atds.preset": "ads", "atds.seed": "9"})
+    );
+    assert_eq!(found["schema"]["name"], "ads");
+    assert_eq!(found["left_out"], json!([]));
+    let size = std::fs::metadata(files.file(0)).unwrap().len();
+    assert_eq!(found["file_bytes"], size);
+    let (raw, inflated) = (
+        number(&found["raw_bytes"]),
+        number(&found["inflated_bytes"]),
+    );
+    assert!(raw < size as f64 && raw > 0.9 * (size as f64 - 4_000.0));
+    assert!((inflated / 300.0 - 1_990.0).abs() < 100.0);
+    assert_eq!(number(&found["compression_ratio"]), inflated / raw);
+    // A block is closed at 16,000 bytes: nine records, or eight.
+    assert!(
+        (33.0..39.0).contains(&number(&found["blocks"])),
+        "{}",
+        found["blocks"]
+    );
+
+    let features = found["features"].as_object().unwrap();
+    assert_eq!(features.len(), 19);
+    assert_eq!(
+        features["s_country"],
+        json!({"kind": "dense", "shape": [], "dtype": "string"})
+    );
+    assert_eq!(
+        features["d3"],
+        json!({"kind": "dense", "shape": [32], "dtype": "int64"})
+    );
+    assert_eq!(
+        features["d7"],
+        json!({"kind": "dense", "shape": [128], "dtype": "float32"})
+    );
+    assert_eq!(features["sp3"]["kind"], "sparse");
+    // 12,000 ids drawn below 5,000,000 come near it.
+    assert!((4_990_000.0..=5_000_000.0).contains(&number(&features["sp3"]["shape"][0])));
+}
+
+#[test]
+fn tells_dense_from_varlen_by_the_data() {
+    let files = Generated::new(&["--records", "50", "--files", "1", "--preset", "varlen"]);
+    let found = atds(&["inspect", &files.file(0), "--json"]).json();
+    let kinds = |name: &str| found["features"][name]["kind"].as_str().unwrap().to_owned();
+    assert_eq!(kinds("label"), "dense");
+    assert_eq!(kinds("v1_int"), "varlen");
+    assert_eq!(kinds("v2_pairs"), "varlen");
+    assert_eq!(kinds("v3_float"), "varlen");
+}
+
+#[test]
+fn prints_for_people() {
+    let files = Generated::new(&["--records", "300", "--files", "1", "--codec", "null"]);
+    let said = atds(&["inspect", &files.file(0)]).ok();
+    for expected in [
+        &format!("{}\n  codec     null\n  records   300\n", files.file(0)),
+        ", 1.000 times raw\n",
+        "  metadata  atds.preset = ads\n",
+        "    d0         dense [8]             float32\n",
+        "    s_label    dense []              int32\n",
+        "      \"name\": \"ads\",\n",
+    ] {
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
+}
+
+#[test]
+fn lists_what_cannot_be_a_tensor() {
+    let file = testdata("everything_fastavro.avro");
+    let said = atds(&["inspect", &file]).ok();
+    assert!(said.contains("left out: map cannot be a tensor"), "{said}");
+    let found = atds(&["inspect", &file, "--json"]).json();
+    let left_out = found["left_out"].as_array().unwrap();
+    assert!(
+        left_out.contains(&json!({"field": "u_map", "type": "map"})),
+        "{left_out:?}"
+    );
+}
+
+#[test]
+fn several_files_are_several_lines() {
+    let files = Generated::new(&["--records", "10", "--files", "2"]);
+    let said = atds(&["inspect", "--json", &files.file(0), &files.file(1)]).ok();
+    let found: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[1]["file"], files.file(1));
+}
+
+#[test]
+fn goes_on_behind_files_at_fault() {
+    let files = Generated::new(&["--records", "10", "--files", "1"]);
+    let bad = files.write("bad.avro", "no");
+    let ran = atds(&["inspect", "--json", &bad, &files.file(0), "nowhere.avro"]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(ran.out.lines().count(), 1);
+    let told: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].starts_with(&format!("atds: error: {bad}: ")),
+        "{}",
+        told[0]
+    );
+    assert!(
+        told[1].starts_with("atds: error: nowhere.avro: "),
+        "{}",
+        told[1]
+    );
+}
+
+#[test]
+fn features_are_those_of_one_file() {
+    let files = Generated::new(&["--records", "10", "--files", "2"]);
+    let ran = atds(&["inspect", "--features", &files.file(0), &files.file(1)]);
+    assert_eq!(ran.fails_with(2), "--features takes one FILE");
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}

@@ -1,0 +1,114 @@
+//! The command as a person or a program runs it: what it prints, and its exit codes.
+
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+mod demo;
+mod faults;
+mod generate;
+mod head;
+mod help;
+mod inspect;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How a run of the command ended.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn new(output: Output) -> Self {
+        Ran {
+            code: output.status.code().expect("no signal ended it"),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Standard output of a run without faults or notes.
+    #[track_caller]
+    fn ok(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (0, ""));
+        self.out
+    }
+
+    #[track_caller]
+    fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// The one line that a failed run leaves on standard error.
+    #[track_caller]
+    fn fails_with(self, code: i32) -> String {
+        assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
+        let message = self.err.strip_prefix("atds: error: ").unwrap();
+        let message = message.strip_suffix('\n').unwrap();
+        assert!(!message.contains('\n'), "{message}");
+        message.to_owned()
+    }
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atds"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn atds(args: &[&str]) -> Ran {
+    Ran::new(command(args).output().unwrap())
+}
+
+/// A folder of generated files, gone when it is dropped.
+struct Generated {
+    dir: TempDir,
+}
+
+impl Generated {
+    fn new(args: &[&str]) -> Self {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("files");
+        let all = [&["generate", path.to_str().unwrap()], args].concat();
+        atds(&all).ok();
+        Generated { dir }
+    }
+
+    /// The folder of the files.
+    fn files(&self) -> String {
+        text(&self.dir.path().join("files"))
+    }
+
+    fn file(&self, i: usize) -> String {
+        text(&self.dir.path().join(format!("files/part-{i:05}.avro")))
+    }
+
+    /// A file of this content, beside the folder.
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        write(self.dir.path(), name, content)
+    }
+}
+
+fn write(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = dir.join(name);
+    std::fs::write(&path, content).unwrap();
+    text(&path)
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+/// A file that another writer wrote.
+fn testdata(name: &str) -> String {
+    text(
+        &PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("../../testdata")
+            .join(name),
+    )
+}
