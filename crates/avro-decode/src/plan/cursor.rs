@@ -179,3 +179,6 @@ fn bad_length(length: i64, remaining: usize) -> Fault {
         Err(_) => DecodeErrorKind::NegativeLength(length),
     })
 }
+
+#[cfg(test)]
+mod tests;
