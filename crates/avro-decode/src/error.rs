@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tensor_batch::UNKNOWN;
 use thiserror::Error;
 
 /// Binary data that is not what its schema says.
@@ -167,7 +168,7 @@ pub enum DecodeErrorKind {
         actual: usize,
     },
     /// An index of a sparse record is outside its dimension.
-    #[error("index {index} is outside dimension {dimension} of size {size}")]
+    #[error("index {index} is outside dimension {dimension} of {}", Size(*size))]
     IndexOutOfBounds {
         /// The index.
         index: i64,
@@ -176,4 +177,16 @@ pub enum DecodeErrorKind {
         /// Its size, or -1 if unknown.
         size: i64,
     },
+}
+
+/// A dimension's size in words.
+struct Size(i64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            UNKNOWN => f.write_str("unknown size"),
+            size => write!(f, "size {size}"),
+        }
+    }
 }
