@@ -4,22 +4,22 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use atds::{ColumnSpec, Dataset, Error, Layout, OutOfBounds, Stats, Threads, features};
+use atds::{ColumnSpec, Dataset, Layout, OutOfBounds, Stats, Threads, features};
 
 use crate::failure::Failure;
-use crate::units::count;
+use crate::units::{count, counted};
 use crate::{figures, options, progress};
 
 /// Read files to batches of tensors, and print how fast that went and where the time was spent.
 ///
-/// The times inflating and decoding are those of all threads together.
+/// `atds inspect --features` prints a features file to start from. The times inflating and decoding
+/// are those of all threads together.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, folders (their *.avro) or patterns
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A features file, as `atds inspect --features` prints one, or - for standard input; without,
-    /// all features that the first file's schema has
+    /// A features file, or - for standard input [default: all that the first file's schema has]
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
     /// Records in a batch
@@ -73,20 +73,17 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = dataset(args)?;
     for field in dataset.left_out() {
         let (field, schema_type) = (&field.field, &field.schema_type);
-        eprintln!("atds: left out field '{field}': {schema_type} cannot be a tensor");
+        eprintln!("atds: left out field '{field}', no tensor: {schema_type}");
     }
     let stats = read_all(&dataset, args.epochs)?;
     figures::report_dropped(&stats);
     if args.json {
         writeln!(out, "{}", figures::to_json(&stats))?;
     } else {
-        let (files, columns) = (dataset.files().len(), dataset.spec().columns().len());
-        let (files, columns) = (count(files as u64), count(columns as u64));
-        writeln!(
-            out,
-            "{files} files, {columns} columns, batches of {}",
-            count(args.batch_size as u64)
-        )?;
+        let files = counted(dataset.files().len() as u64, "file");
+        let columns = counted(dataset.spec().columns().len() as u64, "column");
+        let batch_size = count(args.batch_size as u64);
+        writeln!(out, "{files}, {columns}, batches of {batch_size}")?;
         figures::print(&stats, out)?;
     }
     Ok(())
@@ -139,7 +136,7 @@ fn read_features(path: &Path) -> Result<Vec<ColumnSpec>, Failure> {
 }
 
 /// Reads all batches, with a progress bar.
-fn read_all(dataset: &Dataset, epochs: u64) -> Result<Stats, Error> {
+fn read_all(dataset: &Dataset, epochs: u64) -> Result<Stats, Failure> {
     let bar = progress::bytes(dataset.total_bytes()?.saturating_mul(epochs), "reading");
     let mut batches = dataset.iter();
     while let Some(batch) = batches.next() {

@@ -12,7 +12,7 @@ use crate::generate::Made;
 use crate::units::count;
 use crate::{figures, progress};
 
-/// Make sample files in a temporary folder, read them shuffled, and print figures and one example.
+/// Make sample files in a temporary folder, read them shuffled, print figures and one example.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Records to make and read

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use atds::Stats;
 use serde_json::{Value, json};
 
-use crate::units::{bytes, count, per};
+use crate::units::{bytes, count, counted, per};
 
 /// The figures as the JSON object that `--json` prints.
 pub(crate) fn to_json(stats: &Stats) -> Value {
@@ -29,43 +29,44 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
 /// The figures as a table.
 pub(crate) fn print(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     let seconds = stats.elapsed.as_secs_f64();
-    let rate = |n: u64| per(n as f64 / 1e6, seconds);
-    let mut line = |name: &str, text: String| writeln!(out, "{name:<18}{text}");
-    line(
-        "records",
-        format!("{} in {} steps", count(stats.records), count(stats.steps)),
-    )?;
+    let mut line = |name: &str, text: String| writeln!(out, "{name:<20}{text}");
+    let steps = counted(stats.steps, "step");
+    line("records", format!("{} in {steps}", count(stats.records)))?;
     line("seconds", format!("{seconds:.3}"))?;
     line(
         "records/s",
         count(per(stats.records as f64, seconds) as u64),
     )?;
     for (name, n) in [("raw", stats.raw_bytes), ("inflated", stats.inflated_bytes)] {
-        line(name, format!("{}, {:.1} MB/s", bytes(n), rate(n)))?;
+        let rate = per(n as f64 / 1e6, seconds);
+        line(name, format!("{}, {rate:.1} MB/s", bytes(n)))?;
     }
     line(
         "step",
         format!("{:.3} ms", per(seconds * 1e3, stats.steps as f64)),
     )?;
+    let (peak, limit) = (bytes(stats.memory_peak), bytes(stats.memory_limit));
+    line("memory", format!("{peak} at most, limit {limit}"))?;
     line("threads", stats.threads.to_string())?;
-    let memory = format!(
-        "{} of {}",
-        bytes(stats.memory_peak),
-        bytes(stats.memory_limit)
-    );
-    line("memory, most", memory)?;
     if let Some(schedule) = &stats.schedule {
         line("last schedule", schedule.to_string())?;
     }
-    for (name, time) in [
-        ("waiting for bytes", stats.read_wait),
-        ("inflating", stats.inflate),
-        ("decoding", stats.decode),
-        ("waiting for caller", stats.consumer_wait),
+    print_times(stats, out)
+}
+
+/// Where the time went: each with its part of the time there was.
+fn print_times(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+    let seconds = stats.elapsed.as_secs_f64();
+    let all_threads = seconds * stats.threads as f64;
+    for (name, time, of, whose) in [
+        ("waiting for bytes", stats.read_wait, seconds, ""),
+        ("inflating", stats.inflate, all_threads, " of all threads"),
+        ("decoding", stats.decode, all_threads, " of all threads"),
+        ("waiting for caller", stats.consumer_wait, seconds, ""),
     ] {
         let time = time.as_secs_f64();
-        let part = 100.0 * per(time, seconds);
-        line(name, format!("{time:.3} s, {part:.0} % of the time"))?;
+        let part = 100.0 * per(time, of);
+        writeln!(out, "{name:<20}{time:.3} s{whose}, {part:.0} %")?;
     }
     Ok(())
 }

@@ -121,25 +121,36 @@ fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
         line("metadata", format!("{key} = {}", value.escape_ascii()))?;
     }
     writeln!(out, "  features")?;
-    let names = found
-        .features
-        .iter()
-        .map(|column| column.name.chars().count());
-    let width = names.max().unwrap_or(0);
+    let names = found.features.iter().map(|column| &column.name);
+    let names = names.chain(found.left_out.iter().map(|field| &field.field));
+    let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
     for column in &found.features {
         let (name, dtype) = (&column.name, column.dtype.name());
         writeln!(out, "    {name:<width$}  {:<22}{dtype}", form(column))?;
     }
     for field in &found.left_out {
-        let (name, left_out) = (&field.field, &field.schema_type);
-        writeln!(
-            out,
-            "    {name:<width$}  left out: {left_out} cannot be a tensor"
-        )?;
+        let (name, schema_type) = (&field.field, &field.schema_type);
+        writeln!(out, "    {name:<width$}  {:<22}{schema_type}", "no tensor")?;
     }
     writeln!(out, "  schema")?;
-    for line in format!("{:#}", schema(found)).lines() {
-        writeln!(out, "    {line}")?;
+    print_schema(&schema(found), out)
+}
+
+/// The schema as JSON, a line for each field of a record.
+fn print_schema(schema: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let fields = schema["fields"].as_array();
+    let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
+        return writeln!(out, "    {schema}");
+    };
+    let attributes = schema.as_object().into_iter().flatten();
+    let attributes = attributes.filter(|(key, _)| *key != "fields");
+    let attributes: Vec<String> = attributes
+        .map(|(key, value)| format!("{}:{value}", json!(key)))
+        .collect();
+    writeln!(out, "    {{{},\"fields\":[", attributes.join(","))?;
+    for (i, field) in fields.iter().enumerate() {
+        let end = if i + 1 < fields.len() { "," } else { "]}" };
+        writeln!(out, "      {field}{end}")?;
     }
     Ok(())
 }

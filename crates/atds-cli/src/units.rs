@@ -13,6 +13,12 @@ pub(crate) fn count(n: u64) -> String {
     grouped
 }
 
+/// A count of things: `1 file`, `2 files`.
+pub(crate) fn counted(n: u64, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(n))
+}
+
 /// Bytes in the unit that suits them: B, kB, MB or GB, each 1,000 of the one before.
 pub(crate) fn bytes(n: u64) -> String {
     let scaled = n as f64;
@@ -40,6 +46,13 @@ mod tests {
         assert_eq!(count(1_000), "1,000");
         assert_eq!(count(40_960), "40,960");
         assert_eq!(count(123_456_789), "123,456,789");
+    }
+
+    #[test]
+    fn counted_things_are_one_or_several() {
+        assert_eq!(counted(1, "file"), "1 file");
+        assert_eq!(counted(0, "file"), "0 files");
+        assert_eq!(counted(2_000, "file"), "2,000 files");
     }
 
     #[test]

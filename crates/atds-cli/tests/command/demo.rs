@@ -8,7 +8,7 @@ fn makes_reads_and_shows() {
         "{said}"
     );
     assert!(
-        said.contains("\nrecords           3,000 in 3 steps\n"),
+        said.contains("\nrecords             3,000 in 3 steps\n"),
         "{said}"
     );
     for feature in [

@@ -8,17 +8,14 @@ use super::{Generated, atds, text, write};
 fn a_missing_file_is_named() {
     let files = Generated::new(&["--records", "10", "--files", "1"]);
     let gone = text(&files.dir.path().join("gone.avro"));
-    let not_found = format!("{gone}: No such file or directory (os error 2)");
     for args in [
         &["head", &gone][..],
         &["inspect", &gone],
         &["bench", &gone],
         &["bench", &files.file(0), &gone],
     ] {
-        assert!(
-            atds(args).fails_with(1).starts_with(&format!("{gone}: ")),
-            "{not_found}"
-        );
+        let message = atds(args).fails_with(1);
+        assert!(message.starts_with(&format!("{gone}: ")), "{message}");
     }
 }
 

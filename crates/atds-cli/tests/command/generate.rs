@@ -98,7 +98,7 @@ fn refuses_what_cannot_be() {
         ["--files", "0"],
         ["--files", "100001"],
         ["--block-bytes", "0"],
-        ["--records", "-1"],
+        ["--records", "many"],
     ] {
         let ran = atds(&["generate", &folder, bad[0], bad[1]]);
         assert_eq!(ran.code, 2, "{bad:?}");

@@ -30,7 +30,7 @@ fn the_readme_shows_the_help() {
         &["demo", "-h"],
     ] {
         let help = atds(args).ok();
-        // A word of the description hangs behind some lines.
+        // What stands in a README has no blanks at the ends of lines.
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
         assert!(
             readme.contains(&help.join("\n")),
