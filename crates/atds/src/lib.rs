@@ -1,1 +1,40 @@
-//! Avro files to shuffled batches of tensors, in one fused pass.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod budget;
+mod builder;
+mod dataset;
+mod engine;
+mod error;
+pub mod features;
+mod files;
+pub mod generate;
+mod inspect;
+pub mod limits;
+mod plans;
+mod reader;
+mod records;
+mod source;
+mod stats;
+mod window;
+mod work;
+
+pub use builder::DatasetBuilder;
+pub use dataset::{Batches, Dataset};
+pub use error::{Error, ErrorKind};
+pub use features::FeaturesError;
+pub use files::Files;
+pub use inspect::{Inspection, inspect};
+pub use records::Records;
+pub use stats::Stats;
+
+pub use atds_sched::{Decision, SchedulerStats, Threads};
+pub use avro_block::Codec;
+pub use avro_decode::{
+    DecodeErrorKind, Inferred, LeftOut, OutOfBounds, PlanError, PlanErrorKind, Schema, SchemaError,
+    infer,
+};
+pub use tensor_batch::{
+    Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnSpec, DType, DenseTensor, Element, Layout,
+    RaggedSparseTensor, RaggedTensor, SparseTensor, SpecError, Strings, UNKNOWN, Values, ViewError,
+};

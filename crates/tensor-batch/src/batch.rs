@@ -41,7 +41,12 @@ impl Batch {
         &self.spec
     }
 
-    /// Bytes of memory the batch holds.
+    /// Bytes of the columns.
+    pub fn used_bytes(&self) -> usize {
+        self.columns.iter().map(ColumnData::used_bytes).sum()
+    }
+
+    /// Bytes of memory the batch holds, with room to grow.
     pub fn capacity_bytes(&self) -> usize {
         self.columns.iter().map(ColumnData::capacity_bytes).sum()
     }
@@ -177,6 +182,11 @@ impl ColumnData {
             indices,
             splits,
         }
+    }
+
+    fn used_bytes(&self) -> usize {
+        let splits: usize = self.splits.iter().map(Buffer::len).sum();
+        self.values.used_bytes() + (self.indices.len() + splits) * size_of::<i64>()
     }
 
     pub(crate) fn capacity_bytes(&self) -> usize {

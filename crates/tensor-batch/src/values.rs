@@ -93,6 +93,10 @@ impl Strings {
         self.data.set_len(end as usize);
     }
 
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.offsets.as_bytes().len() + self.data.len()
+    }
+
     pub(crate) fn capacity_bytes(&self) -> usize {
         self.offsets.capacity_bytes() + self.data.capacity_bytes()
     }
@@ -212,6 +216,10 @@ impl Values {
         each_values!(self, buffer => compact(buffer, start, keep), strings => {
             strings.retain_from(start, keep);
         });
+    }
+
+    pub(crate) fn used_bytes(&self) -> usize {
+        each_values!(self, buffer => buffer.as_bytes().len(), strings => strings.used_bytes())
     }
 
     pub(crate) fn capacity_bytes(&self) -> usize {

@@ -1,0 +1,228 @@
+//! The options of a dataset.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use avro_decode::{LeftOut, OutOfBounds, PlanOptions, infer};
+use tensor_batch::{BatchSpec, ColumnSpec, Layout};
+
+use crate::dataset::{Dataset, Settings};
+use crate::engine::EngineOptions;
+use crate::files::Files;
+use crate::limits::{
+    DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES,
+};
+use crate::plans::{Plans, parse_schema};
+use crate::reader::Order;
+use crate::source::{FileBlocks, ReadOptions};
+use crate::{Error, ErrorKind, Threads};
+
+/// Builds a [`Dataset`]; every option has a default.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct DatasetBuilder {
+    files: Files,
+    columns: Option<Vec<ColumnSpec>>,
+    layout: Option<Layout>,
+    plan: PlanOptions,
+    engine: EngineOptions,
+    read: ReadOptions,
+    shuffle_files: bool,
+    shuffle_blocks: bool,
+    epochs: u64,
+    prefetch: usize,
+    memory_limit: u64,
+}
+
+impl DatasetBuilder {
+    pub(crate) fn new(files: Files, batch_size: usize) -> Self {
+        DatasetBuilder {
+            files,
+            columns: None,
+            layout: None,
+            plan: PlanOptions::default(),
+            engine: EngineOptions {
+                batch_size,
+                shuffle_buffer_size: 0,
+                drop_remainder: false,
+                threads: Threads::Auto,
+                seed: 0,
+                max_block_bytes: MAX_BLOCK_BYTES,
+            },
+            read: ReadOptions {
+                mmap: false,
+                buffer_size: DEFAULT_READER_BUFFER_SIZE,
+            },
+            shuffle_files: false,
+            shuffle_blocks: false,
+            epochs: 1,
+            prefetch: DEFAULT_PREFETCH,
+            memory_limit: DEFAULT_MEMORY_LIMIT,
+        }
+    }
+
+    /// The features to read; the fields not among them are skipped. Without,
+    /// they are inferred from the first file's schema, see
+    /// [`infer`](crate::infer).
+    pub fn features(mut self, features: impl IntoIterator<Item = ColumnSpec>) -> Self {
+        self.columns = Some(features.into_iter().collect());
+        self
+    }
+
+    /// Whether a last batch of fewer than `batch_size` records is left out (no
+    /// by default). What is left out is counted in the statistics.
+    pub fn drop_remainder(mut self, drop: bool) -> Self {
+        self.engine.drop_remainder = drop;
+        self
+    }
+
+    /// Bytes read from a file at a time (128 KiB by default).
+    pub fn reader_buffer_size(mut self, bytes: usize) -> Self {
+        self.read.buffer_size = bytes;
+        self
+    }
+
+    /// Records that are shuffled together, besides those of the batch: before
+    /// each batch the window holds at least `batch_size + records` unread ones,
+    /// and the batch is drawn from all of it. 0, the default, does not shuffle:
+    /// records come in file order.
+    pub fn shuffle_buffer_size(mut self, records: usize) -> Self {
+        self.engine.shuffle_buffer_size = records;
+        self
+    }
+
+    /// Threads that inflate and decode, besides the one that reads: a number,
+    /// or as many as pay ([`Threads::Auto`], the default). The batches are the
+    /// same for any number.
+    pub fn threads(mut self, threads: Threads) -> Self {
+        self.engine.threads = threads;
+        self
+    }
+
+    /// The seed of all shuffling (0 by default). Seed and epoch fix the order.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.engine.seed = seed;
+        self
+    }
+
+    /// How many times the files are read (once by default), each time in an
+    /// order of its own if anything is shuffled. Batches do not reach from one
+    /// epoch into the next.
+    pub fn epochs(mut self, epochs: u64) -> Self {
+        self.epochs = epochs;
+        self
+    }
+
+    /// Whether the order of the files is shuffled each epoch (no by default).
+    pub fn shuffle_files(mut self, shuffle: bool) -> Self {
+        self.shuffle_files = shuffle;
+        self
+    }
+
+    /// Whether the order of the blocks in each file is shuffled each epoch (no
+    /// by default). The files' blocks are indexed for it, which reads a few
+    /// bytes of each.
+    pub fn shuffle_blocks(mut self, shuffle: bool) -> Self {
+        self.shuffle_blocks = shuffle;
+        self
+    }
+
+    /// Batches that wait ready for the caller at most, besides the one that is
+    /// being made (2 by default).
+    pub fn prefetch(mut self, batches: usize) -> Self {
+        self.prefetch = batches;
+        self
+    }
+
+    /// Gives all sparse and varlen columns this layout, over what each says.
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = Some(layout);
+        self
+    }
+
+    /// Bytes of blocks, compressed and inflated, and of ready batches that are
+    /// held at most (4 GiB by default). Where they are reached, reading waits;
+    /// a window and a batch that need more are an error. Not counted are what
+    /// each thread works with (the block it inflates, the rows it decodes) and
+    /// batches that the caller holds.
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// Whether files are mapped into memory rather than read (no by default).
+    /// Mapping saves a copy. A file that is cut short while it is mapped ends
+    /// the process (`SIGBUS` on Unix); its length is checked now and then, which
+    /// finds most such files in time, but not all. Map files that nobody writes
+    /// to.
+    pub fn mmap(mut self, mmap: bool) -> Self {
+        self.read.mmap = mmap;
+        self
+    }
+
+    /// What to do with sparse entries that have an index outside their
+    /// dimension: an error by default.
+    pub fn out_of_bounds(mut self, choice: OutOfBounds) -> Self {
+        self.plan.out_of_bounds = choice;
+        self
+    }
+
+    /// Looks up the files, reads the first one's header and compiles the
+    /// features against its schema.
+    ///
+    /// # Errors
+    /// A file that is missing, a folder or a pattern without files; options out
+    /// of their range; a first file that is not Avro; features that its schema
+    /// does not have.
+    pub fn build(self) -> Result<Dataset, Error> {
+        if self.engine.batch_size == 0 {
+            return Err(Error::option("batch_size", "above 0"));
+        }
+        if self.read.buffer_size == 0 {
+            return Err(Error::option("reader_buffer_size", "above 0"));
+        }
+        if matches!(self.engine.threads, Threads::Fixed(0)) {
+            return Err(Error::option("threads", "above 0, or automatic"));
+        }
+        let files = self.files.resolve()?;
+        let first = FileBlocks::open(&files[0], self.read)?;
+        let (columns, left_out) = match self.columns {
+            Some(columns) => (columns, Vec::new()),
+            None => infer_columns(&first, &files[0])?,
+        };
+        let layout = |column: ColumnSpec| match self.layout {
+            Some(layout) => column.with_layout(layout),
+            None => column,
+        };
+        let spec = BatchSpec::new(columns.into_iter().map(layout).collect())?;
+        if spec.columns().is_empty() {
+            return Err(Error::new(ErrorKind::NoFeatures).in_file(&files[0]));
+        }
+        let plans = Plans::new(spec, self.plan);
+        plans.context(first.header(), &files[0])?;
+        Ok(Dataset::new(Settings {
+            order: Order {
+                files: files.into(),
+                seed: self.engine.seed,
+                shuffle_files: self.shuffle_files,
+                shuffle_blocks: self.shuffle_blocks,
+            },
+            plans: Arc::new(plans),
+            left_out,
+            engine: self.engine,
+            read: self.read,
+            epochs: self.epochs,
+            prefetch: self.prefetch,
+            memory_limit: self.memory_limit,
+        }))
+    }
+}
+
+fn infer_columns(
+    first: &FileBlocks,
+    path: &Path,
+) -> Result<(Vec<ColumnSpec>, Vec<LeftOut>), Error> {
+    let schema = parse_schema(first.header()).map_err(|error| error.in_file(path))?;
+    let inferred = infer(&schema);
+    Ok((inferred.columns, inferred.left_out))
+}

@@ -1,0 +1,212 @@
+//! A dataset and the iteration over its batches.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+
+use avro_decode::LeftOut;
+use tensor_batch::{Batch, BatchSpec};
+
+use crate::Error;
+use crate::budget::Budget;
+use crate::builder::DatasetBuilder;
+use crate::engine::{Engine, EngineOptions, Ready};
+use crate::files::Files;
+use crate::limits::READ_AHEAD;
+use crate::plans::Plans;
+use crate::reader::{Order, Reader};
+use crate::source::ReadOptions;
+use crate::stats::{Counters, Stats};
+
+/// Avro files, and how to make batches of them.
+///
+/// A dataset is only a description: each [`iter`](Dataset::iter) reads the
+/// files anew, with threads of its own.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    settings: Arc<Settings>,
+}
+
+/// What [`DatasetBuilder::build`] has checked.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) order: Order,
+    pub(crate) plans: Arc<Plans>,
+    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) engine: EngineOptions,
+    pub(crate) read: ReadOptions,
+    pub(crate) epochs: u64,
+    pub(crate) prefetch: usize,
+    pub(crate) memory_limit: u64,
+}
+
+impl Dataset {
+    /// A dataset of `files` (files, globs or folders, one or several) in
+    /// batches of `batch_size` records.
+    pub fn builder(files: impl Into<Files>, batch_size: usize) -> DatasetBuilder {
+        DatasetBuilder::new(files.into(), batch_size)
+    }
+
+    pub(crate) fn new(settings: Settings) -> Self {
+        Dataset {
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// The files, in the order they are read in unless it is shuffled.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.settings.order.files
+    }
+
+    /// The columns of a batch, sorted by name.
+    pub fn spec(&self) -> &BatchSpec {
+        self.settings.plans.spec()
+    }
+
+    /// Where the features were inferred: the fields that cannot be a tensor.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.settings.left_out
+    }
+
+    /// Bytes of all files.
+    ///
+    /// # Errors
+    /// A file that cannot be looked up any more.
+    pub fn total_bytes(&self) -> Result<u64, Error> {
+        let sizes = self.files().iter().map(|file| {
+            let found = std::fs::metadata(file).map_err(|error| Error::io(error, file))?;
+            Ok(found.len())
+        });
+        sizes.sum()
+    }
+
+    /// The batches of all epochs, from epoch 0.
+    pub fn iter(&self) -> Batches {
+        Batches::start(&self.settings, 0..self.settings.epochs)
+    }
+
+    /// The batches of one epoch.
+    pub fn epoch(&self, epoch: u64) -> Batches {
+        Batches::start(&self.settings, epoch..epoch.saturating_add(1))
+    }
+}
+
+impl IntoIterator for &Dataset {
+    type Item = Result<Batch, Error>;
+    type IntoIter = Batches;
+
+    fn into_iter(self) -> Batches {
+        self.iter()
+    }
+}
+
+/// The batches of a dataset, made ahead by threads of their own.
+///
+/// The first error is the last item; the batches before it are whole. Dropping
+/// this stops the threads and waits for them.
+#[derive(Debug)]
+pub struct Batches {
+    /// `None` once the iteration is over.
+    ready: Option<Receiver<Result<Ready, Error>>>,
+    threads: Vec<JoinHandle<()>>,
+    budget: Arc<Budget>,
+    counters: Arc<Counters>,
+}
+
+impl Batches {
+    fn start(settings: &Settings, epochs: std::ops::Range<u64>) -> Self {
+        let budget = Arc::new(Budget::new(settings.memory_limit));
+        let counters = Arc::new(Counters::new());
+        let (blocks_out, blocks) = sync_channel(READ_AHEAD);
+        let (ready_out, ready) = sync_channel(settings.prefetch);
+        let reader = Reader {
+            order: settings.order.clone(),
+            read: settings.read,
+            epochs: epochs.clone(),
+            plans: settings.plans.clone(),
+            budget: budget.clone(),
+            counters: counters.clone(),
+            out: blocks_out,
+        };
+        let (engine_options, spec) = (settings.engine.clone(), settings.plans.spec().clone());
+        let (engine_budget, engine_counters) = (budget.clone(), counters.clone());
+        let engine = move || {
+            let (budget, counters) = (engine_budget, engine_counters);
+            Engine::new(engine_options, spec, budget, counters, blocks, ready_out).run(epochs);
+        };
+        let threads = vec![
+            spawn("atds-reader", move || reader.run()),
+            spawn("atds-engine", engine),
+        ];
+        Batches {
+            ready: Some(ready),
+            threads,
+            budget,
+            counters,
+        }
+    }
+
+    /// Figures up to now.
+    pub fn stats(&self) -> Stats {
+        let (peak, limit) = (self.budget.peak(), self.budget.limit());
+        self.counters.snapshot(peak, limit)
+    }
+
+    /// Stops the threads and waits for them.
+    fn stop(&mut self) {
+        self.budget.stop();
+        // Whoever waits to send finds nobody there.
+        self.ready = None;
+        for thread in self.threads.drain(..) {
+            if let Err(panic) = thread.join() {
+                // A fault of this library; hiding it would look like an end.
+                if !std::thread::panicking() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        }
+        self.counters.finish();
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ready = self.ready.as_ref()?;
+        match self.counters.batch_wait.time(|| ready.recv()) {
+            Ok(Ok(Ready { batch, bytes })) => {
+                self.budget.handed_out(bytes);
+                let rows = batch.rows() as u64;
+                self.counters.records.fetch_add(rows, Relaxed);
+                self.counters.steps.fetch_add(1, Relaxed);
+                Some(Ok(batch))
+            }
+            Ok(Err(error)) => {
+                self.stop();
+                Some(Err(error))
+            }
+            Err(_) => {
+                self.stop();
+                None
+            }
+        }
+    }
+}
+
+impl std::iter::FusedIterator for Batches {}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .expect("the system can start a thread")
+}

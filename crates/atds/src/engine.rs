@@ -1,0 +1,330 @@
+//! The engine: blocks in, batches out. It keeps the window, asks the sampler
+//! how many records each block gives, the scheduler who decodes which blocks,
+//! and has the workers do it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use atds_sched::{BlockWork, Observed, Pool, Scheduler, Threads};
+use atds_shuffle::{Sampler, take_in_order, window_target};
+use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
+
+use crate::budget::Budget;
+use crate::reader::Message;
+use crate::stats::Counters;
+use crate::window::WindowBlock;
+use crate::work::{Done, Room, Task, Workshop};
+use crate::{Error, ErrorKind};
+
+/// What batches are made of.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineOptions {
+    pub(crate) batch_size: usize,
+    pub(crate) shuffle_buffer_size: usize,
+    pub(crate) drop_remainder: bool,
+    pub(crate) threads: Threads,
+    pub(crate) seed: u64,
+    pub(crate) max_block_bytes: usize,
+}
+
+/// A batch on its way to the consumer, with the bytes it counts for.
+pub(crate) struct Ready {
+    pub(crate) batch: Batch,
+    pub(crate) bytes: u64,
+}
+
+pub(crate) struct Engine {
+    options: EngineOptions,
+    budget: Arc<Budget>,
+    counters: Arc<Counters>,
+    input: Receiver<Message>,
+    out: SyncSender<Result<Ready, Error>>,
+
+    window: Vec<WindowBlock>,
+    /// Bytes of the window.
+    held: u64,
+    /// Blocks that have been read and are not in the window yet.
+    queue: std::vec::IntoIter<WindowBlock>,
+    /// How the epoch's blocks ended, once they have.
+    end: Option<Result<(), Error>>,
+
+    builder: BatchBuilder,
+    /// Bytes of a row in the columns whose size is known beforehand.
+    row_bytes: u64,
+    /// Bytes of the last batch: the next one's, as far as anybody knows.
+    last_batch_bytes: u64,
+    workshop: Workshop,
+    scheduler: Scheduler,
+    pool: Pool,
+    unread: Vec<u64>,
+    takes: Vec<u64>,
+}
+
+/// The consumer is gone.
+struct Over;
+
+impl Engine {
+    pub(crate) fn new(
+        options: EngineOptions,
+        spec: BatchSpec,
+        budget: Arc<Budget>,
+        counters: Arc<Counters>,
+        input: Receiver<Message>,
+        out: SyncSender<Result<Ready, Error>>,
+    ) -> Self {
+        let scheduler = Scheduler::new(options.threads);
+        let pool = Pool::new(scheduler.max_threads());
+        Engine {
+            workshop: Workshop::new(scheduler.max_threads(), options.max_block_bytes),
+            row_bytes: spec.columns().iter().map(known_row_bytes).sum(),
+            builder: BatchBuilder::new(spec),
+            last_batch_bytes: 0,
+            window: Vec::new(),
+            held: 0,
+            queue: Vec::new().into_iter(),
+            end: None,
+            unread: Vec::new(),
+            takes: Vec::new(),
+            scheduler,
+            pool,
+            options,
+            budget,
+            counters,
+            input,
+            out,
+        }
+    }
+
+    /// Makes the batches of all epochs.
+    pub(crate) fn run(mut self, epochs: std::ops::Range<u64>) {
+        for epoch in epochs {
+            if let Err(Some(error)) = self.epoch(epoch) {
+                // If the consumer is gone there is nobody to tell.
+                let _ = self.out.send(Err(error));
+                return;
+            }
+            if self.budget.stopped() {
+                return;
+            }
+        }
+    }
+
+    /// Makes the batches of an epoch. The error is `None` if the consumer is
+    /// gone.
+    fn epoch(&mut self, epoch: u64) -> Result<(), Option<Error>> {
+        let shuffled = self.options.shuffle_buffer_size > 0;
+        let mut sampler = shuffled.then(|| Sampler::new(self.options.seed, epoch));
+        self.end = None;
+        loop {
+            let unread = self.fill()?;
+            let rows = unread.min(self.options.batch_size as u64);
+            if rows == 0 {
+                break;
+            }
+            if rows < self.options.batch_size as u64 && self.options.drop_remainder {
+                self.counters.dropped_records.fetch_add(rows, Relaxed);
+                self.window.clear();
+                self.settle();
+                break;
+            }
+            self.draw(sampler.as_mut(), rows);
+            let ready = self.batch(rows)?;
+            self.hand_out(ready).map_err(|Over| None)?;
+        }
+        match self.end.take() {
+            Some(Err(error)) => Err(Some(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fills the window as far as the next batch needs it or blocks go; returns
+    /// its unread records.
+    fn fill(&mut self) -> Result<u64, Option<Error>> {
+        let target = window_target(
+            self.options.batch_size as u64,
+            self.options.shuffle_buffer_size as u64,
+        );
+        let mut unread: u64 = self.window.iter().map(WindowBlock::unread).sum();
+        while unread < target {
+            let Some(block) = self.next_block()? else {
+                break;
+            };
+            self.held += block.bytes();
+            self.budget.take_in(block.bytes());
+            if block.count == 0 {
+                self.check_empty(block)?;
+                continue;
+            }
+            unread += block.count;
+            self.window.push(block);
+            self.check_limit(self.held)?;
+        }
+        Ok(unread)
+    }
+
+    /// The next block of the epoch, or `None` behind its last.
+    fn next_block(&mut self) -> Result<Option<WindowBlock>, Option<Error>> {
+        loop {
+            if let Some(block) = self.queue.next() {
+                return Ok(Some(block));
+            }
+            if self.end.is_some() {
+                return Ok(None);
+            }
+            self.budget.starve(true);
+            let message = self.counters.read_wait.time(|| self.input.recv());
+            self.budget.starve(false);
+            match message {
+                Ok(Message::Blocks(blocks)) => self.queue = blocks.into_iter(),
+                Ok(Message::EpochEnd) => self.end = Some(Ok(())),
+                Ok(Message::Failed(error)) => self.end = Some(Err(error)),
+                // The reader has stopped, as it does only when told to.
+                Err(_) => return Err(None),
+            }
+        }
+    }
+
+    /// A block of no records must have no bytes either.
+    fn check_empty(&mut self, mut block: WindowBlock) -> Result<(), Option<Error>> {
+        if block.bytes() == 0 {
+            return Ok(());
+        }
+        let room = self.room();
+        let (mut inflater, mut done) = Default::default();
+        self.workshop
+            .inflate(&mut block, &mut inflater, &room, &mut done)?;
+        block.check_end()?;
+        self.workshop.recycle(block);
+        self.settle();
+        Ok(())
+    }
+
+    /// How many records each block gives to the next batch, into `takes`.
+    fn draw(&mut self, sampler: Option<&mut Sampler>, rows: u64) {
+        self.unread.clear();
+        self.unread
+            .extend(self.window.iter().map(WindowBlock::unread));
+        self.takes.clear();
+        self.takes.resize(self.unread.len(), 0);
+        match sampler {
+            Some(sampler) => sampler.draw(&self.unread, rows, &mut self.takes),
+            None => take_in_order(&self.unread, rows, &mut self.takes),
+        }
+    }
+
+    fn batch(&mut self, rows: u64) -> Result<Ready, Option<Error>> {
+        self.budget.wait_for_batch(self.last_batch_bytes);
+        let room = self.room();
+        // A count that is not true must not make memory of itself.
+        let known = rows.saturating_mul(self.row_bytes);
+        self.check_limit(self.held.saturating_add(known))?;
+
+        let done = self.decode(&room)?;
+        let batch = self.builder.finish();
+        let bytes = batch.used_bytes() as u64;
+        self.last_batch_bytes = bytes;
+
+        self.counters.add_work(&done, self.scheduler.stats());
+        for block in self.window.extract_if(.., |block| block.unread() == 0) {
+            self.workshop.recycle(block);
+        }
+        self.settle();
+        self.check_limit(self.held + bytes)?;
+        Ok(Ready { batch, bytes })
+    }
+
+    /// Has the workers fill the batch.
+    fn decode(&mut self, room: &Room) -> Result<Done, Option<Error>> {
+        let work: Vec<BlockWork> = self
+            .window
+            .iter()
+            .zip(&self.takes)
+            .map(|(block, &take)| block.work(take))
+            .collect();
+        let schedule = self.scheduler.plan(&work);
+
+        let rows: Vec<usize> = schedule
+            .chunks
+            .iter()
+            .map(|chunk| self.takes[chunk.clone()].iter().sum::<u64>() as usize)
+            .collect();
+        let slots = self.builder.slots(&rows);
+        let mut blocks = self.window.as_mut_slice();
+        let mut takes = self.takes.as_slice();
+        let tasks: Vec<Task<'_>> = schedule
+            .chunks
+            .iter()
+            .zip(slots)
+            .map(|(chunk, slots)| Task {
+                blocks: blocks.split_off_mut(..chunk.len()).unwrap_or_default(),
+                takes: takes.split_off(..chunk.len()).unwrap_or_default(),
+                slots,
+            })
+            .collect();
+
+        let (workshop, budget) = (&self.workshop, &*self.budget);
+        let work = |worker: usize, task: Task<'_>| workshop.run(worker, task, budget, room);
+        let (results, report) = self
+            .pool
+            .run(schedule.threads, &schedule.owners, tasks, work);
+        if budget.stopped() {
+            return Err(None);
+        }
+        let mut all = Done::default();
+        for done in results {
+            // Of several errors, the one in the first row.
+            let done: Done = done?;
+            all.add(&done);
+        }
+        self.scheduler.record(
+            &report,
+            &Observed {
+                records_inflated: all.records_inflated,
+                inflate_ns: all.inflate_ns,
+                records_decoded: all.records_decoded,
+                decode_ns: all.decode_ns,
+            },
+        );
+        let copies = self.builder.gather();
+        if !copies.is_empty() {
+            self.pool
+                .run(schedule.threads, &schedule.owners, copies, |_, copy| {
+                    copy.run()
+                });
+        }
+        Ok(all)
+    }
+
+    fn hand_out(&mut self, ready: Ready) -> Result<(), Over> {
+        self.budget.ready(ready.bytes);
+        let Counters { consumer_wait, .. } = &*self.counters;
+        consumer_wait
+            .time(|| self.out.send(Ok(ready)))
+            .map_err(|_| Over)
+    }
+
+    fn room(&self) -> Room {
+        Room::new(self.budget.limit(), self.held)
+    }
+
+    /// Counts the bytes of the window anew, once blocks were inflated or drained.
+    fn settle(&mut self) {
+        self.held = self.window.iter().map(WindowBlock::bytes).sum();
+        self.budget.window(self.held);
+    }
+
+    fn check_limit(&self, needed: u64) -> Result<(), Error> {
+        if needed > self.budget.limit() {
+            let limit = self.budget.limit();
+            return Err(Error::new(ErrorKind::MemoryLimit { limit, needed }));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a row of a dense column of fixed width; 0 for the others.
+fn known_row_bytes(column: &ColumnSpec) -> u64 {
+    let size = column.dtype.size().unwrap_or(0);
+    column.row_len().map_or(0, |len| (len * size) as u64)
+}

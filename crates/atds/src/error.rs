@@ -1,0 +1,197 @@
+//! The error of the facade: what is wrong, and as much as is known of where.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use avro_decode::{DecodeError, DecodeErrorKind, PlanError, SchemaError};
+use tensor_batch::SpecError;
+
+use crate::features::FeaturesError;
+
+/// What went wrong, and where.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Error {
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// The file.
+    pub file: Option<PathBuf>,
+    /// The byte of the file: of the fault itself where the block is not
+    /// compressed, else of the block it is in.
+    pub offset: Option<u64>,
+    /// The block of the file, counted from 0.
+    pub block: Option<u64>,
+    /// The byte in the inflated block, where the block is compressed.
+    pub inflated_offset: Option<u64>,
+    /// The record of the block, counted from 0.
+    pub record: Option<u64>,
+    /// The field, dotted where it is nested.
+    pub field: Option<String>,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file that cannot be found, opened or read.
+    #[error("{0}")]
+    Io(Arc<io::Error>),
+    /// No files were given.
+    #[error("no files were given")]
+    NoFiles,
+    /// A folder without any `.avro` file, or a pattern that no file matches.
+    #[error("no Avro files there (a folder's files are those named *.avro)")]
+    NoAvroFiles,
+    /// A pattern that is not one.
+    #[error("not a pattern: {0}")]
+    Pattern(String),
+    /// An option out of its range.
+    #[error("{option} must be {must}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// What it must be.
+        must: &'static str,
+    },
+    /// Framing or a payload is damaged.
+    #[error("{0}")]
+    Container(avro_block::ErrorKind),
+    /// The schema in a file's header is not one.
+    #[error("the schema: {0}")]
+    Schema(SchemaError),
+    /// Features that cannot be.
+    #[error("{0}")]
+    Spec(SpecError),
+    /// A features file that cannot be read.
+    #[error("{0}")]
+    Features(FeaturesError),
+    /// A feature that the file's schema does not have in that form.
+    #[error("{0}")]
+    Plan(PlanError),
+    /// No field of the schema can be a tensor.
+    #[error("no field of the schema can be a tensor")]
+    NoFeatures,
+    /// A record that is not what its schema says, or does not fit its feature.
+    #[error("{0}")]
+    Decode(DecodeErrorKind),
+    /// A block's records end before its payload does.
+    #[error("the block's {records} records end {left} bytes before its payload does")]
+    TrailingBytes {
+        /// Records the block says it has.
+        records: u64,
+        /// Bytes behind the last of them.
+        left: usize,
+    },
+    /// A mapped file has become shorter.
+    #[error("the file shrank from {mapped} to {now} bytes while it was mapped")]
+    FileShrank {
+        /// Its length when it was mapped.
+        mapped: u64,
+        /// Its length now.
+        now: u64,
+    },
+    /// The window of blocks and one batch do not fit the memory limit.
+    #[error(
+        "memory_limit is {limit} bytes, but the window and a batch take {needed} or more: raise it, \
+         or lower shuffle_buffer_size or batch_size"
+    )]
+    MemoryLimit {
+        /// The limit.
+        limit: u64,
+        /// Bytes known to be needed.
+        needed: u64,
+    },
+}
+
+impl Error {
+    /// An error of no known place.
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Error {
+            kind,
+            file: None,
+            offset: None,
+            block: None,
+            inflated_offset: None,
+            record: None,
+            field: None,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn option(option: &'static str, must: &'static str) -> Self {
+        Error::new(ErrorKind::Option { option, must })
+    }
+
+    #[cold]
+    pub(crate) fn io(error: io::Error, file: &Path) -> Self {
+        Error::new(ErrorKind::Io(Arc::new(error))).in_file(file)
+    }
+
+    #[cold]
+    pub(crate) fn container(error: avro_block::Error, file: &Path) -> Self {
+        Error {
+            offset: Some(error.offset),
+            block: error.block,
+            ..Error::new(ErrorKind::Container(error.kind)).in_file(file)
+        }
+    }
+
+    /// A fault in a record; its offset counts in the inflated block.
+    #[cold]
+    pub(crate) fn decode(error: DecodeError, first_record: u64) -> Self {
+        Error {
+            inflated_offset: Some(error.offset as u64),
+            record: error.record.map(|record| first_record + record),
+            field: error.field,
+            ..Error::new(ErrorKind::Decode(error.kind))
+        }
+    }
+
+    #[cold]
+    pub(crate) fn in_file(mut self, file: &Path) -> Self {
+        self.file = Some(file.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
+        match (self.block, self.offset) {
+            (Some(block), Some(offset)) => write!(f, "block {block} at byte {offset}: ")?,
+            (None, Some(offset)) => write!(f, "byte {offset}: ")?,
+            (Some(block), None) => write!(f, "block {block}: ")?,
+            (None, None) => {}
+        }
+        if let Some(record) = self.record {
+            write!(f, "record {record}: ")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, "field '{field}': ")?;
+        }
+        self.kind.fmt(f)?;
+        if let Some(offset) = self.inflated_offset {
+            write!(f, " (byte {offset} of the inflated block)")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<SpecError> for Error {
+    fn from(error: SpecError) -> Self {
+        Error::new(ErrorKind::Spec(error))
+    }
+}
+
+impl From<FeaturesError> for Error {
+    fn from(error: FeaturesError) -> Self {
+        Error::new(ErrorKind::Features(error))
+    }
+}

@@ -1,0 +1,219 @@
+//! What a file holds, found out by reading all of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use avro_block::{BlockIndex, InflateBuffer, Inflater};
+use avro_decode::{LeftOut, Schema};
+use tensor_batch::{Column, ColumnKind, ColumnSpec, Layout};
+
+use crate::limits::MAX_BLOCK_BYTES;
+use crate::plans::parse_schema;
+use crate::{Dataset, Error, ErrorKind};
+
+/// Records decoded at a time while a file is scanned.
+const SCAN_BATCH: usize = 1024;
+
+/// What a file holds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// The file.
+    pub path: PathBuf,
+    /// The name of its codec.
+    pub codec: String,
+    /// The schema as it stands in the header.
+    pub schema_text: String,
+    /// The schema.
+    pub schema: Schema,
+    /// The header's metadata without Avro's own (`avro.*`), in file order.
+    pub metadata: Vec<(String, Vec<u8>)>,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Number of records.
+    pub records: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes of the blocks' payloads as they lie in the file.
+    pub raw_bytes: u64,
+    /// Bytes of the blocks' payloads, inflated.
+    pub inflated_bytes: u64,
+    /// The features, as all records agree: dense where every array of a field
+    /// has the same length, varlen where not, sparse with dimensions one above
+    /// the largest index.
+    pub features: Vec<ColumnSpec>,
+    /// The fields that cannot be a tensor.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Inspection {
+    /// Inflated bytes over raw ones; 1 for a file without blocks.
+    pub fn compression_ratio(&self) -> f64 {
+        if self.raw_bytes == 0 {
+            return 1.0;
+        }
+        self.inflated_bytes as f64 / self.raw_bytes as f64
+    }
+}
+
+/// Reads all of a file.
+///
+/// # Errors
+/// Whatever is wrong with the file, anywhere in it.
+pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
+    let path = path.as_ref();
+    let mut file = std::fs::File::open(path).map_err(|error| Error::io(error, path))?;
+    let index = BlockIndex::build(&mut file).map_err(|error| Error::container(error, path))?;
+    let header = &index.header;
+    let schema = parse_schema(header).map_err(|error| error.in_file(path))?;
+    let inferred = avro_decode::infer(&schema);
+    let (features, inflated_bytes) = if inferred.columns.is_empty() {
+        (Vec::new(), inflate_all(path)?)
+    } else {
+        scan(path, inferred.columns)?
+    };
+    let own = header.metadata().iter();
+    let own = own.filter(|(key, _)| !key.starts_with("avro."));
+    Ok(Inspection {
+        path: path.to_owned(),
+        codec: header.codec().name().to_owned(),
+        schema_text: header.schema().to_owned(),
+        metadata: own
+            .map(|(key, value)| (key.clone(), value.to_vec()))
+            .collect(),
+        blocks: index.len() as u64,
+        records: index.records(),
+        file_bytes: header.len() + index.entries.iter().map(|entry| entry.len).sum::<u64>(),
+        raw_bytes: index.entries.iter().map(|entry| entry.payload_len).sum(),
+        inflated_bytes,
+        features,
+        left_out: inferred.left_out,
+        schema,
+    })
+}
+
+/// The features as the data has them, and the inflated bytes.
+fn scan(path: &Path, inferred: Vec<ColumnSpec>) -> Result<(Vec<ColumnSpec>, u64), Error> {
+    // Ragged varlen columns have their lengths in the row splits, sparse ones
+    // in coordinates their extents in the dense shape.
+    let columns = inferred.iter().map(|column| match column.kind {
+        ColumnKind::Varlen { .. } => column.clone().with_layout(Layout::Ragged),
+        _ => column.clone(),
+    });
+    let dataset = Dataset::builder(path, SCAN_BATCH)
+        .features(columns)
+        .build()?;
+    let mut batches = dataset.iter();
+    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    for batch in &mut batches {
+        for (spec, column) in batch?.columns() {
+            match seen.get_mut(&spec.name) {
+                Some(seen) => seen.add(&column),
+                None => drop(seen.insert(spec.name.clone(), Seen::new(&column))),
+            }
+        }
+    }
+    let features = inferred
+        .into_iter()
+        .map(|column| match seen.remove(&column.name) {
+            Some(seen) => seen.feature(column),
+            None => column,
+        });
+    Ok((features.collect(), batches.stats().inflated_bytes))
+}
+
+/// What the batches up to now say of a column.
+enum Seen {
+    /// Nothing that the schema does not say.
+    Scalar,
+    /// Per level of arrays the length of each, or `None` if they differ.
+    Lengths(Vec<Option<i64>>),
+    /// Per dimension the largest index + 1.
+    Extents(Vec<i64>),
+}
+
+impl Seen {
+    fn new(column: &Column<'_>) -> Self {
+        match column {
+            Column::Ragged(ragged) => {
+                let levels = ragged.row_splits.iter();
+                Seen::Lengths(
+                    levels
+                        .map(|splits| common_length(splits.as_slice()))
+                        .collect(),
+                )
+            }
+            Column::Sparse(sparse) => Seen::Extents(sparse.dense_shape[1..].to_vec()),
+            _ => Seen::Scalar,
+        }
+    }
+
+    fn add(&mut self, column: &Column<'_>) {
+        match (self, Seen::new(column)) {
+            (Seen::Lengths(lengths), Seen::Lengths(more)) => {
+                for (length, more) in lengths.iter_mut().zip(more) {
+                    if *length != more {
+                        *length = None;
+                    }
+                }
+            }
+            (Seen::Extents(extents), Seen::Extents(more)) => {
+                for (extent, more) in extents.iter_mut().zip(more) {
+                    *extent = more.max(*extent);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn feature(self, column: ColumnSpec) -> ColumnSpec {
+        let ColumnSpec { name, dtype, .. } = column.clone();
+        match self {
+            Seen::Scalar => column,
+            Seen::Lengths(lengths) => {
+                // No dimension is ever 0, so arrays that are all empty stay varlen.
+                let dense: Option<Vec<usize>> = lengths
+                    .iter()
+                    .map(|length| usize::try_from((*length)?).ok().filter(|&len| len > 0))
+                    .collect();
+                match dense {
+                    Some(shape) => ColumnSpec::dense(name, &shape, dtype),
+                    None => column,
+                }
+            }
+            Seen::Extents(extents) => {
+                let shape: Vec<i64> = extents.into_iter().map(|extent| extent.max(1)).collect();
+                ColumnSpec::sparse(name, &shape, dtype)
+            }
+        }
+    }
+}
+
+/// The length of all lists, or `None` if they differ or there are none.
+fn common_length(splits: &[i64]) -> Option<i64> {
+    let mut lengths = splits.windows(2).map(|ends| ends[1] - ends[0]);
+    let first = lengths.next()?;
+    lengths.all(|length| length == first).then_some(first)
+}
+
+/// Inflates all blocks of a file whose records are of no interest.
+fn inflate_all(path: &Path) -> Result<u64, Error> {
+    let container = |error| Error::container(error, path);
+    let file = std::fs::File::open(path).map_err(|error| Error::io(error, path))?;
+    let blocks = avro_block::BlockReader::new(file).map_err(container)?;
+    let codec = blocks.header().codec();
+    let (mut inflater, mut buffer) = (Inflater::new(), InflateBuffer::new());
+    let mut bytes = 0;
+    for block in blocks {
+        let block = block.map_err(container)?;
+        inflater
+            .inflate(codec, &block.payload, &mut buffer, MAX_BLOCK_BYTES)
+            .map_err(|error| Error {
+                offset: Some(block.offset),
+                block: Some(block.index),
+                ..Error::new(ErrorKind::Container(error.into())).in_file(path)
+            })?;
+        bytes += buffer.len() as u64;
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,19 @@
+//! The defaults and limits of a pipeline, and why they are what they are.
+
+/// Bytes read from a file at a time, as in the original.
+pub const DEFAULT_READER_BUFFER_SIZE: usize = 128 << 10;
+
+/// Batches that wait ready: one hides a consumer's jitter, two a reader's.
+pub const DEFAULT_PREFETCH: usize = 2;
+
+/// Bytes of blocks and ready batches. A window of a hundred thousand records of
+/// 10 KB fits; a machine that trains has more.
+pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
+
+/// Bytes that a block may inflate to. Writers make blocks of some ten KB to
+/// some MB; a few put a whole file into one.
+pub const MAX_BLOCK_BYTES: usize = 1 << 30;
+
+/// Groups of blocks between the reader and the engine; the memory limit bounds
+/// their bytes.
+pub(crate) const READ_AHEAD: usize = 16;

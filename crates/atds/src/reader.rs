@@ -1,0 +1,151 @@
+//! The reader thread: files in, blocks out. It frames and never inflates.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::SyncSender;
+
+use atds_shuffle::{block_order, file_order};
+use avro_block::Block;
+
+use crate::Error;
+use crate::budget::Budget;
+use crate::plans::Plans;
+use crate::source::{FileBlocks, IndexedBlocks, MapGuard, ReadOptions};
+use crate::stats::Counters;
+use crate::window::{FileContext, WindowBlock};
+
+/// Bytes of blocks handed over at a time: enough that handing over costs
+/// nothing, few enough that nobody waits for them.
+const GROUP_BYTES: u64 = 256 << 10;
+
+/// What the reader tells the engine, in order.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// Blocks.
+    Blocks(Vec<WindowBlock>),
+    /// All blocks of an epoch have been handed over.
+    EpochEnd,
+    /// The next block cannot be had; nothing follows.
+    Failed(Error),
+}
+
+/// What to read, and in which order.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    pub(crate) files: Arc<[PathBuf]>,
+    pub(crate) seed: u64,
+    pub(crate) shuffle_files: bool,
+    pub(crate) shuffle_blocks: bool,
+}
+
+pub(crate) struct Reader {
+    pub(crate) order: Order,
+    pub(crate) read: ReadOptions,
+    pub(crate) epochs: std::ops::Range<u64>,
+    pub(crate) plans: Arc<Plans>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) out: SyncSender<Message>,
+}
+
+/// The engine is gone, or has been told of an error: reading is over.
+struct Over;
+
+impl Reader {
+    /// Reads all epochs.
+    pub(crate) fn run(self) {
+        for epoch in self.epochs.clone() {
+            if self.epoch(epoch).is_err() || self.out.send(Message::EpochEnd).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn epoch(&self, epoch: u64) -> Result<(), Over> {
+        let files = &self.order.files;
+        let order = if self.order.shuffle_files {
+            file_order(self.order.seed, epoch, files.len())
+        } else {
+            (0..files.len()).collect()
+        };
+        for file in order {
+            let path = &files[file];
+            let read: Result<(), Option<Error>> = if self.order.shuffle_blocks {
+                self.shuffled_file(path, file, epoch)
+            } else {
+                self.file(path)
+            };
+            read.or_else(|failed| match failed {
+                Some(error) => self.send(Message::Failed(error)).and(Err(Over)),
+                None => Err(Over),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Reads a file front to back. The error is `None` if the engine is gone.
+    fn file(&self, path: &Path) -> Result<(), Option<Error>> {
+        let blocks = FileBlocks::open(path, self.read)?;
+        let context = self.plans.context(blocks.header(), path)?;
+        self.blocks(path, context, blocks)
+    }
+
+    /// Reads a file's blocks in an order of their own.
+    fn shuffled_file(&self, path: &Path, file: usize, epoch: u64) -> Result<(), Option<Error>> {
+        let mut blocks = IndexedBlocks::open(path, self.read)?;
+        let context = self.plans.context(blocks.header(), path)?;
+        let order = block_order(self.order.seed, epoch, file as u64, blocks.len());
+        let blocks = order.into_iter().map(|block| blocks.block(block));
+        self.blocks(path, context, blocks)
+    }
+
+    fn blocks(
+        &self,
+        path: &Path,
+        context: FileContext,
+        blocks: impl Iterator<Item = Result<Block, avro_block::Error>>,
+    ) -> Result<(), Option<Error>> {
+        let context = Arc::new(context);
+        let guard = self.read.mmap.then(|| MapGuard::new(path)).transpose()?;
+        let mut group = Vec::new();
+        let mut bytes = 0;
+        for block in blocks {
+            let block = match block {
+                Ok(block) => block,
+                Err(error) => {
+                    // What is whole before the damage is read all the same.
+                    self.hand_over(group, bytes)?;
+                    return Err(Some(Error::container(error, path)));
+                }
+            };
+            self.counters.raw_bytes.fetch_add(block.len, Relaxed);
+            bytes += block.payload.len() as u64;
+            group.push(WindowBlock::new(block, context.clone()));
+            if bytes >= GROUP_BYTES {
+                if let Some(guard) = &guard {
+                    guard.check(path)?;
+                }
+                self.hand_over(std::mem::take(&mut group), bytes)?;
+                bytes = 0;
+            }
+        }
+        self.hand_over(group, bytes)?;
+        Ok(())
+    }
+
+    fn hand_over(&self, group: Vec<WindowBlock>, bytes: u64) -> Result<(), Option<Error>> {
+        if group.is_empty() {
+            return Ok(());
+        }
+        self.budget.admit(bytes);
+        self.send(Message::Blocks(group)).map_err(|Over| None)
+    }
+
+    fn send(&self, message: Message) -> Result<(), Over> {
+        if self.budget.stopped() {
+            return Err(Over);
+        }
+        self.out.send(message).map_err(|_| Over)
+    }
+}

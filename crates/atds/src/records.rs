@@ -1,0 +1,134 @@
+//! A file's records one by one, of every type, as JSON.
+
+use std::path::{Path, PathBuf};
+
+use avro_block::{Block, Codec, InflateBuffer, Inflater};
+use avro_decode::{Schema, reference, to_json};
+
+use crate::limits::MAX_BLOCK_BYTES;
+use crate::plans::parse_schema;
+use crate::source::{FileBlocks, ReadOptions};
+use crate::{Error, ErrorKind};
+
+/// The records of a file as JSON values, in file order: for looking at data,
+/// not for reading much of it.
+///
+/// Records are objects, unions plain values, enums their symbols, bytes and
+/// fixed strings of the code points of their bytes; NaN and infinities are
+/// strings, since JSON has none. The first error is the last item.
+pub struct Records {
+    path: PathBuf,
+    schema: Schema,
+    codec: Codec,
+    blocks: FileBlocks,
+    inflater: Inflater,
+    inflated: InflateBuffer,
+    /// The block being read.
+    block: Option<Block>,
+    /// Where its next record starts, once inflated.
+    position: usize,
+    /// Records of it that have been read.
+    read: u64,
+    over: bool,
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records")
+            .field("path", &self.path)
+            .field("read", &self.read)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Records {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not Avro, or has a schema that is none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref().to_owned();
+        let read = ReadOptions {
+            mmap: false,
+            buffer_size: crate::limits::DEFAULT_READER_BUFFER_SIZE,
+        };
+        let blocks = FileBlocks::open(&path, read)?;
+        let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(&path))?;
+        Ok(Records {
+            codec: blocks.header().codec(),
+            path,
+            schema,
+            blocks,
+            inflater: Inflater::new(),
+            inflated: InflateBuffer::new(),
+            block: None,
+            position: 0,
+            read: 0,
+            over: false,
+        })
+    }
+
+    /// The schema the records were written with.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn record(&mut self) -> Result<Option<serde_json::Value>, Error> {
+        loop {
+            match &self.block {
+                Some(block) if self.read < block.count => break,
+                Some(block) if self.position < self.inflated.len() => {
+                    let kind = ErrorKind::TrailingBytes {
+                        records: block.count,
+                        left: self.inflated.len() - self.position,
+                    };
+                    return Err(self.locate(Error::new(kind)));
+                }
+                _ => {}
+            }
+            let Some(block) = self.blocks.next() else {
+                return Ok(None);
+            };
+            let block = block.map_err(|error| Error::container(error, &self.path))?;
+            (self.position, self.read) = (0, 0);
+            let inflated = &mut self.inflated;
+            let result =
+                self.inflater
+                    .inflate(self.codec, &block.payload, inflated, MAX_BLOCK_BYTES);
+            self.block = Some(block);
+            result.map_err(|error| self.locate(Error::new(ErrorKind::Container(error.into()))))?;
+        }
+        let root = self.schema.root();
+        let value = reference::decode(&self.schema, root, &self.inflated, &mut self.position);
+        let value = value.map_err(|error| {
+            let mut error = Error::decode(error, 0);
+            error.record = Some(self.read);
+            self.locate(error)
+        })?;
+        self.read += 1;
+        let value = to_json(&self.schema, root, &value);
+        Ok(Some(value.expect("the value is of the schema")))
+    }
+
+    #[cold]
+    fn locate(&self, mut error: Error) -> Error {
+        if let Some(block) = &self.block {
+            error.block = Some(block.index);
+            error.offset = Some(block.offset);
+        }
+        error.in_file(&self.path)
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<serde_json::Value, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let record = self.record().transpose();
+        self.over = !matches!(record, Some(Ok(_)));
+        record
+    }
+}

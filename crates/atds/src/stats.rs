@@ -1,0 +1,167 @@
+//! What a run did, where its time went, and what was decided.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use atds_sched::SchedulerStats;
+
+use crate::work::Done;
+
+/// Figures of a run up to now.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Records in the batches handed out.
+    pub records: u64,
+    /// Batches handed out.
+    pub steps: u64,
+    /// Bytes of the blocks that were read, as they lie in the files.
+    pub raw_bytes: u64,
+    /// Bytes of the blocks that were decoded, inflated.
+    pub inflated_bytes: u64,
+    /// Time the pipeline waited for bytes.
+    pub read_wait: Duration,
+    /// Time spent inflating, of all threads together.
+    pub inflate: Duration,
+    /// Time spent decoding, of all threads together.
+    pub decode: Duration,
+    /// Time the pipeline waited, batch in hand, for the consumer.
+    pub consumer_wait: Duration,
+    /// Time the consumer waited for a batch.
+    pub batch_wait: Duration,
+    /// Time since the iteration began, or that it took.
+    pub elapsed: Duration,
+    /// Threads that inflated and decoded the last batch.
+    pub threads: usize,
+    /// Sparse entries dropped for an index outside their dimension.
+    pub dropped_entries: u64,
+    /// Records left over at the end of epochs, where remainders are dropped.
+    pub dropped_records: u64,
+    /// The most bytes held at a time: compressed, inflated and ready.
+    pub memory_peak: u64,
+    /// The limit on these bytes.
+    pub memory_limit: u64,
+    /// What the scheduler decided, and why.
+    pub schedule: Option<SchedulerStats>,
+}
+
+impl Stats {
+    /// Records a second, over the whole time.
+    pub fn records_per_s(&self) -> f64 {
+        self.records as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+/// The figures as the threads of a pipeline write them.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pub(crate) records: AtomicU64,
+    pub(crate) steps: AtomicU64,
+    pub(crate) raw_bytes: AtomicU64,
+    pub(crate) inflated_bytes: AtomicU64,
+    pub(crate) read_wait: Nanos,
+    pub(crate) inflate: Nanos,
+    pub(crate) decode: Nanos,
+    pub(crate) consumer_wait: Nanos,
+    pub(crate) batch_wait: Nanos,
+    pub(crate) dropped_entries: AtomicU64,
+    pub(crate) dropped_records: AtomicU64,
+    pub(crate) schedule: Mutex<Option<SchedulerStats>>,
+    started: Instant,
+    /// Time the iteration took, once it is over.
+    took: Nanos,
+}
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        Counters {
+            records: AtomicU64::default(),
+            steps: AtomicU64::default(),
+            raw_bytes: AtomicU64::default(),
+            inflated_bytes: AtomicU64::default(),
+            read_wait: Nanos::default(),
+            inflate: Nanos::default(),
+            decode: Nanos::default(),
+            consumer_wait: Nanos::default(),
+            batch_wait: Nanos::default(),
+            dropped_entries: AtomicU64::default(),
+            dropped_records: AtomicU64::default(),
+            schedule: Mutex::default(),
+            started: Instant::now(),
+            took: Nanos::default(),
+        }
+    }
+
+    /// Adds the work on a batch, and what the scheduler makes of it.
+    pub(crate) fn add_work(&self, done: &Done, schedule: SchedulerStats) {
+        self.inflated_bytes.fetch_add(done.inflated_bytes, Relaxed);
+        self.dropped_entries
+            .fetch_add(done.dropped_entries, Relaxed);
+        self.inflate.add(Duration::from_nanos(done.inflate_ns));
+        self.decode.add(Duration::from_nanos(done.decode_ns));
+        *self.schedule() = Some(schedule);
+    }
+
+    fn schedule(&self) -> MutexGuard<'_, Option<SchedulerStats>> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stops the clock.
+    pub(crate) fn finish(&self) {
+        if self.took.get().is_zero() {
+            self.took.add(self.started.elapsed());
+        }
+    }
+
+    pub(crate) fn snapshot(&self, memory_peak: u64, memory_limit: u64) -> Stats {
+        let took = self.took.get();
+        let schedule = self.schedule().clone();
+        let decision = schedule.as_ref().and_then(|stats| stats.decision.as_ref());
+        Stats {
+            records: self.records.load(Relaxed),
+            steps: self.steps.load(Relaxed),
+            raw_bytes: self.raw_bytes.load(Relaxed),
+            inflated_bytes: self.inflated_bytes.load(Relaxed),
+            read_wait: self.read_wait.get(),
+            inflate: self.inflate.get(),
+            decode: self.decode.get(),
+            consumer_wait: self.consumer_wait.get(),
+            batch_wait: self.batch_wait.get(),
+            elapsed: if took.is_zero() {
+                self.started.elapsed()
+            } else {
+                took
+            },
+            threads: decision.map_or(0, |decision| decision.threads),
+            dropped_entries: self.dropped_entries.load(Relaxed),
+            dropped_records: self.dropped_records.load(Relaxed),
+            memory_peak,
+            memory_limit,
+            schedule,
+        }
+    }
+}
+
+/// A sum of durations.
+#[derive(Debug, Default)]
+pub(crate) struct Nanos(AtomicU64);
+
+impl Nanos {
+    pub(crate) fn add(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.0.fetch_add(nanos, Relaxed);
+    }
+
+    /// Runs `work` and adds the time it takes.
+    pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.add(start.elapsed());
+        result
+    }
+
+    pub(crate) fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Relaxed))
+    }
+}

@@ -1,0 +1,123 @@
+//! The window: blocks that take part in the next batches, each with a cursor.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use atds_sched::BlockWork;
+use avro_block::{Block, Codec, InflateBuffer};
+use avro_decode::Plan;
+use bytes::Bytes;
+
+use crate::{Error, ErrorKind};
+
+/// What the blocks of a file have in common.
+#[derive(Debug)]
+pub(crate) struct FileContext {
+    pub(crate) path: PathBuf,
+    pub(crate) codec: Codec,
+    pub(crate) plan: Arc<Plan>,
+}
+
+/// A block and how far it has been read.
+#[derive(Debug)]
+pub(crate) struct WindowBlock {
+    pub(crate) file: Arc<FileContext>,
+    /// Which block of the file.
+    pub(crate) index: u64,
+    /// Its first byte in the file.
+    offset: u64,
+    /// Its payload's first byte in the file.
+    payload_offset: u64,
+    /// Records in the block.
+    pub(crate) count: u64,
+    /// Records that have been read.
+    pub(crate) taken: u64,
+    /// Where the next record starts in the inflated payload.
+    pub(crate) position: usize,
+    pub(crate) data: BlockData,
+}
+
+/// A block's payload.
+#[derive(Debug)]
+pub(crate) enum BlockData {
+    /// As it lies in the file.
+    Compressed(Bytes),
+    /// As it lies in the file, which is not compressed.
+    Plain(Bytes),
+    /// Inflated.
+    Inflated(InflateBuffer),
+}
+
+impl WindowBlock {
+    pub(crate) fn new(block: Block, file: Arc<FileContext>) -> Self {
+        WindowBlock {
+            index: block.index,
+            offset: block.offset,
+            payload_offset: block.payload_offset(),
+            count: block.count,
+            taken: 0,
+            position: 0,
+            data: match file.codec {
+                Codec::Null => BlockData::Plain(block.payload),
+                _ => BlockData::Compressed(block.payload),
+            },
+            file,
+        }
+    }
+
+    pub(crate) fn unread(&self) -> u64 {
+        self.count - self.taken
+    }
+
+    /// The work of taking `take` records.
+    pub(crate) fn work(&self, take: u64) -> BlockWork {
+        let inflated = !matches!(self.data, BlockData::Compressed(_));
+        BlockWork {
+            records_to_inflate: if inflated { 0 } else { self.count },
+            records_to_decode: take,
+        }
+    }
+
+    /// Bytes that the block holds now.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes = match &self.data {
+            BlockData::Compressed(bytes) | BlockData::Plain(bytes) => bytes.len(),
+            BlockData::Inflated(buffer) => buffer.len(),
+        };
+        bytes as u64
+    }
+
+    /// Once all records are read: they must end where the payload does.
+    pub(crate) fn check_end(&self) -> Result<(), Error> {
+        let len = match &self.data {
+            // Nothing was read from it, since it has no records.
+            BlockData::Compressed(_) => return Ok(()),
+            BlockData::Plain(bytes) => bytes.len(),
+            BlockData::Inflated(buffer) => buffer.len(),
+        };
+        match len - self.position {
+            0 => Ok(()),
+            left => Err(self.locate(Error {
+                inflated_offset: Some(self.position as u64),
+                ..Error::new(ErrorKind::TrailingBytes {
+                    records: self.count,
+                    left,
+                })
+            })),
+        }
+    }
+
+    /// Adds the file, the block and the byte to an error in this block.
+    #[cold]
+    pub(crate) fn locate(&self, mut error: Error) -> Error {
+        error.block = Some(self.index);
+        error.offset = Some(self.offset);
+        if let BlockData::Plain(_) = self.data {
+            // The block lies in the file as it is: name the very byte.
+            if let Some(offset) = error.inflated_offset.take() {
+                error.offset = Some(self.payload_offset + offset);
+            }
+        }
+        error.in_file(&self.file.path)
+    }
+}
