@@ -5,16 +5,28 @@ use crate::schema::{Node, NodeId, Schema};
 /// Branches of a union that are named before the rest is only counted.
 const MAX_BRANCHES: usize = 6;
 
+/// Types within types that are described before only the name of the type is
+/// given; an error is for reading.
+const MAX_DEPTH: usize = 8;
+
 /// Such as `int`, `array of float`, `record 'com.x.Y'`, `["null", "int"]`.
 pub(super) fn describe(schema: &Schema, node: NodeId) -> String {
+    describe_at(schema, node, 0)
+}
+
+fn describe_at(schema: &Schema, node: NodeId, depth: usize) -> String {
+    let describe = |inner| describe_at(schema, inner, depth + 1);
     let found = schema.node(node);
     match found {
-        Node::Array(item) => format!("array of {}", describe(schema, *item)),
-        Node::Map(value) => format!("map of {}", describe(schema, *value)),
+        Node::Array(_) | Node::Map(_) | Node::Union(_) if depth == MAX_DEPTH => {
+            found.type_name().to_owned()
+        }
+        Node::Array(item) => format!("array of {}", describe(*item)),
+        Node::Map(value) => format!("map of {}", describe(*value)),
         Node::Union(branches) => {
             let named = branches.iter().take(MAX_BRANCHES);
             let mut names: Vec<_> = named
-                .map(|&branch| format!("\"{}\"", describe(schema, branch)))
+                .map(|&branch| format!("\"{}\"", describe(branch)))
                 .collect();
             if branches.len() > MAX_BRANCHES {
                 names.push(format!("{} more", branches.len() - MAX_BRANCHES));

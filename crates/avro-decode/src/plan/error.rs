@@ -1,11 +1,13 @@
 //! Features that do not fit a schema.
 
+use std::fmt;
+
 use tensor_batch::DType;
 use thiserror::Error;
 
 /// A feature that does not fit the schema.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("feature '{feature}': {kind}")]
+#[error("{}{kind}", Prefix(.feature))]
 pub struct PlanError {
     /// The feature's name; empty where the schema itself is at fault.
     pub feature: String,
@@ -18,6 +20,18 @@ impl PlanError {
     pub(super) fn new(feature: &str, kind: PlanErrorKind) -> Self {
         let feature = feature.to_owned();
         PlanError { feature, kind }
+    }
+}
+
+/// The feature an error is about, if it is about one.
+struct Prefix<'a>(&'a str);
+
+impl fmt::Display for Prefix<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => Ok(()),
+            feature => write!(f, "feature '{feature}': "),
+        }
     }
 }
 

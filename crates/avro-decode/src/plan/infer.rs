@@ -6,7 +6,7 @@ use super::compile::{array_rank, leaf_of, sparse_roles, unwrap_nullable};
 use super::describe::describe;
 use super::nested::Leaf;
 use super::sparse::Role;
-use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS};
+use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES};
 use crate::schema::{Node, NodeId, Record, Schema};
 
 /// The features of a schema.
@@ -82,7 +82,7 @@ impl Walk<'_> {
         }
         if let Ok((_, inner)) = unwrap_nullable(self.schema, node)
             && let Node::Record(record) = self.schema.node(inner)
-            && self.may_open(inner)
+            && self.may_open(inner, &path)
         {
             self.open.push(inner);
             self.record(record, &format!("{path}."));
@@ -95,10 +95,14 @@ impl Walk<'_> {
         });
     }
 
-    /// Whether a record's fields are looked at: not if it holds itself, or lies
-    /// deeper than anything that can be decoded.
-    fn may_open(&self, record: NodeId) -> bool {
-        !self.open.contains(&record) && self.open.len() < MAX_DECODE_DEPTH
+    /// Whether a record's fields are looked at: not if it holds itself, lies
+    /// deeper than anything that can be decoded, or has so long a dotted name
+    /// that the names of all fields inside would take far more memory than the
+    /// schema.
+    fn may_open(&self, record: NodeId, path: &str) -> bool {
+        !self.open.contains(&record)
+            && self.open.len() < MAX_DECODE_DEPTH
+            && path.len() <= MAX_NAME_BYTES
     }
 
     fn column(&self, path: &str, node: NodeId) -> Option<ColumnSpec> {

@@ -85,7 +85,11 @@ impl ReferenceTensors {
     /// # Panics
     /// If the batch is of another spec with more or fewer columns.
     pub fn compare(&self, batch: &Batch) -> Result<(), Difference> {
-        assert_eq!(batch.columns().len(), self.columns.len(), "the batch is of the same spec");
+        assert_eq!(
+            batch.columns().len(),
+            self.columns.len(),
+            "the batch is of the same spec"
+        );
         for ((spec, actual), expected) in batch.columns().zip(&self.columns) {
             expected
                 .compare(actual)
