@@ -1,5 +1,4 @@
-//! Avro schemas, and a decode plan compiled once that writes records straight into tensors.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod encode;
