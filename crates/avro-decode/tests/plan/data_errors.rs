@@ -1,1 +1,241 @@
+//! Data that features cannot be read from, each with its whole message.
 
+use avro_decode::limits::MAX_DECODE_DEPTH;
+use avro_decode::{PlanOptions, Schema, reference};
+use tensor_batch::{ColumnSpec, DType, UNKNOWN};
+
+use crate::harness::{field_of, plan_of, record_of, run};
+
+fn message(schema: &Schema, column: ColumnSpec, data: &[u8]) -> String {
+    let plan = plan_of(schema, column, &PlanOptions::default());
+    let error = run(&plan, data, &[9], 2).expect_err("the data is bad");
+    error.to_string()
+}
+
+/// The message where a field `x` of this type, a dense scalar, is read.
+fn scalar(ty: &str, dtype: DType, data: &[u8]) -> String {
+    message(&field_of(ty), ColumnSpec::dense("x", &[], dtype), data)
+}
+
+/// The message where an array of int is read as one of three.
+fn triple(data: &[u8]) -> String {
+    let schema = field_of(r#"{"type": "array", "items": "int"}"#);
+    message(&schema, ColumnSpec::dense("x", &[3], DType::Int32), data)
+}
+
+fn sparse(shape: &[i64], data: &[u8]) -> String {
+    let schema = field_of(
+        r#"{"type": "record", "name": "Sparse", "fields": [
+            {"name": "indices0", "type": {"type": "array", "items": "long"}},
+            {"name": "values", "type": {"type": "array", "items": "int"}}]}"#,
+    );
+    message(&schema, ColumnSpec::sparse("x", shape, DType::Int32), data)
+}
+
+#[test]
+fn null() {
+    let nullable = r#"["null", "int"]"#;
+    assert_eq!(
+        scalar(nullable, DType::Int32, &[2, 14, 0]),
+        "record 1, field 'x', byte 2: a null, where the feature allows none"
+    );
+}
+
+#[test]
+fn a_null_record_around_the_feature() {
+    let schema = field_of(
+        r#"[{"type": "record", "name": "Inner", "fields": [{"name": "y", "type": "int"}]}, "null"]"#,
+    );
+    let column = ColumnSpec::dense("x.y", &[], DType::Int32);
+    assert_eq!(
+        message(&schema, column, &[0, 2, 0, 2, 0, 2, 2]),
+        "record 3, field 'x', byte 6: a null, where the feature allows none"
+    );
+}
+
+#[test]
+fn array_length() {
+    assert_eq!(
+        triple(&[4, 2, 2, 0]),
+        "record 0, field 'x', byte 0: an array of 2 values, where the shape says 3"
+    );
+    assert_eq!(
+        triple(&[4, 2, 2, 4, 2, 2, 0]),
+        "record 0, field 'x', byte 0: an array of 4 values, where the shape says 3"
+    );
+}
+
+#[test]
+fn a_fixed_dimension_of_varlen() {
+    let schema = field_of(r#"{"type": "array", "items": {"type": "array", "items": "int"}}"#);
+    let column = ColumnSpec::varlen("x", &[UNKNOWN, 2], DType::Int32);
+    assert_eq!(
+        message(&schema, column, &[4, 4, 2, 2, 0, 2, 2, 0, 0]),
+        "record 0, field 'x', byte 5: an array of 1 values, where the shape says 2"
+    );
+}
+
+#[test]
+fn sparse_lengths() {
+    assert_eq!(
+        sparse(&[9], &[2, 0, 0, 0]),
+        "record 0, field 'x', byte 3: \
+         the arrays of the sparse record have different lengths: 1 and 0"
+    );
+}
+
+#[test]
+fn index_out_of_bounds() {
+    assert_eq!(
+        sparse(&[3], &[4, 4, 6, 0, 4, 0, 0, 0]),
+        "record 0, field 'x', byte 2: index 3 is outside dimension 0 of size 3"
+    );
+    assert_eq!(
+        sparse(&[3], &[2, 1, 0, 2, 0, 0]),
+        "record 0, field 'x', byte 1: index -1 is outside dimension 0 of size 3"
+    );
+    assert_eq!(
+        sparse(&[UNKNOWN], &[2, 3, 0, 2, 0, 0]),
+        "record 0, field 'x', byte 1: index -2 is outside dimension 0 of unknown size"
+    );
+}
+
+#[test]
+fn unexpected_end() {
+    assert_eq!(
+        scalar(r#""double""#, DType::Float64, &[0; 15]),
+        "record 1, field 'x', byte 8: the input ends inside a value"
+    );
+}
+
+#[test]
+fn bad_varints() {
+    assert_eq!(
+        scalar(
+            r#""int""#,
+            DType::Int32,
+            &[2, 0x80, 0x80, 0x80, 0x80, 0x80, 0]
+        ),
+        "record 1, field 'x', byte 1: a varint is longer than its type allows"
+    );
+    assert_eq!(
+        scalar(r#""long""#, DType::Int64, &[0x80; 11]),
+        "record 0, field 'x', byte 0: a varint is longer than its type allows"
+    );
+    let mut overflow = [0xff; 10];
+    overflow[9] = 2;
+    assert_eq!(
+        scalar(r#""long""#, DType::Int64, &overflow),
+        "record 0, field 'x', byte 0: a varint has more than 64 bits"
+    );
+    assert_eq!(
+        scalar(r#""int""#, DType::Int32, &[0x80, 0x80, 0x80, 0x80, 0x10]),
+        "record 0, field 'x', byte 0: 2147483648 is not in the range of int"
+    );
+}
+
+#[test]
+fn bad_strings() {
+    let string = |data| scalar(r#""string""#, DType::String, data);
+    assert_eq!(
+        string(&[0, 1]),
+        "record 1, field 'x', byte 1: a length is negative: -1"
+    );
+    assert_eq!(
+        string(&[6, b'a']),
+        "record 0, field 'x', byte 0: a length of 3 bytes where 1 are left"
+    );
+    assert_eq!(
+        string(&[2, b'a', 2, 0xff]),
+        "record 1, field 'x', byte 2: a string is not UTF-8"
+    );
+}
+
+#[test]
+fn bad_boolean() {
+    assert_eq!(
+        scalar(r#""boolean""#, DType::Bool, &[1, 0, 2]),
+        "record 2, field 'x', byte 2: a boolean is 2, neither 0 nor 1"
+    );
+    let schema = field_of(r#"{"type": "array", "items": "boolean"}"#);
+    let column = ColumnSpec::dense("x", &[3], DType::Bool);
+    assert_eq!(
+        message(&schema, column, &[6, 1, 0, 9, 0]),
+        "record 0, field 'x', byte 3: a boolean is 9, neither 0 nor 1"
+    );
+}
+
+#[test]
+fn bad_union_branch() {
+    assert_eq!(
+        scalar(r#"["int", "null"]"#, DType::Int32, &[4, 0]),
+        "record 0, field 'x', byte 0: union branch 2 where there are 2"
+    );
+}
+
+#[test]
+fn bad_blocks() {
+    assert_eq!(
+        triple(&[1, 4, 2, 0, 0]),
+        "record 0, field 'x', byte 3: a block of items takes 1 bytes, and says 2"
+    );
+    assert_eq!(
+        triple(&[6, 2]),
+        "record 0, field 'x', byte 0: a block of 3 items where at most 1 are possible"
+    );
+}
+
+/// A chain of records, each in two arrays of the one before, which nobody asks
+/// for.
+fn chain(links: usize) -> (Schema, Vec<u8>) {
+    let schema = record_of(
+        r#"{"name": "x", "type": "int"},
+           {"name": "chain", "type": {"type": "record", "name": "Link", "fields": [
+               {"name": "next", "type": {"type": "array", "items":
+                   {"type": "array", "items": "Link"}}}]}}"#,
+    );
+    let mut data = vec![0];
+    data.extend([2, 2].repeat(links));
+    data.push(0);
+    data.extend([0, 0].repeat(links));
+    (schema, data)
+}
+
+#[test]
+fn skipping_is_bounded_in_depth() {
+    let column = || ColumnSpec::dense("x", &[], DType::Int32);
+    let (schema, data) = chain(100_000);
+    let message = message(&schema, column(), &data);
+    assert!(
+        message.starts_with("record 0, field 'chain', byte "),
+        "{message}"
+    );
+    assert!(
+        message.ends_with(": values are nested deeper than 100"),
+        "{message}"
+    );
+
+    // What the reference reads is skipped, too: a link is three deep, the root
+    // and the last link's array three more.
+    let links = (MAX_DECODE_DEPTH - 3) / 3;
+    let (schema, data) = chain(links);
+    reference::decode(&schema, schema.root(), &data, &mut 0).expect("not too deep");
+    let plan = plan_of(&schema, column(), &PlanOptions::default());
+    let ran = run(&plan, &data, &[1], 1).expect("not too deep");
+    assert_eq!(ran.position, data.len());
+    let (schema, data) = chain(links + 1);
+    reference::decode(&schema, schema.root(), &data, &mut 0).expect_err("too deep");
+}
+
+#[test]
+fn items_without_bytes_are_bounded_in_a_block() {
+    let schema = record_of(
+        r#"{"name": "nulls", "type": {"type": "array", "items": "null"}},
+           {"name": "x", "type": "int"}"#,
+    );
+    let column = ColumnSpec::dense("x", &[], DType::Int32);
+    assert_eq!(
+        message(&schema, column, &[0x82, 0x80, 0x80, 0x01, 0, 0]),
+        "record 0, field 'nulls', byte 0: a block of 1048577 items where at most 1048576 are possible"
+    );
+}

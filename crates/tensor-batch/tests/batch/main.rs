@@ -1,6 +1,7 @@
 //! The contract of the crate: a batch is what its rows say, however many runs
 //! and threads wrote it and whatever memory it was given.
 
+mod any;
 mod buffers;
 mod model;
 mod recycling;

@@ -5,7 +5,8 @@ use tensor_batch::{
     ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, Values,
 };
 
-use crate::model::{Row, Scalar, any_rows, any_runs, any_spec, batch};
+use crate::any::{any_rows, any_runs, any_spec};
+use crate::model::{Row, Scalar, batch};
 
 fn address<T>(slice: &[T]) -> usize {
     slice.as_ptr() as usize

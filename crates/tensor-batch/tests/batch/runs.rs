@@ -3,9 +3,8 @@
 use proptest::prelude::*;
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, UNKNOWN};
 
-use crate::model::{
-    List, Row, Scalar, Tensor, any_rows, any_runs, any_spec, batch, column_rows, fill,
-};
+use crate::any::{any_rows, any_runs, any_spec};
+use crate::model::{List, Row, Scalar, Tensor, batch, column_rows, fill};
 
 fn assert_is(batch: &Batch, spec: &BatchSpec, rows: &[Vec<Row>]) {
     assert_eq!(batch.rows(), rows.len());

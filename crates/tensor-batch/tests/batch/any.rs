@@ -1,0 +1,96 @@
+//! Any columns, any rows of them, any split of the rows into runs.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tensor_batch::{BatchSpec, ColumnKind, ColumnSpec, DType, Layout, UNKNOWN};
+
+use crate::model::{List, Row, Scalar};
+
+/// Any spec with up to five columns, each of any kind, dtype, layout and rank
+/// up to 3.
+pub(crate) fn any_spec() -> impl Strategy<Value = BatchSpec> {
+    vec(any_column(), 0..5).prop_map(|columns| {
+        let columns = columns.into_iter().enumerate();
+        let columns = columns.map(|(i, mut column)| {
+            column.name = format!("c{i}");
+            column
+        });
+        BatchSpec::new(columns.collect()).expect("a good spec")
+    })
+}
+
+fn any_column() -> impl Strategy<Value = ColumnSpec> {
+    let dtype = prop::sample::select(&DType::ALL[..]);
+    let layout = prop::sample::select(&[Layout::Coo, Layout::Ragged][..]);
+    let dims = vec(prop_oneof![Just(UNKNOWN), 1..4i64], 1..4);
+    (0..3, dtype, layout, dims, any::<bool>()).prop_map(|(kind, dtype, layout, dims, scalar)| {
+        let column = match kind {
+            0 if scalar => ColumnSpec::dense("", &[], dtype),
+            0 => {
+                let dims: Vec<_> = dims.iter().map(|dim| dim.unsigned_abs() as usize).collect();
+                ColumnSpec::dense("", &dims, dtype)
+            }
+            1 => ColumnSpec::sparse("", &dims, dtype),
+            _ => ColumnSpec::varlen("", &dims, dtype),
+        };
+        column.with_layout(layout)
+    })
+}
+
+/// Up to 9 rows of `spec`.
+pub(crate) fn any_rows(spec: &BatchSpec) -> BoxedStrategy<Vec<Vec<Row>>> {
+    let row: Vec<_> = spec.columns().iter().map(any_row).collect();
+    vec(row, 0..10).boxed()
+}
+
+/// Sizes of runs that have `rows` rows in all, some of them none.
+pub(crate) fn any_runs(rows: usize) -> impl Strategy<Value = Vec<usize>> {
+    vec(0..=rows, 0..5).prop_map(move |mut cuts| {
+        cuts.push(0);
+        cuts.push(rows);
+        cuts.sort_unstable();
+        cuts.windows(2).map(|ends| ends[1] - ends[0]).collect()
+    })
+}
+
+fn any_row(spec: &ColumnSpec) -> BoxedStrategy<Row> {
+    let scalar = any_scalar(spec.dtype);
+    match &spec.kind {
+        ColumnKind::Dense { .. } => {
+            let len = spec.row_len().expect("dense");
+            vec(scalar, len..=len).prop_map(Row::Dense).boxed()
+        }
+        ColumnKind::Sparse { shape, .. } => {
+            let index: Vec<_> = shape
+                .iter()
+                .map(|&dim| if dim == UNKNOWN { 0..1_000_000 } else { 0..dim })
+                .collect();
+            vec((index, scalar), 0..4).prop_map(Row::Sparse).boxed()
+        }
+        ColumnKind::Varlen { shape, .. } => {
+            let leaf = scalar.prop_map(List::Leaf).boxed();
+            let lists = shape.iter().rev().fold(leaf, |inner, &dim| {
+                let len = if dim == UNKNOWN {
+                    0..4
+                } else {
+                    dim as usize..dim as usize + 1
+                };
+                vec(inner, len).prop_map(List::Items).boxed()
+            });
+            lists.prop_map(Row::Varlen).boxed()
+        }
+        _ => panic!("a kind that the tests do not know"),
+    }
+}
+
+fn any_scalar(dtype: DType) -> BoxedStrategy<Scalar> {
+    match dtype {
+        DType::Int32 => any::<i32>().prop_map(Scalar::Int32).boxed(),
+        DType::Int64 => any::<i64>().prop_map(Scalar::Int64).boxed(),
+        DType::Float32 => any::<u32>().prop_map(Scalar::Float32).boxed(),
+        DType::Float64 => any::<u64>().prop_map(Scalar::Float64).boxed(),
+        DType::Bool => any::<bool>().prop_map(Scalar::Bool).boxed(),
+        DType::String => vec(any::<u8>(), 0..6).prop_map(Scalar::String).boxed(),
+        _ => panic!("a dtype that the tests do not know"),
+    }
+}
