@@ -16,6 +16,14 @@ use crate::features::FeaturesError;
 pub struct Error {
     /// What went wrong.
     pub kind: ErrorKind,
+    /// Where, as far as is known.
+    pub place: Box<Place>,
+}
+
+/// A place in the files of a dataset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
     /// The file.
     pub file: Option<PathBuf>,
     /// The byte of the file: of the fault itself where the block is not
@@ -111,12 +119,7 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind) -> Self {
         Error {
             kind,
-            file: None,
-            offset: None,
-            block: None,
-            inflated_offset: None,
-            record: None,
-            field: None,
+            place: Box::default(),
         }
     }
 
@@ -132,50 +135,58 @@ impl Error {
 
     #[cold]
     pub(crate) fn container(error: avro_block::Error, file: &Path) -> Self {
-        Error {
-            offset: Some(error.offset),
-            block: error.block,
-            ..Error::new(ErrorKind::Container(error.kind)).in_file(file)
-        }
+        let mut located = Error::new(ErrorKind::Container(error.kind)).in_file(file);
+        located.place.offset = Some(error.offset);
+        located.place.block = error.block;
+        located
     }
 
-    /// A fault in a record; its offset counts in the inflated block.
+    /// A fault in a record; its number counts from record `first_record` of the
+    /// block, its offset from the start of the inflated block.
     #[cold]
     pub(crate) fn decode(error: DecodeError, first_record: u64) -> Self {
-        Error {
-            inflated_offset: Some(error.offset as u64),
-            record: error.record.map(|record| first_record + record),
-            field: error.field,
-            ..Error::new(ErrorKind::Decode(error.kind))
-        }
+        let mut located = Error::new(ErrorKind::Decode(error.kind));
+        located.place.inflated_offset = Some(error.offset as u64);
+        located.place.record = error.record.map(|record| first_record + record);
+        located.place.field = error.field;
+        located
     }
 
     #[cold]
     pub(crate) fn in_file(mut self, file: &Path) -> Self {
-        self.file = Some(file.to_owned());
+        self.place.file = Some(file.to_owned());
+        self
+    }
+
+    /// In the block number `block` of its file, which begins at byte `offset`.
+    #[cold]
+    pub(crate) fn in_block(mut self, block: u64, offset: u64) -> Self {
+        self.place.block = Some(block);
+        self.place.offset = Some(offset);
         self
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.file {
+        let place = &*self.place;
+        if let Some(file) = &place.file {
             write!(f, "{}: ", file.display())?;
         }
-        match (self.block, self.offset) {
+        match (place.block, place.offset) {
             (Some(block), Some(offset)) => write!(f, "block {block} at byte {offset}: ")?,
             (None, Some(offset)) => write!(f, "byte {offset}: ")?,
             (Some(block), None) => write!(f, "block {block}: ")?,
             (None, None) => {}
         }
-        if let Some(record) = self.record {
+        if let Some(record) = place.record {
             write!(f, "record {record}: ")?;
         }
-        if let Some(field) = &self.field {
+        if let Some(field) = &place.field {
             write!(f, "field '{field}': ")?;
         }
         self.kind.fmt(f)?;
-        if let Some(offset) = self.inflated_offset {
+        if let Some(offset) = place.inflated_offset {
             write!(f, " (byte {offset} of the inflated block)")?;
         }
         Ok(())

@@ -208,10 +208,10 @@ fn inflate_all(path: &Path) -> Result<u64, Error> {
         let block = block.map_err(container)?;
         inflater
             .inflate(codec, &block.payload, &mut buffer, MAX_BLOCK_BYTES)
-            .map_err(|error| Error {
-                offset: Some(block.offset),
-                block: Some(block.index),
-                ..Error::new(ErrorKind::Container(error.into())).in_file(path)
+            .map_err(|error| {
+                Error::new(ErrorKind::Container(error.into()))
+                    .in_file(path)
+                    .in_block(block.index, block.offset)
             })?;
         bytes += buffer.len() as u64;
     }

@@ -21,7 +21,7 @@ mod work;
 
 pub use builder::DatasetBuilder;
 pub use dataset::{Batches, Dataset};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, Place};
 pub use features::FeaturesError;
 pub use files::Files;
 pub use inspect::{Inspection, inspect};

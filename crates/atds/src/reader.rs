@@ -11,7 +11,7 @@ use avro_block::Block;
 use crate::Error;
 use crate::budget::Budget;
 use crate::plans::Plans;
-use crate::source::{FileBlocks, IndexedBlocks, MapGuard, ReadOptions};
+use crate::source::{FileBlocks, IndexedBlocks, ReadOptions};
 use crate::stats::Counters;
 use crate::window::{FileContext, WindowBlock};
 
@@ -88,26 +88,24 @@ impl Reader {
     fn file(&self, path: &Path) -> Result<(), Option<Error>> {
         let blocks = FileBlocks::open(path, self.read)?;
         let context = self.plans.context(blocks.header(), path)?;
-        self.blocks(path, context, blocks)
+        self.blocks(context, blocks)
     }
 
     /// Reads a file's blocks in an order of their own.
     fn shuffled_file(&self, path: &Path, file: usize, epoch: u64) -> Result<(), Option<Error>> {
-        let mut blocks = IndexedBlocks::open(path, self.read)?;
+        let mut blocks = IndexedBlocks::open(path, self.read, || self.budget.stopped())?;
         let context = self.plans.context(blocks.header(), path)?;
         let order = block_order(self.order.seed, epoch, file as u64, blocks.len());
         let blocks = order.into_iter().map(|block| blocks.block(block));
-        self.blocks(path, context, blocks)
+        self.blocks(context, blocks)
     }
 
     fn blocks(
         &self,
-        path: &Path,
         context: FileContext,
-        blocks: impl Iterator<Item = Result<Block, avro_block::Error>>,
+        blocks: impl Iterator<Item = Result<Block, Error>>,
     ) -> Result<(), Option<Error>> {
         let context = Arc::new(context);
-        let guard = self.read.mmap.then(|| MapGuard::new(path)).transpose()?;
         let mut group = Vec::new();
         let mut bytes = 0;
         for block in blocks {
@@ -116,16 +114,13 @@ impl Reader {
                 Err(error) => {
                     // What is whole before the damage is read all the same.
                     self.hand_over(group, bytes)?;
-                    return Err(Some(Error::container(error, path)));
+                    return Err(Some(error));
                 }
             };
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
             bytes += block.payload.len() as u64;
             group.push(WindowBlock::new(block, context.clone()));
             if bytes >= GROUP_BYTES {
-                if let Some(guard) = &guard {
-                    guard.check(path)?;
-                }
                 self.hand_over(std::mem::take(&mut group), bytes)?;
                 bytes = 0;
             }

@@ -89,7 +89,7 @@ impl Records {
             let Some(block) = self.blocks.next() else {
                 return Ok(None);
             };
-            let block = block.map_err(|error| Error::container(error, &self.path))?;
+            let block = block?;
             (self.position, self.read) = (0, 0);
             let inflated = &mut self.inflated;
             let result =
@@ -102,7 +102,7 @@ impl Records {
         let value = reference::decode(&self.schema, root, &self.inflated, &mut self.position);
         let value = value.map_err(|error| {
             let mut error = Error::decode(error, 0);
-            error.record = Some(self.read);
+            error.place.record = Some(self.read);
             self.locate(error)
         })?;
         self.read += 1;
@@ -111,12 +111,12 @@ impl Records {
     }
 
     #[cold]
-    fn locate(&self, mut error: Error) -> Error {
-        if let Some(block) = &self.block {
-            error.block = Some(block.index);
-            error.offset = Some(block.offset);
+    fn locate(&self, error: Error) -> Error {
+        let error = error.in_file(&self.path);
+        match &self.block {
+            Some(block) => error.in_block(block.index, block.offset),
+            None => error,
         }
-        error.in_file(&self.path)
     }
 }
 

@@ -97,27 +97,27 @@ impl WindowBlock {
         };
         match len - self.position {
             0 => Ok(()),
-            left => Err(self.locate(Error {
-                inflated_offset: Some(self.position as u64),
-                ..Error::new(ErrorKind::TrailingBytes {
-                    records: self.count,
-                    left,
-                })
-            })),
+            left => {
+                let records = self.count;
+                let mut error = Error::new(ErrorKind::TrailingBytes { records, left });
+                error.place.inflated_offset = Some(self.position as u64);
+                Err(self.locate(error))
+            }
         }
     }
 
     /// Adds the file, the block and the byte to an error in this block.
     #[cold]
     pub(crate) fn locate(&self, mut error: Error) -> Error {
-        error.block = Some(self.index);
-        error.offset = Some(self.offset);
+        error = error
+            .in_file(&self.file.path)
+            .in_block(self.index, self.offset);
         if let BlockData::Plain(_) = self.data {
             // The block lies in the file as it is: name the very byte.
-            if let Some(offset) = error.inflated_offset.take() {
-                error.offset = Some(self.payload_offset + offset);
+            if let Some(offset) = error.place.inflated_offset.take() {
+                error.place.offset = Some(self.payload_offset + offset);
             }
         }
-        error.in_file(&self.file.path)
+        error
     }
 }
