@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar for `total` records.
 pub(crate) fn records(total: u64, doing: &'static str) -> ProgressBar {
-    let form = "{msg} [{bar:40}] {human_pos} of {human_len} records, {per_sec}, {eta} left";
+    let form = "{msg} [{bar:40}] {human_pos} of {human_len} records, {eta} left";
     bar(total, doing, form)
 }
 
