@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use atds::{ColumnKind, ColumnSpec, Inspection, features};
+use atds::{ColumnKind, ColumnSpec, Files, Inspection, features};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use crate::units::{bytes, count};
 /// indices and values.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The files
+    /// The files, folders (of *.avro files) or globs
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print only the features, as a features file to start from (of one FILE)
@@ -29,18 +29,26 @@ pub(crate) struct Args {
 
 /// Goes on with the next file where one is at fault.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    if args.features && args.files.len() > 1 {
+    let mut last = Ok(());
+    let mut keep = |result: Result<(), Failure>| {
+        if let Err(before) = std::mem::replace(&mut last, result) {
+            Failure::report(&before);
+        }
+    };
+    let mut files = Vec::new();
+    for path in &args.files {
+        match Files::from(path).resolve() {
+            Ok(mut found) => files.append(&mut found),
+            Err(error) => keep(Err(error.into())),
+        }
+    }
+    if args.features && files.len() > 1 {
         return Err(Failure::Usage("--features takes one FILE".into()));
     }
-    let mut last = Ok(());
-    for file in &args.files {
+    for file in &files {
         match show(file, args, out) {
             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
-            Err(failure) => {
-                if let Err(before) = std::mem::replace(&mut last, Err(failure)) {
-                    Failure::report(&before);
-                }
-            }
+            Err(failure) => keep(Err(failure)),
             Ok(()) => {}
         }
     }

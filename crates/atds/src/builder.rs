@@ -11,11 +11,20 @@ use crate::engine::EngineOptions;
 use crate::files::Files;
 use crate::limits::{
     DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES,
+    MAX_THREADS,
 };
 use crate::plans::{Plans, parse_schema};
 use crate::reader::Order;
 use crate::source::{FileBlocks, ReadOptions};
 use crate::{Error, ErrorKind, Threads};
+
+impl Dataset {
+    /// A dataset of `files` (files, globs or folders, one or several) in
+    /// batches of `batch_size` records.
+    pub fn builder(files: impl Into<Files>, batch_size: usize) -> DatasetBuilder {
+        DatasetBuilder::new(files.into(), batch_size)
+    }
+}
 
 /// Builds a [`Dataset`]; every option has a default.
 #[derive(Clone, Debug)]
@@ -35,7 +44,7 @@ pub struct DatasetBuilder {
 }
 
 impl DatasetBuilder {
-    pub(crate) fn new(files: Files, batch_size: usize) -> Self {
+    fn new(files: Files, batch_size: usize) -> Self {
         DatasetBuilder {
             files,
             columns: None,
@@ -181,8 +190,10 @@ impl DatasetBuilder {
         if self.read.buffer_size == 0 {
             return Err(Error::option("reader_buffer_size", "above 0"));
         }
-        if matches!(self.engine.threads, Threads::Fixed(0)) {
-            return Err(Error::option("threads", "above 0, or automatic"));
+        if let Threads::Fixed(threads) = self.engine.threads
+            && !(1..=MAX_THREADS).contains(&threads)
+        {
+            return Err(Error::option("threads", "from 1 to 1024, or automatic"));
         }
         let files = self.files.resolve()?;
         let first = FileBlocks::open(&files[0], self.read)?;

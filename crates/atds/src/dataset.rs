@@ -11,9 +11,7 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::Error;
 use crate::budget::Budget;
-use crate::builder::DatasetBuilder;
 use crate::engine::{Engine, EngineOptions, Ready};
-use crate::files::Files;
 use crate::limits::READ_AHEAD;
 use crate::plans::Plans;
 use crate::reader::{Order, Reader};
@@ -43,12 +41,6 @@ pub(crate) struct Settings {
 }
 
 impl Dataset {
-    /// A dataset of `files` (files, globs or folders, one or several) in
-    /// batches of `batch_size` records.
-    pub fn builder(files: impl Into<Files>, batch_size: usize) -> DatasetBuilder {
-        DatasetBuilder::new(files.into(), batch_size)
-    }
-
     pub(crate) fn new(settings: Settings) -> Self {
         Dataset {
             settings: Arc::new(settings),

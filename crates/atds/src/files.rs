@@ -15,7 +15,11 @@ pub struct Files(Vec<PathBuf>);
 
 impl Files {
     /// Looks up every file.
-    pub(crate) fn resolve(&self) -> Result<Vec<PathBuf>, Error> {
+    ///
+    /// # Errors
+    /// A file that is missing, a folder without `.avro` files, a glob that
+    /// matches no file or is none, or no files at all.
+    pub fn resolve(&self) -> Result<Vec<PathBuf>, Error> {
         let mut files = Vec::new();
         for path in &self.0 {
             match std::fs::metadata(path) {

@@ -14,6 +14,10 @@ pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 /// some MB; a few put a whole file into one.
 pub const MAX_BLOCK_BYTES: usize = 1 << 30;
 
+/// Threads that a pipeline may be told to use: more than machines have cores,
+/// fewer than they refuse to start.
+pub const MAX_THREADS: usize = 1024;
+
 /// Groups of blocks between the reader and the engine; the memory limit bounds
 /// their bytes.
 pub(crate) const READ_AHEAD: usize = 16;

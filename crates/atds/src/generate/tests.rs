@@ -13,6 +13,7 @@ use super::random::Random;
 use super::*;
 
 #[test]
+#[cfg(feature = "deflate")]
 fn ads_has_the_size_and_the_ratio_that_figures_are_compared_by() {
     let dir = tempfile::tempdir().unwrap();
     let mut options = GenerateOptions::new(Preset::Ads, 4_096);
@@ -109,6 +110,7 @@ fn each_preset_writes_what_its_schema_and_features_say() {
 }
 
 #[test]
+#[cfg(feature = "deflate")]
 fn the_seed_fixes_the_files() {
     let write = |seed| {
         let dir = tempfile::tempdir().unwrap();
@@ -131,6 +133,7 @@ fn the_seed_fixes_the_files() {
 }
 
 #[test]
+#[cfg(feature = "deflate")]
 fn the_records_do_not_depend_on_files_codec_and_blocks() {
     let write = |files, codec, block_bytes| {
         let dir = tempfile::tempdir().unwrap();
