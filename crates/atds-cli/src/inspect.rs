@@ -29,26 +29,25 @@ pub(crate) struct Args {
 
 /// Goes on with the next file where one is at fault.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut last = Ok(());
-    let mut keep = |result: Result<(), Failure>| {
-        if let Err(before) = std::mem::replace(&mut last, result) {
-            Failure::report(&before);
-        }
-    };
-    let mut files = Vec::new();
+    let mut files: Vec<Result<PathBuf, Failure>> = Vec::new();
     for path in &args.files {
         match Files::from(path).resolve() {
-            Ok(mut found) => files.append(&mut found),
-            Err(error) => keep(Err(error.into())),
+            Ok(found) => files.extend(found.into_iter().map(Ok)),
+            Err(error) => files.push(Err(error.into())),
         }
     }
     if args.features && files.len() > 1 {
         return Err(Failure::Usage("--features takes one FILE".into()));
     }
-    for file in &files {
-        match show(file, args, out) {
+    let mut last = Ok(());
+    for file in files {
+        match file.and_then(|file| show(&file, args, out)) {
             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
-            Err(failure) => keep(Err(failure)),
+            Err(failure) => {
+                if let Err(before) = std::mem::replace(&mut last, Err(failure)) {
+                    Failure::report(&before);
+                }
+            }
             Ok(()) => {}
         }
     }

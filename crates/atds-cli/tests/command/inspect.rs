@@ -123,6 +123,18 @@ fn several_files_are_several_lines() {
 }
 
 #[test]
+fn folders_and_globs_stand_for_their_files() {
+    let files = Generated::new(&["--records", "10", "--files", "2"]);
+    let folder = files.files();
+    for path in [folder.clone(), format!("{folder}/part-*.avro")] {
+        let said = atds(&["inspect", "--json", &path]).ok();
+        assert_eq!(said.lines().count(), 2, "{path}");
+    }
+    let ran = atds(&["inspect", "--features", &folder]);
+    assert_eq!(ran.code, 2);
+}
+
+#[test]
 fn goes_on_behind_files_at_fault() {
     let files = Generated::new(&["--records", "10", "--files", "1"]);
     let bad = files.write("bad.avro", "no");
