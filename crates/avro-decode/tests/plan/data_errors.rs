@@ -185,6 +185,49 @@ fn bad_blocks() {
     );
 }
 
+#[test]
+fn skipped_fields() {
+    let skipped = |ty: &str, data: &[u8]| {
+        let schema = record_of(&format!(
+            r#"{{"name": "skipped", "type": {ty}}}, {{"name": "x", "type": "int"}}"#
+        ));
+        let column = ColumnSpec::dense("x", &[], DType::Int32);
+        let message = message(&schema, column, data);
+        let rest = message.strip_prefix("record 0, field 'skipped', byte ");
+        rest.expect("in the skipped field").to_owned()
+    };
+    let union = r#"["null", "int"]"#;
+    assert_eq!(
+        skipped(union, &[1, 0]),
+        "0: union branch -1 where there are 2"
+    );
+    assert_eq!(
+        skipped(union, &[4, 0]),
+        "0: union branch 2 where there are 2"
+    );
+    let string = r#""string""#;
+    assert_eq!(skipped(string, &[3, 0]), "0: a length is negative: -2");
+    assert_eq!(
+        skipped(string, &[4, 0]),
+        "0: a length of 2 bytes where 1 are left"
+    );
+    let map = r#"{"type": "map", "values": "int"}"#;
+    assert_eq!(
+        skipped(map, &[1, 8, 0, 0]),
+        "1: a length of 4 bytes where 2 are left"
+    );
+    assert_eq!(
+        skipped(map, &[4, 0, 0, 0]),
+        "0: a block of 2 items where at most 1 are possible"
+    );
+    let fixed = r#"{"type": "fixed", "name": "F", "size": 3}"#;
+    assert_eq!(skipped(fixed, &[0, 0]), "0: the input ends inside a value");
+    assert_eq!(
+        skipped(r#""long""#, &[0x80, 0x80]),
+        "0: the input ends inside a value"
+    );
+}
+
 /// A chain of records, each in two arrays of the one before, which nobody asks
 /// for.
 fn chain(links: usize) -> (Schema, Vec<u8>) {
