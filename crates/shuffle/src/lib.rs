@@ -1,1 +1,16 @@
-//! Seeded sampling without replacement from a window of blocks, by counts alone.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod hypergeometric;
+mod limits;
+mod order;
+mod rng;
+mod sampler;
+mod state;
+mod window;
+
+pub use limits::MAX_WINDOW_RECORDS;
+pub use order::{block_order, file_order};
+pub use sampler::Sampler;
+pub use state::{ParseStateError, SamplerState};
+pub use window::{take_in_order, window_target};

@@ -1,0 +1,36 @@
+//! Random orders of files and of a file's blocks.
+
+use rand_core::Rng;
+
+use crate::rng::{Purpose, below, stream};
+
+/// A uniformly random order of `files` files, fixed by `(seed, epoch)`.
+///
+/// ```
+/// let mut order = atds_shuffle::file_order(7, 0, 5);
+/// assert_ne!(order, atds_shuffle::file_order(7, 1, 5));
+/// order.sort();
+/// assert_eq!(order, [0, 1, 2, 3, 4]);
+/// ```
+pub fn file_order(seed: u64, epoch: u64, files: usize) -> Vec<usize> {
+    permutation(files, &mut stream(seed, epoch, Purpose::FileOrder))
+}
+
+/// A uniformly random order of the `blocks` blocks of a file, fixed by
+/// `(seed, epoch, file_index)`. `file_index` is the file's place in the list of
+/// files, not in their shuffled order, so that both orders are independent.
+pub fn block_order(seed: u64, epoch: u64, file_index: u64, blocks: usize) -> Vec<usize> {
+    permutation(
+        blocks,
+        &mut stream(seed, epoch, Purpose::BlockOrder(file_index)),
+    )
+}
+
+/// Fisher and Yates' shuffle, from the back.
+fn permutation<R: Rng>(len: usize, rng: &mut R) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..len).collect();
+    for last in (1..len).rev() {
+        order.swap(last, below(last as u64 + 1, rng) as usize);
+    }
+    order
+}

@@ -1,0 +1,69 @@
+//! Random words: independent streams from `(seed, epoch)`, and bounded
+//! integers without bias.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What a stream of random words is for. Streams of different purposes are
+/// independent, so that asking for one order never changes another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Counts of the draw of this number.
+    Draw(u64),
+    /// The order of files.
+    FileOrder,
+    /// The order of the blocks of the file of this number.
+    BlockOrder(u64),
+}
+
+/// The stream of `(seed, epoch)` for a purpose.
+///
+/// Each of the four words of the generator's state absorbs the four numbers
+/// through the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014), from a start of its own. Each
+/// step is a bijection of the number it absorbs: streams that differ in one
+/// number only never start alike.
+pub(crate) fn stream(seed: u64, epoch: u64, purpose: Purpose) -> Xoshiro256PlusPlus {
+    let (tag, index) = match purpose {
+        Purpose::Draw(index) => (1, index),
+        Purpose::FileOrder => (2, 0),
+        Purpose::BlockOrder(index) => (3, index),
+    };
+    let mut state = [0; 32];
+    for (word, bytes) in (1..).zip(state.chunks_exact_mut(8)) {
+        let hash = [seed, epoch, tag, index]
+            .into_iter()
+            .fold(mix(word), |hash, number| mix(hash ^ number));
+        bytes.copy_from_slice(&hash.to_le_bytes());
+    }
+    Xoshiro256PlusPlus::from_seed(state)
+}
+
+/// A step of SplitMix64: a bijection of 64-bit words that looks random.
+fn mix(word: u64) -> u64 {
+    let z = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A uniform integer in `0..bound`, 0 for a bound of 0; one word but for a
+/// chance of `bound / 2^64`.
+///
+/// Lemire, "Fast random integer generation in an interval", ACM TOMACS 29
+/// (2019): the high half of `word * bound`, rejecting the words that would give
+/// some integers one chance more than others.
+#[inline]
+pub(crate) fn below<R: Rng>(bound: u64, rng: &mut R) -> u64 {
+    let mut product = u128::from(rng.next_u64()) * u128::from(bound);
+    if (product as u64) < bound {
+        let surplus = bound.wrapping_neg() % bound;
+        while (product as u64) < surplus {
+            product = u128::from(rng.next_u64()) * u128::from(bound);
+        }
+    }
+    (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Drawing the records of a batch from a window, as counts per block.
+
+use rand_core::Rng;
+
+use crate::SamplerState;
+use crate::hypergeometric::hypergeometric;
+use crate::limits::MAX_WINDOW_RECORDS;
+use crate::rng::{Purpose, stream};
+
+/// Draws batches from a window of blocks, uniformly without replacement.
+///
+/// Its draws are fixed by `(seed, epoch)`, the number of draws before, and what
+/// the window holds; they are the same on every platform. Each draw has a
+/// stream of random words of its own, so that a sampler is restored by three
+/// numbers, its [`SamplerState`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sampler {
+    state: SamplerState,
+}
+
+impl Sampler {
+    /// A sampler at the start of an epoch.
+    pub fn new(seed: u64, epoch: u64) -> Self {
+        Self::from_state(SamplerState::new(seed, epoch))
+    }
+
+    /// A sampler that goes on where another stood.
+    pub fn from_state(state: SamplerState) -> Self {
+        Sampler { state }
+    }
+
+    /// Where the sampler stands.
+    pub fn state(&self) -> SamplerState {
+        self.state
+    }
+
+    /// Draws `draws` of the window's unread records and writes into `counts[i]`
+    /// how many of the `unread[i]` records of block `i` are among them; all of
+    /// them where there are no more than `draws`.
+    ///
+    /// The counts have the multivariate hypergeometric distribution exactly:
+    /// that of drawing records one by one, each time uniformly from those not
+    /// drawn yet. The expected time is proportional to the number of blocks,
+    /// whatever the counts. Nothing is allocated.
+    ///
+    /// Records beyond [`MAX_WINDOW_RECORDS`] are left for later draws.
+    ///
+    /// # Panics
+    /// If `unread` and `counts` differ in length.
+    pub fn draw(&mut self, unread: &[u64], draws: u64, counts: &mut [u64]) {
+        assert_eq!(unread.len(), counts.len(), "one count for each block");
+        let SamplerState {
+            seed,
+            epoch,
+            draws: number,
+        } = self.state;
+        let mut rng = stream(seed, epoch, Purpose::Draw(number));
+        self.state.draws = number.wrapping_add(1);
+        draw(unread, draws, counts, &mut rng);
+    }
+}
+
+/// Block after block, each from what the blocks before left: the chain rule of
+/// the multivariate hypergeometric distribution.
+pub(crate) fn draw<R: Rng>(unread: &[u64], draws: u64, counts: &mut [u64], rng: &mut R) {
+    let considered = |total: u64, unread: u64| unread.min(MAX_WINDOW_RECORDS - total);
+    let mut total = unread
+        .iter()
+        .fold(0, |total, &unread| total + considered(total, unread));
+    let mut draws = draws.min(total);
+    let mut seen = 0;
+    for (count, &unread) in counts.iter_mut().zip(unread) {
+        let good = considered(seen, unread);
+        seen += good;
+        *count = hypergeometric(total, good, draws, rng);
+        total -= good;
+        draws -= *count;
+    }
+}
+
+#[cfg(test)]
+mod tests;
