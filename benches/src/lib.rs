@@ -1,1 +1,86 @@
-//! Benchmarks of atds.
+//! What the benchmarks share: sample files of the `ads` shape, and their blocks.
+//!
+//! ```
+//! use atds::Codec;
+//! use atds_benches::AdsFiles;
+//!
+//! let files = AdsFiles::generate(100, 2, Codec::Deflate);
+//! let blocks: Vec<_> = files.mapped().into_iter().flat_map(atds_benches::blocks).collect();
+//! assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), 100);
+//! ```
+
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use atds::Codec;
+use atds::generate::{GenerateOptions, Generated, Preset, generate};
+use avro_block::{Block, MappedBlocks, map_file};
+use bytes::Bytes;
+use tempfile::TempDir;
+
+/// Generated files of [`Preset::Ads`], removed when dropped. The same arguments give the same
+/// bytes.
+#[derive(Debug)]
+pub struct AdsFiles {
+    folder: TempDir,
+    generated: Generated,
+}
+
+impl AdsFiles {
+    /// Writes `records` records to `files` files in a temporary folder, in blocks of 16,000
+    /// inflated bytes: 8 or 9 records each.
+    ///
+    /// # Panics
+    ///
+    /// If the files cannot be written.
+    pub fn generate(records: u64, files: usize, codec: Codec) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut options = GenerateOptions::new(Preset::Ads, records);
+        options.files = files;
+        options.codec = codec;
+        let generated = generate(folder.path(), &options).expect("sample files");
+        AdsFiles { folder, generated }
+    }
+
+    /// The folder they are in, which has no other files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The files, in the order of their records.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.generated.files
+    }
+
+    /// Bytes of all files together.
+    pub fn raw_bytes(&self) -> u64 {
+        self.generated.raw_bytes
+    }
+
+    /// Records in all files together.
+    pub fn records(&self) -> u64 {
+        self.generated.records
+    }
+
+    /// Each file, mapped into memory.
+    ///
+    /// # Panics
+    ///
+    /// If a file cannot be mapped.
+    pub fn mapped(&self) -> Vec<Bytes> {
+        let map = |path| map_file(&File::open(path).expect("a sample file")).expect("a mapping");
+        self.paths().iter().map(map).collect()
+    }
+}
+
+/// The blocks of the file that is all of `bytes`, their payloads still compressed.
+///
+/// # Panics
+///
+/// If it is not a whole Avro file.
+pub fn blocks(bytes: Bytes) -> Vec<Block> {
+    let blocks = MappedBlocks::from_bytes(bytes).expect("a header");
+    blocks.map(|block| block.expect("a whole block")).collect()
+}

@@ -1,0 +1,116 @@
+//! Decoding: inflated blocks to batches, on one thread. The blocks are more than the caches hold,
+//! and each iteration makes the next batch of them.
+
+use std::time::Duration;
+
+use atds::Codec;
+use atds::generate::Preset;
+use atds_benches::AdsFiles;
+use avro_block::Block;
+use avro_decode::{Plan, PlanOptions, Schema, Value, reference};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
+
+const BATCH_SIZE: usize = 1_024;
+const BATCHES: usize = 32;
+
+fn decode(criterion: &mut Criterion) {
+    let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
+    let batches = batches();
+    let mut group = criterion.benchmark_group("decode");
+    group.throughput(Throughput::Elements(BATCH_SIZE as u64));
+
+    for (name, spec) in [("all features", all()), ("one scalar", one_scalar())] {
+        let plan = Plan::compile(&schema, &spec, &PlanOptions::default()).expect("a plan");
+        group.bench_function(name, |bencher| {
+            let mut builder = BatchBuilder::new(spec.clone());
+            let mut batches = batches.iter().cycle();
+            bencher.iter(|| {
+                let runs = batches.next().expect("an endless cycle");
+                planned(&plan, &mut builder, runs)
+            });
+        });
+    }
+
+    let spec = all();
+    group.bench_function("all features, reference decoder", |bencher| {
+        let mut batches = batches.iter().cycle();
+        bencher.iter(|| {
+            let records = values(&schema, batches.next().expect("an endless cycle"));
+            reference::tensors(&schema, &records, &spec, &PlanOptions::default())
+                .expect("records of the preset")
+        });
+    });
+    group.finish();
+}
+
+fn all() -> BatchSpec {
+    BatchSpec::new(Preset::Ads.features()).expect("the preset's features")
+}
+
+fn one_scalar() -> BatchSpec {
+    let mut features = Preset::Ads.features();
+    features.retain(|feature: &ColumnSpec| feature.name == "s_label");
+    BatchSpec::new(features).expect("a feature of the preset")
+}
+
+/// The front records of a block.
+struct Run {
+    block: Block,
+    records: usize,
+}
+
+/// Runs that have [`BATCH_SIZE`] records in all, for each batch; what a batch leaves of its last
+/// block goes to no other.
+fn batches() -> Vec<Vec<Run>> {
+    let records = (BATCHES + 1) * BATCH_SIZE;
+    let file = AdsFiles::generate(records as u64, 1, Codec::Null)
+        .mapped()
+        .remove(0);
+    let mut blocks = atds_benches::blocks(file).into_iter();
+    let batch = |_| {
+        let mut missing = BATCH_SIZE;
+        let mut runs = Vec::new();
+        while missing > 0 {
+            let block = blocks.next().expect("blocks to spare");
+            let records = missing.min(block.count as usize);
+            missing -= records;
+            runs.push(Run { block, records });
+        }
+        runs
+    };
+    (0..BATCHES).map(batch).collect()
+}
+
+fn planned(plan: &Plan, builder: &mut BatchBuilder, runs: &[Run]) -> Batch {
+    for mut slots in builder.slots(&[BATCH_SIZE]) {
+        for run in runs {
+            plan.execute(&run.block.payload, 0, run.records, &mut slots)
+                .expect("records of the preset");
+        }
+    }
+    builder.gather().into_iter().for_each(|task| task.run());
+    builder.finish()
+}
+
+fn values(schema: &Schema, runs: &[Run]) -> Vec<Value> {
+    let mut values = Vec::with_capacity(BATCH_SIZE);
+    for run in runs {
+        let mut position = 0;
+        for _ in 0..run.records {
+            let value = reference::decode(schema, schema.root(), &run.block.payload, &mut position);
+            values.push(value.expect("a record of the preset"));
+        }
+    }
+    values
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2));
+    targets = decode
+}
+criterion_main!(benches);

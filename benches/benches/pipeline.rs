@@ -1,0 +1,53 @@
+//! The whole pipeline: an epoch over a folder of files, in the page cache, to batches that are
+//! dropped at once. Starting and ending the threads is part of it.
+
+use std::time::Duration;
+
+use atds::generate::Preset;
+use atds::{Codec, Dataset, Threads};
+use atds_benches::AdsFiles;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+const BATCH_SIZE: usize = 1_024;
+const SHUFFLE_BUFFER_SIZE: usize = 8_192;
+
+fn pipeline(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pipeline");
+    for codec in [Codec::Null, Codec::Deflate] {
+        let files = AdsFiles::generate(16_384, 4, codec);
+        group.throughput(Throughput::Elements(files.records()));
+        for threads in [1, 2] {
+            for (order, shuffle_buffer_size) in [("in order", 0), ("shuffled", SHUFFLE_BUFFER_SIZE)]
+            {
+                let dataset = Dataset::builder(files.folder(), BATCH_SIZE)
+                    .features(Preset::Ads.features())
+                    .shuffle_buffer_size(shuffle_buffer_size)
+                    .threads(Threads::Fixed(threads))
+                    .build()
+                    .expect("a dataset of the preset");
+                group.bench_function(format!("{codec}, {threads} threads, {order}"), |bencher| {
+                    bencher.iter(|| assert_eq!(epoch(&dataset), files.records()));
+                });
+            }
+        }
+    }
+    group.finish();
+}
+
+/// Records of all batches.
+fn epoch(dataset: &Dataset) -> u64 {
+    let batches = dataset.iter();
+    batches
+        .map(|batch| batch.expect("sound files").rows() as u64)
+        .sum()
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2));
+    targets = pipeline
+}
+criterion_main!(benches);
