@@ -1,0 +1,181 @@
+//! Dropping an iteration ends its threads, whatever they are at.
+//!
+//! A test binary of its own: it counts the threads of its process by name.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use atds::{Codec, DatasetBuilder, Threads};
+use common::{Folder, container, rows_file};
+
+/// Held by each test, so that no other's threads are counted.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+    guard
+}
+
+/// The names of the process's threads that a pipeline has started.
+fn pipeline_threads() -> Vec<String> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| {
+        // A thread that ends meanwhile has no name any more.
+        let name = fs::read_to_string(task.ok()?.path().join("comm")).ok()?;
+        name.starts_with("atds-")
+            .then(|| name.trim_end().to_owned())
+    });
+    names.collect()
+}
+
+/// Takes `batches` batches and lets go.
+fn drop_after(batches: usize, dataset: DatasetBuilder) {
+    let dataset = dataset.threads(Threads::Fixed(3)).build().unwrap();
+    let mut iteration = dataset.iter();
+    for _ in 0..batches {
+        iteration.next().unwrap().unwrap();
+    }
+    drop(iteration);
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+}
+
+#[test]
+fn the_threads_of_a_pipeline_are_seen() {
+    let _alone = alone();
+    let folder = Folder::of_rows(1, 500, 20, Codec::Deflate);
+    let dataset = folder.rows(16).threads(Threads::Fixed(3)).prefetch(1);
+    let iteration = dataset.build().unwrap().iter();
+    // A thread gives itself its name, once it runs.
+    let expected = ["atds-engine", "atds-worker-1", "atds-worker-2"];
+    let seen = |name: &&str| pipeline_threads().iter().any(|seen| seen == name);
+    while !expected.iter().all(seen) {
+        std::thread::yield_now();
+    }
+    drop(iteration);
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+}
+
+#[test]
+fn before_the_first_batch() {
+    let _alone = alone();
+    let folder = Folder::of_rows(3, 500, 20, Codec::Deflate);
+    for _ in 0..20 {
+        drop_after(0, folder.rows(16));
+        drop_after(0, folder.rows(16).shuffle_buffer_size(600));
+        drop_after(0, folder.rows(16).shuffle_blocks(true).mmap(true));
+    }
+}
+
+#[test]
+fn in_the_middle() {
+    let _alone = alone();
+    let folder = Folder::of_rows(3, 500, 20, Codec::Deflate);
+    for batches in 1..20 {
+        drop_after(batches, folder.rows(16));
+        drop_after(batches, folder.rows(16).shuffle_buffer_size(200).epochs(3));
+        drop_after(batches, folder.rows(16).prefetch(0));
+    }
+}
+
+#[test]
+fn while_nothing_more_fits_the_memory_limit() {
+    let _alone = alone();
+    let folder = Folder::of_rows(3, 500, 20, Codec::Null);
+    // Far less than the files, so that the reader waits for room.
+    let dataset = folder.rows(16).memory_limit(6_000);
+    drop_after(0, dataset.clone());
+    drop_after(1, dataset.clone());
+    drop_after(5, dataset.prefetch(100));
+}
+
+#[test]
+fn with_full_queues() {
+    let _alone = alone();
+    let folder = Folder::of_rows(4, 2_000, 1, Codec::Null);
+    for prefetch in [0, 1, 50] {
+        let dataset = folder.rows(1).prefetch(prefetch).epochs(u64::MAX);
+        let dataset = dataset.threads(Threads::Fixed(2)).build().unwrap();
+        let mut iteration = dataset.iter();
+        iteration.next().unwrap().unwrap();
+        // Once the window waits for the consumer, every queue before it fills.
+        while iteration.stats().raw_bytes < fs::metadata(&dataset.files()[0]).unwrap().len() {
+            std::thread::yield_now();
+        }
+        drop(iteration);
+        assert_eq!(pipeline_threads(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn with_an_error_pending() {
+    let _alone = alone();
+    let folder = Folder::new();
+    let mut bytes = rows_file(0..100, 10, Codec::Deflate);
+    bytes.pop();
+    folder.write("cut.avro", &bytes);
+    for batches in 0..10 {
+        drop_after(batches, folder.rows(10));
+        drop_after(batches, folder.rows(10).shuffle_buffer_size(20));
+    }
+}
+
+#[test]
+fn after_the_end_and_after_an_error() {
+    let _alone = alone();
+    let folder = Folder::of_rows(1, 50, 20, Codec::Deflate);
+    let mut iteration = folder.rows(16).build().unwrap().iter();
+    assert_eq!(iteration.by_ref().count(), 4);
+    // The end alone stops the threads.
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+    assert!(iteration.next().is_none());
+
+    folder.write("99.avro", &[]);
+    let mut iteration = folder.rows(16).build().unwrap().iter();
+    assert!(iteration.by_ref().last().unwrap().is_err());
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+    assert!(iteration.next().is_none());
+}
+
+/// Blocks without records never fill a group or a window.
+#[test]
+fn in_a_file_of_nothing_but_empty_blocks() {
+    let _alone = alone();
+    let folder = Folder::new();
+    let empty = (0..200_000).map(|_| (0, Vec::new()));
+    folder.write("a.avro", &container(common::SCHEMA, Codec::Null, empty));
+    for _ in 0..5 {
+        drop_after(0, folder.rows(10).epochs(1_000));
+    }
+}
+
+/// One block takes far longer to inflate than the rest of the test.
+#[test]
+fn while_a_huge_block_is_read() {
+    let _alone = alone();
+    let folder = Folder::new();
+    folder.write("a.avro", &rows_file(0..200_000, 200_000, Codec::Deflate));
+    for mmap in [false, true] {
+        drop_after(0, folder.rows(10).mmap(mmap));
+        drop_after(1, folder.rows(10).mmap(mmap));
+    }
+}
+
+#[test]
+fn several_iterations_stop_one_by_one() {
+    let _alone = alone();
+    let folder = Folder::of_rows(2, 300, 20, Codec::Snappy);
+    let dataset = folder.rows(16).threads(Threads::Fixed(2)).build().unwrap();
+    let (mut first, mut second) = (dataset.iter(), dataset.iter());
+    first.next().unwrap().unwrap();
+    drop(first);
+    assert_eq!(
+        second.by_ref().map(|b| b.unwrap().rows()).sum::<usize>(),
+        601
+    );
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+}
