@@ -25,7 +25,7 @@ fn pipeline(criterion: &mut Criterion) {
                     .threads(Threads::Fixed(threads))
                     .build()
                     .expect("a dataset of the preset");
-                group.bench_function(format!("{codec}, {threads} threads, {order}"), |bencher| {
+                group.bench_function(format!("{codec}, threads {threads}, {order}"), |bencher| {
                     bencher.iter(|| assert_eq!(epoch(&dataset), files.records()));
                 });
             }

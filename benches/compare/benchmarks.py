@@ -1,0 +1,74 @@
+"""Runs the criterion benchmarks and writes a record of them; needs Python alone."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import machine
+import record
+
+COMMAND = ["cargo", "bench", "--locked", "-p", "atds-benches"]
+
+
+def main() -> None:
+    """Builds, runs, writes the record."""
+    options = parse_options()
+    subprocess.run([*COMMAND, "--no-run"], cwd=machine.REPOSITORY, check=True)
+    state = machine.describe()
+    if state["busy_before"] > machine.QUIET:
+        print("warning: the machine is busy with something else", file=sys.stderr)
+    command = [*COMMAND, "--", *options.filter]
+    # A folder of its own, so that no earlier results are among them.
+    with tempfile.TemporaryDirectory(prefix="atds-criterion-") as home:
+        environment = os.environ | {"CRITERION_HOME": home}
+        subprocess.run(command, cwd=machine.REPOSITORY, env=environment, check=True)
+        results = read_results(Path(home))
+    result = {
+        "name": options.name,
+        "date": record.today(),
+        "machine": state,
+        "versions": machine.versions(),
+        "command": " ".join(command).removesuffix(" --"),
+        "results": results,
+    }
+    for path in record.write(options.record, result, record.benchmarks(result)):
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def read_results(home: Path) -> list[dict]:
+    """All that criterion left, in the order in which it ran."""
+    paths = sorted(home.rglob("new/benchmark.json"), key=lambda path: path.stat().st_mtime_ns)
+    return [read_result(path.parent) for path in paths]
+
+
+def read_result(folder: Path) -> dict:
+    """One benchmark's throughput and time."""
+    benchmark = json.loads((folder / "benchmark.json").read_text())
+    median = json.loads((folder / "estimates.json").read_text())["median"]
+    [(unit, per_iteration)] = benchmark["throughput"].items()
+    return {
+        "benchmark": benchmark["full_id"],
+        "unit": unit,
+        "per_iteration": per_iteration,
+        "median_ns": median["point_estimate"],
+        "low_ns": median["confidence_interval"]["lower_bound"],
+        "high_ns": median["confidence_interval"]["upper_bound"],
+    }
+
+
+def parse_options() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("filter", nargs="*", help="only benchmarks with this in their name")
+    add("--name", default="benchmarks", help="of the record, after its date")
+    add("--record", type=Path, default=record.FOLDER, help="its folder")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

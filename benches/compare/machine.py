@@ -1,0 +1,73 @@
+"""What a figure depends on besides the code: the machine, how busy it is, and versions."""
+
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+# Above it, other work on the machine decides the figures.
+QUIET = 0.05
+
+
+def describe() -> dict:
+    """The machine without its name, and the share of its cores that is busy right now."""
+    return {
+        "cpu": _first_value("/proc/cpuinfo", "model name"),
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "busy_before": _busy_share(seconds=3),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of this repository, and of what it is built with."""
+    return {
+        "commit": _output("git", "rev-parse", "--short", "HEAD") + _uncommitted(),
+        "rustc": _output("rustc", "--version").split()[1],
+    }
+
+
+def line(machine: dict) -> str:
+    """The machine in one line of a record."""
+    return (
+        f"- machine: {machine['cpu']}, {machine['cores']} cores,"
+        f" {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['kernel']};"
+        f" {machine['busy_before']:.0%} busy before the first run"
+    )
+
+
+def _busy_share(seconds: float) -> float:
+    before = _cpu_times()
+    time.sleep(seconds)
+    spent = [after - then for after, then in zip(_cpu_times(), before, strict=True)]
+    idle = spent[3] + spent[4]
+    return 1 - idle / sum(spent)
+
+
+def _cpu_times() -> list[int]:
+    """Of all cores since the start: user, nice, system, idle, iowait, irq, softirq, steal."""
+    return [int(ticks) for ticks in _first_line("/proc/stat").split()[1:9]]
+
+
+def _first_line(path: str) -> str:
+    with open(path) as file:
+        return file.readline()
+
+
+def _first_value(path: str, key: str) -> str:
+    with open(path) as file:
+        return next(line.split(":", 1)[1].strip() for line in file if line.startswith(key))
+
+
+def _uncommitted() -> str:
+    changed = _output("git", "status", "--porcelain", "--", "crates", "Cargo.toml", "Cargo.lock")
+    return " with changes" if changed else ""
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.strip()
