@@ -3,10 +3,18 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::ErrorKind;
+use crate::limits::READ_AHEAD_SHARE;
+
 /// Counts the bytes of a pipeline: blocks read and not yet in the window,
-/// blocks of the window, ready batches. Where they reach the limit, the reader
-/// waits; the engine, which knows when the window cannot be made any smaller,
-/// makes an error of it (see [`Budget::admit`]).
+/// blocks of the window, the batch being made, ready batches. Together they
+/// never exceed the limit, unless that ends in an error.
+///
+/// One part of the limit, a [`READ_AHEAD_SHARE`]th, is all that blocks read
+/// ahead may take. The rest is for the window and the batch being made: if these
+/// alone do not fit it, that is an error, and since they do not depend on who is
+/// how fast, it always is. What is in the way otherwise are ready batches, so
+/// whoever finds no room waits for the consumer to take them.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: u64,
@@ -21,6 +29,8 @@ struct Held {
     queued: u64,
     /// Compressed and inflated blocks of the window.
     window: u64,
+    /// What is known of the batch being made.
+    making: u64,
     /// Batches that wait for the consumer.
     ready: u64,
     /// Whether the engine needs a block before it can go on.
@@ -30,7 +40,16 @@ struct Held {
 
 impl Held {
     fn total(&self) -> u64 {
-        self.queued + self.window + self.ready
+        self.queued + self.window + self.making + self.ready
+    }
+
+    fn note_peak(&mut self) {
+        self.peak = self.peak.max(self.total());
+    }
+
+    /// Whether the engine has nothing left to go on with.
+    fn at_a_stop(&self) -> bool {
+        self.starving && self.queued == 0
     }
 }
 
@@ -46,6 +65,26 @@ impl Budget {
 
     pub(crate) fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// The most bytes of blocks that are read ahead.
+    pub(crate) fn read_ahead(&self) -> u64 {
+        self.limit / READ_AHEAD_SHARE
+    }
+
+    /// The most bytes of the window and the batch being made.
+    pub(crate) fn for_batch(&self) -> u64 {
+        self.limit - self.read_ahead()
+    }
+
+    /// The error of a window and a batch that take `bytes`, or more.
+    #[cold]
+    pub(crate) fn exceeded(&self, bytes: u64) -> ErrorKind {
+        let read_ahead = bytes.div_ceil(READ_AHEAD_SHARE - 1);
+        ErrorKind::MemoryLimit {
+            limit: self.limit,
+            needed: bytes.saturating_add(read_ahead),
+        }
     }
 
     /// The most bytes that were held at a time.
@@ -65,14 +104,37 @@ impl Budget {
         self.stopped.load(Relaxed)
     }
 
-    /// The reader has `bytes` of blocks to hand over: waits for room. If the
-    /// engine has nothing left to go on with, there is always room.
-    pub(crate) fn admit(&self, bytes: u64) {
-        self.wait_while(|held| {
-            let last_resort = held.starving && held.queued == 0 && held.ready == 0;
-            held.total() + bytes > self.limit && !last_resort
+    /// The reader has blocks of `bytes` to hand over: waits for room, or until
+    /// the engine cannot go on without. Only in the first case it may hand them
+    /// over, all together.
+    pub(crate) fn admit_group(&self, bytes: u64) -> bool {
+        self.admit(|held| held.queued + bytes <= self.read_ahead(), bytes)
+    }
+
+    /// The reader has a block of `bytes` to hand over: waits for room. If the
+    /// engine cannot go on without it, and no ready batch takes its room, there
+    /// is room; should it be too much for the window, the engine tells.
+    pub(crate) fn admit_block(&self, bytes: u64) {
+        let fits = |held: &Held| held.queued + bytes <= self.read_ahead() || held.at_a_stop();
+        if !self.admit(fits, bytes) {
+            self.update(|held| held.queued += bytes);
+        }
+    }
+
+    /// Waits until `fits` and the limit allow `bytes` more, and counts them; or
+    /// until nothing but the reader can move on, and returns `false`.
+    fn admit(&self, fits: impl Fn(&Held) -> bool, bytes: u64) -> bool {
+        let fits = |held: &Held| fits(held) && held.total() + bytes <= self.limit;
+        let mut held = self.wait_while(|held| {
+            let last_resort = held.at_a_stop() && held.ready == 0;
+            !fits(held) && !last_resort
         });
-        self.update(|held| held.queued += bytes);
+        let admitted = fits(&held);
+        if admitted {
+            held.queued += bytes;
+            held.note_peak();
+        }
+        admitted
     }
 
     /// A queued block goes into the window.
@@ -93,14 +155,26 @@ impl Budget {
         self.update(|held| held.window = bytes);
     }
 
-    /// Waits until a batch of `bytes` has room or none is ready.
-    pub(crate) fn wait_for_batch(&self, bytes: u64) {
-        self.wait_while(|held| held.ready > 0 && held.window + held.ready + bytes > self.limit);
+    /// A batch is begun: `known` bytes of it now, `expected` ones in the end.
+    pub(crate) fn begin_batch(&self, known: u64, expected: u64) {
+        let mut held = self.wait_for_consumer(|held| held.total() + expected);
+        held.making = known;
+        held.note_peak();
     }
 
-    /// A batch is ready.
-    pub(crate) fn ready(&self, bytes: u64) {
-        self.update(|held| held.ready += bytes);
+    /// A block of the window grows by `bytes`, since it is inflated.
+    pub(crate) fn grow(&self, bytes: u64) {
+        let mut held = self.wait_for_consumer(|held| held.total() + bytes);
+        held.window += bytes;
+        held.note_peak();
+    }
+
+    /// The batch that was begun is ready and has `bytes`.
+    pub(crate) fn finish_batch(&self, bytes: u64) {
+        let mut held = self.wait_for_consumer(|held| held.total() - held.making + bytes);
+        held.making = 0;
+        held.ready += bytes;
+        held.note_peak();
     }
 
     /// The consumer has a ready batch.
@@ -108,7 +182,13 @@ impl Budget {
         self.update(|held| held.ready = held.ready.saturating_sub(bytes));
     }
 
-    fn wait_while(&self, mut full: impl FnMut(&Held) -> bool) {
+    /// Waits while `needed` is above the limit and there is a batch that the
+    /// consumer can take.
+    fn wait_for_consumer(&self, needed: impl Fn(&Held) -> u64) -> MutexGuard<'_, Held> {
+        self.wait_while(|held| held.ready > 0 && needed(held) > self.limit)
+    }
+
+    fn wait_while(&self, full: impl Fn(&Held) -> bool) -> MutexGuard<'_, Held> {
         let mut held = self.lock();
         while !self.stopped() && full(&held) {
             held = self
@@ -116,12 +196,13 @@ impl Budget {
                 .wait(held)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        held
     }
 
     fn update(&self, change: impl FnOnce(&mut Held)) {
         let mut held = self.lock();
         change(&mut held);
-        held.peak = held.peak.max(held.total());
+        held.note_peak();
         drop(held);
         self.changed.notify_all();
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use avro_decode::{LeftOut, OutOfBounds, PlanOptions, infer};
+use avro_decode::{LeftOut, OutOfBounds, PlanOptions};
 use tensor_batch::{BatchSpec, ColumnSpec, Layout};
 
 use crate::dataset::{Dataset, Settings};
@@ -13,7 +13,7 @@ use crate::limits::{
     DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES,
     MAX_THREADS,
 };
-use crate::plans::{Plans, parse_schema};
+use crate::plans::{Plans, infer_all, parse_schema};
 use crate::reader::Order;
 use crate::source::{FileBlocks, ReadOptions};
 use crate::{Error, ErrorKind, Threads};
@@ -234,6 +234,6 @@ fn infer_columns(
     path: &Path,
 ) -> Result<(Vec<ColumnSpec>, Vec<LeftOut>), Error> {
     let schema = parse_schema(first.header()).map_err(|error| error.in_file(path))?;
-    let inferred = infer(&schema);
+    let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
     Ok((inferred.columns, inferred.left_out))
 }

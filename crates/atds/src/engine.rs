@@ -10,12 +10,12 @@ use atds_sched::{BlockWork, Observed, Pool, Scheduler, Threads};
 use atds_shuffle::{Sampler, take_in_order, window_target};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
 
+use crate::Error;
 use crate::budget::Budget;
 use crate::reader::Message;
 use crate::stats::Counters;
 use crate::window::WindowBlock;
 use crate::work::{Done, Room, Task, Workshop};
-use crate::{Error, ErrorKind};
 
 /// What batches are made of.
 #[derive(Clone, Debug)]
@@ -190,7 +190,8 @@ impl Engine {
         if block.bytes() == 0 {
             return Ok(());
         }
-        let room = self.room();
+        let budget = self.budget.clone();
+        let room = Room::new(&budget, self.held);
         let (mut inflater, mut done) = Default::default();
         self.workshop
             .inflate(&mut block, &mut inflater, &room, &mut done)?;
@@ -214,15 +215,18 @@ impl Engine {
     }
 
     fn batch(&mut self, rows: u64) -> Result<Ready, Option<Error>> {
-        self.budget.wait_for_batch(self.last_batch_bytes);
-        let room = self.room();
         // A count that is not true must not make memory of itself.
         let known = rows.saturating_mul(self.row_bytes);
-        self.check_limit(self.held.saturating_add(known))?;
+        let needed = self.held.saturating_add(known);
+        self.check_limit(needed)?;
+        self.budget
+            .begin_batch(known, known.max(self.last_batch_bytes));
 
-        let done = self.decode(&room)?;
+        let budget = self.budget.clone();
+        let done = self.decode(&Room::new(&budget, needed))?;
         let batch = self.builder.finish();
         let bytes = batch.used_bytes() as u64;
+        self.check_limit(self.window_bytes() + bytes)?;
         self.last_batch_bytes = bytes;
 
         self.counters.add_work(&done, self.scheduler.stats());
@@ -230,12 +234,12 @@ impl Engine {
             self.workshop.recycle(block);
         }
         self.settle();
-        self.check_limit(self.held + bytes)?;
+        self.budget.finish_batch(bytes);
         Ok(Ready { batch, bytes })
     }
 
     /// Has the workers fill the batch.
-    fn decode(&mut self, room: &Room) -> Result<Done, Option<Error>> {
+    fn decode(&mut self, room: &Room<'_>) -> Result<Done, Option<Error>> {
         let work: Vec<BlockWork> = self
             .window
             .iter()
@@ -263,12 +267,12 @@ impl Engine {
             })
             .collect();
 
-        let (workshop, budget) = (&self.workshop, &*self.budget);
-        let work = |worker: usize, task: Task<'_>| workshop.run(worker, task, budget, room);
+        let workshop = &self.workshop;
+        let work = |worker: usize, task: Task<'_>| workshop.run(worker, task, room);
         let (results, report) = self
             .pool
             .run(schedule.threads, &schedule.owners, tasks, work);
-        if budget.stopped() {
+        if self.budget.stopped() {
             return Err(None);
         }
         let mut all = Done::default();
@@ -297,27 +301,25 @@ impl Engine {
     }
 
     fn hand_out(&mut self, ready: Ready) -> Result<(), Over> {
-        self.budget.ready(ready.bytes);
         let Counters { consumer_wait, .. } = &*self.counters;
         consumer_wait
             .time(|| self.out.send(Ok(ready)))
             .map_err(|_| Over)
     }
 
-    fn room(&self) -> Room {
-        Room::new(self.budget.limit(), self.held)
-    }
-
     /// Counts the bytes of the window anew, once blocks were inflated or drained.
     fn settle(&mut self) {
-        self.held = self.window.iter().map(WindowBlock::bytes).sum();
+        self.held = self.window_bytes();
         self.budget.window(self.held);
     }
 
+    fn window_bytes(&self) -> u64 {
+        self.window.iter().map(WindowBlock::bytes).sum()
+    }
+
     fn check_limit(&self, needed: u64) -> Result<(), Error> {
-        if needed > self.budget.limit() {
-            let limit = self.budget.limit();
-            return Err(Error::new(ErrorKind::MemoryLimit { limit, needed }));
+        if needed > self.budget.for_batch() {
+            return Err(Error::new(self.budget.exceeded(needed)));
         }
         Ok(())
     }

@@ -81,6 +81,12 @@ pub enum ErrorKind {
     /// No field of the schema can be a tensor.
     #[error("no field of the schema can be a tensor")]
     NoFeatures,
+    /// The schema has too many fields to infer features from.
+    #[error("the schema has more than {limit} fields: name the features to read")]
+    TooManyFields {
+        /// The most there may be.
+        limit: usize,
+    },
     /// A record that is not what its schema says, or does not fit its feature.
     #[error("{0}")]
     Decode(DecodeErrorKind),
@@ -100,15 +106,17 @@ pub enum ErrorKind {
         /// Its length now.
         now: u64,
     },
-    /// The window of blocks and one batch do not fit the memory limit.
+    /// The window of blocks, one batch, and room to read ahead do not fit the
+    /// memory limit.
     #[error(
-        "memory_limit is {limit} bytes, but the window and a batch take {needed} or more: raise it, \
-         or lower shuffle_buffer_size or batch_size"
+        "memory_limit is {limit} bytes, but the window and a batch need {needed} or more: raise \
+         it, or lower shuffle_buffer_size or batch_size"
     )]
     MemoryLimit {
         /// The limit.
         limit: u64,
-        /// Bytes known to be needed.
+        /// The least limit that might do, by what is known: seven eighths of it
+        /// are for the window and the batch.
         needed: u64,
     },
 }

@@ -8,7 +8,7 @@ use avro_decode::{LeftOut, Schema};
 use tensor_batch::{Column, ColumnKind, ColumnSpec, Layout};
 
 use crate::limits::MAX_BLOCK_BYTES;
-use crate::plans::parse_schema;
+use crate::plans::{infer_all, parse_schema};
 use crate::{Dataset, Error, ErrorKind};
 
 /// Records decoded at a time while a file is scanned.
@@ -66,7 +66,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     let index = BlockIndex::build(&mut file).map_err(|error| Error::container(error, path))?;
     let header = &index.header;
     let schema = parse_schema(header).map_err(|error| error.in_file(path))?;
-    let inferred = avro_decode::infer(&schema);
+    let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
     let (features, inflated_bytes) = if inferred.columns.is_empty() {
         (Vec::new(), inflate_all(path)?)
     } else {

@@ -18,6 +18,11 @@ pub const MAX_BLOCK_BYTES: usize = 1 << 30;
 /// fewer than they refuse to start.
 pub const MAX_THREADS: usize = 1024;
 
+/// The part of the memory limit that blocks read ahead may take, an eighth:
+/// enough that the reader is never far behind, while the window, which is what
+/// the limit is raised for, has the most of it.
+pub(crate) const READ_AHEAD_SHARE: u64 = 8;
+
 /// Groups of blocks between the reader and the engine; the memory limit bounds
 /// their bytes.
 pub(crate) const READ_AHEAD: usize = 16;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use avro_block::Header;
-use avro_decode::{Plan, PlanOptions, Schema};
+use avro_decode::{Inferred, Plan, PlanOptions, Schema};
 use tensor_batch::BatchSpec;
 
 use crate::window::FileContext;
@@ -63,4 +63,14 @@ impl Plans {
 /// The schema in a file's header.
 pub(crate) fn parse_schema(header: &Header) -> Result<Schema, Error> {
     Schema::parse(header.schema()).map_err(|error| Error::new(ErrorKind::Schema(error)))
+}
+
+/// The features of a schema; an error rather than only some of them.
+pub(crate) fn infer_all(schema: &Schema) -> Result<Inferred, Error> {
+    let inferred = avro_decode::infer(schema);
+    if inferred.truncated {
+        let limit = avro_decode::limits::MAX_INFERRED_FIELDS;
+        return Err(Error::new(ErrorKind::TooManyFields { limit }));
+    }
+    Ok(inferred)
 }

@@ -19,6 +19,10 @@ use crate::window::{FileContext, WindowBlock};
 /// nothing, few enough that nobody waits for them.
 const GROUP_BYTES: u64 = 256 << 10;
 
+/// Blocks handed over at a time, however small they are: what is kept of each
+/// besides its bytes does not count for the memory limit.
+const GROUP_BLOCKS: usize = 1024;
+
 /// What the reader tells the engine, in order.
 #[derive(Debug)]
 pub(crate) enum Message {
@@ -106,6 +110,8 @@ impl Reader {
         blocks: impl Iterator<Item = Result<Block, Error>>,
     ) -> Result<(), Option<Error>> {
         let context = Arc::new(context);
+        // Several groups fit into what may be read ahead.
+        let group_bytes = GROUP_BYTES.min(self.budget.read_ahead() / 4);
         let mut group = Vec::new();
         let mut bytes = 0;
         for block in blocks {
@@ -120,7 +126,7 @@ impl Reader {
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
             bytes += block.payload.len() as u64;
             group.push(WindowBlock::new(block, context.clone()));
-            if bytes >= GROUP_BYTES {
+            if bytes >= group_bytes || group.len() == GROUP_BLOCKS {
                 self.hand_over(std::mem::take(&mut group), bytes)?;
                 bytes = 0;
             }
@@ -133,8 +139,16 @@ impl Reader {
         if group.is_empty() {
             return Ok(());
         }
-        self.budget.admit(bytes);
-        self.send(Message::Blocks(group)).map_err(|Over| None)
+        if self.budget.admit_group(bytes) {
+            return self.send(Message::Blocks(group)).map_err(|Over| None);
+        }
+        // What the engine needs to go on may be just the first of them.
+        for block in group {
+            self.budget.admit_block(block.bytes());
+            self.send(Message::Blocks(vec![block]))
+                .map_err(|Over| None)?;
+        }
+        Ok(())
     }
 
     fn send(&self, message: Message) -> Result<(), Over> {

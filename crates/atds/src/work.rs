@@ -76,8 +76,7 @@ impl Workshop {
         &self,
         worker: usize,
         mut task: Task<'_>,
-        budget: &Budget,
-        room: &Room,
+        room: &Room<'_>,
     ) -> Result<Done, Error> {
         // A worker runs one task at a time: nobody else holds its inflater.
         let mut inflater = self.inflaters[worker]
@@ -89,7 +88,7 @@ impl Workshop {
             if take == 0 {
                 continue;
             }
-            if budget.stopped() {
+            if room.budget.stopped() {
                 // Nobody will see this batch.
                 break;
             }
@@ -106,7 +105,7 @@ impl Workshop {
         &self,
         block: &mut WindowBlock,
         inflater: &mut Inflater,
-        room: &Room,
+        room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Error> {
         let payload = match &block.data {
@@ -127,7 +126,8 @@ impl Workshop {
         if let Err(error) = inflater.inflate(codec, payload, &mut buffer, limit) {
             let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
             let kind = if too_large && limit < self.max_inflated {
-                room.exceeded(limit)
+                let grown = (limit - payload.len()) as u64 + 1;
+                room.budget.exceeded(room.used() + grown)
             } else {
                 ErrorKind::Container(error.into())
             };
@@ -179,38 +179,36 @@ fn decode(
 
 /// How many bytes blocks may still inflate to, all workers together.
 #[derive(Debug)]
-pub(crate) struct Room {
-    limit: u64,
+pub(crate) struct Room<'a> {
+    budget: &'a Budget,
     used: AtomicU64,
 }
 
-impl Room {
-    /// Room up to `limit`, where `used` bytes are held already.
-    pub(crate) fn new(limit: u64, used: u64) -> Self {
+impl<'a> Room<'a> {
+    /// The room of `budget`, where the window and the batch have `used` bytes.
+    pub(crate) fn new(budget: &'a Budget, used: u64) -> Self {
         let used = used.into();
-        Room { limit, used }
+        Room { budget, used }
     }
 
     fn left(&self) -> usize {
-        let used = self.used.load(Relaxed);
-        usize::try_from(self.limit.saturating_sub(used)).unwrap_or(usize::MAX / 2)
+        let left = self.budget.for_batch().saturating_sub(self.used());
+        usize::try_from(left).unwrap_or(usize::MAX / 2)
     }
 
+    fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// Takes `bytes`, which waits for the consumer if ready batches are in the
+    /// way.
     fn take(&self, bytes: usize) -> Result<(), ErrorKind> {
-        let needed = self.used.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-        if needed > self.limit {
-            let limit = self.limit;
-            return Err(ErrorKind::MemoryLimit { limit, needed });
+        let bytes = bytes as u64;
+        let needed = self.used.fetch_add(bytes, Relaxed) + bytes;
+        if needed > self.budget.for_batch() {
+            return Err(self.budget.exceeded(needed));
         }
+        self.budget.grow(bytes);
         Ok(())
-    }
-
-    #[cold]
-    fn exceeded(&self, more_than: usize) -> ErrorKind {
-        let used = self.used.load(Relaxed);
-        ErrorKind::MemoryLimit {
-            limit: self.limit,
-            needed: used + more_than as u64 + 1,
-        }
     }
 }

@@ -29,4 +29,4 @@ pub const MAX_ZERO_SIZE_VALUES: usize = 1 << 20;
 
 /// Fields that [`infer`](crate::infer()) looks at. Nested records that repeat
 /// each other's types can have exponentially many.
-pub const MAX_INFERRED_FIELDS: usize = 1 << 14;
+pub const MAX_INFERRED_FIELDS: usize = 1 << 16;

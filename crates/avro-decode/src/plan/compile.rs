@@ -23,16 +23,19 @@ pub(super) fn compile(
             PlanErrorKind::SchemaNotRecord { schema_type },
         ));
     };
-    for column in spec.columns() {
-        find(schema, root, &column.name).map_err(|kind| PlanError::new(&column.name, kind))?;
-    }
     let mut compiler = Compiler {
         schema,
         spec,
         options,
         skips: SkipTable::default(),
+        found: vec![false; spec.columns().len()],
     };
     let operations = compiler.record(root, "")?;
+    if let Some(missing) = compiler.found.iter().position(|found| !found) {
+        let name = &spec.columns()[missing].name;
+        let kind = why_not_found(schema, root, name);
+        return Err(PlanError::new(name, kind));
+    }
     Ok(Plan {
         spec: spec.clone(),
         operations: join_skips(operations),
@@ -40,30 +43,32 @@ pub(super) fn compile(
     })
 }
 
-/// Checks that the dotted `name` leads to a field.
-fn find(schema: &Schema, root: &Record, name: &str) -> Result<(), PlanErrorKind> {
+/// Why the dotted `name` leads to no field.
+#[cold]
+fn why_not_found(schema: &Schema, root: &Record, name: &str) -> PlanErrorKind {
     let mut record = root;
     let mut start = 0;
     loop {
         let end = name[start..]
             .find('.')
             .map_or(name.len(), |dot| start + dot);
-        let part = &name[start..end];
-        let Some(field) = record.fields.iter().find(|field| field.name == part) else {
+        let Some((_, field)) = record.field(&name[start..end]) else {
             let missing = name[..end].to_owned();
-            return Err(PlanErrorKind::NoSuchField { missing });
+            return PlanErrorKind::NoSuchField { missing };
         };
-        if end == name.len() {
-            return Ok(());
+        let inner = match unwrap_nullable(schema, field.ty) {
+            Ok((_, inner)) => inner,
+            Err(kind) => return kind,
+        };
+        match schema.node(inner) {
+            Node::Record(inner) if end < name.len() => record = inner,
+            _ => {
+                return PlanErrorKind::NotNested {
+                    through: name[..end].to_owned(),
+                    schema_type: describe(schema, inner),
+                };
+            }
         }
-        let (_, inner) = unwrap_nullable(schema, field.ty)?;
-        let Node::Record(inner) = schema.node(inner) else {
-            return Err(PlanErrorKind::NotNested {
-                through: name[..end].to_owned(),
-                schema_type: describe(schema, inner),
-            });
-        };
-        record = inner;
         start = end + 1;
     }
 }
@@ -73,6 +78,8 @@ struct Compiler<'a> {
     spec: &'a BatchSpec,
     options: &'a PlanOptions,
     skips: SkipTable,
+    /// Which columns the schema has.
+    found: Vec<bool>,
 }
 
 impl Compiler<'_> {
@@ -82,12 +89,18 @@ impl Compiler<'_> {
         for field in &record.fields {
             let path = format!("{prefix}{}", field.name);
             let own = match self.spec.position(&path) {
-                Some(column) => Some(self.feature(column, field.ty)?),
+                Some(column) => {
+                    self.found[column] = true;
+                    Some(self.feature(column, field.ty)?)
+                }
                 None => None,
             };
             let inside = format!("{path}.");
-            let names = self.spec.columns();
-            let wanted_inside = names.iter().any(|column| column.name.starts_with(&inside));
+            // Columns are sorted by name.
+            let columns = self.spec.columns();
+            let next = columns.partition_point(|column| column.name < inside);
+            let next = columns.get(next);
+            let wanted_inside = next.is_some_and(|column| column.name.starts_with(&inside));
             let operation = |action| Operation {
                 field: path.as_str().into(),
                 action,
@@ -102,13 +115,13 @@ impl Compiler<'_> {
                     if let Some(own) = own {
                         operations.push(operation(Action::Peek([operation(own)].into())));
                     }
-                    // `find` has been here before: it is a record.
-                    let (nullable, inner) = unwrap_nullable(self.schema, field.ty)
-                        .map_err(|kind| PlanError::new(&path, kind))?;
-                    if let Some(nullable) = nullable {
-                        operations.push(operation(Action::ExpectValue(nullable)));
-                    }
-                    if let Node::Record(inner) = self.schema.node(inner) {
+                    // If it is no record, the columns inside it are not found.
+                    if let Ok((nullable, inner)) = unwrap_nullable(self.schema, field.ty)
+                        && let Node::Record(inner) = self.schema.node(inner)
+                    {
+                        if let Some(nullable) = nullable {
+                            operations.push(operation(Action::ExpectValue(nullable)));
+                        }
                         operations.extend(self.record(inner, &inside)?);
                     }
                 }
