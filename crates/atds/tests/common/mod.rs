@@ -6,6 +6,7 @@
     reason = "each test binary uses a part of it, and a panic is a failure"
 )]
 
+use std::borrow::BorrowMut;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -268,9 +269,10 @@ fn entries(column: Column<'_>, rows: usize) -> Vec<Vec<(i64, usize)>> {
 /// The record numbers of each batch, and the error that ended them.
 ///
 /// Every value of every row is held against its [`Row`].
-pub(crate) fn read(mut batches: Batches) -> (Vec<Vec<i64>>, Option<Error>) {
+pub(crate) fn read(mut batches: impl BorrowMut<Batches>) -> (Vec<Vec<i64>>, Option<Error>) {
+    let batches = batches.borrow_mut();
     let mut ids = Vec::new();
-    for batch in &mut batches {
+    for batch in batches.by_ref() {
         match batch {
             Ok(batch) => {
                 let rows = rows(&batch);
@@ -289,7 +291,7 @@ pub(crate) fn read(mut batches: Batches) -> (Vec<Vec<i64>>, Option<Error>) {
 }
 
 /// The record numbers of each batch of a run without errors.
-pub(crate) fn read_all(batches: Batches) -> Vec<Vec<i64>> {
+pub(crate) fn read_all(batches: impl BorrowMut<Batches>) -> Vec<Vec<i64>> {
     match read(batches) {
         (ids, None) => ids,
         (_, Some(error)) => panic!("{error}"),

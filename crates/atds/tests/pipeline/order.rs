@@ -1,0 +1,212 @@
+//! Without shuffling: file order, whatever the options that must not matter.
+
+use std::path::{Path, PathBuf};
+
+use atds::{Codec, ColumnSpec, DType, Dataset, Threads};
+
+use crate::common::{CODECS, Folder, LAYOUTS, SCHEMA, container, read_all, rows_file};
+
+/// `0..records` in batches of `batch_size`.
+fn in_order(records: i64, batch_size: usize) -> Vec<Vec<i64>> {
+    let ids: Vec<i64> = (0..records).collect();
+    ids.chunks(batch_size).map(<[i64]>::to_vec).collect()
+}
+
+#[test]
+fn records_come_in_file_order_in_every_codec() {
+    for codec in CODECS {
+        let folder = Folder::of_rows(3, 40, 7, codec);
+        for batch_size in [1, 16, 40, 64, 1_000] {
+            let dataset = folder.rows(batch_size).build().unwrap();
+            let expected = in_order(40 + 41 + 42, batch_size);
+            assert_eq!(read_all(dataset.iter()), expected, "{codec}, {batch_size}");
+        }
+    }
+}
+
+#[test]
+fn no_option_of_speed_changes_a_batch() {
+    let folder = Folder::of_rows(3, 60, 7, Codec::Deflate);
+    let expected = in_order(60 + 61 + 62, 17);
+    let dataset = || folder.rows(17);
+    let same = |dataset: atds::DatasetBuilder, what: &str| {
+        assert_eq!(
+            read_all(dataset.build().unwrap().iter()),
+            expected,
+            "{what}"
+        );
+    };
+    for threads in [1, 2, 3, 4, 8] {
+        let threads = Threads::Fixed(threads);
+        same(dataset().threads(threads), &format!("{threads:?}"));
+        same(
+            dataset().threads(threads).mmap(true),
+            &format!("{threads:?}"),
+        );
+    }
+    same(dataset().threads(Threads::Auto), "automatic");
+    for layout in LAYOUTS {
+        for threads in [1, 4] {
+            let threads = Threads::Fixed(threads);
+            same(
+                dataset().layout(layout).threads(threads),
+                &format!("{layout:?}"),
+            );
+        }
+    }
+    for bytes in [1, 2, 100, 1_000_000] {
+        same(
+            dataset().reader_buffer_size(bytes),
+            &format!("{bytes} a read"),
+        );
+    }
+    for prefetch in 0..5 {
+        same(
+            dataset().prefetch(prefetch),
+            &format!("prefetch {prefetch}"),
+        );
+    }
+    for limit in [20_000, 1 << 20, u64::MAX] {
+        same(dataset().memory_limit(limit), &format!("limit {limit}"));
+    }
+}
+
+#[test]
+fn remainders_are_dropped_by_choice_and_counted() {
+    let folder = Folder::of_rows(1, 50, 7, Codec::Snappy);
+    for (batch_size, kept, dropped) in [(16, 3, 2), (25, 2, 0), (51, 0, 50)] {
+        let dataset = folder.rows(batch_size).drop_remainder(true).epochs(2);
+        let mut batches = dataset.build().unwrap().iter();
+        let full = batches.by_ref().map(|batch| batch.unwrap().rows());
+        assert_eq!(full.collect::<Vec<_>>(), vec![batch_size; 2 * kept]);
+        let stats = batches.stats();
+        assert_eq!(stats.dropped_records, 2 * dropped);
+        assert_eq!(stats.records, (2 * kept * batch_size) as u64);
+    }
+}
+
+#[test]
+fn batches_do_not_reach_into_the_next_epoch() {
+    let folder = Folder::of_rows(2, 10, 4, Codec::Null);
+    let dataset = folder.rows(8).epochs(3).build().unwrap();
+    let epoch = in_order(21, 8);
+    assert_eq!(read_all(dataset.iter()), [&epoch[..]; 3].concat());
+    assert_eq!(read_all(dataset.epoch(0)), epoch);
+    assert_eq!(read_all(dataset.epoch(u64::MAX - 1)), epoch);
+    let none = folder.rows(8).epochs(0).build().unwrap();
+    assert_eq!(read_all(none.iter()), Vec::<Vec<i64>>::new());
+}
+
+#[test]
+fn no_records_are_no_batches() {
+    let folder = Folder::new();
+    folder.write("a.avro", &rows_file([], 1, Codec::Deflate));
+    folder.write(
+        "b.avro",
+        &container(SCHEMA, Codec::Null, [(0, Vec::new()); 0]),
+    );
+    let blocks = (0..5).map(|_| (0, Vec::new()));
+    folder.write("c.avro", &container(SCHEMA, Codec::Deflate, blocks));
+    for shuffle in [0, 10] {
+        let dataset = folder.rows(8).shuffle_buffer_size(shuffle).epochs(2);
+        let mut batches = dataset.build().unwrap().iter();
+        assert!(batches.next().is_none());
+        assert_eq!((batches.stats().records, batches.stats().steps), (0, 0));
+    }
+}
+
+#[test]
+fn empty_blocks_between_others_change_nothing() {
+    let folder = Folder::new();
+    let record = |id| crate::common::Row::new(id).encode();
+    for (i, codec) in CODECS.into_iter().enumerate() {
+        let none = || (0, Vec::new());
+        let blocks = [
+            none(),
+            (1, record(0)),
+            none(),
+            none(),
+            (1, record(1)),
+            none(),
+        ];
+        folder.write(&format!("{i}.avro"), &container(SCHEMA, codec, blocks));
+    }
+    let dataset = folder.rows(3).build().unwrap();
+    assert_eq!(
+        read_all(dataset.iter()).concat(),
+        [0, 1].repeat(CODECS.len())
+    );
+}
+
+#[test]
+fn files_are_read_in_the_order_given_and_folders_and_globs_sorted() {
+    let folder = Folder::new();
+    for (name, id) in [("b.avro", 1), ("a.avro", 0), ("c.avro", 2), ("d.data", 3)] {
+        folder.write(name, &rows_file([id], 1, Codec::Null));
+    }
+    std::fs::create_dir(folder.join("sub.avro")).unwrap();
+    let ids = |files: &[&str]| {
+        let files: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
+        let dataset = Dataset::builder(files, 1).features(crate::common::features());
+        read_all(dataset.build().unwrap().iter()).concat()
+    };
+    assert_eq!(ids(&["c.avro", "a.avro", "d.data", "a.avro"]), [2, 0, 3, 0]);
+    assert_eq!(ids(&["", "*.data"]), [0, 1, 2, 3]);
+    assert_eq!(ids(&["[bc].avro", "?.avro"]), [1, 2, 0, 1, 2]);
+    let dataset = folder.rows(1).build().unwrap();
+    let names: Vec<PathBuf> = ["a.avro", "b.avro", "c.avro"]
+        .map(|n| folder.join(n))
+        .into();
+    assert_eq!(dataset.files(), names);
+    let sizes = names
+        .iter()
+        .map(|name| std::fs::metadata(name).unwrap().len());
+    assert_eq!(dataset.total_bytes().unwrap(), sizes.sum::<u64>());
+}
+
+#[test]
+fn a_name_that_looks_like_a_glob_and_exists_is_a_file() {
+    let folder = Folder::new();
+    folder.write("x[1].avro", &rows_file([7], 1, Codec::Null));
+    folder.write("x1.avro", &rows_file([8], 1, Codec::Null));
+    let dataset = Dataset::builder(folder.join("x[1].avro"), 1);
+    let dataset = dataset.features(crate::common::features()).build().unwrap();
+    assert_eq!(read_all(dataset.iter()), [[7]]);
+}
+
+/// `schema_before` has the fields `a` and `b`; `schema_after` the same ones
+/// behind others, one of them nullable, and another codec.
+#[test]
+fn files_of_different_schemas_mix_in_a_batch() {
+    let folder = std::env::var_os("ATDS_TESTDATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata"),
+        PathBuf::from,
+    );
+    let files = ["schema_before_fastavro.avro", "schema_after_avro.avro"];
+    for threads in [1, 2, 3] {
+        let dataset = Dataset::builder(files.map(|file| folder.join(file)), 10)
+            .features([
+                ColumnSpec::dense("b", &[2], DType::Float32),
+                ColumnSpec::dense("a", &[], DType::Int64),
+            ])
+            .threads(Threads::Fixed(threads))
+            .build()
+            .unwrap();
+        let batch = dataset.iter().next().unwrap().unwrap();
+        assert_eq!(batch.dense::<i64>("a").unwrap(), [0, 1, 2, 3, 4].repeat(2));
+        let b = [0.0f32, 0.0, 0.5, -0.25, 1.0, -0.5, 1.5, -0.75, 2.0, -1.0];
+        assert_eq!(batch.dense::<f32>("b").unwrap(), b.repeat(2));
+    }
+}
+
+#[test]
+fn a_batch_outlives_its_dataset_and_is_not_overwritten() {
+    let folder = Folder::of_rows(1, 30, 4, Codec::Deflate);
+    let dataset = folder.rows(3).build().unwrap();
+    let batches: Vec<_> = dataset.iter().map(Result::unwrap).collect();
+    drop((dataset, folder));
+    for (batch, ids) in batches.iter().zip(in_order(30, 3)) {
+        assert_eq!(batch.dense::<i64>("id").unwrap(), ids);
+    }
+    assert_eq!(batches.len(), 10);
+}

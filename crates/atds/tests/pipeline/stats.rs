@@ -1,0 +1,73 @@
+//! The figures of a run add up.
+
+use atds::{Codec, Threads, inspect};
+
+use crate::common::{CODECS, Folder};
+
+#[test]
+fn records_steps_and_bytes_add_up() {
+    for codec in CODECS {
+        let folder = Folder::of_rows(3, 50, 8, codec);
+        let files = folder.rows(1).build().unwrap().files().to_vec();
+        let inspected: Vec<_> = files.iter().map(|file| inspect(file).unwrap()).collect();
+        let blocks: u64 = inspected.iter().map(|file| file.blocks).sum();
+        let payloads: u64 = inspected.iter().map(|file| file.raw_bytes).sum();
+        let inflated: u64 = inspected.iter().map(|file| file.inflated_bytes).sum();
+        assert_eq!(blocks, 7 + 7 + 7);
+        for (shuffle, threads) in [(0, 1), (0, 3), (70, 1), (70, 3)] {
+            let dataset = folder.rows(20).shuffle_buffer_size(shuffle).epochs(2);
+            let mut batches = dataset
+                .threads(Threads::Fixed(threads))
+                .build()
+                .unwrap()
+                .iter();
+            let rows: usize = batches.by_ref().map(|batch| batch.unwrap().rows()).sum();
+            let stats = batches.stats();
+            assert_eq!(stats.records, rows as u64);
+            assert_eq!(stats.records, 2 * (50 + 51 + 52));
+            assert_eq!(stats.steps, 2 * 8);
+            // A block is a count and a size of one byte or two, its payload and
+            // the marker.
+            let heads = stats.raw_bytes - 2 * payloads - 2 * 16 * blocks;
+            assert!(
+                (2 * 2 * blocks..=2 * 3 * blocks).contains(&heads),
+                "{codec}: {heads}"
+            );
+            assert_eq!(stats.inflated_bytes, 2 * inflated, "{codec}");
+            assert!(!stats.decode.is_zero());
+            assert_eq!(stats.inflate.is_zero(), codec == Codec::Null);
+            assert!(stats.memory_peak > 0 && stats.memory_peak <= stats.memory_limit);
+            assert_eq!((stats.dropped_entries, stats.dropped_records), (0, 0));
+            assert!((1..=threads).contains(&stats.threads), "{}", stats.threads);
+            assert_eq!(stats.schedule.as_ref().unwrap().runs, 2 * 8);
+            assert!(stats.records_per_s() > 0.0);
+        }
+    }
+}
+
+#[test]
+fn the_blocks_of_a_file_are_all_of_it_but_the_header() {
+    let folder = Folder::of_rows(1, 100, 8, Codec::Deflate);
+    let dataset = folder.rows(10).build().unwrap();
+    let mut batches = dataset.iter();
+    batches.by_ref().for_each(|batch| drop(batch.unwrap()));
+    let empty = crate::common::rows_file([], 1, Codec::Deflate);
+    let size = dataset.total_bytes().unwrap();
+    assert_eq!(batches.stats().raw_bytes, size - empty.len() as u64);
+}
+
+#[test]
+fn figures_grow_while_batches_are_taken_and_stand_still_afterwards() {
+    let folder = Folder::of_rows(1, 100, 8, Codec::Deflate);
+    let mut batches = folder.rows(10).build().unwrap().iter();
+    assert_eq!((batches.stats().records, batches.stats().steps), (0, 0));
+    for step in 1..=10 {
+        batches.next().unwrap().unwrap();
+        let stats = batches.stats();
+        assert_eq!((stats.records, stats.steps), (10 * step, step));
+    }
+    assert!(batches.next().is_none());
+    let (end, later) = (batches.stats(), batches.stats());
+    assert_eq!(end.elapsed, later.elapsed);
+    assert!(!end.elapsed.is_zero());
+}
