@@ -3,12 +3,15 @@
 mod broadcast;
 mod choose;
 mod cost;
+mod limits;
 mod partition;
 mod pool;
 mod scheduler;
+mod seat;
 
 pub use choose::{Decision, Overhead, choose_threads};
 pub use cost::{BlockWork, CostModel, Observed};
+pub use limits::MAX_THREADS;
 pub use partition::partition;
 pub use pool::{Pool, RunReport};
 pub use scheduler::{Schedule, Scheduler, SchedulerStats, Threads};

@@ -1,31 +1,43 @@
 //! The pool: tasks with owners, stolen by whoever is idle.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crossbeam_deque::{Injector, Steal};
+use crossbeam_deque::{Steal, Stealer, Worker};
 
 use crate::broadcast::Broadcast;
+use crate::limits::MAX_THREADS;
 
 /// Threads that live as long as the pool, and the caller's, which takes part
 /// as worker 0.
+///
+/// ```
+/// let mut pool = atds_sched::Pool::new(2);
+/// let names = ["ada", "grace", "mary"];
+/// // Tasks and closure may borrow; the first task is meant for worker 0.
+/// let tasks: Vec<&str> = names.iter().map(|name| &name[1..]).collect();
+/// let (lengths, report) = pool.run(2, &[0, 1, 1], tasks, |_worker, name| name.len());
+/// assert_eq!(lengths, [2, 4, 3]);
+/// assert!(report.busy_ns.len() <= 2);
+/// ```
 #[derive(Debug)]
 pub struct Pool {
     broadcast: Broadcast,
-    /// Per worker, the numbers of the tasks it owns and nobody has begun.
-    queues: Vec<Injector<usize>>,
+    queues: Vec<Queue>,
 }
 
 /// How a run went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// Workers that took part.
+    /// Workers that were called.
     pub threads: usize,
-    /// Nanoseconds until the last of them had started.
+    /// Nanoseconds until the last of them had started; those of the whole run
+    /// if all was done before one had.
     pub start_delay_ns: u64,
-    /// Nanoseconds each of them worked.
+    /// Nanoseconds each of them worked; 0 if it did not start in time.
     pub busy_ns: Vec<u64>,
     /// Tasks done by another worker than their owner.
     pub steals: u64,
@@ -34,12 +46,14 @@ pub struct RunReport {
 }
 
 impl Pool {
-    /// A pool of `max_threads` workers, the caller's thread among them.
+    /// A pool of `max_threads` workers, the caller's thread among them. It has
+    /// fewer, at least the caller's, where the system does not let it start so
+    /// many threads, and at most [`MAX_THREADS`].
     pub fn new(max_threads: usize) -> Self {
-        let max_threads = max_threads.max(1);
+        let broadcast = Broadcast::new(max_threads.clamp(1, MAX_THREADS) - 1);
         Pool {
-            broadcast: Broadcast::new(max_threads - 1),
-            queues: (0..max_threads).map(|_| Injector::new()).collect(),
+            queues: (0..=broadcast.threads()).map(|_| Queue::new()).collect(),
+            broadcast,
         }
     }
 
@@ -48,15 +62,19 @@ impl Pool {
         self.queues.len()
     }
 
-    /// Runs every task once, as `work(worker, task)`, on `threads` workers and
-    /// returns the results in the order of the tasks. `owners[i]` is the worker
-    /// that task `i` is meant for; workers do their own tasks in order and then
-    /// take what others have not begun.
+    /// Runs every task once, as `work(worker, task)`, on `threads` workers, as
+    /// far as the pool has them, and returns the results in the order of the
+    /// tasks. `owners[i]` is the worker that task `i` is meant for, the
+    /// remainder by the number of workers being taken. Workers do their own
+    /// tasks in order, and then the last of those that others have not begun.
+    ///
+    /// A worker runs one task at a time: what is indexed by its number, from 0
+    /// below `threads`, is its own.
     ///
     /// # Panics
-    /// With the panic of a task, once all workers have stopped; if there are
-    /// not as many owners as tasks, or an owner or `threads` above the pool's
-    /// threads.
+    /// With the panic of a task, once all workers have stopped; tasks that were
+    /// not begun by then are dropped. Also if there are not as many owners as
+    /// tasks.
     pub fn run<T: Send, R: Send>(
         &mut self,
         threads: usize,
@@ -66,92 +84,187 @@ impl Pool {
     ) -> (Vec<R>, RunReport) {
         assert_eq!(owners.len(), tasks.len(), "an owner for each task");
         let threads = threads.clamp(1, self.max_threads());
-        let begun = Instant::now();
         if threads == 1 {
-            let results = tasks.into_iter().map(|task| work(0, task)).collect();
-            let wall_ns = nanos(begun);
-            let report = RunReport {
-                threads,
-                busy_ns: vec![wall_ns],
-                wall_ns,
-                ..RunReport::default()
-            };
-            return (results, report);
+            return run_alone(tasks, work);
         }
-
-        let cells: Vec<Mutex<Cell<T, R>>> = tasks
-            .into_iter()
-            .map(|task| Mutex::new(Cell::Todo(task)))
-            .collect();
-        for (task, &owner) in owners.iter().enumerate() {
-            self.queues[owner % threads].push(task);
+        let run = Run {
+            queues: &self.queues[..threads],
+            cells: tasks.into_iter().map(Cell::new).collect(),
+            work,
+            clock: Instant::now(),
+            workers: (0..threads).map(|_| WorkerReport::default()).collect(),
+            failed: AtomicBool::new(false),
+        };
+        run.distribute(owners);
+        let result = self.broadcast.run(threads, &|worker| run.take_part(worker));
+        if let Err(panic) = result {
+            resume_unwind(panic);
         }
-        let queues = &self.queues[..threads];
-        let started: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
-        let busy: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
-        let steals = AtomicU64::new(0);
-        let worker = |worker: usize| {
-            let start = Instant::now();
-            started[worker].store(nanos(begun), Relaxed);
-            while let Some((task, stolen)) = next_task(queues, worker) {
-                let mut cell = cells[task].lock().unwrap_or_else(PoisonError::into_inner);
-                if let Cell::Todo(task) = std::mem::replace(&mut *cell, Cell::Begun) {
-                    *cell = Cell::Done(work(worker, task));
-                }
-                steals.fetch_add(u64::from(stolen), Relaxed);
-            }
-            busy[worker].store(nanos(start), Relaxed);
-        };
-        // A panic leaves tasks in the queues; `Drain` empties them.
-        let drain = Drain(queues);
-        self.broadcast.run(threads, &worker);
-        drop(drain);
-
-        let results = cells.into_iter().map(|cell| {
-            match cell.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                Cell::Done(result) => result,
-                _ => unreachable!("every task has been run"),
-            }
-        });
-        let report = RunReport {
-            threads,
-            start_delay_ns: started.iter().map(|ns| ns.load(Relaxed)).max().unwrap_or(0),
-            busy_ns: busy.iter().map(|ns| ns.load(Relaxed)).collect(),
-            steals: steals.into_inner(),
-            wall_ns: nanos(begun),
-        };
+        let report = run.report();
+        let results = run.cells.into_iter().map(Cell::into_result);
         (results.collect(), report)
     }
 }
 
-enum Cell<T, R> {
-    Todo(T),
-    Begun,
-    Done(R),
+/// All tasks on the caller's thread.
+fn run_alone<T, R>(tasks: Vec<T>, work: impl Fn(usize, T) -> R) -> (Vec<R>, RunReport) {
+    let clock = Instant::now();
+    let results = tasks.into_iter().map(|task| work(0, task)).collect();
+    let wall_ns = nanos(clock);
+    let report = RunReport {
+        threads: 1,
+        busy_ns: vec![wall_ns],
+        wall_ns,
+        ..RunReport::default()
+    };
+    (results, report)
 }
 
-/// A worker's next task and whether it is another's.
-fn next_task(queues: &[Injector<usize>], worker: usize) -> Option<(usize, bool)> {
-    let others = (1..queues.len()).map(|i| (worker + i) % queues.len());
-    std::iter::once(worker).chain(others).find_map(|owner| {
+/// A run on several workers.
+struct Run<'a, T, R, F> {
+    queues: &'a [Queue],
+    cells: Vec<Cell<T, R>>,
+    work: F,
+    clock: Instant,
+    workers: Vec<WorkerReport>,
+    /// A task has panicked: nobody begins another.
+    failed: AtomicBool,
+}
+
+/// What a worker tells of its part.
+#[derive(Debug, Default)]
+struct WorkerReport {
+    /// When it started; 0 if it has not.
+    started_ns: AtomicU64,
+    busy_ns: AtomicU64,
+    steals: AtomicU64,
+}
+
+impl<T: Send, R: Send, F: Fn(usize, T) -> R> Run<'_, T, R, F> {
+    /// Hands the tasks to their owners, before any worker starts: what belongs
+    /// to one that starts late can be stolen at once.
+    fn distribute(&self, owners: &[usize]) {
+        self.queues.iter().for_each(Queue::clear);
+        for (task, owner) in owners.iter().enumerate().rev() {
+            self.queues[owner % self.queues.len()].own().push(task);
+        }
+    }
+
+    /// A worker's part.
+    fn take_part(&self, worker: usize) {
+        let report = &self.workers[worker];
+        let started = nanos(self.clock).max(1);
+        report.started_ns.store(started, Relaxed);
+        let _failing = Failing(&self.failed);
+        let own = self.queues[worker].own();
+        let mut steals = 0;
         loop {
-            match queues[owner].steal() {
-                Steal::Success(task) => return Some((task, owner != worker)),
+            let stolen = || self.steal(worker).inspect(|_| steals += 1);
+            let Some(task) = own.pop().or_else(stolen) else {
+                break;
+            };
+            self.cells[task].fill(|task| (self.work)(worker, task));
+            if self.failed.load(Relaxed) {
+                break;
+            }
+        }
+        report.steals.store(steals, Relaxed);
+        report.busy_ns.store(nanos(self.clock) - started, Relaxed);
+    }
+
+    /// The last task that another worker has not begun.
+    fn steal(&self, worker: usize) -> Option<usize> {
+        let others = self.queues[worker + 1..].iter();
+        let mut others = others.chain(&self.queues[..worker]);
+        others.find_map(Queue::steal)
+    }
+
+    fn report(&self) -> RunReport {
+        let wall_ns = nanos(self.clock);
+        let load = |part: fn(&WorkerReport) -> &AtomicU64| {
+            self.workers
+                .iter()
+                .map(move |worker| part(worker).load(Relaxed))
+        };
+        let started = load(|worker| &worker.started_ns);
+        let start_delay_ns = started.map(|ns| if ns == 0 { wall_ns } else { ns }).max();
+        RunReport {
+            threads: self.workers.len(),
+            start_delay_ns: start_delay_ns.unwrap_or(0),
+            busy_ns: load(|worker| &worker.busy_ns).collect(),
+            steals: load(|worker| &worker.steals).sum(),
+            wall_ns,
+        }
+    }
+}
+
+/// Notes a panic if it is dropped by one.
+struct Failing<'a>(&'a AtomicBool);
+
+impl Drop for Failing<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
+    }
+}
+
+/// The numbers of the tasks that a worker owns and nobody has begun. They are
+/// pushed last first: the worker pops the first, thieves get the last.
+#[derive(Debug)]
+struct Queue {
+    /// Locked by the caller between runs, by the worker during one.
+    own: Mutex<Worker<usize>>,
+    stealer: Stealer<usize>,
+}
+
+impl Queue {
+    fn new() -> Self {
+        let own = Worker::new_lifo();
+        Queue {
+            stealer: own.stealer(),
+            own: Mutex::new(own),
+        }
+    }
+
+    fn own(&self) -> MutexGuard<'_, Worker<usize>> {
+        // A queue is whole after a panic between its operations.
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn steal(&self) -> Option<usize> {
+        loop {
+            match self.stealer.steal() {
+                Steal::Success(task) => return Some(task),
                 Steal::Empty => return None,
                 Steal::Retry => {}
             }
         }
-    })
+    }
+
+    /// Forgets what a run that panicked has left.
+    fn clear(&self) {
+        while self.own().pop().is_some() {}
+    }
 }
 
-/// Empties the queues when it is dropped.
-struct Drain<'a>(&'a [Injector<usize>]);
+/// A task, later its result. Only one worker ever has its number.
+struct Cell<T, R>(Mutex<(Option<T>, Option<R>)>);
 
-impl Drop for Drain<'_> {
-    fn drop(&mut self) {
-        for queue in self.0 {
-            while !matches!(queue.steal(), Steal::Empty) {}
-        }
+impl<T, R> Cell<T, R> {
+    fn new(task: T) -> Self {
+        Cell(Mutex::new((Some(task), None)))
+    }
+
+    fn fill(&self, work: impl FnOnce(T) -> R) {
+        let mut cell = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let task = cell.0.take();
+        cell.1 = task.map(work);
+    }
+
+    fn into_result(self) -> R {
+        let cell = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        cell.1.expect("every task has been run")
     }
 }
 

@@ -5,14 +5,9 @@ use std::ops::Range;
 
 use crate::choose::{Decision, Overhead, choose_threads};
 use crate::cost::{BlockWork, CostModel, Observed};
+use crate::limits::{CHUNKS_PER_THREAD, MAX_THREADS};
 use crate::partition::partition;
 use crate::pool::RunReport;
-
-/// Chunks that each thread's share is cut into, so that an idle thread finds
-/// something to steal. Each chunk costs a little to set up; with four, a thread
-/// is idle for at most about a quarter of its share if all estimates are right
-/// but one.
-const CHUNKS_PER_THREAD: usize = 4;
 
 /// How many threads to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +15,8 @@ pub enum Threads {
     /// As many as pay, up to the cores there are.
     #[default]
     Auto,
-    /// This many.
+    /// This many, at least 1 and at most [`MAX_THREADS`], but no more than there
+    /// are blocks.
     Fixed(usize),
 }
 
@@ -30,7 +26,8 @@ pub enum Threads {
 pub struct Schedule {
     /// Threads that take part.
     pub threads: usize,
-    /// Contiguous ranges of blocks, together all of them, in order.
+    /// Contiguous ranges of blocks, none of them empty, together all blocks, in
+    /// order.
     pub chunks: Vec<Range<usize>>,
     /// The thread each chunk is meant for.
     pub owners: Vec<usize>,
@@ -57,8 +54,9 @@ impl Scheduler {
     pub fn new(threads: Threads) -> Self {
         let max_threads = match threads {
             Threads::Auto => std::thread::available_parallelism().map_or(1, usize::from),
-            Threads::Fixed(n) => n.max(1),
+            Threads::Fixed(n) => n,
         };
+        let max_threads = max_threads.clamp(1, MAX_THREADS);
         Scheduler {
             threads,
             max_threads,
@@ -83,7 +81,10 @@ impl Scheduler {
         self.costs.clear();
         self.costs
             .extend(work.iter().map(|work| self.model.cost(work)));
-        let taking_part = self.costs.iter().filter(|&&cost| cost > 0.0).count();
+        let taking_part = work
+            .iter()
+            .filter(|work| work.records_to_decode > 0)
+            .count();
         // More threads than blocks would have nothing to do.
         let most = self.max_threads.min(taking_part).max(1);
         let measured = self.model.is_measured();
@@ -101,10 +102,15 @@ impl Scheduler {
         // One thread needs no chunks: nobody could steal them.
         let per_thread = if threads == 1 { 1 } else { CHUNKS_PER_THREAD };
         let chunks = partition(&self.costs, threads * per_thread);
+        let owned = chunks.into_iter().enumerate();
+        let (owners, chunks) = owned
+            .filter(|(_, chunk)| !chunk.is_empty())
+            .map(|(part, chunk)| (part / per_thread, chunk))
+            .unzip();
         Schedule {
             threads,
-            owners: (0..chunks.len()).map(|chunk| chunk / per_thread).collect(),
             chunks,
+            owners,
         }
     }
 

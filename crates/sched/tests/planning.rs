@@ -1,0 +1,308 @@
+//! Costs, partitions, thread counts and the scheduler that puts them together.
+
+use atds_sched::{
+    BlockWork, CostModel, MAX_THREADS, Observed, Overhead, Pool, Schedule, Scheduler, Threads,
+    choose_threads, partition,
+};
+use proptest::prelude::*;
+
+fn decode(records: u64) -> BlockWork {
+    BlockWork {
+        records_to_inflate: 0,
+        records_to_decode: records,
+    }
+}
+
+fn decoded(records: u64, nanos: u64) -> Observed {
+    Observed {
+        records_decoded: records,
+        decode_ns: nanos,
+        ..Observed::default()
+    }
+}
+
+#[test]
+fn costs_are_averages_per_record() {
+    let mut model = CostModel::default();
+    let work = BlockWork {
+        records_to_inflate: 10,
+        records_to_decode: 4,
+    };
+    assert!(!model.is_measured());
+    assert_eq!(model.cost(&work), 1.0);
+    assert_eq!(model.cost(&decode(1_000)), 1.0);
+    model.observe(&Observed {
+        records_inflated: 100,
+        inflate_ns: 5_000,
+        records_decoded: 40,
+        decode_ns: 800,
+    });
+    assert!(model.is_measured());
+    assert_eq!(model.inflate_ns_per_record(), Some(50.0));
+    assert_eq!(model.decode_ns_per_record(), Some(20.0));
+    assert_eq!(model.cost(&work), 10.0 * 50.0 + 4.0 * 20.0);
+    assert_eq!(model.cost(&decode(4)), 80.0);
+    assert_eq!(model.cost(&BlockWork::default()), 0.0);
+    // A run that inflated nothing says nothing of inflating.
+    model.observe(&decoded(40, 800));
+    assert_eq!(model.inflate_ns_per_record(), Some(50.0));
+}
+
+#[test]
+fn costs_follow_the_data() {
+    let mut model = CostModel::default();
+    model.observe(&decoded(1_000, 10_000));
+    let mut last = 10.0;
+    for _ in 0..50 {
+        model.observe(&decoded(1_000, 30_000));
+        let now = model.decode_ns_per_record().expect("measured");
+        assert!(now > last && now < 30.0);
+        last = now;
+    }
+    assert!(last > 29.9, "{last}");
+}
+
+#[test]
+fn the_thread_count_is_the_best_of_those_predicted() {
+    let overhead = Overhead::new(8);
+    // Nothing to gain below the overhead of a second thread.
+    assert_eq!(choose_threads(1_000.0, &overhead, 8).threads, 1);
+    // 100 ms: as many as there are.
+    assert_eq!(choose_threads(1e8, &overhead, 8).threads, 8);
+    assert_eq!(choose_threads(1e8, &overhead, 3).threads, 3);
+    let decision = choose_threads(90_000.0, &overhead, 8);
+    assert_eq!(decision.threads, 3);
+    assert_eq!(decision.predicted_ns.len(), 8);
+    assert_eq!(decision.predicted_ns[..3], [90_000.0, 55_000.0, 50_000.0]);
+    assert_eq!(
+        choose_threads(90_000.0, &overhead, 2).to_string(),
+        "2 threads for 90 us of work; expected 90 us with 1, 55 us with 2"
+    );
+}
+
+#[test]
+fn a_slow_start_is_learnt_and_tried_again() {
+    let total = 200_000.0;
+    let mut overhead = Overhead::new(2);
+    let threads = |overhead: &Overhead| choose_threads(total, overhead, 2).threads;
+    assert_eq!(threads(&overhead), 2);
+    let mut slow_runs = 0;
+    while threads(&overhead) == 2 {
+        overhead.observe(2, 1_000_000);
+        slow_runs += 1;
+    }
+    assert!(slow_runs < 5, "one thread is better soon: {slow_runs}");
+    let mut rest = 0;
+    while threads(&overhead) == 1 {
+        overhead.observe(1, 0);
+        rest += 1;
+    }
+    assert!((10..200).contains(&rest), "tried again after {rest} runs");
+    // It starts fast by now, and stays chosen.
+    for _ in 0..100 {
+        overhead.observe(2, 20_000);
+        assert_eq!(threads(&overhead), 2);
+    }
+    assert!((overhead.get(2) - 20_000.0).abs() < 100.0);
+}
+
+/// The blocks of a schedule's owners.
+fn covers(schedule: &Schedule, blocks: usize) {
+    assert_eq!(schedule.chunks.len(), schedule.owners.len());
+    assert!(schedule.chunks.iter().all(|chunk| !chunk.is_empty()));
+    assert!(schedule.chunks.iter().cloned().flatten().eq(0..blocks));
+    assert!(schedule.owners.is_sorted());
+    assert!(
+        schedule
+            .owners
+            .iter()
+            .all(|&owner| owner < schedule.threads)
+    );
+}
+
+#[test]
+fn the_first_batch_is_split_by_blocks() {
+    let mut scheduler = Scheduler::new(Threads::Fixed(2));
+    let mut work = vec![decode(1); 50];
+    work.extend(vec![decode(1_000); 50]);
+    let schedule = scheduler.plan(&work);
+    covers(&schedule, 100);
+    assert_eq!(schedule.threads, 2);
+    assert_eq!(schedule.owners, [0, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(schedule.chunks[3].end, 50);
+    assert_eq!(
+        scheduler.stats().to_string(),
+        "2 threads; 0 runs, 0 chunks stolen"
+    );
+}
+
+#[test]
+fn later_batches_are_split_by_cost() {
+    let mut scheduler = Scheduler::new(Threads::Fixed(2));
+    let mut pool = Pool::new(scheduler.max_threads());
+    let inflate = BlockWork {
+        records_to_inflate: 100,
+        records_to_decode: 10,
+    };
+    let mut work = vec![inflate; 10];
+    work.extend(vec![decode(10); 40]);
+    let schedule = scheduler.plan(&work);
+    let (_, report) = pool.run(
+        schedule.threads,
+        &schedule.owners,
+        schedule.chunks,
+        |_, _| (),
+    );
+    scheduler.record(
+        &report,
+        &Observed {
+            records_inflated: 1_000,
+            inflate_ns: 1_000_000,
+            records_decoded: 500,
+            decode_ns: 5_000_000,
+        },
+    );
+    // A block to inflate costs 200 us, one inflated 100 us: 6 ms in all.
+    let schedule = scheduler.plan(&work);
+    covers(&schedule, 50);
+    let second = schedule.owners.iter().position(|&owner| owner == 1);
+    assert_eq!(schedule.chunks[second.expect("two threads")].start, 20);
+
+    let stats = scheduler.stats();
+    assert_eq!(stats.inflate_ns_per_record, Some(1_000.0));
+    assert_eq!(stats.decode_ns_per_record, Some(10_000.0));
+    assert_eq!(stats.runs, 1);
+    assert_eq!(stats.start_delay_ns.len(), 2);
+    let decision = stats.decision.clone().expect("a batch was planned");
+    assert_eq!((decision.threads, decision.total_ns), (2, Some(6e6)));
+    let text = stats.to_string();
+    for part in [
+        "2 threads for 6000 us",
+        "inflating 1000 ns a record",
+        "1 runs",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn auto_uses_what_pays() {
+    let mut scheduler = Scheduler::new(Threads::Auto);
+    let most = scheduler.max_threads();
+    assert!(most >= 1);
+    // Cheap: 100 records of 1 ns.
+    let mut pool = Pool::new(1);
+    let (_, report) = pool.run(1, &[], Vec::<()>::new(), |_, ()| ());
+    scheduler.plan(&[decode(1); 100]);
+    scheduler.record(&report, &decoded(100, 100));
+    let schedule = scheduler.plan(&[decode(1); 100]);
+    assert_eq!((schedule.threads, schedule.chunks.len()), (1, 1));
+    covers(&schedule, 100);
+    let decision = scheduler.stats().decision.expect("a batch was planned");
+    assert_eq!(decision.predicted_ns.len(), most);
+    // Dear: a second a record.
+    for _ in 0..200 {
+        scheduler.record(&report, &decoded(100, 100_000_000_000));
+    }
+    assert_eq!(scheduler.plan(&[decode(1); 1_000]).threads, most.min(1_000));
+}
+
+#[test]
+fn no_more_threads_than_blocks_take_part() {
+    let mut scheduler = Scheduler::new(Threads::Fixed(8));
+    let mut work = vec![decode(0); 20];
+    work[3] = decode(5);
+    work[17] = decode(5);
+    let schedule = scheduler.plan(&work);
+    assert_eq!(schedule.threads, 2);
+    covers(&schedule, 20);
+    let schedule = scheduler.plan(&[]);
+    assert_eq!((schedule.threads, schedule.chunks.len()), (1, 0));
+    assert_eq!(Scheduler::new(Threads::Fixed(0)).max_threads(), 1);
+    assert_eq!(
+        Scheduler::new(Threads::Fixed(usize::MAX)).max_threads(),
+        MAX_THREADS
+    );
+}
+
+proptest! {
+    #[test]
+    fn partitions_cover_and_balance(
+        costs in proptest::collection::vec(prop_oneof![Just(0u32), 1u32..100, 1u32..1_000_000], 0..200),
+        parts in 1usize..70,
+    ) {
+        // Sums of integers of this size are exact.
+        let costs: Vec<f64> = costs.into_iter().map(f64::from).collect();
+        let ranges = partition(&costs, parts);
+        prop_assert_eq!(ranges.len(), parts);
+        prop_assert!(ranges.iter().cloned().flatten().eq(0..costs.len()));
+        let total: f64 = costs.iter().sum();
+        let max = costs.iter().copied().fold(0.0, f64::max);
+        for range in ranges {
+            let cost: f64 = costs[range].iter().sum();
+            prop_assert!(cost <= total / parts as f64 + max + 1e-6);
+        }
+    }
+
+    #[test]
+    fn odd_costs_are_still_covered(
+        costs in proptest::collection::vec(any::<f64>(), 0..50), parts in 1usize..10,
+    ) {
+        let ranges = partition(&costs, parts);
+        prop_assert_eq!(ranges.len(), parts);
+        prop_assert!(ranges.into_iter().flatten().eq(0..costs.len()));
+    }
+
+    #[test]
+    fn decisions_are_the_smallest_prediction(
+        total in 0.0..1e10f64,
+        observed in proptest::collection::vec((0usize..10, 0u64..10_000_000), 0..50),
+        most in 0usize..12,
+    ) {
+        let mut overhead = Overhead::new(8);
+        for (threads, nanos) in observed {
+            overhead.observe(threads, nanos);
+        }
+        let decision = choose_threads(total, &overhead, most);
+        prop_assert_eq!(decision.predicted_ns.len(), most.max(1));
+        for (threads, &predicted) in (1..).zip(&decision.predicted_ns) {
+            prop_assert_eq!(predicted, total / threads as f64 + overhead.get(threads));
+            let chosen = decision.predicted_ns[decision.threads - 1];
+            prop_assert!(chosen < predicted || (chosen == predicted && decision.threads <= threads));
+        }
+    }
+
+    #[test]
+    fn schedules_cover_all_blocks(
+        work in proptest::collection::vec((0u64..200, 0u64..200), 0..300),
+        threads in prop_oneof![Just(Threads::Auto), (0usize..9).prop_map(Threads::Fixed)],
+        nanos in proptest::option::of((0u64..1_000_000_000, 0u64..1_000_000_000)),
+    ) {
+        let work: Vec<BlockWork> = work
+            .into_iter()
+            .map(|(records_to_inflate, records_to_decode)| BlockWork {
+                records_to_inflate,
+                records_to_decode,
+            })
+            .collect();
+        let mut scheduler = Scheduler::new(threads);
+        let mut pool = Pool::new(2);
+        for _ in 0..2 {
+            let schedule = scheduler.plan(&work);
+            covers(&schedule, work.len());
+            prop_assert!(schedule.threads <= scheduler.max_threads());
+            prop_assert!(schedule.chunks.len() <= 4 * schedule.threads);
+            let (_, report) =
+                pool.run(schedule.threads, &schedule.owners, schedule.chunks, |_, _| ());
+            let (inflate_ns, decode_ns) = nanos.unwrap_or_default();
+            let records = u64::from(nanos.is_some()) * 1_000;
+            let observed = Observed {
+                records_inflated: records,
+                inflate_ns,
+                records_decoded: records,
+                decode_ns,
+            };
+            scheduler.record(&report, &observed);
+        }
+    }
+}
