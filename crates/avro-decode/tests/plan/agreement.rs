@@ -7,49 +7,11 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tensor_batch::{ColumnKind, Layout};
 
-use crate::harness::{assert_agrees, same_kind};
-use crate::made::{Case, case};
+use crate::made::case;
+use crate::properties::agree;
 
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..900)
-}
-
-/// The kind of the error that both give, if they do.
-fn check(case: &Case) -> Option<String> {
-    let (records, position, error) = case.decode(&case.data);
-    assert_eq!(
-        (error, position),
-        (None, case.data.len()),
-        "the data is good"
-    );
-    match (case.tensors(&records), case.run()) {
-        (Ok(expected), Ok(ran)) => {
-            assert_agrees(&expected, &ran);
-            assert_eq!(ran.position, case.data.len());
-            None
-        }
-        (Err(expected), Err(error)) => {
-            assert!(
-                same_kind(&error.kind, &expected.kind),
-                "{error}; {expected}"
-            );
-            assert_eq!(
-                error.record,
-                Some(expected.record as u64),
-                "{error}; {expected}"
-            );
-            assert_eq!(
-                error.field.as_ref(),
-                Some(&expected.field),
-                "{error}; {expected}"
-            );
-            assert!(error.offset < case.data.len());
-            let kind = format!("{:?}", error.kind);
-            let name = kind.split([' ', '(']).next().unwrap_or_default();
-            Some(name.to_owned())
-        }
-        (expected, ran) => panic!("{expected:?} but {ran:?}"),
-    }
 }
 
 proptest! {
@@ -57,12 +19,12 @@ proptest! {
 
     #[test]
     fn good_values_make_the_same_tensors(bytes in any_bytes()) {
-        prop_assert_eq!(check(&case(bytes, None)), None);
+        prop_assert_eq!(agree(&case(bytes, None)), None);
     }
 
     #[test]
     fn one_bad_value_makes_the_same_error(bytes in any_bytes(), fault in 0..60usize) {
-        check(&case(bytes, Some(fault)));
+        agree(&case(bytes, Some(fault)));
     }
 }
 
@@ -75,7 +37,7 @@ fn the_cases_are_of_every_sort() {
         let bytes = any_bytes().new_tree(&mut runner).expect("bytes").current();
         let case = case(bytes, Some(fault % 20));
         let mut count = |sort: &str| *seen.entry(sort.to_owned()).or_default() += 1;
-        if let Some(error) = check(&case) {
+        if let Some(error) = agree(&case) {
             count(&error);
         } else if case.tensors(&case.records).is_ok_and(|t| t.dropped > 0) {
             count("dropped");

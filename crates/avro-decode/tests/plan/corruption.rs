@@ -1,11 +1,11 @@
 //! On damaged data the plan is as right as the reference, or fails.
 
-use avro_decode::{DecodeError, DecodeErrorKind};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::harness::{assert_agrees, run};
-use crate::made::{Case, case};
+use crate::harness::run;
+use crate::made::case;
+use crate::properties::{agree_on, is_read};
 
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..900)
@@ -51,62 +51,6 @@ fn damage(data: &mut Vec<u8>, damages: &[Damage]) {
     }
 }
 
-/// Whether a feature of the case has the reference's error in it, or is in a
-/// record around that is at fault itself.
-fn is_read(case: &Case, error: &DecodeError) -> bool {
-    let field = error.field.as_deref().unwrap_or_default();
-    let is_inside = |inner: &str, outer: &str| {
-        let rest = inner.strip_prefix(outer);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let mut names = case.spec.columns().iter().map(|column| &*column.name);
-    names.any(|name| is_inside(field, name) || is_inside(name, field))
-}
-
-fn is_feature_error(kind: &DecodeErrorKind) -> bool {
-    matches!(
-        kind,
-        DecodeErrorKind::Null
-            | DecodeErrorKind::ArrayLength { .. }
-            | DecodeErrorKind::SparseLengths { .. }
-            | DecodeErrorKind::IndexOutOfBounds { .. }
-    )
-}
-
-fn check(case: &Case, data: &[u8]) {
-    let (records, end, decode_error) = case.decode(data);
-    let tensors = case.tensors(&records);
-    let ran = run(&case.plan(), data, &case.run_rows, case.call_records);
-    match (ran, tensors, decode_error) {
-        (Ok(ran), Ok(expected), None) => {
-            assert_agrees(&expected, &ran);
-            assert_eq!(ran.position, end);
-        }
-        (Ok(_), Ok(_), Some(error)) => {
-            assert!(!is_read(case, &error), "the plan has read over: {error}");
-        }
-        (Err(error), Err(expected), _) => {
-            // With more than one fault in a field, either may be seen first.
-            assert!(is_feature_error(&error.kind), "{error}; {expected}");
-            assert_eq!(
-                error.record,
-                Some(expected.record as u64),
-                "{error}; {expected}"
-            );
-            assert_eq!(error.field, Some(expected.field));
-        }
-        (Err(error), Ok(_), Some(expected)) => {
-            let here = Some(records.len() as u64);
-            assert!(error.record >= here, "{error}; {expected}");
-            // Skipping may run over the damage, and come out somewhere else.
-            let is_skipped = !is_read(case, &expected);
-            assert!(error.record == here || is_skipped, "{error}; {expected}");
-            assert!(error.field.is_some() && error.offset <= data.len());
-        }
-        (ran, expected, error) => panic!("{expected:?}, {error:?}, but {ran:?}"),
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
@@ -118,12 +62,12 @@ proptest! {
         let case = case(bytes, None);
         let mut data = case.data.clone();
         damage(&mut data, &damages);
-        check(&case, &data);
+        agree_on(&case, &data);
     }
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in any_bytes(), data in any_bytes()) {
-        check(&case(bytes, None), &data);
+        agree_on(&case(bytes, None), &data);
     }
 }
 

@@ -4,7 +4,7 @@ use avro_decode::reference::{FeatureError, ReferenceTensors};
 use avro_decode::{DecodeError, DecodeErrorKind, Plan, PlanOptions, Schema, Value, reference};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
 
-use crate::made::Case;
+use super::made::Case;
 
 /// What the plan made of some records.
 #[derive(Debug)]

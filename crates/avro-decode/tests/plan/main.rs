@@ -10,4 +10,5 @@ mod examples;
 mod harness;
 mod inference;
 mod made;
+mod properties;
 mod schema_errors;

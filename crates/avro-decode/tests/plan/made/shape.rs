@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use tensor_batch::{ColumnSpec, DType, Layout, UNKNOWN};
 
 use super::Source;
-use crate::common;
+use super::common;
 
 /// The union around a type.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use avro_decode::{Schema, Value};
 use tensor_batch::UNKNOWN;
 
 use super::Source;
+use super::common;
 use super::shape::{Kind, Shape, SparseField, Wrap};
-use crate::common;
 
 /// Where a value is made not to fit.
 pub(super) struct Faults {

@@ -11,7 +11,7 @@ use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{OutOfBounds, PlanOptions, Schema, Value};
 use tensor_batch::BatchSpec;
 
-use crate::common;
+use super::common;
 use shape::{Shape, Wrap};
 use values::Faults;
 
