@@ -149,11 +149,13 @@ impl DatasetBuilder {
         self
     }
 
-    /// Bytes of blocks, compressed and inflated, and of ready batches that are
-    /// held at most (4 GiB by default). Where they are reached, reading waits;
-    /// a window and a batch that need more are an error. Not counted are what
-    /// each thread works with (the block it inflates, the rows it decodes) and
-    /// batches that the caller holds.
+    /// Bytes of blocks, compressed and inflated, and of batches that are held at
+    /// most (4 GiB by default). Where they are reached, reading, inflating and
+    /// batching wait for the caller to take a batch. A window and a batch that
+    /// need more than seven eighths are an error; the last eighth is what may be
+    /// read ahead. Not counted are what each thread works with (the block it
+    /// inflates, the rows it decodes), memory kept to be used again, and batches
+    /// that the caller holds.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = bytes;
         self
@@ -194,6 +196,9 @@ impl DatasetBuilder {
             && !(1..=MAX_THREADS).contains(&threads)
         {
             return Err(Error::option("threads", "from 1 to 1024, or automatic"));
+        }
+        if self.columns.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::option("features", "at least one, or not given"));
         }
         let files = self.files.resolve()?;
         let first = FileBlocks::open(&files[0], self.read)?;

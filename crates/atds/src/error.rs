@@ -67,7 +67,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Container(avro_block::ErrorKind),
     /// The schema in a file's header is not one.
-    #[error("the schema: {0}")]
+    #[error("{0}")]
     Schema(SchemaError),
     /// Features that cannot be.
     #[error("{0}")]

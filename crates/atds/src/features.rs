@@ -43,7 +43,10 @@ pub enum FeaturesError {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object of kind, shape, dtype and layout"
+)]
 struct Entry {
     kind: String,
     #[serde(default)]
