@@ -225,6 +225,15 @@ fn no_more_threads_than_blocks_take_part() {
     );
 }
 
+#[test]
+fn ranges_end_at_the_nearest_boundary() {
+    assert_eq!(partition(&[3.0, 1.0], 2), [0..1, 1..2]);
+    assert_eq!(partition(&[1.0, 1.0, 3.0], 2), [0..2, 2..3]);
+    assert_eq!(partition(&[1.0, 3.0, 3.0], 2), [0..2, 2..3]);
+    assert_eq!(partition(&[9.0, 1.0, 1.0], 3), [0..0, 0..1, 1..3]);
+    assert_eq!(partition(&[], 2), [0..0, 0..0]);
+}
+
 proptest! {
     #[test]
     fn partitions_cover_and_balance(

@@ -147,6 +147,36 @@ fn a_panic_reaches_the_caller_and_the_pool_goes_on() {
 }
 
 #[test]
+fn after_a_panic_nobody_begins_another_task() {
+    /// Tells that its task is unwinding.
+    struct Unwinding<'a>(&'a AtomicBool);
+    impl Drop for Unwinding<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, SeqCst);
+        }
+    }
+    const TASKS: usize = 10_000;
+    let mut pool = Pool::new(2);
+    let begun = AtomicUsize::new(0);
+    let unwinding = AtomicBool::new(false);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        pool.run(2, &[1; TASKS], vec![(); TASKS], |_, ()| {
+            if begun.fetch_add(1, SeqCst) == 0 {
+                let _unwinding = Unwinding(&unwinding);
+                std::panic::resume_unwind(Box::new(()));
+            }
+            // From here on the other's end is near: let it have the core.
+            while !unwinding.load(SeqCst) {
+                thread::yield_now();
+            }
+            thread::yield_now();
+        })
+    }));
+    assert!(result.is_err());
+    assert!(begun.load(SeqCst) < TASKS);
+}
+
+#[test]
 fn all_workers_may_panic_even_with_something_that_panics() {
     /// What a panic carries, itself panicking when it is dropped.
     struct Bomb(Arc<AtomicUsize>);
