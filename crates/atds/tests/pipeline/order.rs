@@ -101,10 +101,7 @@ fn batches_do_not_reach_into_the_next_epoch() {
 fn no_records_are_no_batches() {
     let folder = Folder::new();
     folder.write("a.avro", &rows_file([], 1, Codec::Deflate));
-    folder.write(
-        "b.avro",
-        &container(SCHEMA, Codec::Null, [(0, Vec::new()); 0]),
-    );
+    folder.write("b.avro", &container(SCHEMA, Codec::Null, None));
     let blocks = (0..5).map(|_| (0, Vec::new()));
     folder.write("c.avro", &container(SCHEMA, Codec::Deflate, blocks));
     for shuffle in [0, 10] {

@@ -170,10 +170,9 @@ fn blocks_are_shuffled_whole_within_their_file() {
         assert_ne!(first, second);
         for epoch in [first, second] {
             // Files keep their order.
-            let mut file_ends = [100, 201, 303].into_iter();
             let mut rest = epoch;
             let mut start = 0;
-            while let Some(end) = file_ends.next() {
+            for end in [100, 201, 303] {
                 let (file, more) = rest.split_at((end - start) as usize);
                 rest = more;
                 let mut sorted = file.to_vec();

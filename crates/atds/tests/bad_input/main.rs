@@ -1,0 +1,83 @@
+//! Bad input, each kind with the message it gives. In the messages the test's
+//! own folder is left out.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod compressed;
+mod container;
+mod features;
+mod files;
+mod made;
+mod options;
+mod records;
+mod schemas;
+mod sparse;
+mod truncated;
+mod values;
+
+use atds::{DatasetBuilder, Error, Threads};
+
+use common::{Folder, read};
+
+/// The error of building the dataset or else of reading it.
+fn error(dataset: DatasetBuilder) -> Option<Error> {
+    match dataset.build() {
+        Ok(dataset) => read(dataset.iter()).1,
+        Err(error) => Some(error),
+    }
+}
+
+/// The message, which must be the same mapped or not, with and without
+/// shuffling, on one thread and on several.
+fn message(folder: &Folder, dataset: DatasetBuilder) -> String {
+    let text = |dataset| match error(dataset) {
+        Some(error) => folder.message(&error),
+        None => "no error".to_owned(),
+    };
+    let message = text(dataset.clone().threads(Threads::Fixed(1)));
+    for mmap in [false, true] {
+        for shuffle in [0, 100] {
+            for threads in [1, 3] {
+                let dataset = dataset.clone().mmap(mmap).shuffle_buffer_size(shuffle);
+                let again = text(dataset.threads(Threads::Fixed(threads)));
+                assert_eq!(
+                    again, message,
+                    "mapped: {mmap}, {shuffle}, {threads} threads"
+                );
+            }
+        }
+    }
+    message
+}
+
+/// Holds messages against expected ones, all before it fails.
+#[derive(Default)]
+struct Messages(Vec<String>);
+
+impl Messages {
+    fn check(&mut self, what: &str, found: String, expected: &str) {
+        if found != expected {
+            self.0.push(format!(
+                "{what}:\n  found    {found}\n  expected {expected}"
+            ));
+        }
+    }
+
+    /// Checks the message of a folder of one file.
+    fn file(&mut self, what: &str, bytes: &[u8], expected: &str) {
+        let folder = Folder::new();
+        folder.write("x.avro", bytes);
+        let found = message(&folder, folder.rows(4));
+        self.check(what, found, expected);
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert!(self.0.is_empty(), "other messages\n{}", self.0.join("\n"));
+        }
+    }
+}

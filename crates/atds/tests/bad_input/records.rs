@@ -1,0 +1,237 @@
+//! Records that are not what their schema says or do not fit their feature.
+
+use atds::{Codec, Threads};
+
+use crate::Messages;
+use crate::common::{Folder, Row, SCHEMA, container, read};
+use crate::made::{
+    ID, INDICES, LIST, OVERFLOW, OVERLONG, PAIR, SKIPPED, TEXT, fields, longs, with_field,
+};
+
+#[test]
+fn lengths_and_counts() {
+    let mut messages = Messages::default();
+    let mut case = |what: &str, field: usize, bytes: &[u8], expected: &str| {
+        messages.file(what, &with_field(Codec::Null, field, bytes), expected);
+    };
+    case(
+        "id overlong",
+        ID,
+        &OVERLONG,
+        "x.avro: block 0 at byte 623: record 1: field 'id': a varint is longer than its type allows",
+    );
+    case(
+        "id overflow",
+        ID,
+        &OVERFLOW,
+        "x.avro: block 0 at byte 623: record 1: field 'id': a varint has more than 64 bits",
+    );
+    case(
+        "text negative",
+        TEXT,
+        &longs(&[-1]),
+        "x.avro: block 0 at byte 635: record 1: field 'text': a length is negative: -1",
+    );
+    case(
+        "text most negative",
+        TEXT,
+        &longs(&[i64::MIN]),
+        "x.avro: block 0 at byte 635: record 1: field 'text': a length is negative: -9223372036854775808",
+    );
+    case(
+        "text huge",
+        TEXT,
+        &longs(&[i64::MAX]),
+        "x.avro: block 0 at byte 635: record 1: field 'text': a length of 9223372036854775807 bytes where 3 are left",
+    );
+    case(
+        "text overlong",
+        TEXT,
+        &OVERLONG,
+        "x.avro: block 0 at byte 635: record 1: field 'text': a varint is longer than its type allows",
+    );
+    case(
+        "text not UTF-8",
+        TEXT,
+        &[4, 0xc3, 0x28],
+        "x.avro: block 0 at byte 635: record 1: field 'text': a string is not UTF-8",
+    );
+    case(
+        "list huge",
+        LIST,
+        &longs(&[i64::MAX]),
+        "x.avro: block 0 at byte 636: record 1: field 'list': a block of 9223372036854775807 items where at most 2 are possible",
+    );
+    case(
+        "list most negative",
+        LIST,
+        &longs(&[i64::MIN]),
+        "x.avro: block 0 at byte 636: record 1: field 'list': a block of 9223372036854775808 items where at most 0 are possible",
+    );
+    case(
+        "list overlong",
+        LIST,
+        &OVERLONG,
+        "x.avro: block 0 at byte 636: record 1: field 'list': a varint is longer than its type allows",
+    );
+    case(
+        "list size negative",
+        LIST,
+        &longs(&[-1, -1]),
+        "x.avro: block 0 at byte 637: record 1: field 'list': a length is negative: -1",
+    );
+    case(
+        "list size huge",
+        LIST,
+        &longs(&[-1, i64::MAX]),
+        "x.avro: block 0 at byte 637: record 1: field 'list': a length of 9223372036854775807 bytes where 2 are left",
+    );
+    case(
+        "list size wrong",
+        LIST,
+        &longs(&[-1, 3, 7, 0]),
+        "x.avro: block 0 at byte 639: record 1: field 'list': a block of items takes 1 bytes, and says 3",
+    );
+    case(
+        "list item beyond int",
+        LIST,
+        &longs(&[1, 1 << 31, 0]),
+        "x.avro: block 0 at byte 637: record 1: field 'list': 2147483648 is not in the range of int",
+    );
+    case(
+        "skipped size huge",
+        SKIPPED,
+        &longs(&[-1, i64::MAX]),
+        "x.avro: block 0 at byte 625: record 1: field 'skipped': a length of 9223372036854775807 bytes where 14 are left",
+    );
+    case(
+        "skipped count huge",
+        SKIPPED,
+        &longs(&[i64::MAX]),
+        "x.avro: block 0 at byte 624: record 1: field 'skipped': a block of 9223372036854775807 items where at most 7 are possible",
+    );
+    case(
+        "skipped key negative",
+        SKIPPED,
+        &longs(&[1, -3]),
+        "x.avro: block 0 at byte 625: record 1: field 'skipped': a length is negative: -3",
+    );
+    case(
+        "indices huge",
+        INDICES,
+        &longs(&[i64::MAX]),
+        "x.avro: block 0 at byte 637: record 1: field 'cells': a block of 9223372036854775807 items where at most 1 are possible",
+    );
+    case(
+        "pair of one",
+        PAIR,
+        &[2, 0, 0, 0, 0, 0],
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 1 values, where the shape says 2",
+    );
+    case(
+        "pair of three",
+        PAIR,
+        &[6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 3 values, where the shape says 2",
+    );
+    case(
+        "pair of none",
+        PAIR,
+        &[0],
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 0 values, where the shape says 2",
+    );
+}
+
+/// Where the block is compressed, the byte is the inflated block's.
+#[test]
+fn a_place_in_a_compressed_block() {
+    let mut messages = Messages::default();
+    let bytes = with_field(Codec::Deflate, TEXT, &[4, 0xc3, 0x28]);
+    messages.file("deflate", &bytes, "x.avro: block 0 at byte 608: record 1: field 'text': a string is not UTF-8 (byte 28 of the inflated block)");
+}
+
+#[test]
+fn a_block_that_does_not_end_with_its_records() {
+    let mut messages = Messages::default();
+    let records: Vec<u8> = (0..3).flat_map(|id| Row::new(id).encode()).collect();
+    let mut case = |codec: Codec, count: u64, expected: &str| {
+        let bytes = container(SCHEMA, codec, [(count, records.clone())]);
+        messages.file(&format!("{codec}, {count}"), &bytes, expected);
+    };
+    case(Codec::Null, 3, "no error");
+    case(
+        Codec::Null,
+        2,
+        "x.avro: block 0 at byte 668: the block's 2 records end 49 bytes before its payload does",
+    );
+    case(
+        Codec::Null,
+        4,
+        "x.avro: block 0 at byte 717: record 3: field 'id': the input ends inside a value",
+    );
+    case(
+        Codec::Null,
+        1 << 32,
+        "x.avro: block 0 at byte 721: record 3: field 'id': the input ends inside a value",
+    );
+    case(Codec::Deflate, 3, "no error");
+    case(
+        Codec::Deflate,
+        2,
+        "x.avro: block 0 at byte 608: the block's 2 records end 49 bytes before its payload does (byte 60 of the inflated block)",
+    );
+    case(
+        Codec::Deflate,
+        4,
+        "x.avro: block 0 at byte 608: record 3: field 'id': the input ends inside a value (byte 109 of the inflated block)",
+    );
+    case(
+        Codec::Deflate,
+        1 << 32,
+        "x.avro: block 0 at byte 608: record 3: field 'id': the input ends inside a value (byte 109 of the inflated block)",
+    );
+}
+
+/// Several records of a block may be decoded by earlier batches.
+#[test]
+fn records_are_counted_from_the_start_of_the_block() {
+    let folder = Folder::new();
+    let mut payload: Vec<u8> = (0..10).flat_map(|id| Row::new(id).encode()).collect();
+    let mut bad = fields();
+    bad[TEXT] = vec![2, 0xff];
+    payload.extend(bad.concat());
+    folder.write("x.avro", &container(SCHEMA, Codec::Null, [(11, payload)]));
+    let dataset = folder.rows(4).build().unwrap();
+    let (ids, error) = read(dataset.iter());
+    assert_eq!(ids, [[0, 1, 2, 3], [4, 5, 6, 7]]);
+    assert_eq!(
+        folder.message(&error.unwrap()),
+        "x.avro: block 0 at byte 988: record 10: field 'text': a string is not UTF-8"
+    );
+}
+
+/// Of several errors in a batch the first in the file is told, whoever finds
+/// one first.
+#[test]
+fn the_first_of_several_errors() {
+    for codec in [Codec::Null, Codec::Deflate] {
+        let folder = Folder::new();
+        let blocks = (0..40).map(|block| {
+            let mut record = fields();
+            if block % 10 == 7 {
+                record[TEXT] = vec![2, 0xff];
+            }
+            (1, record.concat())
+        });
+        folder.write("x.avro", &container(SCHEMA, codec, blocks));
+        for threads in [1, 2, 3, 8] {
+            for _ in 0..20 {
+                let dataset = folder.rows(100).threads(Threads::Fixed(threads));
+                let mut batches = dataset.build().unwrap().iter();
+                let error = batches.next().unwrap().unwrap_err();
+                assert_eq!(error.place.block, Some(7), "{error}");
+                assert_eq!(error.place.field.as_deref(), Some("text"));
+            }
+        }
+    }
+}

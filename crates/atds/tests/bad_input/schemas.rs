@@ -1,0 +1,347 @@
+//! Every way in which features and a schema do not fit each other.
+
+use atds::{Codec, ColumnSpec, DType, Dataset};
+
+use crate::Messages;
+use crate::common::{Folder, SCHEMA, container, rows_file};
+use crate::made::field_schema as field;
+
+/// The message of building a dataset of one file without records.
+fn built(schema: &str, columns: impl IntoIterator<Item = ColumnSpec>) -> String {
+    let folder = Folder::new();
+    folder.write("x.avro", &container(schema, Codec::Null, None));
+    let dataset = Dataset::builder(folder.path(), 1).features(columns);
+    match dataset.build() {
+        Ok(_) => "no error".to_owned(),
+        Err(error) => folder.message(&error),
+    }
+}
+
+/// A field that is a record of these fields.
+fn record(fields: &[(&str, &str)]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, ty)| format!(r#"{{"name": "{name}", "type": {ty}}}"#))
+        .collect();
+    let fields = fields.join(", ");
+    field(&format!(
+        r#"{{"type": "record", "name": "S", "fields": [{fields}]}}"#
+    ))
+}
+
+const LONGS: &str = r#"{"type": "array", "items": "long"}"#;
+const FLOATS: &str = r#"{"type": "array", "items": "float"}"#;
+
+#[test]
+fn schemas() {
+    let mut messages = Messages::default();
+    let column = || [ColumnSpec::dense("f", &[], DType::Int32)];
+    let mut case = |schema: &str, expected: &str| {
+        messages.check(schema, built(schema, column()), expected);
+    };
+    case(r#""int""#, "x.avro: the schema is int, not a record");
+    case(LONGS, "x.avro: the schema is array of long, not a record");
+    case(
+        r#"["null", "int"]"#,
+        r#"x.avro: the schema is ["null", "int"], not a record"#,
+    );
+    case(
+        r#"{"type": "enum", "name": "E", "symbols": ["A"]}"#,
+        "x.avro: the schema is enum 'E', not a record",
+    );
+}
+
+#[test]
+fn names() {
+    let mut messages = Messages::default();
+    let schema = record(&[("a", r#""int""#)]);
+    let mut case = |name: &str, expected: &str| {
+        let columns = [ColumnSpec::dense(name, &[], DType::Int32)];
+        messages.check(name, built(&schema, columns), expected);
+    };
+    case("f.a", "no error");
+    case("g", "x.avro: feature 'g': the schema has no field 'g'");
+    case("F", "x.avro: feature 'F': the schema has no field 'F'");
+    case(
+        "f.b",
+        "x.avro: feature 'f.b': the schema has no field 'f.b'",
+    );
+    case(
+        "f.a.b",
+        "x.avro: feature 'f.a.b': 'f.a' is int, not a record, so it has no fields",
+    );
+    case("", "x.avro: the schema has no field ''");
+    case("f.", "x.avro: feature 'f.': the schema has no field 'f.'");
+}
+
+#[test]
+fn dense_features() {
+    let mut messages = Messages::default();
+    let mut case = |ty: &str, shape: &[usize], dtype: DType, expected: &str| {
+        let columns = [ColumnSpec::dense("f", shape, dtype)];
+        messages.check(ty, built(&field(ty), columns), expected);
+    };
+    for (ty, dtype) in [
+        ("int", DType::Int32),
+        ("long", DType::Int64),
+        ("float", DType::Float32),
+        ("double", DType::Float64),
+        ("boolean", DType::Bool),
+        ("string", DType::String),
+        ("bytes", DType::String),
+    ] {
+        let ty = format!("\"{ty}\"");
+        for asked in DType::ALL {
+            // No dtype is promoted to another.
+            let expected = format!(
+                "x.avro: feature 'f': the values are {}, which is read as {dtype}, not {asked}",
+                ty.trim_matches('"')
+            );
+            case(
+                &ty,
+                &[],
+                asked,
+                if asked == dtype {
+                    "no error"
+                } else {
+                    &expected
+                },
+            );
+        }
+    }
+    case(
+        LONGS,
+        &[],
+        DType::Int64,
+        "x.avro: feature 'f': the shape has rank 0, the schema 1",
+    );
+    case(
+        LONGS,
+        &[2, 2],
+        DType::Int64,
+        "x.avro: feature 'f': the shape has rank 2, the schema 1",
+    );
+    case(
+        r#""long" "#,
+        &[3],
+        DType::Int64,
+        "x.avro: feature 'f': the shape has rank 1, the schema 0",
+    );
+    case(
+        r#""null""#,
+        &[],
+        DType::Int32,
+        "x.avro: feature 'f': the values are null, which cannot be an element of a tensor",
+    );
+    case(
+        r#"{"type": "map", "values": "int"}"#,
+        &[],
+        DType::Int32,
+        "x.avro: feature 'f': the values are map of int, which cannot be an element of a tensor",
+    );
+    case(
+        r#"{"type": "enum", "name": "E", "symbols": ["A"]}"#,
+        &[],
+        DType::Int32,
+        "x.avro: feature 'f': the values are enum 'E', which cannot be an element of a tensor",
+    );
+    case(
+        r#"{"type": "fixed", "name": "F", "size": 4}"#,
+        &[],
+        DType::String,
+        "x.avro: feature 'f': the values are fixed 'F', which cannot be an element of a tensor",
+    );
+    case(
+        r#"["int", "long"]"#,
+        &[],
+        DType::Int32,
+        r#"x.avro: feature 'f': the union ["int", "long"] is not of the form [X], ["null", X] or [X, "null"]"#,
+    );
+    case(
+        r#"["null", "int", "long"]"#,
+        &[],
+        DType::Int32,
+        r#"x.avro: feature 'f': the union ["null", "int", "long"] is not of the form [X], ["null", X] or [X, "null"]"#,
+    );
+    case(
+        r#"["null"]"#,
+        &[],
+        DType::Int32,
+        r#"x.avro: feature 'f': the union ["null"] is not of the form [X], ["null", X] or [X, "null"]"#,
+    );
+    case(r#"["int"]"#, &[], DType::Int32, "no error");
+    case(r#"["null", "int"]"#, &[], DType::Int32, "no error");
+    case(r#"["int", "null"]"#, &[], DType::Int32, "no error");
+}
+
+#[test]
+fn varlen_features() {
+    let mut messages = Messages::default();
+    let mut case = |ty: &str, shape: &[i64], dtype: DType, expected: &str| {
+        let columns = [ColumnSpec::varlen("f", shape, dtype)];
+        messages.check(ty, built(&field(ty), columns), expected);
+    };
+    case(LONGS, &[-1], DType::Int64, "no error");
+    case(
+        LONGS,
+        &[-1, -1],
+        DType::Int64,
+        "x.avro: feature 'f': the shape has rank 2, the schema 1",
+    );
+    case(
+        LONGS,
+        &[-1],
+        DType::Int32,
+        "x.avro: feature 'f': the values are long, which is read as int64, not int32",
+    );
+    case(
+        r#""long""#,
+        &[-1],
+        DType::Int64,
+        "x.avro: feature 'f': the shape has rank 1, the schema 0",
+    );
+    case(
+        r#"{"type": "array", "items": ["int", "string"]}"#,
+        &[-1],
+        DType::Int32,
+        r#"x.avro: feature 'f': the union ["int", "string"] is not of the form [X], ["null", X] or [X, "null"]"#,
+    );
+    case(
+        r#"{"type": "array", "items": {"type": "map", "values": "int"}}"#,
+        &[-1],
+        DType::Int32,
+        "x.avro: feature 'f': the values are map of int, which cannot be an element of a tensor",
+    );
+}
+
+#[test]
+fn sparse_features() {
+    let mut messages = Messages::default();
+    let mut case = |what: &str, schema: &str, shape: &[i64], expected: &str| {
+        let columns = [ColumnSpec::sparse("f", shape, DType::Float32)];
+        messages.check(what, built(schema, columns), expected);
+    };
+    let (i0, i1, values) = (("indices0", LONGS), ("indices1", LONGS), ("values", FLOATS));
+    case("any order", &record(&[values, i1, i0]), &[3, 3], "no error");
+    case(
+        "not a record",
+        &field(LONGS),
+        &[3],
+        "x.avro: feature 'f': a sparse feature is a record of indices0.. and values, but the field is array of long",
+    );
+    case(
+        "no values",
+        &record(&[i0]),
+        &[3],
+        "x.avro: feature 'f': the sparse record has no field 'values'",
+    );
+    case(
+        "no indices",
+        &record(&[values]),
+        &[3],
+        "x.avro: feature 'f': the sparse record has no field 'indices0'",
+    );
+    case(
+        "a gap",
+        &record(&[i0, ("indices2", LONGS), values]),
+        &[3, 3],
+        "x.avro: feature 'f': the sparse record has no field 'indices1'",
+    );
+    case(
+        "from 1",
+        &record(&[i1, values]),
+        &[3],
+        "x.avro: feature 'f': the sparse record has no field 'indices0'",
+    );
+    case(
+        "an extra field",
+        &record(&[i0, values, ("weight", r#""int""#)]),
+        &[3],
+        "x.avro: feature 'f': the sparse record has the field 'weight', which is neither values nor indicesN",
+    );
+    case(
+        "a leading zero",
+        &record(&[("indices00", LONGS), values]),
+        &[3],
+        "x.avro: feature 'f': the sparse record has the field 'indices00', which is neither values nor indicesN",
+    );
+    case(
+        "float indices",
+        &record(&[("indices0", FLOATS), values]),
+        &[3],
+        "x.avro: feature 'f': the field 'indices0' of the sparse record is array of float, not an array of int or long",
+    );
+    case(
+        "a scalar index",
+        &record(&[("indices0", r#""long""#), values]),
+        &[3],
+        "x.avro: feature 'f': the field 'indices0' of the sparse record is long, not an array of int or long",
+    );
+    case(
+        "a scalar value",
+        &record(&[i0, ("values", r#""float""#)]),
+        &[3],
+        "x.avro: feature 'f': the field 'values' of the sparse record is float, not an array of a primitive",
+    );
+    case(
+        "map values",
+        &record(&[i0, ("values", r#"{"type": "map", "values": "float"}"#)]),
+        &[3],
+        "x.avro: feature 'f': the field 'values' of the sparse record is map of float, not an array of a primitive",
+    );
+    case(
+        "long values",
+        &record(&[i0, ("values", LONGS)]),
+        &[3],
+        "x.avro: feature 'f': the values are long, which is read as int64, not float32",
+    );
+    case(
+        "rank above",
+        &record(&[i0, values]),
+        &[3, 3],
+        "x.avro: feature 'f': the shape has rank 2, the schema 1",
+    );
+    case(
+        "rank below",
+        &record(&[i0, i1, values]),
+        &[3],
+        "x.avro: feature 'f': the shape has rank 1, the schema 2",
+    );
+}
+
+/// The first file is held against the features at once, the others when they
+/// are read.
+#[test]
+fn a_later_file_without_a_feature() {
+    let folder = Folder::new();
+    folder.write("0.avro", &rows_file(0..5, 2, Codec::Null));
+    let other = SCHEMA.replace("\"text\"", "\"name\"");
+    folder.write("1.avro", &container(&other, Codec::Null, None));
+    let dataset = folder.rows(2).build().unwrap();
+    let (ids, error) = crate::common::read(dataset.iter());
+    assert_eq!(ids, [vec![0, 1], vec![2, 3], vec![4]]);
+    assert_eq!(
+        folder.message(&error.unwrap()),
+        "1.avro: feature 'text': the schema has no field 'text'"
+    );
+}
+
+#[test]
+fn nothing_that_can_be_a_tensor() {
+    let mut messages = Messages::default();
+    let mut case = |ty: &str, expected: &str| {
+        let folder = Folder::new();
+        folder.write("x.avro", &container(ty, Codec::Null, None));
+        let error = Dataset::builder(folder.path(), 1).build().unwrap_err();
+        messages.check(ty, folder.message(&error), expected);
+    };
+    case(
+        &field(r#"{"type": "map", "values": "int"}"#),
+        "x.avro: no field of the schema can be a tensor",
+    );
+    case(
+        r#"{"type": "record", "name": "R", "fields": []}"#,
+        "x.avro: no field of the schema can be a tensor",
+    );
+    case(r#""int""#, "x.avro: no field of the schema can be a tensor");
+}
