@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,8 @@ def main() -> None:
     state = machine.describe()
     if state["busy_before"] > machine.QUIET:
         print("warning: the machine is busy with something else", file=sys.stderr)
-    command = [*COMMAND, "--", *options.filter]
+    versions = machine.versions()
+    command = [*COMMAND, "--", options.filter] if options.filter else COMMAND
     # A folder of its own, so that no earlier results are among them.
     with tempfile.TemporaryDirectory(prefix="atds-criterion-") as home:
         environment = os.environ | {"CRITERION_HOME": home}
@@ -31,8 +33,8 @@ def main() -> None:
         "name": options.name,
         "date": record.today(),
         "machine": state,
-        "versions": machine.versions(),
-        "command": " ".join(command).removesuffix(" --"),
+        "versions": versions,
+        "command": shlex.join(command),
         "results": results,
     }
     for path in record.write(options.record, result, record.benchmarks(result)):
@@ -64,7 +66,7 @@ def parse_options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("filter", nargs="*", help="only benchmarks with this in their name")
+    add("filter", nargs="?", help="only benchmarks whose name matches, a regular expression")
     add("--name", default="benchmarks", help="of the record, after its date")
     add("--record", type=Path, default=record.FOLDER, help="its folder")
     return parser.parse_args()

@@ -29,6 +29,9 @@ def main() -> None:
         data = ads.make(folder, options.atds, options.records, options.files, options.codecs)
         systems = [TensorFlowIo(folder), Atds(options.atds, folder)]
         try:
+            versions = machine.versions() | package_versions()
+            for system in systems:
+                versions |= system.versions()
             state = machine.describe()
             if state["busy_before"] > machine.QUIET:
                 progress("warning: the machine is busy with something else")
@@ -38,14 +41,10 @@ def main() -> None:
                 for threads in options.threads
                 for result in measure(systems, codec, threads, options)
             ]
-            versions = machine.versions()
-            for system in systems:
-                versions |= system.versions()
         finally:
             for system in systems:
                 system.close()
 
-    versions |= {"fastavro": fastavro.__version__, "python": platform.python_version()}
     result = {
         "name": options.name,
         "date": record.today(),
@@ -65,6 +64,11 @@ def main() -> None:
     print(markdown)
     for path in record.write(options.record, result, markdown):
         progress(f"wrote {path}")
+
+
+def package_versions() -> dict[str, str]:
+    """Of what wrote the files."""
+    return {"python": platform.python_version(), "fastavro": fastavro.__version__}
 
 
 def measure(systems: list, codec: str, threads: int, options: argparse.Namespace) -> list[dict]:
