@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use avro_block::{BlockIndex, InflateBuffer, Inflater};
-use avro_decode::{LeftOut, Schema};
+use avro_decode::{DecodeErrorKind, Inferred, LeftOut, Schema};
 use tensor_batch::{Column, ColumnKind, ColumnSpec, Layout};
 
 use crate::limits::MAX_BLOCK_BYTES;
@@ -42,7 +42,7 @@ pub struct Inspection {
     /// has the same length, varlen where not, sparse with dimensions one above
     /// the largest index.
     pub features: Vec<ColumnSpec>,
-    /// The fields that cannot be a tensor.
+    /// The fields that cannot be a tensor, by their type or for a null in them.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -66,11 +66,16 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     let index = BlockIndex::build(&mut file).map_err(|error| Error::container(error, path))?;
     let header = &index.header;
     let schema = parse_schema(header).map_err(|error| error.in_file(path))?;
-    let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
-    let (features, inflated_bytes) = if inferred.columns.is_empty() {
-        (Vec::new(), inflate_all(path)?)
-    } else {
-        scan(path, inferred.columns)?
+    let mut inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
+    let (features, inflated_bytes) = loop {
+        if inferred.columns.is_empty() {
+            break (Vec::new(), inflate_all(path)?);
+        }
+        match scan(path, &inferred.columns) {
+            Ok(found) => break found,
+            // Each scan that fails so leaves out a field at least.
+            Err(error) => leave_out_nulls(&mut inferred, error)?,
+        }
     };
     let own = header.metadata().iter();
     let own = own.filter(|(key, _)| !key.starts_with("avro."));
@@ -92,8 +97,33 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     })
 }
 
+/// Leaves out the features that a null was met in, or gives back an error that
+/// is another.
+fn leave_out_nulls(inferred: &mut Inferred, error: Error) -> Result<(), Error> {
+    let (ErrorKind::Decode(DecodeErrorKind::Null), Some(field)) = (&error.kind, &error.place.field)
+    else {
+        return Err(error);
+    };
+    let within = |name: &str| {
+        let rest = name.strip_prefix(field.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let nulls = inferred
+        .columns
+        .extract_if(.., |column| within(&column.name));
+    let before = inferred.left_out.len();
+    inferred.left_out.extend(nulls.map(|column| LeftOut {
+        schema_type: format!("nullable {}, with nulls", column.dtype),
+        field: column.name,
+    }));
+    if inferred.left_out.len() == before {
+        return Err(error);
+    }
+    Ok(())
+}
+
 /// The features as the data has them, and the inflated bytes.
-fn scan(path: &Path, inferred: Vec<ColumnSpec>) -> Result<(Vec<ColumnSpec>, u64), Error> {
+fn scan(path: &Path, inferred: &[ColumnSpec]) -> Result<(Vec<ColumnSpec>, u64), Error> {
     // Ragged varlen columns have their lengths in the row splits, sparse ones
     // in coordinates their extents in the dense shape.
     let columns = inferred.iter().map(|column| match column.kind {
@@ -114,10 +144,10 @@ fn scan(path: &Path, inferred: Vec<ColumnSpec>) -> Result<(Vec<ColumnSpec>, u64)
         }
     }
     let features = inferred
-        .into_iter()
+        .iter()
         .map(|column| match seen.remove(&column.name) {
-            Some(seen) => seen.feature(column),
-            None => column,
+            Some(seen) => seen.feature(column.clone()),
+            None => column.clone(),
         });
     Ok((features.collect(), batches.stats().inflated_bytes))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use atds::{Batch, Column, Dataset, Layout};
+use atds::{Batch, Column, Dataset, Layout, inspect};
 use serde_json::Value;
 
 const WEATHER: [(&str, i64, i32); 5] = [
@@ -47,6 +47,11 @@ fn the_image_file_of_the_tensorflow_io_tutorial() {
         .map(|f| f.field.as_str())
         .collect();
     assert_eq!(left_out, ["dataType"]);
+    let found = inspect(&path).unwrap();
+    assert_eq!((found.records, found.features.len()), (4, 1));
+    // Labels are missing, of which inspection tells.
+    let left_out = found.left_out.iter().map(|left| left.field.as_str());
+    assert_eq!(left_out.collect::<Vec<_>>(), ["dataType", "label"]);
     let records: Vec<Value> = atds::Records::open(&path)
         .unwrap()
         .map(Result::unwrap)

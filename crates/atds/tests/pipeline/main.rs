@@ -1,9 +1,10 @@
-//! What the pipeline promises of good files: order, shuffling, memory, figures.
+//! What the pipeline promises of good files: order, shuffling, memory, figures, inspection.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
 mod common;
 
+mod inspect;
 mod memory;
 mod model;
 mod order;
