@@ -148,7 +148,7 @@ fn a_slow_consumer_does_not_raise_the_peak_above_the_limit() {
 fn prefetch_is_bounded_by_the_limit_and_not_by_its_number() {
     let folder = Folder::of_rows(3, 500, 10, Codec::Deflate);
     let limit = 30_000;
-    let dataset = folder.rows(20).prefetch(100_000).memory_limit(limit);
+    let dataset = folder.rows(20).prefetch(1_024).memory_limit(limit);
     let mut batches = dataset.build().unwrap().iter();
     assert_eq!(slowly(&mut batches), 500 + 501 + 502);
     let peak = batches.stats().memory_peak;
