@@ -321,6 +321,66 @@ fn xz_may_not_ask_for_gigabytes() {
     ));
 }
 
+#[cfg(feature = "zstandard")]
+#[test]
+fn zstandard_may_not_ask_for_gigabytes() {
+    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    // 5,000 times the letter a, of which the header tells; with a window of 256 MiB.
+    let sizes = [0x40, 0x90, (5000 - 256) as u8, ((5000 - 256) >> 8) as u8];
+    let block = u32::to_le_bytes(5000 << 3 | 0b011);
+    let large_window = [&MAGIC[..], &sizes, &block[..3], b"a"].concat();
+    // The same content as one segment, which it says has a GiB.
+    let sizes = [0xa0, 0, 0, 0, 0x40];
+    let one_segment = [&MAGIC[..], &sizes, &block[..3], b"a"].concat();
+    let small = compress(Codec::Zstandard, b"small");
+
+    let (mut inflater, mut large) = (Inflater::new(), InflateBuffer::new());
+    let zeros = compress(Codec::Zstandard, &[0; 100_000]);
+    inflater
+        .inflate(Codec::Zstandard, &zeros, &mut large, 1 << 20)
+        .unwrap();
+    for payload in [large_window, one_segment] {
+        for payload in [payload.clone(), [&small[..], &payload].concat()] {
+            // Into any room: where all fits, the library needs no window.
+            for out in [&mut InflateBuffer::new(), &mut large] {
+                let result = inflater.inflate(Codec::Zstandard, &payload, out, 1 << 20);
+                let is_refused = matches!(result, Err(InflateError::NeedsMemory { .. }));
+                assert!(is_refused, "{result:?}");
+            }
+        }
+    }
+}
+
+/// Buffers are used again: what they held before must not show.
+#[test]
+fn errors_do_not_depend_on_the_room_there_is() {
+    let mut damaged = Vec::new();
+    for codec in codecs() {
+        let payload = compress(codec, &sample(9000));
+        let cuts = (0..payload.len()).step_by(97);
+        damaged.extend(cuts.map(|cut| (codec, payload[..cut].to_vec())));
+        let flips = (0..payload.len()).step_by(61).map(|at| {
+            let mut payload = payload.clone();
+            payload[at] ^= 0x55;
+            (codec, payload)
+        });
+        damaged.extend(flips);
+        damaged.push((
+            codec,
+            [vec![0; 17], vec![0xb1], vec![0; 15], vec![0xb1]].concat(),
+        ));
+    }
+    let (mut inflater, mut large) = (Inflater::new(), InflateBuffer::new());
+    inflater
+        .inflate(Codec::Null, &[0; 1 << 18], &mut large, 1 << 18)
+        .unwrap();
+    for (codec, payload) in damaged {
+        let result = inflater.inflate(codec, &payload, &mut large, 1 << 18);
+        let result = result.map(|()| large.to_vec());
+        assert_eq!(result, inflate(codec, &payload, 1 << 18));
+    }
+}
+
 #[test]
 fn an_inflater_recovers_from_errors() {
     for codec in codecs().filter(|codec| *codec != Codec::Null) {

@@ -184,6 +184,23 @@ fn limits_count_all_map_blocks() {
 }
 
 #[test]
+fn the_limit_of_the_header_counts_all_of_it() {
+    let bytes = header(&[map_block(&[SCHEMA], false)]);
+    let mut limits = Limits::default();
+    limits.max_header_bytes = bytes.len() as u64;
+    assert!(read_with(&bytes, limits.clone()).is_ok());
+    limits.max_header_bytes -= 1;
+    let error = read_with(&bytes, limits).unwrap_err();
+    assert!(matches!(
+        error.kind,
+        ErrorKind::TooLarge {
+            part: Part::Header,
+            ..
+        }
+    ));
+}
+
+#[test]
 fn the_name_of_an_unknown_codec_is_kept_short() {
     let name = vec![b'x'; 100_000];
     let bytes = header(&[map_block(&[SCHEMA, ("avro.codec", &name)], false)]);

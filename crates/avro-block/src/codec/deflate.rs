@@ -29,14 +29,14 @@ impl Inflate {
                     out.advance(written);
                     return Ok(());
                 }
-                Err(DecompressionError::BadData) => {
-                    return Err(corrupt("not a deflate stream, or one that ends early"));
+                Err(DecompressionError::BadData) => return Err(corrupt()),
+                // Before the limit is looked at, so that the error is the same whatever room
+                // there was to begin with.
+                Err(DecompressionError::InsufficientSpace) if room.len() >= most => {
+                    return Err(corrupt());
                 }
                 Err(DecompressionError::InsufficientSpace) if room.len() >= limit => {
                     return Err(InflateError::TooLarge { limit });
-                }
-                Err(DecompressionError::InsufficientSpace) if room.len() >= most => {
-                    return Err(corrupt("more output than deflate can encode"));
                 }
                 Err(DecompressionError::InsufficientSpace) => out.grow(limit)?,
             }
@@ -51,9 +51,11 @@ impl fmt::Debug for Inflate {
 }
 
 #[cold]
-fn corrupt(detail: &'static str) -> InflateError {
-    let codec = Codec::Deflate;
-    InflateError::Corrupt { codec, detail }
+fn corrupt() -> InflateError {
+    InflateError::Corrupt {
+        codec: Codec::Deflate,
+        detail: "not a deflate stream, or one that ends early",
+    }
 }
 
 /// libdeflate's encoder of one level.

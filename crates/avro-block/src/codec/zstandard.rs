@@ -4,6 +4,7 @@ use std::fmt;
 
 use zstd::zstd_safe::{
     self, CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective,
+    zstd_sys::ZSTD_ErrorCode,
 };
 
 use super::stream::{self, Step};
@@ -11,6 +12,17 @@ use super::{Codec, CompressError, InflateBuffer, InflateError};
 use crate::limits::ZSTD_WINDOW_LOG;
 
 const CODEC: Codec = Codec::Zstandard;
+
+/// What every frame begins with.
+const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
+/// What is told apart of the ways a payload can be damaged. Which of the others the library sees
+/// first depends on how much room it is given.
+const TOLD_APART: [ZSTD_ErrorCode; 3] = [
+    ZSTD_ErrorCode::ZSTD_error_prefix_unknown,
+    ZSTD_ErrorCode::ZSTD_error_frameParameter_unsupported,
+    ZSTD_ErrorCode::ZSTD_error_dictionary_wrong,
+];
 
 /// The library's decoder, made when first needed.
 #[derive(Default)]
@@ -35,12 +47,17 @@ impl Inflate {
             }
             none => none.insert(new_context()?),
         };
+        let mut frame_begins = true;
         stream::inflate(CODEC, payload, out, limit, |payload, room| {
+            if frame_begins {
+                check_window(payload)?;
+            }
             let mut input = InBuffer::around(payload);
             let mut output = OutBuffer::around(room);
             let left = context
                 .decompress_stream(&mut output, &mut input)
                 .map_err(corrupt)?;
+            frame_begins = left == 0;
             Ok(Step {
                 read: input.pos(),
                 written: output.pos(),
@@ -56,6 +73,38 @@ impl fmt::Debug for Inflate {
     }
 }
 
+/// Refuses a frame with too large a window. The library does so too, but not where the room
+/// happens to hold the content of the whole frame.
+fn check_window(frame: &[u8]) -> Result<(), InflateError> {
+    const LIMIT: u64 = 1 << ZSTD_WINDOW_LOG;
+    if window(frame).is_some_and(|bytes| bytes > LIMIT) {
+        return Err(InflateError::NeedsMemory {
+            codec: CODEC,
+            limit: LIMIT,
+        });
+    }
+    Ok(())
+}
+
+/// Bytes of the window that a frame's header asks for (RFC 8878, section 3.1.1.1); `None` if it
+/// is no frame, or ends early.
+fn window(frame: &[u8]) -> Option<u64> {
+    const SINGLE_SEGMENT: u8 = 1 << 5;
+    let (&descriptor, rest) = frame.strip_prefix(&MAGIC)?.split_first()?;
+    if descriptor & SINGLE_SEGMENT == 0 {
+        let (exponent, mantissa) = (rest.first()? >> 3, rest.first()? & 7);
+        let base = 1 << (10 + exponent);
+        return Some(base + base / 8 * u64::from(mantissa));
+    }
+    // The window is the whole content, whose size stands behind the dictionary's number.
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let mut size = [0; 8];
+    let len = 1 << (descriptor >> 6);
+    size[..len].copy_from_slice(rest.get(dictionary..)?.get(..len)?);
+    let offset = if len == 2 { 256 } else { 0 };
+    Some(u64::from_le_bytes(size).saturating_add(offset))
+}
+
 fn new_context() -> Result<DCtx<'static>, InflateError> {
     let mut context = DCtx::try_create().ok_or(InflateError::OutOfMemory)?;
     context
@@ -66,7 +115,13 @@ fn new_context() -> Result<DCtx<'static>, InflateError> {
 
 #[cold]
 fn corrupt(code: ErrorCode) -> InflateError {
-    let detail = zstd_safe::get_error_name(code);
+    // The library's errors are the negatives of their numbers.
+    let number = code.wrapping_neg();
+    let is_told_apart = TOLD_APART.iter().any(|&kind| kind as ErrorCode == number);
+    let detail = match is_told_apart {
+        true => zstd_safe::get_error_name(code),
+        false => "invalid data",
+    };
     InflateError::Corrupt {
         codec: CODEC,
         detail,

@@ -147,12 +147,19 @@ impl HeaderParser {
     /// Goes on from an integer, after which the file stands at offset `at`.
     fn integer(&mut self, value: i64, at: u64, limits: &Limits) -> Result<(), ErrorKind> {
         let (part, _) = self.part_and_len();
+        let check_end = |len: u64| {
+            let limit = limits.max_header_bytes.min(isize::MAX as u64);
+            check(Part::Header, len.saturating_add(at), limit)
+        };
         if let Step::Count = self.step {
             self.left = value.unsigned_abs();
             let entries = self.left.saturating_add(self.metadata.len() as u64);
             check(part, entries, limits.max_metadata_entries)?;
             self.step = match value {
-                0 => Step::Sync,
+                0 => {
+                    check_end(SyncMarker::LEN as u64)?;
+                    Step::Sync
+                }
                 ..0 => Step::BlockSize,
                 _ => Step::KeyLength,
             };
@@ -160,8 +167,7 @@ impl HeaderParser {
         }
 
         let len = u64::try_from(value).map_err(|_| ErrorKind::NegativeSize { part, value })?;
-        let limit = limits.max_header_bytes.min(isize::MAX as u64);
-        check(Part::Header, len.saturating_add(at), limit)?;
+        check_end(len)?;
         self.step = match self.step {
             // The size lets a reader skip the block; one that reads the entries has no use for it.
             Step::BlockSize => Step::KeyLength,
