@@ -1,17 +1,18 @@
 //! The options of a dataset.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use avro_decode::{LeftOut, OutOfBounds, PlanOptions};
+use avro_decode::{Inferred, LeftOut, OutOfBounds, PlanOptions};
 use tensor_batch::{BatchSpec, ColumnSpec, Layout};
 
 use crate::dataset::{Dataset, Settings};
 use crate::engine::EngineOptions;
 use crate::files::Files;
 use crate::limits::{
-    DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES,
-    MAX_THREADS,
+    DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH,
+    MAX_READER_BUFFER_SIZE, MAX_THREADS,
 };
 use crate::plans::{Plans, infer_all, parse_schema};
 use crate::reader::Order;
@@ -56,7 +57,6 @@ impl DatasetBuilder {
                 drop_remainder: false,
                 threads: Threads::Auto,
                 seed: 0,
-                max_block_bytes: MAX_BLOCK_BYTES,
             },
             read: ReadOptions {
                 mmap: false,
@@ -72,7 +72,9 @@ impl DatasetBuilder {
 
     /// The features to read; the fields not among them are skipped. Without,
     /// they are inferred from the first file's schema, see
-    /// [`infer`](crate::infer).
+    /// [`infer`](crate::infer). Of these, fields whose schema allows a null are
+    /// left out as long as there are others, since a tensor has no place for
+    /// one; asked for by name they are read, and a null is an error.
     pub fn features(mut self, features: impl IntoIterator<Item = ColumnSpec>) -> Self {
         self.columns = Some(features.into_iter().collect());
         self
@@ -192,6 +194,12 @@ impl DatasetBuilder {
         if self.read.buffer_size == 0 {
             return Err(Error::option("reader_buffer_size", "above 0"));
         }
+        if self.read.buffer_size > MAX_READER_BUFFER_SIZE {
+            return Err(Error::option("reader_buffer_size", "at most 1 GiB"));
+        }
+        if self.prefetch > MAX_PREFETCH {
+            return Err(Error::option("prefetch", "at most 1024"));
+        }
         if let Threads::Fixed(threads) = self.engine.threads
             && !(1..=MAX_THREADS).contains(&threads)
         {
@@ -239,6 +247,16 @@ fn infer_columns(
     path: &Path,
 ) -> Result<(Vec<ColumnSpec>, Vec<LeftOut>), Error> {
     let schema = parse_schema(first.header()).map_err(|error| error.in_file(path))?;
-    let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
-    Ok((inferred.columns, inferred.left_out))
+    let Inferred {
+        mut columns,
+        mut left_out,
+        nullable,
+        ..
+    } = infer_all(&schema).map_err(|error| error.in_file(path))?;
+    if nullable.len() < columns.len() {
+        let names: HashSet<&str> = nullable.iter().map(|one| one.field.as_str()).collect();
+        columns.retain(|column| !names.contains(column.name.as_str()));
+        left_out.extend(nullable);
+    }
+    Ok((columns, left_out))
 }

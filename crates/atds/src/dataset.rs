@@ -1,5 +1,6 @@
 //! A dataset and the iteration over its batches.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,7 +10,6 @@ use std::thread::JoinHandle;
 use avro_decode::LeftOut;
 use tensor_batch::{Batch, BatchSpec};
 
-use crate::Error;
 use crate::budget::Budget;
 use crate::engine::{Engine, EngineOptions, Ready};
 use crate::limits::READ_AHEAD;
@@ -17,6 +17,7 @@ use crate::plans::Plans;
 use crate::reader::{Order, Reader};
 use crate::source::ReadOptions;
 use crate::stats::{Counters, Stats};
+use crate::{Error, ErrorKind};
 
 /// Avro files, and how to make batches of them.
 ///
@@ -102,6 +103,8 @@ impl IntoIterator for &Dataset {
 pub struct Batches {
     /// `None` once the iteration is over.
     ready: Option<Receiver<Result<Ready, Error>>>,
+    /// A thread could not be started.
+    failed: Option<Error>,
     threads: Vec<JoinHandle<()>>,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
@@ -128,16 +131,24 @@ impl Batches {
             let (budget, counters) = (engine_budget, engine_counters);
             Engine::new(engine_options, spec, budget, counters, blocks, ready_out).run(epochs);
         };
-        let threads = vec![
+        let started = [
             spawn("atds-reader", move || reader.run()),
             spawn("atds-engine", engine),
         ];
-        Batches {
+        let mut batches = Batches {
             ready: Some(ready),
-            threads,
+            failed: None,
+            threads: Vec::new(),
             budget,
             counters,
+        };
+        for thread in started {
+            match thread {
+                Ok(thread) => batches.threads.push(thread),
+                Err(error) => batches.failed = Some(Error::new(ErrorKind::Io(Arc::new(error)))),
+            }
         }
+        batches
     }
 
     /// Figures up to now.
@@ -167,6 +178,10 @@ impl Iterator for Batches {
     type Item = Result<Batch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failed.take() {
+            self.stop();
+            return Some(Err(error));
+        }
         let ready = self.ready.as_ref()?;
         match self.counters.batch_wait.time(|| ready.recv()) {
             Ok(Ok(Ready { batch, bytes })) => {
@@ -196,9 +211,8 @@ impl Drop for Batches {
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(work)
-        .expect("the system can start a thread")
 }

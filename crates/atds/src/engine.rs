@@ -8,14 +8,15 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use atds_sched::{BlockWork, Observed, Pool, Scheduler, Threads};
 use atds_shuffle::{Sampler, take_in_order, window_target};
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
+use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec, GatherTask};
 
-use crate::Error;
 use crate::budget::Budget;
+use crate::limits::DOUBTFUL_BATCH_BYTES;
 use crate::reader::Message;
 use crate::stats::Counters;
 use crate::window::WindowBlock;
-use crate::work::{Done, Room, Task, Workshop};
+use crate::work::{Done, Failed, Room, Task, Workshop};
+use crate::{Error, ErrorKind};
 
 /// What batches are made of.
 #[derive(Clone, Debug)]
@@ -25,7 +26,6 @@ pub(crate) struct EngineOptions {
     pub(crate) drop_remainder: bool,
     pub(crate) threads: Threads,
     pub(crate) seed: u64,
-    pub(crate) max_block_bytes: usize,
 }
 
 /// A batch on its way to the consumer, with the bytes it counts for.
@@ -59,6 +59,8 @@ pub(crate) struct Engine {
     pool: Pool,
     unread: Vec<u64>,
     takes: Vec<u64>,
+    /// Where the blocks' cursors stood before the batch.
+    cursors: Vec<(u64, usize)>,
 }
 
 /// The consumer is gone.
@@ -76,8 +78,12 @@ impl Engine {
         let scheduler = Scheduler::new(options.threads);
         let pool = Pool::new(scheduler.max_threads());
         Engine {
-            workshop: Workshop::new(scheduler.max_threads(), options.max_block_bytes),
-            row_bytes: spec.columns().iter().map(known_row_bytes).sum(),
+            workshop: Workshop::new(scheduler.max_threads()),
+            row_bytes: spec
+                .columns()
+                .iter()
+                .map(known_row_bytes)
+                .fold(0, u64::saturating_add),
             builder: BatchBuilder::new(spec),
             last_batch_bytes: 0,
             window: Vec::new(),
@@ -86,6 +92,7 @@ impl Engine {
             end: None,
             unread: Vec::new(),
             takes: Vec::new(),
+            cursors: Vec::new(),
             scheduler,
             pool,
             options,
@@ -99,23 +106,26 @@ impl Engine {
     /// Makes the batches of all epochs.
     pub(crate) fn run(mut self, epochs: std::ops::Range<u64>) {
         for epoch in epochs {
-            if let Err(Some(error)) = self.epoch(epoch) {
-                // If the consumer is gone there is nobody to tell.
-                let _ = self.out.send(Err(error));
-                return;
-            }
-            if self.budget.stopped() {
-                return;
+            match self.epoch(epoch) {
+                Ok(0) => return, // Nor will the next have any.
+                Ok(_) => {}
+                Err(None) => return,
+                Err(Some(error)) => {
+                    // If the consumer is gone there is nobody to tell.
+                    let _ = self.out.send(Err(error));
+                    return;
+                }
             }
         }
     }
 
-    /// Makes the batches of an epoch. The error is `None` if the consumer is
-    /// gone.
-    fn epoch(&mut self, epoch: u64) -> Result<(), Option<Error>> {
+    /// Makes the batches of an epoch and says how many. The error is `None` if
+    /// the consumer is gone.
+    fn epoch(&mut self, epoch: u64) -> Result<u64, Option<Error>> {
         let shuffled = self.options.shuffle_buffer_size > 0;
         let mut sampler = shuffled.then(|| Sampler::new(self.options.seed, epoch));
         self.end = None;
+        let mut batches = 0;
         loop {
             let unread = self.fill()?;
             let rows = unread.min(self.options.batch_size as u64);
@@ -129,12 +139,16 @@ impl Engine {
                 break;
             }
             self.draw(sampler.as_mut(), rows);
-            let ready = self.batch(rows)?;
+            let (ready, failed) = self.batch(rows)?;
             self.hand_out(ready).map_err(|Over| None)?;
+            if let Some(error) = failed {
+                return Err(Some(error));
+            }
+            batches += 1;
         }
         match self.end.take() {
             Some(Err(error)) => Err(Some(error)),
-            _ => Ok(()),
+            _ => Ok(batches),
         }
     }
 
@@ -153,7 +167,12 @@ impl Engine {
             self.held += block.bytes();
             self.budget.take_in(block.bytes());
             if block.count == 0 {
-                self.check_empty(block)?;
+                if let Err(error) = self.check_empty(block) {
+                    // Behind the blocks before it, like damage that the reader finds.
+                    self.end = Some(Err(error));
+                    self.queue = Vec::new().into_iter();
+                }
+                self.settle();
                 continue;
             }
             unread += block.count;
@@ -186,18 +205,16 @@ impl Engine {
     }
 
     /// A block of no records must have no bytes either.
-    fn check_empty(&mut self, mut block: WindowBlock) -> Result<(), Option<Error>> {
-        if block.bytes() == 0 {
+    fn check_empty(&self, mut block: WindowBlock) -> Result<(), Error> {
+        if block.is_empty() {
             return Ok(());
         }
-        let budget = self.budget.clone();
-        let room = Room::new(&budget, self.held);
+        let room = Room::new(&self.budget, self.held);
         let (mut inflater, mut done) = Default::default();
         self.workshop
             .inflate(&mut block, &mut inflater, &room, &mut done)?;
         block.check_end()?;
         self.workshop.recycle(block);
-        self.settle();
         Ok(())
     }
 
@@ -214,16 +231,38 @@ impl Engine {
         }
     }
 
-    fn batch(&mut self, rows: u64) -> Result<Ready, Option<Error>> {
-        // A count that is not true must not make memory of itself.
+    /// Makes a batch of the records drawn. Where one of them is at fault, makes
+    /// it of those in the rows before, and gives the error too.
+    fn batch(&mut self, rows: u64) -> Result<(Ready, Option<Error>), Option<Error>> {
         let known = rows.saturating_mul(self.row_bytes);
+        if known > DOUBTFUL_BATCH_BYTES {
+            self.check_counts()?;
+        }
         let needed = self.held.saturating_add(known);
         self.check_limit(needed)?;
         self.budget
             .begin_batch(known, known.max(self.last_batch_bytes));
 
-        let budget = self.budget.clone();
-        let done = self.decode(&Room::new(&budget, needed))?;
+        self.cursors.clear();
+        let cursors = self.window.iter().map(WindowBlock::cursor);
+        self.cursors.extend(cursors);
+        let (done, failed) = match self.decode(needed) {
+            Ok(done) => (done, None),
+            Err(None) => return Err(None),
+            Err(Some(Failed { error, row })) => {
+                if row == 0 || matches!(error.kind, ErrorKind::MemoryLimit { .. }) {
+                    return Err(Some(error));
+                }
+                if self.options.drop_remainder {
+                    self.counters.dropped_records.fetch_add(row, Relaxed);
+                    return Err(Some(error));
+                }
+                self.keep_rows_before(row);
+                let done = self.decode(self.held.saturating_add(known));
+                let done = done.map_err(|failed| failed.map(|failed| failed.error))?;
+                (done, Some(error))
+            }
+        };
         let batch = self.builder.finish();
         let bytes = batch.used_bytes() as u64;
         self.check_limit(self.window_bytes() + bytes)?;
@@ -235,11 +274,33 @@ impl Engine {
         }
         self.settle();
         self.budget.finish_batch(bytes);
-        Ok(Ready { batch, bytes })
+        Ok((Ready { batch, bytes }, failed))
     }
 
-    /// Has the workers fill the batch.
-    fn decode(&mut self, room: &Room<'_>) -> Result<Done, Option<Error>> {
+    /// Puts all cursors back to where they stood before the batch, and leaves
+    /// only its first `rows` rows to be taken.
+    fn keep_rows_before(&mut self, rows: u64) {
+        for (block, cursor) in self.window.iter_mut().zip(&self.cursors) {
+            block.set_cursor(*cursor);
+        }
+        let mut left = rows;
+        for take in &mut self.takes {
+            *take = left.min(*take);
+            left -= *take;
+        }
+        self.settle();
+    }
+
+    /// Holds the record counts of the blocks to be read against their bytes.
+    fn check_counts(&self) -> Result<(), Error> {
+        let blocks = self.window.iter().zip(&self.takes);
+        let mut taking_part = blocks.filter(|(_, take)| **take > 0);
+        taking_part.try_for_each(|(block, _)| block.check_count())
+    }
+
+    /// Has the workers fill the batch; `held` bytes of window and batch are
+    /// known beforehand.
+    fn decode(&mut self, held: u64) -> Result<Done, Option<Failed>> {
         let work: Vec<BlockWork> = self
             .window
             .iter()
@@ -267,8 +328,8 @@ impl Engine {
             })
             .collect();
 
-        let workshop = &self.workshop;
-        let work = |worker: usize, task: Task<'_>| workshop.run(worker, task, room);
+        let (workshop, room) = (&self.workshop, Room::new(&self.budget, held));
+        let work = |worker: usize, task: Task<'_>| workshop.run(worker, task, &room);
         let (results, report) = self
             .pool
             .run(schedule.threads, &schedule.owners, tasks, work);
@@ -276,10 +337,12 @@ impl Engine {
             return Err(None);
         }
         let mut all = Done::default();
-        for done in results {
-            // Of several errors, the one in the first row.
-            let done: Done = done?;
-            all.add(&done);
+        for result in results {
+            match result {
+                Ok(done) => all.add(&done),
+                // Of several errors, the one in the first row.
+                Err(failed) => return Err(Some(failed)),
+            }
         }
         self.scheduler.record(
             &report,
@@ -292,10 +355,10 @@ impl Engine {
         );
         let copies = self.builder.gather();
         if !copies.is_empty() {
+            let decode = &self.counters.decode;
+            let copy = |_, copy: GatherTask<'_>| decode.time(|| copy.run());
             self.pool
-                .run(schedule.threads, &schedule.owners, copies, |_, copy| {
-                    copy.run()
-                });
+                .run(schedule.threads, &schedule.owners, copies, copy);
         }
         Ok(all)
     }
@@ -328,5 +391,7 @@ impl Engine {
 /// Bytes of a row of a dense column of fixed width; 0 for the others.
 fn known_row_bytes(column: &ColumnSpec) -> u64 {
     let size = column.dtype.size().unwrap_or(0);
-    column.row_len().map_or(0, |len| (len * size) as u64)
+    column
+        .row_len()
+        .map_or(0, |len| (len as u64).saturating_mul(size as u64))
 }

@@ -81,6 +81,14 @@ pub enum ErrorKind {
     /// No field of the schema can be a tensor.
     #[error("no field of the schema can be a tensor")]
     NoFeatures,
+    /// A block that says it has more records than its bytes can hold.
+    #[error("{records} records cannot be in a payload of {bytes} bytes")]
+    TooManyRecords {
+        /// Records the block says it has.
+        records: u64,
+        /// Bytes of its payload.
+        bytes: u64,
+    },
     /// The schema has too many fields to infer features from.
     #[error("the schema has more than {limit} fields: name the features to read")]
     TooManyFields {
@@ -201,7 +209,14 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            ErrorKind::Io(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}
 
 impl From<SpecError> for Error {
     fn from(error: SpecError) -> Self {

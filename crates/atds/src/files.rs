@@ -45,7 +45,7 @@ fn folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
         if path
             .extension()
             .is_some_and(|extension| extension == "avro")
-            && path.is_file()
+            && is_file(&path)?
         {
             found.push(path);
         }
@@ -68,11 +68,18 @@ fn glob(pattern: &Path, missing: io::Error, files: &mut Vec<PathBuf>) -> Result<
             let path = error.path().to_owned();
             Error::io(error.into(), &path)
         })?;
-        if path.is_file() {
+        if is_file(&path)? {
             found.push(path);
         }
     }
     append(found, pattern, files)
+}
+
+/// Whether a path that exists is no folder; an error, rather than a file less,
+/// for a link that leads nowhere.
+fn is_file(path: &Path) -> Result<bool, Error> {
+    let found = std::fs::metadata(path).map_err(|error| Error::io(error, path))?;
+    Ok(!found.is_dir())
 }
 
 fn append(mut found: Vec<PathBuf>, from: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {

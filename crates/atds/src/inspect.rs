@@ -59,7 +59,8 @@ impl Inspection {
 /// Reads all of a file.
 ///
 /// # Errors
-/// Whatever is wrong with the file, anywhere in it.
+/// Whatever is wrong with the file, anywhere in it, but for the values of
+/// fields that cannot be a tensor.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     let path = path.as_ref();
     let mut file = std::fs::File::open(path).map_err(|error| Error::io(error, path))?;

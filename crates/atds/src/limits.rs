@@ -18,6 +18,28 @@ pub const MAX_BLOCK_BYTES: usize = 1 << 30;
 /// fewer than they refuse to start.
 pub const MAX_THREADS: usize = 1024;
 
+/// Bytes that may be read from a file at a time.
+pub const MAX_READER_BUFFER_SIZE: usize = 1 << 30;
+
+/// Batches that may wait ready; the queue's places are allocated beforehand.
+pub const MAX_PREFETCH: usize = 1024;
+
+/// Bytes of dense columns in a batch above which the record counts of its
+/// blocks are held against the bytes of their payloads, before memory is made
+/// of what may be a damaged count.
+pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
+
+/// Bytes of buffers of drained blocks that are kept for the next blocks.
+pub(crate) const MAX_SPARE_BYTES: usize = 64 << 20;
+
+/// Bytes of memory that an inflated block may hold besides twice its own; what
+/// holds more is copied to a buffer that fits.
+pub(crate) const SMALL_BUFFER: usize = 256;
+
+/// Bytes of records that a thread decodes before it counts what became of them
+/// for the memory limit.
+pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;
+
 /// The part of the memory limit that blocks read ahead may take, an eighth:
 /// enough that the reader is never far behind, while the window, which is what
 /// the limit is raised for, has the most of it.

@@ -19,10 +19,6 @@ use crate::window::{FileContext, WindowBlock};
 /// nothing, few enough that nobody waits for them.
 const GROUP_BYTES: u64 = 256 << 10;
 
-/// Blocks handed over at a time, however small they are: what is kept of each
-/// besides its bytes does not count for the memory limit.
-const GROUP_BLOCKS: usize = 1024;
-
 /// What the reader tells the engine, in order.
 #[derive(Debug)]
 pub(crate) enum Message {
@@ -124,9 +120,10 @@ impl Reader {
                 }
             };
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
-            bytes += block.payload.len() as u64;
-            group.push(WindowBlock::new(block, context.clone()));
-            if bytes >= group_bytes || group.len() == GROUP_BLOCKS {
+            let block = WindowBlock::new(block, context.clone());
+            bytes += block.bytes();
+            group.push(block);
+            if bytes >= group_bytes {
                 self.hand_over(std::mem::take(&mut group), bytes)?;
                 bytes = 0;
             }

@@ -78,13 +78,46 @@ impl WindowBlock {
         }
     }
 
-    /// Bytes that the block holds now.
+    /// How far the block has been read: records, and bytes once inflated.
+    pub(crate) fn cursor(&self) -> (u64, usize) {
+        (self.taken, self.position)
+    }
+
+    pub(crate) fn set_cursor(&mut self, (taken, position): (u64, usize)) {
+        self.taken = taken;
+        self.position = position;
+    }
+
+    /// Whether the payload has no bytes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.payload_bytes() == 0
+    }
+
+    /// Bytes that the block holds now, with what is kept beside its payload.
     pub(crate) fn bytes(&self) -> u64 {
-        let bytes = match &self.data {
+        (self.payload_bytes() + size_of::<WindowBlock>()) as u64
+    }
+
+    fn payload_bytes(&self) -> usize {
+        match &self.data {
             BlockData::Compressed(bytes) | BlockData::Plain(bytes) => bytes.len(),
             BlockData::Inflated(buffer) => buffer.len(),
+        }
+    }
+
+    /// Whether the block's bytes can hold the records it says it has.
+    pub(crate) fn check_count(&self) -> Result<(), Error> {
+        let bytes = self.payload_bytes() as u64;
+        let most = match &self.data {
+            BlockData::Compressed(_) => bytes.saturating_mul(self.file.codec.max_expansion()),
+            BlockData::Plain(_) | BlockData::Inflated(_) => bytes,
         };
-        bytes as u64
+        let records = self.count;
+        if records.saturating_mul(self.file.plan.min_record_len()) > most {
+            let kind = ErrorKind::TooManyRecords { records, bytes };
+            return Err(self.locate(Error::new(kind)));
+        }
+        Ok(())
     }
 
     /// Once all records are read: they must end where the payload does.

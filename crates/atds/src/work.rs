@@ -8,6 +8,7 @@ use avro_block::{InflateBuffer, Inflater};
 use tensor_batch::RowSlots;
 
 use crate::budget::Budget;
+use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, MAX_SPARE_BYTES, SMALL_BUFFER};
 use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
 
@@ -48,25 +49,53 @@ impl Done {
 pub(crate) struct Workshop {
     /// A worker's own inflater.
     inflaters: Vec<Mutex<Inflater>>,
-    /// Buffers of drained blocks.
-    buffers: Mutex<Vec<InflateBuffer>>,
-    /// The most a block may inflate to.
-    max_inflated: usize,
+    spare: Mutex<Spare>,
+}
+
+/// Buffers of drained blocks.
+#[derive(Debug, Default)]
+struct Spare {
+    buffers: Vec<InflateBuffer>,
+    /// Bytes of memory they hold.
+    bytes: usize,
+}
+
+impl Spare {
+    fn take(&mut self) -> InflateBuffer {
+        let buffer = self.buffers.pop().unwrap_or_default();
+        self.bytes -= buffer.capacity();
+        buffer
+    }
+
+    fn give(&mut self, buffer: InflateBuffer) {
+        if self.bytes + buffer.capacity() <= MAX_SPARE_BYTES {
+            self.bytes += buffer.capacity();
+            self.buffers.push(buffer);
+        }
+    }
+}
+
+/// A task that failed.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: Error,
+    /// The first row of the batch that is not good; those before it in the
+    /// same task are.
+    pub(crate) row: u64,
 }
 
 impl Workshop {
-    pub(crate) fn new(workers: usize, max_inflated: usize) -> Self {
+    pub(crate) fn new(workers: usize) -> Self {
         Workshop {
             inflaters: (0..workers).map(|_| Mutex::default()).collect(),
-            buffers: Mutex::default(),
-            max_inflated,
+            spare: Mutex::default(),
         }
     }
 
     /// Takes the buffer of a drained block back.
     pub(crate) fn recycle(&self, block: WindowBlock) {
         if let BlockData::Inflated(buffer) = block.data {
-            self.buffers().push(buffer);
+            self.spare().give(buffer);
         }
     }
 
@@ -77,13 +106,33 @@ impl Workshop {
         worker: usize,
         mut task: Task<'_>,
         room: &Room<'_>,
-    ) -> Result<Done, Error> {
+    ) -> Result<Done, Failed> {
         // A worker runs one task at a time: nobody else holds its inflater.
         let mut inflater = self.inflaters[worker]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let start = Instant::now();
         let mut done = Done::default();
+        let result = self.read_blocks(&mut task, &mut inflater, room, &mut done);
+        if let Err(error) = result {
+            let row = task.slots.batch_row() as u64;
+            return Err(Failed { error, row });
+        }
+        let total = start.elapsed().as_nanos() as u64;
+        done.decode_ns = total.saturating_sub(done.inflate_ns);
+        Ok(done)
+    }
+
+    fn read_blocks(
+        &self,
+        task: &mut Task<'_>,
+        inflater: &mut Inflater,
+        room: &Room<'_>,
+        done: &mut Done,
+    ) -> Result<(), Error> {
+        // Bytes of the rows that count for the limit, and bytes they have been
+        // read from since.
+        let (mut counted, mut read) = (0, 0);
         for (block, &take) in task.blocks.iter_mut().zip(task.takes) {
             if take == 0 {
                 continue;
@@ -92,12 +141,17 @@ impl Workshop {
                 // Nobody will see this batch.
                 break;
             }
-            self.inflate(block, &mut inflater, room, &mut done)?;
-            decode(block, take, &mut task.slots, &mut done)?;
+            self.inflate(block, inflater, room, done)?;
+            let position = block.position;
+            decode(block, take, &mut task.slots, done)?;
+            read += block.position - position;
+            if read >= COUNTED_TOGETHER {
+                let written = task.slots.segment_bytes();
+                room.take(written - counted)?;
+                (counted, read) = (written, 0);
+            }
         }
-        let total = start.elapsed().as_nanos() as u64;
-        done.decode_ns = total.saturating_sub(done.inflate_ns);
-        Ok(done)
+        Ok(())
     }
 
     /// Inflates a block if that is still to be done.
@@ -110,42 +164,36 @@ impl Workshop {
     ) -> Result<(), Error> {
         let payload = match &block.data {
             BlockData::Compressed(payload) => payload,
-            BlockData::Plain(bytes) => {
-                if block.taken == 0 {
-                    done.inflated_bytes += bytes.len() as u64;
-                }
-                return Ok(());
-            }
-            BlockData::Inflated(_) => return Ok(()),
+            BlockData::Plain(_) | BlockData::Inflated(_) => return Ok(()),
         };
         let start = Instant::now();
-        let mut buffer = self.buffers().pop().unwrap_or_default();
+        let mut buffer = self.spare().take();
         // The payload is let go once it is inflated: only the difference counts.
-        let limit = self.max_inflated.min(room.left() + payload.len());
+        let limit = MAX_BLOCK_BYTES.min(room.left() + payload.len());
         let codec = block.file.codec;
         if let Err(error) = inflater.inflate(codec, payload, &mut buffer, limit) {
             let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
-            let kind = if too_large && limit < self.max_inflated {
+            if too_large && limit < MAX_BLOCK_BYTES {
+                // No fault of the block.
                 let grown = (limit - payload.len()) as u64 + 1;
-                room.budget.exceeded(room.used() + grown)
-            } else {
-                ErrorKind::Container(error.into())
-            };
+                return Err(Error::new(room.budget.exceeded(room.used() + grown)));
+            }
+            let kind = ErrorKind::Container(error.into());
             return Err(block.locate(Error::new(kind)));
         }
-        let bytes = buffer.len();
-        if let Err(kind) = room.take(bytes.saturating_sub(payload.len())) {
-            return Err(block.locate(Error::new(kind)));
+        if buffer.capacity() > 2 * buffer.len() + SMALL_BUFFER {
+            let exact = buffer.to_exact();
+            self.spare().give(std::mem::replace(&mut buffer, exact));
         }
-        block.data = BlockData::Inflated(buffer);
-        done.records_inflated += block.count;
-        done.inflated_bytes += bytes as u64;
         done.inflate_ns += start.elapsed().as_nanos() as u64;
+        done.records_inflated += block.count;
+        room.take(buffer.len().saturating_sub(payload.len()))?;
+        block.data = BlockData::Inflated(buffer);
         Ok(())
     }
 
-    fn buffers(&self) -> MutexGuard<'_, Vec<InflateBuffer>> {
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn spare(&self) -> MutexGuard<'_, Spare> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -161,6 +209,9 @@ fn decode(
         BlockData::Inflated(buffer) => buffer,
         BlockData::Compressed(_) => unreachable!("inflated before"),
     };
+    if block.taken == 0 {
+        done.inflated_bytes += data.len() as u64;
+    }
     let plan = &block.file.plan;
     match plan.execute(data, block.position, take as usize, slots) {
         Ok(executed) => {
@@ -202,11 +253,11 @@ impl<'a> Room<'a> {
 
     /// Takes `bytes`, which waits for the consumer if ready batches are in the
     /// way.
-    fn take(&self, bytes: usize) -> Result<(), ErrorKind> {
+    fn take(&self, bytes: usize) -> Result<(), Error> {
         let bytes = bytes as u64;
         let needed = self.used.fetch_add(bytes, Relaxed) + bytes;
         if needed > self.budget.for_batch() {
-            return Err(self.budget.exceeded(needed));
+            return Err(Error::new(self.budget.exceeded(needed)));
         }
         self.budget.grow(bytes);
         Ok(())

@@ -76,6 +76,22 @@ impl Codec {
         }
     }
 
+    /// No payload of this codec inflates to more than this many times its bytes: what the format
+    /// allows, rounded up to a power of two.
+    pub fn max_expansion(self) -> u64 {
+        match self {
+            Self::Null => 1,
+            // A copy of 64 bytes takes three.
+            Self::Snappy => 1 << 5,
+            // A match of 258 bytes takes two bits.
+            Self::Deflate => 1 << 11,
+            // A block of 128 KiB of one byte takes four.
+            Self::Zstandard => 1 << 16,
+            // Runs are shortened before a transform that shortens runs: 45 MB in some 40 bytes.
+            Self::Bzip2 | Self::Xz => 1 << 21,
+        }
+    }
+
     /// Whether this build can inflate and compress with it (cargo feature of the same name).
     pub fn is_enabled(self) -> bool {
         match self {

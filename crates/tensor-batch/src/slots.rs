@@ -53,6 +53,15 @@ impl<'a> RowSlots<'a> {
         self.filled += 1;
     }
 
+    /// Bytes written so far to columns whose size is not known beforehand.
+    pub fn segment_bytes(&self) -> usize {
+        let segments = self.columns.iter().map(|slot| match slot {
+            Slot::Segment(segment) => segment.used_bytes(),
+            _ => 0,
+        });
+        segments.sum()
+    }
+
     /// The slot of each column, in the order of the batch's columns.
     #[inline]
     pub fn columns(&mut self) -> &mut [Slot<'a>] {
@@ -192,6 +201,11 @@ impl Segment {
             splits.push(0);
         }
         self.extents.fill(0);
+    }
+
+    fn used_bytes(&self) -> usize {
+        let splits: usize = self.splits.iter().map(Buffer::len).sum();
+        self.values.used_bytes() + (self.indices.len() + splits) * size_of::<i64>()
     }
 
     pub(crate) fn capacity_bytes(&self) -> usize {

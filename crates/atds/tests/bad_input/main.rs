@@ -19,12 +19,13 @@ mod values;
 
 use atds::{DatasetBuilder, Error, Threads};
 
-use common::{Folder, read};
+use common::Folder;
 
 /// The error of building the dataset or else of reading it.
 fn error(dataset: DatasetBuilder) -> Option<Error> {
     match dataset.build() {
-        Ok(dataset) => read(dataset.iter()).1,
+        // What stands before the fault may have come.
+        Ok(dataset) => dataset.iter().find_map(Result::err),
         Err(error) => Some(error),
     }
 }

@@ -30,6 +30,15 @@ impl InflateBuffer {
         self.room.len()
     }
 
+    /// A copy of the bytes in a buffer that has room for no more.
+    pub fn to_exact(&self) -> Self {
+        let room = self.to_vec();
+        Self {
+            len: room.len(),
+            room,
+        }
+    }
+
     /// Empties the buffer and keeps its memory.
     pub fn clear(&mut self) {
         self.len = 0;

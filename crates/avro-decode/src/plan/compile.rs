@@ -40,6 +40,7 @@ pub(super) fn compile(
         spec: spec.clone(),
         operations: join_skips(operations),
         skips: compiler.skips,
+        min_record_len: schema.min_encoded_len(schema.root()),
     })
 }
 
@@ -109,7 +110,10 @@ impl Compiler<'_> {
                 (Some(own), false) => operations.push(operation(own)),
                 (None, false) => {
                     let skip = self.skips.skip_of(self.schema, field.ty);
-                    operations.push(operation(Action::Skip(skip)));
+                    operations.push(operation(Action::Skip {
+                        all: skip.clone(),
+                        each: vec![(path.as_str().into(), skip)],
+                    }));
                 }
                 (own, true) => {
                     if let Some(own) = own {
@@ -363,19 +367,18 @@ pub(super) fn sparse_roles(record: &Record) -> Result<Vec<Role>, PlanErrorKind> 
 /// known.
 fn join_skips(operations: Vec<Operation>) -> Box<[Operation]> {
     let mut joined: Vec<Operation> = Vec::with_capacity(operations.len());
-    for operation in operations {
-        match (joined.last_mut(), operation) {
-            (
-                Some(Operation {
-                    action: Action::Skip(last),
-                    ..
-                }),
-                Operation {
-                    action: Action::Skip(skip),
-                    ..
-                },
-            ) => last.join(skip),
-            (_, operation) => joined.push(operation),
+    for mut operation in operations {
+        if let Some(last) = joined.last_mut()
+            && let Action::Skip { all, each } = &mut last.action
+            && let Action::Skip {
+                all: next,
+                each: names,
+            } = &mut operation.action
+        {
+            all.join(next.clone());
+            each.append(names);
+        } else {
+            joined.push(operation);
         }
     }
     joined.into()

@@ -14,6 +14,9 @@ use crate::schema::{Node, NodeId, Record, Schema};
 pub struct Inferred {
     /// Columns, in the order of the schema.
     pub columns: Vec<ColumnSpec>,
+    /// The columns whose schema allows a null, which they have no place for: in
+    /// the field itself, around a record it is in, or in an item.
+    pub nullable: Vec<LeftOut>,
     /// Fields that cannot be a tensor.
     pub left_out: Vec<LeftOut>,
     /// Whether there are more fields than
@@ -22,7 +25,7 @@ pub struct Inferred {
     pub truncated: bool,
 }
 
-/// A field that cannot be a tensor.
+/// A field that cannot be a tensor, or not whatever it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// The field, dotted.
@@ -34,7 +37,8 @@ pub struct LeftOut {
 /// The features that `schema` has without a look at any data: primitives are
 /// dense scalars, arrays of primitives varlen, records of the ATDS form sparse
 /// with [`UNKNOWN`] dimensions, the fields of other records features of their
-/// own by dotted names. A union with null counts as what else it holds.
+/// own by dotted names. A union with null counts as what else it holds, and is
+/// also listed as nullable.
 ///
 /// A schema that is not a record has no fields, and so no features.
 pub fn infer(schema: &Schema) -> Inferred {
@@ -45,6 +49,7 @@ pub fn infer(schema: &Schema) -> Inferred {
             inferred: &mut inferred,
             open: vec![schema.root()],
             fields: 0,
+            nullable: None,
         };
         walk.record(record, "");
     }
@@ -58,6 +63,8 @@ struct Walk<'a> {
     open: Vec<NodeId>,
     /// Fields met so far.
     fields: usize,
+    /// The outermost of the records being walked that may be null.
+    nullable: Option<NodeId>,
 }
 
 impl Walk<'_> {
@@ -77,6 +84,13 @@ impl Walk<'_> {
 
     fn field(&mut self, path: String, node: NodeId) {
         if let Some(column) = self.column(&path, node) {
+            let null_at = self.nullable.or(self.allows_null(node).then_some(node));
+            if let Some(node) = null_at {
+                self.inferred.nullable.push(LeftOut {
+                    field: path,
+                    schema_type: describe(self.schema, node),
+                });
+            }
             self.inferred.columns.push(column);
             return;
         }
@@ -84,9 +98,13 @@ impl Walk<'_> {
             && let Node::Record(record) = self.schema.node(inner)
             && self.may_open(inner, &path)
         {
+            let around = self.nullable;
+            let here = self.is_null_union(node).then_some(node);
+            self.nullable = around.or(here);
             self.open.push(inner);
             self.record(record, &format!("{path}."));
             self.open.pop();
+            self.nullable = around;
             return;
         }
         self.inferred.left_out.push(LeftOut {
@@ -103,6 +121,22 @@ impl Walk<'_> {
         !self.open.contains(&record)
             && self.open.len() < MAX_DECODE_DEPTH
             && path.len() <= MAX_NAME_BYTES
+    }
+
+    /// Whether a value of a column's type can hold a null.
+    fn allows_null(&self, node: NodeId) -> bool {
+        match self.schema.node(node) {
+            Node::Union(_) if self.is_null_union(node) => true,
+            Node::Union(branches) => branches.iter().any(|&branch| self.allows_null(branch)),
+            Node::Array(item) => self.allows_null(*item),
+            Node::Record(record) => record.fields.iter().any(|field| self.allows_null(field.ty)),
+            _ => false,
+        }
+    }
+
+    fn is_null_union(&self, node: NodeId) -> bool {
+        let is_null = |&branch: &NodeId| matches!(self.schema.node(branch), Node::Null);
+        matches!(self.schema.node(node), Node::Union(branches) if branches.iter().any(is_null))
     }
 
     fn column(&self, path: &str, node: NodeId) -> Option<ColumnSpec> {

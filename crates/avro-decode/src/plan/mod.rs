@@ -61,6 +61,7 @@ pub struct Plan {
     spec: BatchSpec,
     operations: Box<[Operation]>,
     skips: SkipTable,
+    min_record_len: u64,
 }
 
 /// What [`Plan::execute`] did.
@@ -74,7 +75,7 @@ pub struct Executed {
 
 #[derive(Clone, Debug)]
 struct Operation {
-    /// The field it reads or skips, dotted; of joined skips the first.
+    /// The field it reads or skips, dotted; of several skipped the first.
     field: Box<str>,
     action: Action,
 }
@@ -82,7 +83,12 @@ struct Operation {
 #[derive(Clone, Debug)]
 enum Action {
     /// Moves past fields.
-    Skip(Skip),
+    Skip {
+        /// All of them, in as few steps as their sizes allow.
+        all: Skip,
+        /// Each with its name, to tell which one an error is in.
+        each: Vec<(Box<str>, Skip)>,
+    },
     /// Reads the union around a nested record.
     ExpectValue(Nullable),
     /// Runs operations, then goes back to where they started: for a field that
@@ -115,6 +121,11 @@ impl Plan {
         &self.spec
     }
 
+    /// The fewest bytes a record takes.
+    pub fn min_record_len(&self) -> u64 {
+        self.min_record_len
+    }
+
     /// Reads `records` records from `data`, the first starting at `position`,
     /// into the next rows of `slots`.
     ///
@@ -137,9 +148,13 @@ impl Plan {
         let mut dropped = 0;
         for record in 0..records {
             for operation in &self.operations {
+                let start = cursor;
                 match self.run(&operation.action, &mut cursor, slots) {
                     Ok(n) => dropped += n as u64,
-                    Err(fault) => return Err(locate(*fault, &cursor, record, operation)),
+                    Err(fault) => {
+                        let error = self.locate(*fault, start, &cursor, operation);
+                        return Err(error.in_record(record as u64));
+                    }
                 }
             }
             slots.advance();
@@ -159,7 +174,7 @@ impl Plan {
     ) -> Result<usize, Fault> {
         let (row, batch_row) = (slots.row(), slots.batch_row());
         match action {
-            Action::Skip(skip) => self.skips.run(skip, cursor)?,
+            Action::Skip { all, .. } => self.skips.run(all, cursor)?,
             Action::ExpectValue(nullable) => nullable.expect_value(cursor)?,
             Action::Peek(operations) => {
                 let mut ahead = *cursor;
@@ -187,19 +202,24 @@ impl Plan {
         }
         Ok(0)
     }
-}
 
-#[cold]
-fn locate(
-    kind: DecodeErrorKind,
-    cursor: &Cursor<'_>,
-    record: usize,
-    operation: &Operation,
-) -> DecodeError {
-    DecodeError {
-        kind,
-        offset: cursor.position(),
-        record: Some(record as u64),
-        field: Some(operation.field.to_string()),
+    /// The error of an operation that began at `start` and failed at `end`.
+    #[cold]
+    fn locate(
+        &self,
+        kind: DecodeErrorKind,
+        start: Cursor<'_>,
+        end: &Cursor<'_>,
+        operation: &Operation,
+    ) -> DecodeError {
+        if let Action::Skip { each, .. } = &operation.action {
+            let mut cursor = start;
+            for (field, skip) in each {
+                if let Err(fault) = self.skips.run(skip, &mut cursor) {
+                    return DecodeError::new(*fault, cursor.position()).in_field(field);
+                }
+            }
+        }
+        DecodeError::new(kind, end.position()).in_field(&operation.field)
     }
 }

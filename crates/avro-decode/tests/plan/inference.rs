@@ -47,9 +47,27 @@ fn every_form() {
                 ColumnSpec::dense("r.b", &[], DType::String),
                 ColumnSpec::dense("r.l", &[], DType::Int64),
             ],
+            nullable: left_out(&[
+                ("s", r#"["null", "string"]"#),
+                ("v", r#"array of ["null", "array of boolean"]"#),
+                ("sp", r#"["null", "record 'Sparse'"]"#),
+            ]),
             ..Inferred::default()
         }
     );
+}
+
+#[test]
+fn fields_of_records_that_may_be_null_are_nullable() {
+    let schema = record_of(
+        r#"{"name": "r", "type": ["null", {"type": "record", "name": "R", "fields": [
+               {"name": "a", "type": "int"},
+               {"name": "q", "type": {"type": "record", "name": "Q", "fields": [
+                   {"name": "b", "type": "int"}]}}]}]},
+           {"name": "after", "type": "int"}"#,
+    );
+    let names = infer(&schema).nullable.into_iter().map(|one| one.field);
+    assert_eq!(names.collect::<Vec<_>>(), ["r.a", "r.q.b"]);
 }
 
 #[test]
