@@ -105,9 +105,20 @@ impl Engine {
 
     /// Makes the batches of all epochs.
     pub(crate) fn run(mut self, epochs: std::ops::Range<u64>) {
-        for epoch in epochs {
+        for epoch in epochs.clone() {
+            let before = self.counters.dropped_records.load(Relaxed);
             match self.epoch(epoch) {
-                Ok(0) => return, // Nor will the next have any.
+                Ok(0) => {
+                    // Nor will those that follow have any, be they ever so many.
+                    let dropped = &self.counters.dropped_records;
+                    let each = dropped.load(Relaxed) - before;
+                    let following = each.saturating_mul(epochs.end - epoch - 1);
+                    dropped.store(
+                        before.saturating_add(each).saturating_add(following),
+                        Relaxed,
+                    );
+                    return;
+                }
                 Ok(_) => {}
                 Err(None) => return,
                 Err(Some(error)) => {

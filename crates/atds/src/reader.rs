@@ -96,8 +96,10 @@ impl Reader {
         let mut blocks = IndexedBlocks::open(path, self.read, || self.budget.stopped())?;
         let context = self.plans.context(blocks.header(), path)?;
         let order = block_order(self.order.seed, epoch, file as u64, blocks.len());
+        let damage = blocks.damage();
         let blocks = order.into_iter().map(|block| blocks.block(block));
-        self.blocks(context, blocks)
+        self.blocks(context, blocks)?;
+        damage.map_or(Ok(()), |error| Err(Some(error)))
     }
 
     fn blocks(

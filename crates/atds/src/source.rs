@@ -95,10 +95,11 @@ impl MapGuard {
     }
 }
 
-/// The blocks of a file in any order.
+/// The blocks of a file in any order: those before the first damaged one.
 pub(crate) struct IndexedBlocks {
     path: PathBuf,
     index: BlockIndex,
+    damage: Option<Error>,
     bytes: IndexedBytes,
 }
 
@@ -118,19 +119,34 @@ impl IndexedBlocks {
         let mut file = File::open(path).map_err(|error| Error::io(error, path))?;
         let (index, bytes) = if options.mmap {
             let (bytes, guard) = MapGuard::map(file, path)?;
-            let reader = Cursor::new(&bytes);
-            let index = BlockIndex::build(Stoppable { reader, stopped });
+            guard.check(path)?;
+            let reader = Stoppable {
+                reader: Cursor::new(&bytes),
+                stopped,
+            };
+            let index = BlockIndex::before_damage(reader, Limits::default());
             (index, IndexedBytes::Mapped(bytes, guard))
         } else {
-            let reader = &mut file;
-            let index = BlockIndex::build(Stoppable { reader, stopped });
+            let reader = Stoppable {
+                reader: &mut file,
+                stopped,
+            };
+            let index = BlockIndex::before_damage(reader, Limits::default());
             (index, IndexedBytes::File(file))
         };
+        let container = |error| Error::container(error, path);
+        let (index, damage) = index.map_err(container)?;
         Ok(IndexedBlocks {
             path: path.to_owned(),
-            index: index.map_err(|error| Error::container(error, path))?,
+            index,
+            damage: damage.map(container),
             bytes,
         })
+    }
+
+    /// What is wrong with the first block that is not among these.
+    pub(crate) fn damage(&mut self) -> Option<Error> {
+        self.damage.take()
     }
 
     pub(crate) fn header(&self) -> &Header {

@@ -52,7 +52,23 @@ impl BlockIndex {
     /// # Errors
     ///
     /// As [`build`](Self::build).
-    pub fn with_limits(mut reader: impl Read + Seek, limits: Limits) -> Result<Self, Error> {
+    pub fn with_limits(reader: impl Read + Seek, limits: Limits) -> Result<Self, Error> {
+        match Self::before_damage(reader, limits)? {
+            (index, None) => Ok(index),
+            (_, Some(damage)) => Err(damage),
+        }
+    }
+
+    /// The index of the blocks before the first damaged one, and what is wrong with that; of all
+    /// blocks, and `None`, if the file is whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), but only those of the header.
+    pub fn before_damage(
+        mut reader: impl Read + Seek,
+        limits: Limits,
+    ) -> Result<(Self, Option<Error>), Error> {
         let io = |error| Error::new(error, 0, None);
         let file_len = reader.seek(SeekFrom::End(0)).map_err(io)?;
         reader.rewind().map_err(io)?;
@@ -66,8 +82,9 @@ impl BlockIndex {
             limits,
             sync: header.sync(),
         };
-        let entries = scan.entries(header.len())?;
-        Ok(Self { header, entries })
+        let mut entries = Vec::new();
+        let damage = scan.entries(header.len(), &mut entries).err();
+        Ok((Self { header, entries }, damage))
     }
 
     /// The index of a file that is all of `bytes`.
@@ -110,9 +127,8 @@ struct Scan<R> {
 }
 
 impl<R: Read + Seek> Scan<R> {
-    /// The blocks from `offset` to the end of the file.
-    fn entries(&mut self, mut offset: u64) -> Result<Vec<IndexEntry>, Error> {
-        let mut entries = Vec::new();
+    /// The blocks from `offset` to the end of the file, behind those in `entries`.
+    fn entries(&mut self, mut offset: u64, entries: &mut Vec<IndexEntry>) -> Result<(), Error> {
         // One read a block: the marker that ends one and the head of the next lie side by side.
         let mut window = [0; SyncMarker::LEN + BlockHead::MAX_LEN];
         let mut head_bytes = self.read_at(offset, 0, &mut window[SyncMarker::LEN..])?;
@@ -150,7 +166,7 @@ impl<R: Read + Seek> Scan<R> {
             offset += head.block_len();
             head_bytes = n - SyncMarker::LEN;
         }
-        Ok(entries)
+        Ok(())
     }
 
     /// Fills `window` from `offset` on, as far as the file goes.

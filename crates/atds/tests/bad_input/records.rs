@@ -1,6 +1,6 @@
 //! Records that are not what their schema says or do not fit their feature.
 
-use atds::{Codec, Threads};
+use atds::{Codec, ErrorKind, Threads};
 
 use crate::Messages;
 use crate::common::{Folder, Row, SCHEMA, container, read};
@@ -236,5 +236,46 @@ fn the_first_of_several_errors() {
                 assert_eq!(error.place.field.as_deref(), Some("text"));
             }
         }
+    }
+}
+
+/// Whatever is wrong comes behind the good records before it.
+#[test]
+fn a_block_of_no_records_with_bytes_stands_behind_good_ones() {
+    let good = (0..6).map(|id| (1, Row::new(id).encode()));
+    let bad = (0, vec![1, 2]);
+    let folder = Folder::new();
+    let blocks = good.chain([bad]).chain([(1, Row::new(6).encode())]);
+    folder.write("x.avro", &container(SCHEMA, Codec::Null, blocks));
+    for shuffle in [0, 100] {
+        let dataset = folder.rows(4).shuffle_buffer_size(shuffle);
+        let (ids, error) = read(dataset.build().unwrap().iter());
+        let mut ids = ids.concat();
+        ids.sort();
+        assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
+        assert!(matches!(
+            error.unwrap().kind,
+            ErrorKind::TrailingBytes {
+                records: 0,
+                left: 2
+            }
+        ));
+    }
+}
+
+/// A count that cannot be true must not make memory of itself.
+#[test]
+fn more_records_than_bytes() {
+    for codec in [Codec::Null, Codec::Deflate] {
+        let folder = Folder::new();
+        let block = (1 << 31, Row::new(0).encode());
+        folder.write("x.avro", &container(SCHEMA, codec, [block]));
+        let dataset = folder.rows(usize::MAX).memory_limit(u64::MAX);
+        let error = crate::error(dataset).unwrap();
+        assert!(
+            matches!(error.kind, ErrorKind::TooManyRecords { records, .. } if records == 1 << 31),
+            "{error}"
+        );
+        assert_eq!(error.place.block, Some(0));
     }
 }

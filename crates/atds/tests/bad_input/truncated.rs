@@ -3,7 +3,6 @@
 use atds::{Codec, DatasetBuilder, Threads};
 
 use crate::common::{CODECS, Folder, read, rows_file};
-use crate::error;
 
 const RECORDS: i64 = 11;
 const PER_BLOCK: usize = 3;
@@ -27,6 +26,11 @@ fn variants(folder: &Folder) -> Vec<(&'static str, DatasetBuilder)> {
         (
             "shuffled, mapped",
             dataset().shuffle_buffer_size(4).mmap(true),
+        ),
+        ("shuffled blocks", dataset().shuffle_blocks(true)),
+        (
+            "shuffled blocks, mapped",
+            dataset().shuffle_blocks(true).mmap(true),
         ),
     ]
 }
@@ -54,24 +58,6 @@ fn a_cut_anywhere_but_between_blocks_is_an_error_after_all_whole_blocks() {
                 let expected = RECORDS.min((PER_BLOCK * blocks) as i64);
                 assert_eq!(ids, (0..expected).collect::<Vec<_>>(), "{at}");
                 assert_eq!(error.is_none(), ends.contains(&len), "{at}: {error:?}");
-            }
-        }
-    }
-}
-
-/// The index that shuffled blocks need finds the cut before any block is read.
-#[test]
-fn a_cut_file_with_shuffled_blocks_is_an_error_too() {
-    for codec in [Codec::Null, Codec::Deflate] {
-        let whole = rows_file(0..RECORDS, PER_BLOCK, codec);
-        let ends = ends(codec);
-        for len in ends[0]..=whole.len() {
-            for mmap in [false, true] {
-                let folder = Folder::new();
-                folder.write("x.avro", &whole[..len]);
-                let dataset = folder.rows(2).shuffle_blocks(true).mmap(mmap);
-                let error = error(dataset);
-                assert_eq!(error.is_none(), ends.contains(&len), "{len}: {error:?}");
             }
         }
     }

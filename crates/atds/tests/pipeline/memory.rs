@@ -33,7 +33,7 @@ fn is_memory_limit(error: &Error) -> bool {
 
 /// The most bytes of the window and a batch, for batches of ten and a window of
 /// sixty of these files, generously; the test files are far larger.
-const WINDOW: u64 = 12_000;
+const WINDOW: u64 = 16_000;
 
 #[test]
 fn just_enough_is_enough_and_less_an_error_on_every_number_of_threads() {

@@ -207,3 +207,13 @@ fn a_batch_outlives_its_dataset_and_is_not_overwritten() {
     }
     assert_eq!(batches.len(), 10);
 }
+
+/// Epochs without a batch would follow one another for ever.
+#[test]
+fn endless_epochs_without_batches_end() {
+    let folder = Folder::of_rows(2, 3, 2, Codec::Null);
+    let dataset = folder.rows(10).drop_remainder(true).epochs(u64::MAX);
+    let mut batches = dataset.build().unwrap().iter();
+    assert!(batches.next().is_none());
+    assert_eq!(batches.stats().dropped_records, u64::MAX);
+}
