@@ -1,0 +1,85 @@
+//! The properties that the fuzz targets check, on their seeds and on what fuzzing has found:
+//! without libFuzzer, and so in every run of the tests.
+#![allow(clippy::unwrap_used)]
+
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the fuzz targets, another package, use all of it"
+)]
+#[path = "../../../fuzz/src/properties/mod.rs"]
+mod properties;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use properties::{ALL, Property};
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+/// The files of a folder, none if it is not there.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn names(folder: &str) -> BTreeSet<String> {
+    let files = files(&fuzz().join(folder)).into_iter();
+    let names = files.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned());
+    names.collect()
+}
+
+/// Checks the property of all files kept for it.
+fn replay(property: Property) {
+    let seeds = files(&fuzz().join("seeds").join(property.name));
+    assert!(!seeds.is_empty(), "a target starts from seeds");
+    let found = files(&fuzz().join("artifacts").join(property.name));
+    for file in seeds.into_iter().chain(found) {
+        // Shown where the property does not hold.
+        println!("{}", file.display());
+        (property.check)(&fs::read(&file).unwrap());
+    }
+}
+
+macro_rules! replay {
+    ($($test:ident: $property:ident,)*) => {
+        $(
+            #[test]
+            fn $test() {
+                replay(properties::$property);
+            }
+        )*
+
+        #[test]
+        fn every_property_is_replayed_and_has_a_target() {
+            let replayed = [$(properties::$property.name),*];
+            assert_eq!(replayed, ALL.map(|property| property.name));
+            let replayed: BTreeSet<String> = replayed.map(str::to_owned).into();
+            assert_eq!(names("fuzz_targets"), replayed);
+            assert_eq!(names("seeds"), replayed);
+            assert!(names("artifacts").is_subset(&replayed));
+        }
+    };
+}
+
+replay! {
+    header: HEADER,
+    framer_chunked: FRAMER_CHUNKED,
+    index_vs_framer: INDEX_VS_FRAMER,
+    inflate_deflate: INFLATE_DEFLATE,
+    inflate_snappy: INFLATE_SNAPPY,
+    inflate_zstandard: INFLATE_ZSTANDARD,
+    inflate_bzip2: INFLATE_BZIP2,
+    inflate_xz: INFLATE_XZ,
+    schema: SCHEMA,
+    plan_vs_reference: PLAN_VS_REFERENCE,
+    pipeline: PIPELINE,
+    pipeline_damaged: PIPELINE_DAMAGED,
+}

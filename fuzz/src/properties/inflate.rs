@@ -1,0 +1,102 @@
+//! Inflating.
+
+use avro_block::{Codec, Compressor, InflateBuffer, InflateError, Inflater};
+
+use super::input::Input;
+
+/// Limits to inflate to.
+const LIMITS: [usize; 6] = [1 << 20, 0, 1, 100, 5000, 1 << 16];
+
+/// What every buffer may start with, however small its payload.
+const SMALLEST_ROOM: usize = 4096;
+
+/// See [`INFLATE_DEFLATE`](super::INFLATE_DEFLATE).
+pub(super) fn check(codec: Codec, data: &[u8]) {
+    let mut input = Input::new(data);
+    let limit = LIMITS[usize::from(input.byte()) % LIMITS.len()];
+    let level = input.byte();
+    any_payload(codec, input.rest(), limit);
+    round_trip(codec, level, input.rest());
+}
+
+fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
+    let (mut inflater, mut fresh) = (Inflater::new(), InflateBuffer::new());
+    let result = inflater.inflate(codec, payload, &mut fresh, limit);
+    assert!(fresh.capacity() <= limit, "{} bytes", fresh.capacity());
+    match &result {
+        Ok(()) => {
+            // Four bytes for each of the payload are the first guess.
+            let guess = 5 * payload.len();
+            let most = (2 * fresh.len()).max(guess).max(SMALLEST_ROOM);
+            assert!(fresh.capacity() <= most, "{fresh:?}");
+        }
+        Err(_) => assert!(fresh.is_empty(), "no payload is left of one that failed"),
+    }
+
+    // The inflater and a buffer that know other payloads, and this one in part.
+    let mut used = InflateBuffer::new();
+    let mut again = |payload: &[u8], limit| {
+        let result = inflater.inflate(codec, payload, &mut used, limit);
+        result.map(|()| used.to_vec())
+    };
+    let fastest = codec.levels().map(|levels| *levels.start());
+    let other = again(&compressed(codec, fastest, &[7; 9000]), 1 << 20);
+    assert_eq!(other, Ok(vec![7; 9000]));
+    let half = &payload[..payload.len() / 2];
+    assert_same(codec, again(half, limit), inflate(codec, half, limit));
+    let result = result.map(|()| fresh.to_vec());
+    assert_same(codec, again(payload, limit), result.clone());
+
+    // Another limit changes nothing but what is too large.
+    match result {
+        Ok(inflated) => {
+            let exact = inflated.len();
+            assert_eq!(again(payload, exact), Ok(inflated));
+            if let Some(limit) = exact.checked_sub(1) {
+                let result = again(payload, limit);
+                assert_eq!(result, Err(InflateError::TooLarge { limit }));
+            }
+        }
+        Err(InflateError::TooLarge { .. }) => {}
+        Err(error) => {
+            let result = again(payload, LIMITS[0]);
+            assert!(result.is_err(), "no longer: {error}");
+        }
+    }
+}
+
+type Inflated = Result<Vec<u8>, InflateError>;
+
+fn inflate(codec: Codec, payload: &[u8], limit: usize) -> Inflated {
+    let mut out = InflateBuffer::new();
+    let result = Inflater::new().inflate(codec, payload, &mut out, limit);
+    result.map(|()| out.to_vec())
+}
+
+fn assert_same(codec: Codec, used: Inflated, fresh: Inflated) {
+    if codec == Codec::Zstandard && fresh.is_err() {
+        // Which of several faults its library meets first depends on the memory that it has from
+        // before.
+        assert!(used.is_err(), "{used:?} {fresh:?}");
+    } else {
+        assert_eq!(used, fresh);
+    }
+}
+
+fn round_trip(codec: Codec, level: u8, inflated: &[u8]) {
+    let level = codec.levels().and_then(|mut levels| {
+        let count = levels.clone().count() + 1;
+        levels.nth(usize::from(level) % count)
+    });
+    let payload = compressed(codec, level, inflated);
+    let result = inflate(codec, &payload, inflated.len());
+    assert_eq!(result.as_deref(), Ok(inflated), "level {level:?}");
+}
+
+fn compressed(codec: Codec, level: Option<i32>, inflated: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    Compressor::new(codec, level)
+        .and_then(|mut compressor| compressor.compress(inflated, &mut payload))
+        .expect("anything can be compressed");
+    payload
+}

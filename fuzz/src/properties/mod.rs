@@ -1,0 +1,139 @@
+//! What must hold for any bytes, a property for each fuzz target. Each panics where it does not.
+//!
+//! Nothing here needs libFuzzer: a plain test of the crate `atds` runs these too, on the seeds and
+//! on what fuzzing has found.
+
+mod framing;
+mod header;
+mod inflate;
+mod input;
+mod pipeline;
+mod plan;
+mod schema;
+
+use avro_block::Codec;
+
+/// A property and its limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// The target's name, and that of its folders of seeds and artefacts.
+    pub name: &'static str,
+    /// The memory that checking it may take.
+    pub memory: Memory,
+    /// Checks it.
+    pub check: fn(&[u8]),
+}
+
+/// The most bytes that may be allocated at a time for an input.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// For any input.
+    pub fixed: usize,
+    /// For each of its bytes besides.
+    pub per_byte: usize,
+}
+
+impl Property {
+    const fn new(name: &'static str, memory: Memory, check: fn(&[u8])) -> Self {
+        Property {
+            name,
+            memory,
+            check,
+        }
+    }
+}
+
+const MIB: usize = 1 << 20;
+
+/// A file framed in pieces of one byte has some 100 bytes of bookkeeping for each.
+const FRAMED: Memory = Memory {
+    fixed: MIB,
+    per_byte: 1 << 10,
+};
+
+/// The largest limit inflated to, in two buffers, and the working memory of the codecs that are
+/// written in Rust.
+const INFLATED: Memory = Memory {
+    fixed: 32 * MIB,
+    per_byte: 1 << 8,
+};
+
+/// A tree of JSON and the schema made of it; the names of inferred fields.
+const PARSED: Memory = Memory {
+    fixed: 64 * MIB,
+    per_byte: 1 << 13,
+};
+
+/// Trees of values, in which those that take no bytes have a limit of their own.
+const DECODED: Memory = Memory {
+    fixed: 512 * MIB,
+    per_byte: 1 << 12,
+};
+
+/// The header is the same however the file is cut up, keeps to its limits, and written again it
+/// reads the same.
+pub const HEADER: Property = Property::new("header", FRAMED, header::check);
+
+/// The framer tells the same of a file however it is cut up, and no byte is lost.
+pub const FRAMER_CHUNKED: Property =
+    Property::new("framer_chunked", FRAMED, framing::whole_equals_chunked);
+
+/// The index of a file says what the framer says.
+pub const INDEX_VS_FRAMER: Property =
+    Property::new("index_vs_framer", FRAMED, framing::index_equals_framer);
+
+/// Deflate: any payload is inflated within the limit or refused, always alike; what is compressed
+/// inflates to the same.
+pub const INFLATE_DEFLATE: Property = Property::new("inflate_deflate", INFLATED, |data| {
+    inflate::check(Codec::Deflate, data);
+});
+
+/// The same of snappy.
+pub const INFLATE_SNAPPY: Property = Property::new("inflate_snappy", INFLATED, |data| {
+    inflate::check(Codec::Snappy, data);
+});
+
+/// The same of zstandard.
+pub const INFLATE_ZSTANDARD: Property = Property::new("inflate_zstandard", INFLATED, |data| {
+    inflate::check(Codec::Zstandard, data);
+});
+
+/// The same of bzip2.
+pub const INFLATE_BZIP2: Property = Property::new("inflate_bzip2", INFLATED, |data| {
+    inflate::check(Codec::Bzip2, data);
+});
+
+/// The same of xz.
+pub const INFLATE_XZ: Property = Property::new("inflate_xz", INFLATED, |data| {
+    inflate::check(Codec::Xz, data);
+});
+
+/// A schema printed and parsed again is the same; what is inferred of it compiles.
+pub const SCHEMA: Property = Property::new("schema", PARSED, schema::check);
+
+/// The plan makes of any records what the reference makes of them, or refuses them as it does.
+pub const PLAN_VS_REFERENCE: Property = Property::new("plan_vs_reference", DECODED, plan::check);
+
+/// The batches of any file are those of the reference, for any number of threads, or an error
+/// that names the file.
+pub const PIPELINE: Property = Property::new("pipeline", DECODED, pipeline::any_file);
+
+/// The same of files that were good before they were damaged.
+pub const PIPELINE_DAMAGED: Property =
+    Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
+
+/// All of them.
+pub const ALL: [Property; 12] = [
+    HEADER,
+    FRAMER_CHUNKED,
+    INDEX_VS_FRAMER,
+    INFLATE_DEFLATE,
+    INFLATE_SNAPPY,
+    INFLATE_ZSTANDARD,
+    INFLATE_BZIP2,
+    INFLATE_XZ,
+    SCHEMA,
+    PLAN_VS_REFERENCE,
+    PIPELINE,
+    PIPELINE_DAMAGED,
+];

@@ -1,0 +1,112 @@
+//! The whole pipeline on one file.
+
+mod made_file;
+mod oracle;
+mod reading;
+
+use avro_decode::{Plan, PlanOptions};
+use tensor_batch::{BatchSpec, ColumnSpec};
+
+use super::input::Input;
+use oracle::{End, Expected};
+use reading::{Options, Outcome, read};
+
+/// See [`PIPELINE`](super::PIPELINE).
+pub(super) fn any_file(data: &[u8]) {
+    let mut input = Input::new(data);
+    let options = Options::any(&mut input);
+    check(input.rest(), None, &options);
+}
+
+/// See [`PIPELINE_DAMAGED`](super::PIPELINE_DAMAGED).
+pub(super) fn damaged_file(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mut options = Options::any(&mut input);
+    let (file, case) = made_file::damaged(&mut input);
+    options.out_of_bounds = case.options.out_of_bounds;
+    let features = Some(case.spec.columns());
+    check(&file, features.filter(|f| !f.is_empty()), &options);
+}
+
+/// Reads a file in two ways that must not differ, and holds the batches against the reference.
+/// The features are inferred if none are given.
+fn check(file: &[u8], features: Option<&[ColumnSpec]>, options: &Options) {
+    let one = read(file, features, options, 1, false);
+    let two = read(file, features, options, 2, true);
+    one.assert_same(&two);
+
+    let mut plan_options = PlanOptions::default();
+    plan_options.out_of_bounds = options.out_of_bounds;
+    match (&one.spec, oracle::schema(file)) {
+        (Some(spec), Some(schema)) => {
+            let expected = oracle::read(file, schema, spec, &plan_options);
+            hold_against(&one, &expected, options);
+        }
+        (Some(_), None) => panic!("a file without a schema is read"),
+        (None, None) => assert!(one.error.is_some()),
+        (None, Some(schema)) => {
+            let is_misfit = features.is_some_and(|features| {
+                let spec = BatchSpec::new(features.to_vec()).expect("the columns are good");
+                Plan::compile(&schema, &spec, &plan_options).is_err()
+            });
+            assert!(is_misfit || one.has_no_features(), "{:?}", one.error);
+        }
+    }
+}
+
+fn hold_against(outcome: &Outcome, expected: &Expected, options: &Options) {
+    let known = expected.records.len();
+    let delivered: usize = outcome.batches.iter().map(|batch| batch.rows()).sum();
+    let is_bound = match expected.end {
+        End::Whole | End::Framing => true,
+        // Shuffled, records from behind the block may come before it.
+        End::Block => options.is_in_order(),
+        End::Unknown => false,
+    };
+    assert!(
+        delivered <= known || !is_bound,
+        "{delivered} of {known} records"
+    );
+    let out_of_memory = outcome.is_out_of_memory();
+
+    let mut misfit = false;
+    if options.is_in_order() {
+        let mut start = 0;
+        for batch in &outcome.batches {
+            let end = start + batch.rows();
+            if end > known {
+                break;
+            }
+            let tensors = expected.tensors(start..end);
+            let tensors = tensors.unwrap_or_else(|error| panic!("{error}, but there is a batch"));
+            if let Err(difference) = tensors.compare(batch) {
+                panic!("{difference}");
+            }
+            start = end;
+        }
+        let next = start..known.min(start + options.batch_size);
+        misfit = expected.tensors(next).is_err();
+    } else if outcome.error.is_some() {
+        // Which records are in the batches before the error is not for this oracle to say.
+        misfit = expected.tensors(0..known).is_err();
+    }
+
+    match expected.end {
+        _ if misfit => assert!(
+            outcome.error.is_some(),
+            "a record that fits no feature is read"
+        ),
+        _ if out_of_memory => {}
+        End::Whole => assert_eq!(
+            (delivered, outcome.error.as_ref().map(ToString::to_string)),
+            (known, None)
+        ),
+        // Nothing of what is whole is lost.
+        End::Framing if options.is_in_order() => {
+            assert!(outcome.error.is_some());
+            assert_eq!(delivered, known);
+        }
+        End::Framing | End::Block => assert!(outcome.error.is_some()),
+        End::Unknown => {}
+    }
+}

@@ -1,0 +1,198 @@
+//! A file read by the pipeline.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use atds::{Batch, BatchSpec, ColumnSpec, Dataset, Error, ErrorKind, Layout, OutOfBounds, Threads};
+use tempfile::NamedTempFile;
+
+use crate::properties::input::Input;
+
+/// Few bytes, so that the limit is reached.
+const MEMORY_LIMITS: [u64; 4] = [1 << 20, 1 << 20, 1 << 16, 1 << 10];
+
+/// How to read.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub(super) batch_size: usize,
+    pub(super) out_of_bounds: OutOfBounds,
+    shuffle_buffer_size: usize,
+    shuffle_blocks: bool,
+    reader_buffer_size: usize,
+    prefetch: usize,
+    memory_limit: u64,
+    layout: Option<Layout>,
+}
+
+impl Options {
+    /// Takes four bytes.
+    pub(super) fn any(input: &mut Input<'_>) -> Self {
+        let [batch, shuffle, buffer, flags] = input.array();
+        Options {
+            batch_size: 1 + usize::from(batch),
+            out_of_bounds: match flags & 1 {
+                0 => OutOfBounds::Error,
+                _ => OutOfBounds::Drop,
+            },
+            // Half of all are in file order.
+            shuffle_buffer_size: usize::from(shuffle).saturating_sub(128),
+            shuffle_blocks: flags & 6 == 6,
+            reader_buffer_size: 1 + 32 * usize::from(buffer),
+            prefetch: usize::from(flags >> 3 & 1),
+            memory_limit: MEMORY_LIMITS[usize::from(flags >> 4 & 3)],
+            layout: (flags & 64 != 0).then_some(Layout::Ragged),
+        }
+    }
+
+    /// Whether records come in file order.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.shuffle_buffer_size == 0 && !self.shuffle_blocks
+    }
+}
+
+/// What came of reading.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// The columns, if the dataset could be built.
+    pub(super) spec: Option<BatchSpec>,
+    pub(super) batches: Vec<Batch>,
+    /// What ended it before the end.
+    pub(super) error: Option<Error>,
+}
+
+/// Reads all batches of a file of these bytes.
+pub(super) fn read(
+    file: &[u8],
+    features: Option<&[ColumnSpec]>,
+    options: &Options,
+    threads: usize,
+    mmap: bool,
+) -> Outcome {
+    let path = written(file);
+    let mut builder = Dataset::builder(path.path(), options.batch_size)
+        .shuffle_buffer_size(options.shuffle_buffer_size)
+        .shuffle_blocks(options.shuffle_blocks)
+        .reader_buffer_size(options.reader_buffer_size)
+        .prefetch(options.prefetch)
+        .memory_limit(options.memory_limit)
+        .out_of_bounds(options.out_of_bounds)
+        .threads(Threads::Fixed(threads))
+        .mmap(mmap);
+    if let Some(features) = features {
+        builder = builder.features(features.to_vec());
+    }
+    if let Some(layout) = options.layout {
+        builder = builder.layout(layout);
+    }
+    let mut outcome = Outcome {
+        spec: None,
+        batches: Vec::new(),
+        error: None,
+    };
+    match builder.build() {
+        Err(error) => outcome.error = Some(error),
+        Ok(dataset) => {
+            outcome.spec = Some(dataset.spec().clone());
+            let mut batches = dataset.iter();
+            for batch in &mut batches {
+                match batch {
+                    Ok(batch) => outcome.batches.push(batch),
+                    Err(error) => outcome.error = Some(error),
+                }
+            }
+            assert!(batches.next().is_none(), "an end is an end");
+            let rows: usize = outcome.batches.iter().map(Batch::rows).sum();
+            assert_eq!(batches.stats().records, rows as u64);
+        }
+    }
+    outcome.check(path.path(), options);
+    outcome
+}
+
+/// A file that is gone once it is dropped; in memory where the system has a place for that.
+fn written(bytes: &[u8]) -> NamedTempFile {
+    let in_memory = Path::new("/dev/shm");
+    let mut builder = tempfile::Builder::new();
+    builder.suffix(".avro");
+    let file = match fs::metadata(in_memory) {
+        Ok(_) => builder.tempfile_in(in_memory),
+        Err(_) => builder.tempfile(),
+    };
+    let mut file = file.expect("a file can be made");
+    file.write_all(bytes).expect("the file can be written");
+    file
+}
+
+impl Outcome {
+    fn check(&self, path: &Path, options: &Options) {
+        let last = self.batches.len().saturating_sub(1);
+        for (i, batch) in self.batches.iter().enumerate() {
+            let is_whole = batch.rows() == options.batch_size;
+            assert!(
+                is_whole || i == last && batch.rows() > 0,
+                "{} rows",
+                batch.rows()
+            );
+        }
+        if let Some(error) = &self.error {
+            assert!(!error.to_string().is_empty());
+            if !self.is_out_of_memory() {
+                assert_eq!(error.place.file.as_deref(), Some(path), "{error}");
+            }
+        }
+    }
+
+    /// Whether the memory limit ended it.
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        let kind = self.error.as_ref().map(|error| &error.kind);
+        matches!(kind, Some(ErrorKind::MemoryLimit { .. }))
+    }
+
+    /// Whether there is no feature in the file's schema, or none was asked for.
+    pub(super) fn has_no_features(&self) -> bool {
+        let kind = self.error.as_ref().map(|error| &error.kind);
+        matches!(
+            kind,
+            Some(ErrorKind::NoFeatures | ErrorKind::TooManyFields { .. })
+        )
+    }
+
+    /// Panics unless the other has the same batches and the same error.
+    pub(super) fn assert_same(&self, other: &Outcome) {
+        assert_eq!(self.spec, other.spec);
+        // Of a block that is at fault and one that is too large, either may be met first.
+        let is_settled = !self.is_out_of_memory() && !other.is_out_of_memory();
+        for (left, right) in self.batches.iter().zip(&other.batches) {
+            assert_eq!(text(left), text(right));
+        }
+        if is_settled {
+            assert_eq!(self.batches.len(), other.batches.len());
+            assert_eq!(self.fault(), other.fault());
+        }
+        assert_eq!(
+            self.error.is_some(),
+            other.error.is_some(),
+            "{self:?} {other:?}"
+        );
+    }
+
+    /// The error without the file, which is another each time.
+    fn fault(&self) -> Option<(String, String)> {
+        self.error.as_ref().map(|error| {
+            let kind = match &error.kind {
+                // Zstandard may see another of several faults, as the target for it says.
+                ErrorKind::Container(avro_block::ErrorKind::Inflate(_)) => "inflating".to_owned(),
+                kind => kind.to_string(),
+            };
+            let mut place = error.place.clone();
+            place.file = None;
+            (kind, format!("{place:?}"))
+        })
+    }
+}
+
+fn text(batch: &Batch) -> Vec<String> {
+    let columns = batch.columns();
+    columns.map(|(_, column)| format!("{column:?}")).collect()
+}

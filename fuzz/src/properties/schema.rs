@@ -1,0 +1,71 @@
+//! Schemas.
+
+use avro_decode::schema::{Node, NodeId};
+use avro_decode::{Plan, PlanOptions, Schema, infer};
+use tensor_batch::BatchSpec;
+
+use super::plan::common::{Entropy, schema_json};
+
+/// See [`SCHEMA`](super::SCHEMA).
+pub(super) fn check(data: &[u8]) {
+    if let Ok(schema) = Schema::parse(&String::from_utf8_lossy(data)) {
+        check_schema(&schema);
+    }
+    let made = schema_json(&mut Entropy::new(data.to_vec())).to_string();
+    check_schema(&Schema::parse(&made).expect("the schema was made to be good"));
+}
+
+fn check_schema(schema: &Schema) {
+    for text in [schema.to_string(), format!("{schema:#}")] {
+        let again = Schema::parse(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+        assert_eq!(again.to_string(), schema.to_string());
+        assert_same(schema, &again);
+    }
+    check_inferred(schema);
+}
+
+fn assert_same(left: &Schema, right: &Schema) {
+    assert_eq!(left.node_count(), right.node_count());
+    assert_eq!(
+        left.check_defaults().is_ok(),
+        right.check_defaults().is_ok()
+    );
+    let mut met = vec![false; left.node_count()];
+    assert_same_node((left, left.root()), (right, right.root()), &mut met);
+}
+
+/// Types that were met before are not looked into again.
+fn assert_same_node(left: (&Schema, NodeId), right: (&Schema, NodeId), met: &mut [bool]) {
+    let nodes = (left.0.node(left.1), right.0.node(right.1));
+    assert_eq!(nodes.0.name(), nodes.1.name());
+    assert_eq!(nodes.0.type_name(), nodes.1.type_name());
+    assert_eq!(left.0.logical(left.1), right.0.logical(right.1));
+    let min_encoded_len = |(schema, id): (&Schema, NodeId)| schema.min_encoded_len(id);
+    assert_eq!(min_encoded_len(left), min_encoded_len(right));
+    if std::mem::replace(&mut met[left.1.index()], true) {
+        return;
+    }
+    let (left_inner, right_inner) = (inner(nodes.0), inner(nodes.1));
+    assert_eq!(left_inner.len(), right_inner.len());
+    for (l, r) in left_inner.into_iter().zip(right_inner) {
+        assert_same_node((left.0, l), (right.0, r), met);
+    }
+}
+
+/// The types that a type holds.
+fn inner(node: &Node) -> Vec<NodeId> {
+    match node {
+        Node::Array(inner) | Node::Map(inner) => vec![*inner],
+        Node::Union(branches) => branches.clone(),
+        Node::Record(record) => record.fields.iter().map(|field| field.ty).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn check_inferred(schema: &Schema) {
+    let inferred = infer(schema);
+    let is_record = matches!(schema.node(schema.root()), Node::Record(_));
+    let spec = BatchSpec::new(inferred.columns).expect("no column is bad or there twice");
+    let plan = Plan::compile(schema, &spec, &PlanOptions::default());
+    assert_eq!(plan.is_ok(), is_record, "{plan:?}");
+}
