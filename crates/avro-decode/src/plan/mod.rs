@@ -129,6 +129,9 @@ impl Plan {
     /// Reads `records` records from `data`, the first starting at `position`,
     /// into the next rows of `slots`.
     ///
+    /// Fields that are not among the columns are skipped and not checked: only
+    /// their lengths, counts and union branches are read.
+    ///
     /// # Errors
     /// Data that is not such records; the error has the offset in `data`, the
     /// number of the record counted from this call's first, and the field. The
