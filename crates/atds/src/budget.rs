@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::ErrorKind;
 use crate::limits::READ_AHEAD_SHARE;
+use crate::stats::Nanos;
 
 /// Counts the bytes of a pipeline: blocks read and not yet in the window,
 /// blocks of the window, the batch being made, ready batches. Together they
@@ -21,6 +23,8 @@ pub(crate) struct Budget {
     held: Mutex<Held>,
     changed: Condvar,
     stopped: AtomicBool,
+    /// How long the engine and its workers have waited for the consumer.
+    waited: Nanos,
 }
 
 #[derive(Debug, Default)]
@@ -60,6 +64,7 @@ impl Budget {
             held: Mutex::default(),
             changed: Condvar::new(),
             stopped: AtomicBool::new(false),
+            waited: Nanos::default(),
         }
     }
 
@@ -90,6 +95,11 @@ impl Budget {
     /// The most bytes that were held at a time.
     pub(crate) fn peak(&self) -> u64 {
         self.lock().peak
+    }
+
+    /// How long there was no room until the consumer took a batch.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited.get()
     }
 
     /// Ends all waiting, for good.
@@ -185,7 +195,13 @@ impl Budget {
     /// Waits while `needed` is above the limit and there is a batch that the
     /// consumer can take.
     fn wait_for_consumer(&self, needed: impl Fn(&Held) -> u64) -> MutexGuard<'_, Held> {
-        self.wait_while(|held| held.ready > 0 && needed(held) > self.limit)
+        let full = |held: &Held| held.ready > 0 && needed(held) > self.limit;
+        let held = self.lock();
+        if !full(&held) {
+            return held;
+        }
+        drop(held);
+        self.waited.time(|| self.wait_while(full))
     }
 
     fn wait_while(&self, full: impl Fn(&Held) -> bool) -> MutexGuard<'_, Held> {

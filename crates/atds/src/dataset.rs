@@ -153,8 +153,7 @@ impl Batches {
 
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
-        let (peak, limit) = (self.budget.peak(), self.budget.limit());
-        self.counters.snapshot(peak, limit)
+        self.counters.snapshot(&self.budget)
     }
 
     /// Stops the threads and waits for them.

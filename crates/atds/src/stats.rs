@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use atds_sched::SchedulerStats;
 
+use crate::budget::Budget;
 use crate::work::Done;
 
 /// Figures of a run up to now.
@@ -26,7 +27,8 @@ pub struct Stats {
     pub inflate: Duration,
     /// Time spent decoding, of all threads together.
     pub decode: Duration,
-    /// Time the pipeline waited, batch in hand, for the consumer.
+    /// Time the pipeline waited for the consumer: with a batch in hand, or for
+    /// the room that ready batches take.
     pub consumer_wait: Duration,
     /// Time the consumer waited for a batch.
     pub batch_wait: Duration,
@@ -114,7 +116,7 @@ impl Counters {
         }
     }
 
-    pub(crate) fn snapshot(&self, memory_peak: u64, memory_limit: u64) -> Stats {
+    pub(crate) fn snapshot(&self, budget: &Budget) -> Stats {
         let took = self.took.get();
         let schedule = self.schedule().clone();
         let decision = schedule.as_ref().and_then(|stats| stats.decision.as_ref());
@@ -126,7 +128,7 @@ impl Counters {
             read_wait: self.read_wait.get(),
             inflate: self.inflate.get(),
             decode: self.decode.get(),
-            consumer_wait: self.consumer_wait.get(),
+            consumer_wait: self.consumer_wait.get() + budget.waited(),
             batch_wait: self.batch_wait.get(),
             elapsed: if took.is_zero() {
                 self.started.elapsed()
@@ -136,8 +138,8 @@ impl Counters {
             threads: decision.map_or(0, |decision| decision.threads),
             dropped_entries: self.dropped_entries.load(Relaxed),
             dropped_records: self.dropped_records.load(Relaxed),
-            memory_peak,
-            memory_limit,
+            memory_peak: budget.peak(),
+            memory_limit: budget.limit(),
             schedule,
         }
     }
