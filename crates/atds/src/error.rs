@@ -209,14 +209,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.kind {
-            ErrorKind::Io(error) => Some(&**error),
-            _ => None,
-        }
-    }
-}
+// No `source`: what the kind is made of is part of the message already.
+impl std::error::Error for Error {}
 
 impl From<SpecError> for Error {
     fn from(error: SpecError) -> Self {
