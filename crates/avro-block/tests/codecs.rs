@@ -351,6 +351,20 @@ fn zstandard_may_not_ask_for_gigabytes() {
     }
 }
 
+#[cfg(feature = "zstandard")]
+#[test]
+fn a_zstandard_frame_has_the_size_it_says() {
+    // An empty last block, where 9,992 bytes were promised.
+    let frame = b"\x28\xb5\x2f\xfd\x80\x00\x08\x27\x00\x00\x01\x00\x00";
+    for limit in [5000, 1 << 20] {
+        let result = inflate(Codec::Zstandard, frame, limit);
+        assert!(
+            matches!(result, Err(InflateError::Corrupt { .. })),
+            "{result:?}"
+        );
+    }
+}
+
 /// Buffers are used again: what they held before must not show.
 #[test]
 fn errors_do_not_depend_on_the_room_there_is() {

@@ -24,6 +24,9 @@ const TOLD_APART: [ZSTD_ErrorCode; 3] = [
     ZSTD_ErrorCode::ZSTD_error_dictionary_wrong,
 ];
 
+/// All others.
+const INVALID: &str = "invalid data";
+
 /// The library's decoder, made when first needed.
 #[derive(Default)]
 pub(super) struct Inflate(Option<DCtx<'static>>);
@@ -47,17 +50,22 @@ impl Inflate {
             }
             none => none.insert(new_context()?),
         };
-        let mut frame_begins = true;
+        let mut frame = None;
         stream::inflate(CODEC, payload, out, limit, |payload, room| {
-            if frame_begins {
-                check_window(payload)?;
-            }
+            let current = match &mut frame {
+                Some(frame) => frame,
+                none => none.insert(Frame::begin(payload)?),
+            };
             let mut input = InBuffer::around(payload);
             let mut output = OutBuffer::around(room);
             let left = context
                 .decompress_stream(&mut output, &mut input)
                 .map_err(corrupt)?;
-            frame_begins = left == 0;
+            current.inflated += output.pos() as u64;
+            if left == 0 {
+                current.end()?;
+                frame = None;
+            }
             Ok(Step {
                 read: input.pos(),
                 written: output.pos(),
@@ -73,17 +81,42 @@ impl fmt::Debug for Inflate {
     }
 }
 
-/// Refuses a frame with too large a window. The library does so too, but not where the room
-/// happens to hold the content of the whole frame.
-fn check_window(frame: &[u8]) -> Result<(), InflateError> {
-    const LIMIT: u64 = 1 << ZSTD_WINDOW_LOG;
-    if window(frame).is_some_and(|bytes| bytes > LIMIT) {
-        return Err(InflateError::NeedsMemory {
-            codec: CODEC,
-            limit: LIMIT,
-        });
+/// A frame being inflated, for the checks that the library makes only where the room happens to
+/// hold the content of the whole frame, or only where it does not.
+struct Frame {
+    /// Bytes of its content, if it says so.
+    content: Option<u64>,
+    /// Bytes inflated of it.
+    inflated: u64,
+}
+
+impl Frame {
+    /// The frame at the front of `payload`; one with too large a window is refused.
+    fn begin(payload: &[u8]) -> Result<Self, InflateError> {
+        const LIMIT: u64 = 1 << ZSTD_WINDOW_LOG;
+        if window(payload).is_some_and(|bytes| bytes > LIMIT) {
+            return Err(InflateError::NeedsMemory {
+                codec: CODEC,
+                limit: LIMIT,
+            });
+        }
+        Ok(Self {
+            // Of a header that is not good the library itself says so.
+            content: zstd_safe::get_frame_content_size(payload).unwrap_or(None),
+            inflated: 0,
+        })
     }
-    Ok(())
+
+    /// Holds what was inflated against what the header said.
+    fn end(&self) -> Result<(), InflateError> {
+        match self.content {
+            Some(content) if content != self.inflated => Err(InflateError::Corrupt {
+                codec: CODEC,
+                detail: INVALID,
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Bytes of the window that a frame's header asks for (RFC 8878, section 3.1.1.1); `None` if it
@@ -120,7 +153,7 @@ fn corrupt(code: ErrorCode) -> InflateError {
     let is_told_apart = TOLD_APART.iter().any(|&kind| kind as ErrorCode == number);
     let detail = match is_told_apart {
         true => zstd_safe::get_error_name(code),
-        false => "invalid data",
+        false => INVALID,
     };
     InflateError::Corrupt {
         codec: CODEC,
