@@ -35,7 +35,6 @@ check_crates_alone() {
     local crate codec
     for crate in avro-block avro-decode tensor-batch atds-shuffle atds-sched atds; do
         lint_alone "$crate" --no-default-features
-        cargo test --quiet --locked -p "$crate" --doc
     done
     for codec in deflate snappy zstandard bzip2 xz; do
         lint_alone avro-block --no-default-features --features "$codec"
