@@ -115,7 +115,12 @@ impl Workshop {
         let mut done = Done::default();
         let result = self.read_blocks(&mut task, &mut inflater, room, &mut done);
         if let Err(error) = result {
-            let row = task.slots.batch_row() as u64;
+            let mut row = task.slots.batch_row() as u64;
+            if let ErrorKind::TrailingBytes { .. } = error.kind {
+                // The record that the block should end with: without it the
+                // rows before can be read again and given out.
+                row -= 1;
+            }
             return Err(Failed { error, row });
         }
         let total = start.elapsed().as_nanos() as u64;

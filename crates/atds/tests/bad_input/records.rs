@@ -192,6 +192,41 @@ fn a_block_that_does_not_end_with_its_records() {
     );
 }
 
+/// The record that it ends with is not given out, all others are.
+#[test]
+fn a_block_with_bytes_behind_its_records_stands_behind_good_ones() {
+    for codec in [Codec::Null, Codec::Deflate] {
+        let mut blocks: Vec<(u64, Vec<u8>)> = (0..6).map(|id| (1, Row::new(id).encode())).collect();
+        let mut payload: Vec<u8> = (6..9).flat_map(|id| Row::new(id).encode()).collect();
+        payload.push(0);
+        blocks.push((3, payload));
+        blocks.push((1, Row::new(9).encode()));
+        let folder = Folder::new();
+        folder.write("x.avro", &container(SCHEMA, codec, blocks));
+        for (batch_size, expected) in [(100, vec![0..8]), (5, vec![0..5, 5..8])] {
+            for threads in [1, 3] {
+                let dataset = folder.rows(batch_size).threads(Threads::Fixed(threads));
+                let (ids, error) = read(dataset.build().unwrap().iter());
+                let expected: Vec<Vec<i64>> =
+                    expected.iter().cloned().map(Vec::from_iter).collect();
+                assert_eq!(ids, expected);
+                let error = error.unwrap();
+                assert_eq!(error.place.block, Some(6), "{error}");
+                assert!(
+                    matches!(
+                        error.kind,
+                        ErrorKind::TrailingBytes {
+                            records: 3,
+                            left: 1
+                        }
+                    ),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
 /// Several records of a block may be decoded by earlier batches.
 #[test]
 fn records_are_counted_from_the_start_of_the_block() {
