@@ -5,7 +5,7 @@ mod oracle;
 mod reading;
 
 use avro_decode::{Plan, PlanOptions};
-use tensor_batch::{BatchSpec, ColumnSpec};
+use tensor_batch::{Batch, BatchSpec, ColumnSpec};
 
 use super::input::Input;
 use oracle::{End, Expected};
@@ -56,57 +56,63 @@ fn check(file: &[u8], features: Option<&[ColumnSpec]>, options: &Options) {
 
 fn hold_against(outcome: &Outcome, expected: &Expected, options: &Options) {
     let known = expected.records.len();
-    let delivered: usize = outcome.batches.iter().map(|batch| batch.rows()).sum();
-    let is_bound = match expected.end {
-        End::Whole | End::Framing => true,
-        // Shuffled, records from behind the block may come before it.
-        End::Block => options.is_in_order(),
-        End::Unknown => false,
-    };
-    assert!(
-        delivered <= known || !is_bound,
-        "{delivered} of {known} records"
-    );
-    let out_of_memory = outcome.is_out_of_memory();
-
-    let mut misfit = false;
+    let delivered: usize = outcome.batches.iter().map(Batch::rows).sum();
     if options.is_in_order() {
-        let mut start = 0;
-        for batch in &outcome.batches {
-            let end = start + batch.rows();
-            if end > known {
-                break;
-            }
-            let tensors = expected.tensors(start..end);
-            let tensors = tensors.unwrap_or_else(|error| panic!("{error}, but there is a batch"));
-            if let Err(difference) = tensors.compare(batch) {
-                panic!("{difference}");
-            }
-            start = end;
-        }
-        let next = start..known.min(start + options.batch_size);
-        misfit = expected.tensors(next).is_err();
-    } else if outcome.error.is_some() {
-        // Which records are in the batches before the error is not for this oracle to say.
-        misfit = expected.tensors(0..known).is_err();
+        hold_values_against(outcome, expected);
     }
-
-    match expected.end {
-        _ if misfit => assert!(
-            outcome.error.is_some(),
-            "a record that fits no feature is read"
-        ),
-        _ if out_of_memory => {}
-        End::Whole => assert_eq!(
-            (delivered, outcome.error.as_ref().map(ToString::to_string)),
-            (known, None)
-        ),
-        // Nothing of what is whole is lost.
-        End::Framing if options.is_in_order() => {
-            assert!(outcome.error.is_some());
-            assert_eq!(delivered, known);
+    if outcome.is_out_of_memory() {
+        return;
+    }
+    if let Some(misfit) = first_misfit(expected) {
+        assert!(outcome.error.is_some(), "record {misfit} fits no feature");
+        if options.is_in_order() {
+            assert_eq!(
+                delivered, misfit,
+                "records before the one that does not fit"
+            );
         }
-        End::Framing | End::Block => assert!(outcome.error.is_some()),
+        return;
+    }
+    match expected.end {
+        End::Whole => {
+            let error = outcome.error.as_ref().map(ToString::to_string);
+            assert_eq!((delivered, error), (known, None));
+        }
+        End::Framing => {
+            assert!(outcome.error.is_some());
+            assert_eq!(delivered, known, "nothing of what is whole is lost");
+        }
+        End::Block { whole } => {
+            assert!(outcome.error.is_some());
+            if options.is_in_order() {
+                assert!((whole..=known).contains(&delivered), "{delivered} records");
+            }
+        }
         End::Unknown => {}
     }
+}
+
+/// Holds the batches, whose records come in file order, against the tensors of the reference, as
+/// far as that goes.
+fn hold_values_against(outcome: &Outcome, expected: &Expected) {
+    let mut start = 0;
+    for batch in &outcome.batches {
+        let end = start + batch.rows();
+        if end > expected.records.len() {
+            assert!(matches!(expected.end, End::Unknown), "{end} records");
+            return;
+        }
+        let tensors = expected.tensors(start..end);
+        let tensors = tensors.unwrap_or_else(|error| panic!("{error}, but there is a batch"));
+        if let Err(difference) = tensors.compare(batch) {
+            panic!("{difference}");
+        }
+        start = end;
+    }
+}
+
+/// The first record that does not fit its features.
+fn first_misfit(expected: &Expected) -> Option<usize> {
+    let error = expected.tensors(0..expected.records.len()).err()?;
+    Some(error.record)
 }

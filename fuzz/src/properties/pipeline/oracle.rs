@@ -30,8 +30,8 @@ pub(super) enum End {
     Whole,
     /// With a fault outside blocks, behind all records of the blocks before.
     Framing,
-    /// With a block that is at fault and cannot be read to its end.
-    Block,
+    /// With a block that is at fault; behind so many records of the blocks before it.
+    Block { whole: usize },
     /// With what the plan may read otherwise: a fault where it skips, or more than is read here.
     Unknown,
 }
@@ -64,7 +64,11 @@ pub(super) fn read(
             Err(InflateError::TooLarge { .. }) => break End::Unknown,
             // The payload of a block without records is not looked at if it is empty.
             Err(_) if block.count == 0 && block.payload.is_empty() => continue,
-            Err(_) => break End::Block,
+            Err(_) => {
+                break End::Block {
+                    whole: records.len(),
+                };
+            }
         }
         if let Some(end) = read_block(&schema, spec, &inflated, block.count, &mut records) {
             break end;
@@ -88,6 +92,7 @@ fn read_block(
     records: &mut Vec<Value>,
 ) -> Option<End> {
     let mut position = 0;
+    let whole = records.len();
     for _ in 0..count {
         if records.len() == MAX_RECORDS {
             return Some(End::Unknown);
@@ -98,11 +103,15 @@ fn read_block(
                 let field = error.field.as_deref().unwrap_or_default();
                 let is_tree_limit = error.kind == DecodeErrorKind::TooManyZeroSizeValues;
                 let is_read = is_read(spec, field) && !is_tree_limit;
-                return Some(if is_read { End::Block } else { End::Unknown });
+                return Some(if is_read {
+                    End::Block { whole }
+                } else {
+                    End::Unknown
+                });
             }
         }
     }
-    (position < inflated.len()).then_some(End::Block)
+    (position < inflated.len()).then_some(End::Block { whole })
 }
 
 /// Whether a column is this field, in it, or around it.
