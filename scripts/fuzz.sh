@@ -3,7 +3,7 @@
 #
 # Plain libFuzzer on the stable toolchain, without cargo-fuzz. Each target starts from fuzz/seeds/TARGET
 # (committed) and fuzz/artifacts/TARGET (found before), and collects what it learns in fuzz/corpus/TARGET
-# (not committed). With ASAN=1 it runs under AddressSanitizer.
+# (not committed). FUZZ_SEED=N repeats a run's choices. With ASAN=1 it runs under AddressSanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -71,7 +71,7 @@ fuzz() {
         if [ -d "$folder" ]; then folders+=("$folder"); fi
     done
     printf '%-24s ' "$name"
-    if "$target_dir/$host/release/$name" -max_total_time="$seconds" -rss_limit_mb="$rss_limit_mb" -timeout=25 \
+    if "$target_dir/$host/release/$name" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -rss_limit_mb="$rss_limit_mb" -timeout=25 \
         -artifact_prefix="fuzz/artifacts/$name/" "${folders[@]}" >"$log" 2>&1; then
         # The last line of progress: how often it ran and what it covers.
         sed -n 's/^#\([0-9]*\)\tDONE *\(cov: [0-9]*\).*/\1 runs, \2/p' "$log"

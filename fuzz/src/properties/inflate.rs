@@ -51,13 +51,18 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
     match result {
         Ok(inflated) => {
             let exact = inflated.len();
-            assert_eq!(again(payload, exact), Ok(inflated));
+            assert_same(codec, again(payload, exact), Ok(inflated));
             if let Some(limit) = exact.checked_sub(1) {
                 let result = again(payload, limit);
-                assert_eq!(result, Err(InflateError::TooLarge { limit }));
+                if codec == Codec::Zstandard {
+                    assert!(result.is_err(), "{result:?}");
+                } else {
+                    assert_eq!(result, Err(InflateError::TooLarge { limit }));
+                }
             }
         }
         Err(InflateError::TooLarge { .. }) => {}
+        Err(_) if codec == Codec::Zstandard => {}
         Err(error) => {
             let result = again(payload, LIMITS[0]);
             assert!(result.is_err(), "no longer: {error}");
@@ -74,10 +79,12 @@ fn inflate(codec: Codec, payload: &[u8], limit: usize) -> Inflated {
 }
 
 fn assert_same(codec: Codec, used: Inflated, fresh: Inflated) {
-    if codec == Codec::Zstandard && fresh.is_err() {
-        // Which of several faults its library meets first depends on the memory that it has from
-        // before.
-        assert!(used.is_err(), "{used:?} {fresh:?}");
+    if codec == Codec::Zstandard {
+        // Its library is more lenient where the room holds a whole frame, such as with blocks
+        // larger than the window: what is not by the format may pass or not, but never differ.
+        if let (Ok(used), Ok(fresh)) = (used, fresh) {
+            assert_eq!(used, fresh);
+        }
     } else {
         assert_eq!(used, fresh);
     }
