@@ -79,6 +79,7 @@ replay! {
     inflate_bzip2: INFLATE_BZIP2,
     inflate_xz: INFLATE_XZ,
     schema: SCHEMA,
+    expression: EXPRESSION,
     plan_vs_reference: PLAN_VS_REFERENCE,
     pipeline: PIPELINE,
     pipeline_damaged: PIPELINE_DAMAGED,

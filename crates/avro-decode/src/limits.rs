@@ -30,3 +30,12 @@ pub const MAX_ZERO_SIZE_VALUES: usize = 1 << 20;
 /// Fields that [`infer`](crate::infer()) looks at. Nested records that repeat
 /// each other's types can have exponentially many.
 pub const MAX_INFERRED_FIELDS: usize = 1 << 16;
+
+/// Bytes of a path expression. Those that people write are far below it; an
+/// error has a copy of the whole.
+pub const MAX_PATH_BYTES: usize = 4096;
+
+/// Steps of a path, those of a filter's sides counted each for themselves. A
+/// step leads into what the one before leads to, and what is compiled of them
+/// nests like that; with a recursive type no schema bounds it.
+pub const MAX_PATH_STEPS: usize = 64;

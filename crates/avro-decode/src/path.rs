@@ -2,8 +2,73 @@
 //!
 //! Knows nothing of schemas: an expression is parsed once, and compiled with a
 //! schema into a [`Plan`](crate::Plan).
+//!
+//! ```
+//! use avro_decode::path::{Path, Step};
+//!
+//! let path: Path = r#"friends[name.first = @name.first].cars["red one"].age:int"#.parse()?;
+//! assert_eq!(path.steps.len(), 6);
+//! assert_eq!(path.steps[5], Step::Branch("int".to_owned()));
+//! assert_eq!(path.to_string(), "friends[name.first=@name.first].cars['red one'].age:int");
+//!
+//! let error = Path::parse("friends[2.age").unwrap_err();
+//! assert_eq!(error.to_string(), "expected a closing ']' at character 10 of 'friends[2.age'");
+//! # Ok::<(), avro_decode::path::PathError>(())
+//! ```
+//!
+//! # Grammar
+//!
+//! ```text
+//! reference  = [ "@" ], path ;
+//! path       = name, { field | all | index | key | filter | branch } ;
+//! field      = ".", name ;
+//! all        = "[", "*", "]" ;
+//! index      = "[", digits, "]" ;
+//! key        = "[", quoted, "]" ;
+//! filter     = "[", operand, "=", operand, "]" ;
+//! branch     = ":", ( name | quoted ) ;
+//!
+//! operand    = [ "@" ], value path | constant ;
+//! value path = name, { field | index | key | branch } ;
+//! constant   = quoted | number | "true" | "false" ;
+//!
+//! name       = ( letter | "_" ), { letter | digit | "_" } ;
+//! number     = [ "+" | "-" ], digits, [ ".", digits ], [ ( "e" | "E" ), [ "+" | "-" ], digits ] ;
+//! digits     = digit, { digit } ;
+//! quoted     = "'", { character | escape }, "'" | '"', { character | escape }, '"' ;
+//! escape     = "\", ( "\" | "'" | '"' ) ;
+//! ```
+//!
+//! Letters and digits are those of ASCII; a character is any of Unicode but the
+//! backslash and the quote that it stands between. White space (of ASCII) may
+//! stand within brackets: around what they hold, and around an `=`.
+//!
+//! What the grammar leaves open:
+//!
+//! - A branch without quotes is a single name: `f:Rec.name` is the field `name`
+//!   of the branch `Rec`. A full name stands in quotes: `f:'com.x.Rec'.name`.
+//! - A side of a filter is a single value, so that its path has neither `[*]`
+//!   nor a filter. At least one of the two sides is a path.
+//! - A side that is `true` or `false` and nothing else is a constant; `@true`
+//!   and `true.x` are paths.
+//! - A number with a point or an exponent is a float, any other an integer.
+//!
+//! Lengths are limited by [`MAX_PATH_BYTES`](crate::limits::MAX_PATH_BYTES) and
+//! [`MAX_PATH_STEPS`](crate::limits::MAX_PATH_STEPS).
+//!
+//! # Printing
+//!
+//! All types print as they are parsed, without white space, and with `'` for
+//! quotes; what was parsed prints to a text that parses to the same. Paths that
+//! were put together by hand print to such a text where the grammar has one.
 
-use std::fmt;
+mod error;
+mod parse;
+mod print;
+
+use std::str::FromStr;
+
+pub use error::{PathError, PathErrorKind, Side};
 
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,8 +138,41 @@ pub struct Reference {
     pub path: Path,
 }
 
-impl fmt::Display for Path {
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Ok(())
+impl Path {
+    /// Parses an expression by the [grammar](self#grammar).
+    ///
+    /// # Errors
+    /// The text is not an expression, or beyond a limit.
+    pub fn parse(text: &str) -> Result<Path, PathError> {
+        parse::path(text)
+    }
+}
+
+impl Reference {
+    /// Parses an expression, or one after an `@`, by the
+    /// [grammar](self#grammar).
+    ///
+    /// # Errors
+    /// The text is neither, or beyond a limit.
+    pub fn parse(text: &str) -> Result<Reference, PathError> {
+        parse::reference(text)
+    }
+}
+
+impl FromStr for Path {
+    type Err = PathError;
+
+    /// As [`Path::parse`].
+    fn from_str(text: &str) -> Result<Path, PathError> {
+        Path::parse(text)
+    }
+}
+
+impl FromStr for Reference {
+    type Err = PathError;
+
+    /// As [`Reference::parse`].
+    fn from_str(text: &str) -> Result<Reference, PathError> {
+        Reference::parse(text)
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here needs libFuzzer: a plain test of the crate `atds` runs these too, on the seeds and
 //! on what fuzzing has found.
 
+mod expression;
 mod framing;
 mod header;
 mod inflate;
@@ -55,6 +56,12 @@ const FRAMED: Memory = Memory {
 /// written in Rust.
 const INFLATED: Memory = Memory {
     fixed: 32 * MIB,
+    per_byte: 1 << 8,
+};
+
+/// Paths, what they print as, and errors, which have a copy of the text.
+const EXPRESSION_PARSED: Memory = Memory {
+    fixed: MIB,
     per_byte: 1 << 8,
 };
 
@@ -111,6 +118,10 @@ pub const INFLATE_XZ: Property = Property::new("inflate_xz", INFLATED, |data| {
 /// A schema printed and parsed again is the same; what is inferred of it compiles.
 pub const SCHEMA: Property = Property::new("schema", PARSED, schema::check);
 
+/// A path expression is refused, and the error points into it, or it prints to one that parses to
+/// the same.
+pub const EXPRESSION: Property = Property::new("expression", EXPRESSION_PARSED, expression::check);
+
 /// The plan makes of any records what the reference makes of them, or refuses them as it does.
 pub const PLAN_VS_REFERENCE: Property = Property::new("plan_vs_reference", DECODED, plan::check);
 
@@ -123,7 +134,7 @@ pub const PIPELINE_DAMAGED: Property =
     Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
 
 /// All of them.
-pub const ALL: [Property; 12] = [
+pub const ALL: [Property; 13] = [
     HEADER,
     FRAMER_CHUNKED,
     INDEX_VS_FRAMER,
@@ -133,6 +144,7 @@ pub const ALL: [Property; 12] = [
     INFLATE_BZIP2,
     INFLATE_XZ,
     SCHEMA,
+    EXPRESSION,
     PLAN_VS_REFERENCE,
     PIPELINE,
     PIPELINE_DAMAGED,

@@ -1,0 +1,360 @@
+//! Text to paths, in one pass.
+
+use std::fmt::Display;
+
+use super::{Constant, Filter, Operand, Path, PathError, PathErrorKind, Reference, Side, Step};
+use crate::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
+
+/// See [`Path::parse`].
+pub(super) fn path(text: &str) -> Result<Path, PathError> {
+    whole(text, |parser| parser.path(Within::Expression))
+}
+
+/// See [`Reference::parse`].
+pub(super) fn reference(text: &str) -> Result<Reference, PathError> {
+    whole(text, |parser| {
+        Ok(Reference {
+            from_root: parser.eat(b'@'),
+            path: parser.path(Within::Expression)?,
+        })
+    })
+}
+
+/// Bytes of the name that a text begins with; 0 if it does not.
+pub(super) fn name_length(text: &[u8]) -> usize {
+    match text.first() {
+        Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
+            count(text, |byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        }
+        _ => 0,
+    }
+}
+
+/// What all of a text is.
+fn whole<'a, T: Display>(
+    text: &'a str,
+    parse: impl FnOnce(&mut Parser<'a>) -> Result<T, PathError>,
+) -> Result<T, PathError> {
+    let mut parser = Parser { text, at: 0 };
+    if text.is_empty() {
+        return Err(parser.error(PathErrorKind::Empty));
+    }
+    parser.check_length(text.len())?;
+    let parsed = parse(&mut parser)?;
+    if parser.at < text.len() {
+        return Err(parser.error(PathErrorKind::Expected("'.', '[' or ':'")));
+    }
+    // It can be longer with other quotes. What is parsed must also parse as it prints.
+    Parser { text, at: 0 }.check_length(parsed.to_string().len())?;
+    Ok(parsed)
+}
+
+/// Where a path stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Expression,
+    /// A filter, where it leads to a single value.
+    Operand,
+}
+
+/// What stands first between brackets.
+enum Inside<'a> {
+    Quoted(String),
+    Number(Number<'a>),
+    Other(Operand),
+}
+
+/// A number's text, from its first byte on in the expression.
+#[derive(Clone, Copy)]
+struct Number<'a> {
+    text: &'a str,
+    start: usize,
+}
+
+/// A text, and how many bytes of it are parsed. That is always at a character's
+/// start: all that is passed is ASCII, or between quotes.
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn path(&mut self, within: Within) -> Result<Path, PathError> {
+        let mut steps = vec![Step::Field(self.name()?)];
+        loop {
+            let start = self.at;
+            let step = match self.peek() {
+                Some(b'.') => {
+                    self.at += 1;
+                    Step::Field(self.name()?)
+                }
+                Some(b'[') => self.brackets(within)?,
+                Some(b':') => self.branch()?,
+                _ => return Ok(Path { steps }),
+            };
+            if steps.len() == MAX_PATH_STEPS {
+                return Err(self.error_at(PathErrorKind::TooManySteps, start));
+            }
+            steps.push(step);
+        }
+    }
+
+    fn name(&mut self) -> Result<String, PathError> {
+        let length = name_length(self.rest());
+        if length == 0 {
+            return Err(self.error(PathErrorKind::Expected("a field's name")));
+        }
+        Ok(self.take(length).to_owned())
+    }
+
+    /// `:name` or `:'full.name'`.
+    fn branch(&mut self) -> Result<Step, PathError> {
+        self.at += 1;
+        if self.at_quote() {
+            return Ok(Step::Branch(self.quoted()?));
+        }
+        let length = name_length(self.rest());
+        if length == 0 {
+            return Err(self.error(PathErrorKind::Expected("a type's name")));
+        }
+        Ok(Step::Branch(self.take(length).to_owned()))
+    }
+
+    /// `[...]`, which only what stands behind the first value tells apart:
+    /// `['a']` is a key, `['a'=b]` a filter.
+    fn brackets(&mut self, within: Within) -> Result<Step, PathError> {
+        self.at += 1;
+        self.skip_whitespace();
+        let start = self.at;
+        if within == Within::Expression && self.eat(b'*') {
+            self.close()?;
+            return Ok(Step::All);
+        }
+        let inside = match self.peek() {
+            Some(b'\'' | b'"') => Inside::Quoted(self.quoted()?),
+            Some(b'0'..=b'9') => Inside::Number(self.number()?),
+            // No filter within a filter: this ends the recursion.
+            _ if within == Within::Operand => {
+                return Err(self.error(PathErrorKind::NotSingle));
+            }
+            Some(b'=') => return Err(self.error(PathErrorKind::MissingSide(Side::Left))),
+            _ => Inside::Other(self.operand("an index, '*', a key in quotes or a filter")?),
+        };
+        self.skip_whitespace();
+        match (self.peek(), inside) {
+            (Some(b']'), Inside::Quoted(key)) => {
+                self.at += 1;
+                Ok(Step::Key(key))
+            }
+            (Some(b']'), Inside::Number(number)) if number.is_integer() => {
+                self.at += 1;
+                let index = number.text.parse();
+                index.map(Step::Index).map_err(|_| self.too_large(number))
+            }
+            (Some(b']'), _) => Err(self.error_at(PathErrorKind::NotAStep, start)),
+            (Some(b'='), _) if within == Within::Operand => {
+                Err(self.error_at(PathErrorKind::NotSingle, start))
+            }
+            (Some(b'='), inside) => {
+                let left = self.side(inside)?;
+                self.filter(left, start).map(Step::Filter)
+            }
+            (_, Inside::Other(_)) => Err(self.error(PathErrorKind::Expected("'='"))),
+            _ => Err(self.error(PathErrorKind::UnclosedBracket)),
+        }
+    }
+
+    /// `=right]`, behind what is left of it, which began at `start`.
+    fn filter(&mut self, left: Operand, start: usize) -> Result<Filter, PathError> {
+        self.at += 1;
+        self.skip_whitespace();
+        let right = match self.peek() {
+            Some(b'=') => return Err(self.error(PathErrorKind::SecondEquals)),
+            Some(b']') | None => return Err(self.error(PathErrorKind::MissingSide(Side::Right))),
+            _ => self.operand("a path or a constant")?,
+        };
+        self.skip_whitespace();
+        if self.peek() == Some(b'=') {
+            return Err(self.error(PathErrorKind::SecondEquals));
+        }
+        self.close()?;
+        if let (Operand::Constant(_), Operand::Constant(_)) = (&left, &right) {
+            return Err(self.error_at(PathErrorKind::BothConstant, start));
+        }
+        Ok(Filter { left, right })
+    }
+
+    fn operand(&mut self, expected: &'static str) -> Result<Operand, PathError> {
+        match self.peek() {
+            Some(b'@') => {
+                self.at += 1;
+                self.path(Within::Operand).map(Operand::Root)
+            }
+            Some(b'\'' | b'"') => {
+                let text = self.quoted()?;
+                self.side(Inside::Quoted(text))
+            }
+            Some(b'0'..=b'9' | b'+' | b'-') => {
+                let number = self.number()?;
+                self.side(Inside::Number(number))
+            }
+            _ if name_length(self.rest()) == 0 => {
+                Err(self.error(PathErrorKind::Expected(expected)))
+            }
+            _ => self.path(Within::Operand).map(path_or_boolean),
+        }
+    }
+
+    fn side(&self, inside: Inside<'_>) -> Result<Operand, PathError> {
+        Ok(Operand::Constant(match inside {
+            Inside::Other(operand) => return Ok(operand),
+            Inside::Quoted(text) => Constant::String(text),
+            Inside::Number(number) => number.constant().ok_or_else(|| self.too_large(number))?,
+        }))
+    }
+
+    /// A text between two quotes of the same kind.
+    fn quoted(&mut self) -> Result<String, PathError> {
+        let start = self.at;
+        let mut chars = self.text[start..].char_indices();
+        let quote = chars.next().map(|(_, quote)| quote);
+        let mut text = String::new();
+        while let Some((at, c)) = chars.next() {
+            if Some(c) == quote {
+                self.at = start + at + 1;
+                return Ok(text);
+            }
+            match (c, chars.clone().next()) {
+                ('\\', Some((_, escaped @ ('\\' | '\'' | '"')))) => {
+                    text.push(escaped);
+                    chars.next();
+                }
+                ('\\', Some((_, other))) => {
+                    return Err(self.error_at(PathErrorKind::BadEscape(other), start + at));
+                }
+                _ => text.push(c),
+            }
+        }
+        Err(self.error_at(PathErrorKind::UnclosedQuote, start))
+    }
+
+    /// As much as is a number; a point or an exponent without digits is not.
+    fn number(&mut self) -> Result<Number<'a>, PathError> {
+        let start = self.at;
+        let rest = self.rest();
+        let sign = sign_length(rest);
+        let mut length = sign + digits_length(&rest[sign..]);
+        if length == sign {
+            self.at += sign;
+            return Err(self.error(PathErrorKind::Expected("a digit")));
+        }
+        if rest.get(length) == Some(&b'.') {
+            let digits = digits_length(&rest[length + 1..]);
+            length += if digits > 0 { 1 + digits } else { 0 };
+        }
+        if let Some(b'e' | b'E') = rest.get(length) {
+            let sign = sign_length(&rest[length + 1..]);
+            let digits = digits_length(&rest[length + 1 + sign..]);
+            length += if digits > 0 { 1 + sign + digits } else { 0 };
+        }
+        let text = self.take(length);
+        Ok(Number { text, start })
+    }
+
+    fn close(&mut self) -> Result<(), PathError> {
+        self.skip_whitespace();
+        if self.eat(b']') {
+            Ok(())
+        } else {
+            Err(self.error(PathErrorKind::UnclosedBracket))
+        }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.rest().first().copied()
+    }
+
+    fn at_quote(&self) -> bool {
+        matches!(self.peek(), Some(b'\'' | b'"'))
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    /// The next bytes, which are ASCII.
+    fn take(&mut self, length: usize) -> &'a str {
+        let taken = &self.text[self.at..self.at + length];
+        self.at += length;
+        taken
+    }
+
+    fn skip_whitespace(&mut self) {
+        self.at += count(self.rest(), u8::is_ascii_whitespace);
+    }
+
+    fn check_length(&self, bytes: usize) -> Result<(), PathError> {
+        if bytes > MAX_PATH_BYTES {
+            return Err(self.error(PathErrorKind::TooLong { bytes }));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_large(&self, number: Number<'_>) -> PathError {
+        self.error_at(PathErrorKind::NumberTooLarge, number.start)
+    }
+
+    #[cold]
+    fn error(&self, kind: PathErrorKind) -> PathError {
+        self.error_at(kind, self.at)
+    }
+
+    #[cold]
+    fn error_at(&self, kind: PathErrorKind, offset: usize) -> PathError {
+        PathError::new(kind, offset, self.text)
+    }
+}
+
+impl Number<'_> {
+    fn is_integer(self) -> bool {
+        !self.text.contains(['.', 'e', 'E'])
+    }
+
+    /// `None` if it is too large.
+    fn constant(self) -> Option<Constant> {
+        if self.is_integer() {
+            return self.text.parse().ok().map(Constant::Integer);
+        }
+        let number = self.text.parse().ok();
+        number.filter(|n: &f64| n.is_finite()).map(Constant::Float)
+    }
+}
+
+/// A path of an element, if it is not one of the two words that are constants.
+fn path_or_boolean(path: Path) -> Operand {
+    match path.steps.as_slice() {
+        [Step::Field(word)] if word == "true" => Operand::Constant(Constant::Boolean(true)),
+        [Step::Field(word)] if word == "false" => Operand::Constant(Constant::Boolean(false)),
+        _ => Operand::Element(path),
+    }
+}
+
+fn sign_length(text: &[u8]) -> usize {
+    usize::from(matches!(text.first(), Some(b'+' | b'-')))
+}
+
+fn digits_length(text: &[u8]) -> usize {
+    count(text, u8::is_ascii_digit)
+}
+
+/// How many bytes at the start are such.
+fn count(text: &[u8], is: impl Fn(&u8) -> bool) -> usize {
+    text.iter().take_while(|byte| is(byte)).count()
+}

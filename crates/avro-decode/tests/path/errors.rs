@@ -1,0 +1,255 @@
+//! What is said about texts that are no expressions, and where.
+
+use avro_decode::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
+use avro_decode::path::{Path, PathError, PathErrorKind as Kind, Reference, Side};
+
+fn refused(text: &str) -> PathError {
+    let error = Path::parse(text).unwrap_err();
+    assert_eq!(error.expression, text);
+    error
+}
+
+/// The whole message is `message`, with the place and the text behind it.
+#[track_caller]
+fn assert_refused(text: &str, kind: Kind, offset: usize, message: &str) {
+    let error = refused(text);
+    assert_eq!((&error.kind, error.offset), (&kind, offset));
+    let message = format!("{message} at character {} of '{text}'", error.character());
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn an_empty_text() {
+    let error = refused("");
+    assert_eq!((&error.kind, error.offset), (&Kind::Empty, 0));
+    assert_eq!(error.to_string(), "the expression is empty");
+    assert_eq!(Reference::parse("").unwrap_err(), error);
+}
+
+#[test]
+fn names_that_are_missing() {
+    let name = "expected a field's name";
+    let cases = [
+        (".a", 0),
+        ("[0]", 0),
+        (":int", 0),
+        (" a", 0),
+        ("é", 0),
+        ("9", 0),
+        ("@a", 0),
+        ("a.", 2),
+        ("a..b", 2),
+        ("a.5", 2),
+        ("a[x.=1]", 4),
+        ("a[@=1]", 3),
+        ("a[x=@@y]", 5),
+    ];
+    for (text, offset) in cases {
+        assert_refused(text, Kind::Expected("a field's name"), offset, name);
+    }
+    for (text, offset) in [("@", 1), ("@@a", 1)] {
+        let error = Reference::parse(text).unwrap_err();
+        let expected = (Kind::Expected("a field's name"), offset);
+        assert_eq!((error.kind, error.offset), expected);
+    }
+    for (text, offset) in [("a:", 2), ("a:.b", 2), ("a:9", 2), ("a[x:=1]", 4)] {
+        let kind = Kind::Expected("a type's name");
+        assert_refused(text, kind, offset, "expected a type's name");
+    }
+}
+
+#[test]
+fn what_is_no_step() {
+    let expected = "'.', '[' or ':'";
+    for (text, offset) in [("a b", 1), ("aé", 1), ("a[0]b", 4), ("a]", 1), ("a ", 1)] {
+        let kind = Kind::Expected(expected);
+        assert_refused(text, kind, offset, &format!("expected {expected}"));
+    }
+}
+
+#[test]
+fn what_is_not_for_brackets() {
+    let expected = "an index, '*', a key in quotes or a filter";
+    for (text, offset) in [("a[", 2), ("a[]", 2), ("a[ ?]", 3), ("a[é]", 2)] {
+        let kind = Kind::Expected(expected);
+        assert_refused(text, kind, offset, &format!("expected {expected}"));
+    }
+    let not_a_step = "neither an index, nor a key in quotes, nor a filter with '='";
+    for text in ["a[key]", "a[-1]", "a[1.5]", "a[true]", "a[@x.y ]"] {
+        assert_refused(text, Kind::NotAStep, 2, not_a_step);
+    }
+}
+
+#[test]
+fn brackets_that_do_not_close() {
+    let cases = [
+        ("a[2.b", 3),
+        ("a[2", 3),
+        ("a[2 3]", 4),
+        ("a[2e]", 3),
+        ("a[*", 3),
+        ("a[*.b", 3),
+        ("a['k'", 5),
+        ("a['k'.b]", 5),
+        ("a[x=1", 5),
+        ("a[x=1.]", 5),
+        ("a[x=1 2]", 6),
+        ("a[x=y[0", 7),
+    ];
+    for (text, offset) in cases {
+        let message = "expected a closing ']'";
+        assert_refused(text, Kind::UnclosedBracket, offset, message);
+    }
+}
+
+#[test]
+fn quotes_that_do_not_close() {
+    for (text, offset) in [("m['k", 2), ("m['k\"]", 2), ("m['k\\", 2), ("m['k\\']", 2)] {
+        assert_refused(text, Kind::UnclosedQuote, offset, "unclosed quote");
+    }
+    assert_refused("f:'x", Kind::UnclosedQuote, 2, "unclosed quote");
+    assert_refused("a[x='", Kind::UnclosedQuote, 4, "unclosed quote");
+}
+
+#[test]
+fn escapes_that_there_are_not() {
+    for (text, c, shown) in [("m['a\\n']", 'n', "n"), ("m['a\\\n']", '\n', "\\n")] {
+        let error = refused(text);
+        assert_eq!((&error.kind, error.offset), (&Kind::BadEscape(c), 4));
+        let message = format!(
+            r#"unknown escape '\{shown}' (there are '\\', '\'' and '\"') at character 5 of "#
+        );
+        assert!(error.to_string().starts_with(&message), "{error}");
+    }
+}
+
+#[test]
+fn numbers_that_are_too_large() {
+    let cases = [
+        ("a[18446744073709551616]", 2),
+        ("a[9223372036854775808=x]", 2),
+        ("a[x=9223372036854775808]", 4),
+        ("a[x= -9223372036854775809]", 5),
+        ("a[x=1e309]", 4),
+        ("a[x=y[99999999999999999999]]", 6),
+    ];
+    for (text, offset) in cases {
+        let message = "number too large for 64 bits";
+        assert_refused(text, Kind::NumberTooLarge, offset, message);
+    }
+    let kind = Kind::Expected("a digit");
+    assert_refused("a[x=-y]", kind, 5, "expected a digit");
+}
+
+#[test]
+fn filters_without_a_side() {
+    let left = Kind::MissingSide(Side::Left);
+    for text in ["a[=1]", "a[=]", "a[==x]"] {
+        assert_refused(text, left.clone(), 2, "a filter without a left side");
+    }
+    let right = Kind::MissingSide(Side::Right);
+    for (text, offset) in [("a[x=]", 4), ("a[x= ]", 5), ("a[x=", 4)] {
+        let message = "a filter without a right side";
+        assert_refused(text, right.clone(), offset, message);
+    }
+    for (text, offset) in [("a[x=?]", 4), ("a[x=*]", 4), ("a[x=.y]", 4)] {
+        let expected = "a path or a constant";
+        let kind = Kind::Expected(expected);
+        assert_refused(text, kind, offset, &format!("expected {expected}"));
+    }
+}
+
+#[test]
+fn filters_with_other_than_one_equals() {
+    for (text, offset) in [("a[x==1]", 4), ("a[x=1=2]", 5), ("a['k'=x = y]", 8)] {
+        let message = "a filter with a second '='";
+        assert_refused(text, Kind::SecondEquals, offset, message);
+    }
+    for (text, offset) in [("a[x", 3), ("a[x y]", 4), ("a[x!=1]", 3), ("a[-1 x]", 5)] {
+        assert_refused(text, Kind::Expected("'='"), offset, "expected '='");
+    }
+}
+
+#[test]
+fn filters_of_constants() {
+    for text in ["a[1=1]", "a['k'='v']", "a[true=1.5]"] {
+        let message = "a filter of two constants";
+        assert_refused(text, Kind::BothConstant, 2, message);
+    }
+}
+
+#[test]
+fn sides_that_are_not_a_single_value() {
+    let cases = [
+        ("a[x[*]=1]", 4),
+        ("a[x.y[ * ]=1]", 7),
+        ("a[1=@x[*].y]", 7),
+        ("a[x[y=1]=2]", 4),
+        ("a[x['k'=y]=2]", 4),
+        ("a[x[0=y]=2]", 4),
+        ("a[m[k]=1]", 4),
+        ("a[x[", 4),
+    ];
+    for (text, offset) in cases {
+        let message = "neither an index nor a key in quotes, so that a side of the filter is not a single value";
+        assert_refused(text, Kind::NotSingle, offset, message);
+    }
+    // Recursion would take the stack.
+    let nested = "a[".repeat(MAX_PATH_BYTES / 2);
+    assert_eq!(refused(&nested).kind, Kind::NotSingle);
+}
+
+#[test]
+fn too_many_bytes() {
+    let longest = "a".repeat(MAX_PATH_BYTES);
+    assert_eq!(Path::parse(&longest).unwrap().to_string(), longest);
+    let error = refused(&format!("{longest}a"));
+    assert_eq!(
+        (&error.kind, error.offset),
+        (&Kind::TooLong { bytes: 4097 }, 0)
+    );
+    assert_eq!(
+        error.to_string(),
+        "an expression of 4097 bytes, more than 4096"
+    );
+}
+
+#[test]
+fn too_many_bytes_as_it_prints() {
+    let quotes = "'".repeat(MAX_PATH_BYTES - 5);
+    let kind = refused(&format!("m[\"{quotes}\"]")).kind;
+    assert_eq!(
+        kind,
+        Kind::TooLong {
+            bytes: 5 + 2 * quotes.len()
+        }
+    );
+}
+
+#[test]
+fn too_many_steps() {
+    let most = format!("a{}", "[*]".repeat(MAX_PATH_STEPS - 1));
+    assert_eq!(Path::parse(&most).unwrap().steps.len(), MAX_PATH_STEPS);
+    let text = format!("{most}.b");
+    let offset = most.len();
+    assert_refused(&text, Kind::TooManySteps, offset, "more than 64 steps");
+
+    let fields = vec!["x"; MAX_PATH_STEPS].join(".");
+    assert!(Path::parse(&format!("a[{fields}=@{fields}]")).is_ok());
+    let text = format!("a[1=@{fields}:int]");
+    let offset = text.len() - ":int]".len();
+    assert_refused(&text, Kind::TooManySteps, offset, "more than 64 steps");
+}
+
+#[test]
+fn places_are_shown_in_characters() {
+    let error = refused("m['é\t'].5");
+    assert_eq!((error.offset, error.character()), (9, 9));
+    let message = "expected a field's name at character 9 of 'm['é\u{fffd}'].5'";
+    assert_eq!(error.to_string(), message);
+    assert_eq!(error.pointer(), "m['é\u{fffd}'].5\n        ^");
+
+    let error = refused("a[2");
+    assert_eq!(error.pointer(), "a[2\n   ^");
+    assert_eq!(refused("").pointer(), "\n^");
+}

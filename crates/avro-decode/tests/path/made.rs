@@ -1,0 +1,112 @@
+//! Paths, and texts that are nearly paths, made at random.
+
+use avro_decode::path::{Constant, Filter, Operand, Path, Reference, Step};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Any path that the grammar has, with so few steps that it keeps to the
+/// limits.
+pub(crate) fn any_path() -> impl Strategy<Value = Path> {
+    let step = prop_oneof![
+        4 => any_value_step(),
+        1 => Just(Step::All),
+        1 => any_filter().prop_map(Step::Filter),
+    ];
+    path_of(step, 5)
+}
+
+pub(crate) fn any_reference() -> impl Strategy<Value = Reference> {
+    let parts = (any::<bool>(), any_path());
+    parts.prop_map(|(from_root, path)| Reference { from_root, path })
+}
+
+/// Pieces of expressions in any order.
+pub(crate) fn any_pieces() -> impl Strategy<Value = String> {
+    const PIECES: &[&str] = &[
+        "a", "x1", "true", ".", "[", "]", "[*]", "*", "=", "@", ":", "'", "\"", "'k'", "\\", " ",
+        "0", "2", "-", "1.5", "e", "é", "\n",
+    ];
+    prop::collection::vec(select(PIECES), 0..20).prop_map(|pieces| pieces.concat())
+}
+
+/// Expressions with a character taken out or another put in.
+pub(crate) fn nearly_a_path() -> impl Strategy<Value = String> {
+    let other = prop_oneof![
+        select(b"[]*=@:.'\"\\ 1-a".as_slice()).prop_map(char::from),
+        any::<char>()
+    ];
+    let change = (any::<prop::sample::Index>(), any::<bool>(), other);
+    (any_path(), change).prop_map(|(path, (at, take_out, other))| {
+        let mut chars: Vec<char> = path.to_string().chars().collect();
+        let at = at.index(chars.len());
+        if take_out {
+            chars.remove(at);
+        } else {
+            chars.insert(at, other);
+        }
+        chars.into_iter().collect()
+    })
+}
+
+fn path_of(
+    step: impl Strategy<Value = Step>,
+    most_after_first: usize,
+) -> impl Strategy<Value = Path> {
+    let parts = (
+        any_name(),
+        prop::collection::vec(step, 0..=most_after_first),
+    );
+    parts.prop_map(|(first, more)| {
+        let mut steps = vec![Step::Field(first)];
+        steps.extend(more);
+        Path { steps }
+    })
+}
+
+/// A step to a single value.
+fn any_value_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        any_name().prop_map(Step::Field),
+        any::<u64>().prop_map(Step::Index),
+        any::<String>().prop_map(Step::Key),
+        any_name().prop_map(Step::Branch),
+        any::<String>().prop_map(Step::Branch),
+    ]
+}
+
+fn any_filter() -> impl Strategy<Value = Filter> {
+    let sides = (any_operand(), any_operand());
+    let one_is_a_path = |(left, right): &(Operand, Operand)| {
+        !matches!((left, right), (Operand::Constant(_), Operand::Constant(_)))
+    };
+    sides
+        .prop_filter("two constants", one_is_a_path)
+        .prop_map(|(left, right)| Filter { left, right })
+}
+
+fn any_operand() -> impl Strategy<Value = Operand> {
+    let value_path = || path_of(any_value_step(), 2);
+    let constant = |path: &Path| ["true", "false"].contains(&path.to_string().as_str());
+    prop_oneof![
+        value_path()
+            .prop_filter("a constant", move |path| !constant(path))
+            .prop_map(Operand::Element),
+        value_path().prop_map(Operand::Root),
+        any_constant().prop_map(Operand::Constant),
+    ]
+}
+
+fn any_constant() -> impl Strategy<Value = Constant> {
+    use prop::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    prop_oneof![
+        any::<String>().prop_map(Constant::String),
+        any::<i64>().prop_map(Constant::Integer),
+        (POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO).prop_map(Constant::Float),
+        (-1000i32..1000).prop_map(|n| Constant::Float(f64::from(n) / 8.0)),
+        any::<bool>().prop_map(Constant::Boolean),
+    ]
+}
+
+fn any_name() -> impl Strategy<Value = String> {
+    prop_oneof![4 => "[A-Za-z_][A-Za-z0-9_]{0,8}", 1 => "true|false"]
+}
