@@ -63,11 +63,11 @@ impl Batch {
         Some(self.columns[i].view(&self.spec.columns()[i]))
     }
 
-    /// The values of the dense column `name`, `[rows, shape..]` flat in
-    /// row-major order.
+    /// The values of the dense, padded or flat column `name`, `[rows, shape..]`
+    /// flat in row-major order.
     ///
     /// # Errors
-    /// No such column, one that is not dense, or not of dtype `T`.
+    /// No such column, one of another form, or not of dtype `T`.
     pub fn dense<T: Element>(&self, name: &str) -> Result<&[T], ViewError> {
         let values = self.dense_values(name)?;
         values.as_slice().ok_or_else(|| {
@@ -76,10 +76,11 @@ impl Batch {
         })
     }
 
-    /// The strings of the dense string column `name`, in row-major order.
+    /// The strings of the dense, padded or flat column `name`, in row-major
+    /// order.
     ///
     /// # Errors
-    /// No such column, one that is not dense, or not of strings.
+    /// No such column, one of another form, or not of strings.
     pub fn strings(&self, name: &str) -> Result<&Strings, ViewError> {
         let values = self.dense_values(name)?;
         values.as_strings().ok_or_else(|| {
@@ -107,7 +108,7 @@ impl Drop for Batch {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Column<'a> {
-    /// A dense tensor.
+    /// A dense tensor: of dense, padded and flat columns.
     Dense(DenseTensor<'a>),
     /// Sparse or varlen as coordinates.
     Sparse(SparseTensor<'a>),
@@ -120,7 +121,7 @@ pub enum Column<'a> {
 /// A dense tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct DenseTensor<'a> {
-    /// `[rows, shape..]`.
+    /// `[rows, shape..]`; of a flat column `[n]`.
     pub shape: &'a [i64],
     /// All values in row-major order.
     pub values: &'a Values,
@@ -173,9 +174,13 @@ impl ColumnData {
         let Segment {
             values,
             indices,
-            splits,
+            mut splits,
             ..
         } = Segment::new(spec);
+        if let ColumnKind::Padded { .. } = spec.kind {
+            // Where lists end shows in the segments alone.
+            splits.clear();
+        }
         ColumnData {
             shape: Vec::with_capacity(spec.rank() + 1),
             values,
@@ -197,10 +202,12 @@ impl ColumnData {
     fn view(&self, spec: &ColumnSpec) -> Column<'_> {
         let (values, indices) = (&self.values, self.indices.as_slice());
         match &spec.kind {
-            ColumnKind::Dense { .. } => Column::Dense(DenseTensor {
-                shape: &self.shape,
-                values,
-            }),
+            ColumnKind::Dense { .. } | ColumnKind::Padded { .. } | ColumnKind::Flat => {
+                Column::Dense(DenseTensor {
+                    shape: &self.shape,
+                    values,
+                })
+            }
             ColumnKind::Varlen {
                 layout: Layout::Ragged,
                 ..

@@ -1,10 +1,13 @@
-//! Making a batch: slots for workers, then segments laid end to end.
+//! Making a batch: slots for workers, then segments brought to their place.
 
 use std::sync::Arc;
 
 use crate::batch::ColumnData;
+use crate::gather::{GatherTask, join};
+use crate::pad::Padding;
+use crate::spec::Placement;
 use crate::values::each_values;
-use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNKNOWN, Values};
+use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNKNOWN};
 
 /// Makes batches, one after another, out of recycled memory.
 ///
@@ -14,8 +17,8 @@ use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNK
 pub struct BatchBuilder {
     spec: BatchSpec,
     recycler: Arc<Recycler>,
-    rows: usize,
-    runs: usize,
+    /// Rows of each run of the batch being made.
+    run_rows: Vec<usize>,
     /// The columns of the batch being made.
     columns: Vec<ColumnData>,
     /// Per run of rows, a segment per column; those of columns that are
@@ -29,8 +32,7 @@ impl BatchBuilder {
         BatchBuilder {
             recycler: Recycler::new(),
             spec,
-            rows: 0,
-            runs: 0,
+            run_rows: Vec::new(),
             columns: Vec::new(),
             segments: Vec::new(),
         }
@@ -56,19 +58,20 @@ impl BatchBuilder {
     /// Starts a batch whose rows are written by runs of `run_rows` rows each
     /// and gives each run its slots.
     pub fn slots(&mut self, run_rows: &[usize]) -> Vec<RowSlots<'_>> {
-        self.rows = run_rows.iter().sum();
-        self.runs = run_rows.len();
+        self.run_rows.clear();
+        self.run_rows.extend_from_slice(run_rows);
+        let (rows, runs) = (self.rows(), run_rows.len());
         if self.columns.is_empty() {
             self.columns = self
                 .recycler
                 .take()
                 .unwrap_or_else(|| self.spec.columns().iter().map(ColumnData::new).collect());
         }
-        while self.segments.len() < self.runs {
+        while self.segments.len() < runs {
             let segments = self.spec.columns().iter().map(Segment::new).collect();
             self.segments.push(segments);
         }
-        for segment in self.segments[..self.runs].iter_mut().flatten() {
+        for segment in self.segments[..runs].iter_mut().flatten() {
             segment.clear();
         }
 
@@ -76,21 +79,20 @@ impl BatchBuilder {
             .iter()
             .map(|_| Vec::with_capacity(self.spec.columns().len()))
             .collect();
-        let mut segments: Vec<_> = self.segments[..self.runs]
+        let mut segments: Vec<_> = self.segments[..runs]
             .iter_mut()
             .map(|run| run.iter_mut())
             .collect();
         for (spec, column) in self.spec.columns().iter().zip(&mut self.columns) {
             let segments = segments.iter_mut().filter_map(Iterator::next);
-            if !spec.in_place() {
+            let Placement::Written { row_len } = spec.placement() else {
                 for (slots, segment) in slots.iter_mut().zip(segments) {
                     slots.push(Slot::Segment(segment));
                 }
                 continue;
-            }
+            };
             segments.for_each(drop);
-            let row_len = spec.row_len().unwrap_or(1);
-            let len = self.rows * row_len;
+            let len = rows * row_len;
             each_values!(&mut column.values, buffer => buffer.set_len(len), _strings => ());
             let lens = run_rows.iter().map(|rows| rows * row_len);
             for (slots, slot) in slots.iter_mut().zip(Slot::split(&mut column.values, lens)) {
@@ -109,47 +111,58 @@ impl BatchBuilder {
             .collect()
     }
 
+    /// Bytes that the padded columns will take in the batch whose slots are
+    /// filled; `u64::MAX` if they are more. One long list makes every row long,
+    /// so this can be out of all proportion to what was written: to be held
+    /// against a limit before [`gather`](Self::gather) asks for the memory.
+    pub fn padded_bytes(&self) -> u64 {
+        let columns = self.spec.columns().iter().enumerate();
+        let padded = columns.filter_map(|(i, spec)| match spec.placement() {
+            Placement::Padded { shape, fill } => {
+                let padding = Padding::new(shape, fill, self.segments_of(i));
+                Some(padding.bytes(self.rows(), self.segments_of(i)))
+            }
+            _ => None,
+        });
+        padded.fold(0, u64::saturating_add)
+    }
+
     /// The copying that is left once all slots are filled, a task per run; the
-    /// tasks are independent. None where one run wrote everything: its
-    /// segments become the columns.
+    /// tasks are independent. None where one run wrote everything and nothing
+    /// is padded: its segments become the columns.
+    ///
+    /// # Panics
+    /// If the padded columns are too large to address; see
+    /// [`padded_bytes`](Self::padded_bytes).
     pub fn gather(&mut self) -> Vec<GatherTask<'_>> {
         let specs = self.spec.columns();
-        let gathered = specs.iter().map(|spec| !spec.in_place());
-        let segments = &mut self.segments[..self.runs];
-        let columns = self.columns.iter_mut().zip(gathered).enumerate();
-        let columns = columns.filter(|(_, (_, gathered))| *gathered);
-
-        if let [only] = segments {
-            for (i, (column, _)) in columns {
-                std::mem::swap(&mut column.values, &mut only[i].values);
-                std::mem::swap(&mut column.indices, &mut only[i].indices);
-                std::mem::swap(&mut column.splits, &mut only[i].splits);
+        let runs = &mut self.segments[..self.run_rows.len()];
+        let one_run = runs.len() == 1;
+        let mut tasks: Vec<_> = runs.iter().map(|_| GatherTask::default()).collect();
+        if let [only] = runs {
+            for ((spec, column), segment) in specs.iter().zip(&mut self.columns).zip(only) {
+                if let Placement::Joined = spec.placement() {
+                    std::mem::swap(&mut column.values, &mut segment.values);
+                    std::mem::swap(&mut column.indices, &mut segment.indices);
+                    std::mem::swap(&mut column.splits, &mut segment.splits);
+                }
             }
-            return Vec::new();
         }
-        let segments = &*segments;
-        let mut tasks: Vec<_> = segments.iter().map(|_| GatherTask::default()).collect();
-        for (i, (column, _)) in columns {
-            let of_column = || segments.iter().map(|run| &run[i]);
-            gather_values(
-                &mut column.values,
-                of_column().map(|s| &s.values),
-                &mut tasks,
-            );
-            let total = of_column().map(|s| s.indices.len()).sum();
-            column.indices.set_len(total);
-            let mut rest = column.indices.as_mut_slice();
-            for (task, segment) in tasks.iter_mut().zip(of_column()) {
-                task.copy(&mut rest, segment.indices.as_slice());
+        let runs = &*runs;
+        for (i, (spec, column)) in specs.iter().zip(&mut self.columns).enumerate() {
+            let segments = runs.iter().map(|run| &run[i]);
+            match spec.placement() {
+                Placement::Written { .. } => {}
+                Placement::Joined if one_run => {}
+                Placement::Joined => join(column, segments, &mut tasks),
+                Placement::Padded { shape, fill } => {
+                    let padding = Padding::new(shape, fill, segments.clone());
+                    padding.spread(&mut column.values, &self.run_rows, segments, &mut tasks);
+                }
             }
-            for (level, splits) in column.splits.iter_mut().enumerate() {
-                let lists = of_column().map(|s| s.splits[level].as_slice());
-                splits.clear();
-                splits.push(0);
-                let total = lists.clone().map(|ends| ends.len() - 1).sum();
-                let mut rest = splits.append(total);
-                offset_lists(&mut rest, lists, &mut tasks);
-            }
+        }
+        if one_run {
+            tasks.retain(|task| !task.is_empty());
         }
         tasks
     }
@@ -157,16 +170,19 @@ impl BatchBuilder {
     /// Ends the batch, once the gather tasks have run.
     pub fn finish(&mut self) -> Batch {
         let mut columns = std::mem::take(&mut self.columns);
+        let rows = self.rows();
         for (i, (spec, column)) in self.spec.columns().iter().zip(&mut columns).enumerate() {
             column.shape.clear();
-            column.shape.push(self.rows as i64);
+            column.shape.push(match spec.kind {
+                ColumnKind::Flat => column.values.len() as i64,
+                _ => rows as i64,
+            });
             match &spec.kind {
                 ColumnKind::Dense { shape } => {
                     column.shape.extend(shape.iter().map(|&dim| dim as i64));
                 }
                 ColumnKind::Sparse { shape, .. } | ColumnKind::Varlen { shape, .. } => {
-                    let runs = &self.segments[..self.runs];
-                    let extent = |d: usize| runs.iter().map(|run| run[i].extents[d]).max();
+                    let extent = |d: usize| self.segments_of(i).map(|s| s.extents[d]).max();
                     column
                         .shape
                         .extend(shape.iter().enumerate().map(|(d, &dim)| match dim {
@@ -174,105 +190,24 @@ impl BatchBuilder {
                             dim => dim,
                         }));
                 }
-            }
-        }
-        Batch::new(self.rows, self.spec.clone(), columns, self.recycler.clone())
-    }
-}
-
-/// The copying of one run's segments to their place in the batch.
-#[derive(Debug, Default)]
-pub struct GatherTask<'a> {
-    copies: Vec<Copy<'a>>,
-}
-
-#[derive(Debug)]
-enum Copy<'a> {
-    /// Bytes as they are.
-    Bytes(&'a mut [u8], &'a [u8]),
-    /// Offsets that count from the start of the segment, and what comes before.
-    Offsets(&'a mut [i64], &'a [i64], i64),
-}
-
-impl<'a> GatherTask<'a> {
-    /// Copies.
-    pub fn run(self) {
-        for copy in self.copies {
-            match copy {
-                Copy::Bytes(to, from) => to.copy_from_slice(from),
-                Copy::Offsets(to, from, base) => {
-                    for (to, from) in to.iter_mut().zip(from) {
-                        *to = base + from;
-                    }
+                ColumnKind::Padded { shape, fill } => {
+                    let padding = Padding::new(shape, fill, self.segments_of(i));
+                    column.shape.extend(padding.dims().map(|dim| dim as i64));
                 }
+                ColumnKind::Flat => {}
             }
         }
+        Batch::new(rows, self.spec.clone(), columns, self.recycler.clone())
     }
 
-    /// Puts `from` next in `rest`.
-    fn copy<T: bytemuck::Pod>(&mut self, rest: &mut &'a mut [T], from: &'a [T]) {
-        if !from.is_empty() {
-            let to = carve(rest, from.len());
-            let (to, from) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
-            self.copies.push(Copy::Bytes(to, from));
-        }
+    fn rows(&self) -> usize {
+        self.run_rows.iter().sum()
     }
-}
 
-fn carve<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    let (head, tail) = std::mem::take(rest).split_at_mut(len);
-    *rest = tail;
-    head
-}
-
-/// Lays lists of ends (each with a leading 0) end to end in `rest`.
-fn offset_lists<'a>(
-    rest: &mut &'a mut [i64],
-    lists: impl Iterator<Item = &'a [i64]>,
-    tasks: &mut [GatherTask<'a>],
-) {
-    let mut base = 0;
-    for (task, list) in tasks.iter_mut().zip(lists) {
-        let ends = &list[1..];
-        if let Some(&last) = ends.last() {
-            let to = carve(rest, ends.len());
-            task.copies.push(Copy::Offsets(to, ends, base));
-            base += last;
-        }
-    }
-}
-
-fn gather_values<'a>(
-    column: &'a mut Values,
-    segments: impl Iterator<Item = &'a Values> + Clone,
-    tasks: &mut [GatherTask<'a>],
-) {
-    macro_rules! fixed_width {
-        ($buffer:ident, $variant:ident) => {{
-            $buffer.set_len(segments.clone().map(Values::len).sum());
-            let mut rest = $buffer.as_mut_slice();
-            for (task, segment) in tasks.iter_mut().zip(segments) {
-                if let Values::$variant(from) = segment {
-                    task.copy(&mut rest, from.as_slice());
-                }
-            }
-        }};
-    }
-    match column {
-        Values::Int32(buffer) => fixed_width!(buffer, Int32),
-        Values::Int64(buffer) => fixed_width!(buffer, Int64),
-        Values::Float32(buffer) => fixed_width!(buffer, Float32),
-        Values::Float64(buffer) => fixed_width!(buffer, Float64),
-        Values::Bool(buffer) => fixed_width!(buffer, Bool),
-        Values::String(strings) => {
-            let segments = segments.filter_map(Values::as_strings);
-            let count = segments.clone().map(|s| s.len()).sum();
-            let bytes = segments.clone().map(|s| s.data().len()).sum();
-            let (mut offsets, mut data) = strings.allocate(count, bytes);
-            offset_lists(&mut offsets, segments.clone().map(|s| s.offsets()), tasks);
-            for (task, segment) in tasks.iter_mut().zip(segments) {
-                task.copy(&mut data, segment.data());
-            }
-        }
+    /// The segments of column `i`, a run after the other.
+    fn segments_of(&self, i: usize) -> impl Iterator<Item = &Segment> + Clone {
+        self.segments[..self.run_rows.len()]
+            .iter()
+            .map(move |run| &run[i])
     }
 }

@@ -10,6 +10,11 @@ pub enum DType {
     Int32,
     /// 64-bit signed integer.
     Int64,
+    /// IEEE 754 half precision.
+    Float16,
+    /// The upper half of a single precision float: its range, 8 bits of
+    /// precision.
+    BFloat16,
     /// IEEE 754 single precision.
     Float32,
     /// IEEE 754 double precision.
@@ -23,20 +28,24 @@ pub enum DType {
 
 impl DType {
     /// Every dtype.
-    pub const ALL: [DType; 6] = [
+    pub const ALL: [DType; 8] = [
         DType::Int32,
         DType::Int64,
+        DType::Float16,
+        DType::BFloat16,
         DType::Float32,
         DType::Float64,
         DType::Bool,
         DType::String,
     ];
 
-    /// The name, as NumPy and TensorFlow spell it.
+    /// The name, as NumPy (with `ml_dtypes`) and TensorFlow spell it.
     pub fn name(self) -> &'static str {
         match self {
             DType::Int32 => "int32",
             DType::Int64 => "int64",
+            DType::Float16 => "float16",
+            DType::BFloat16 => "bfloat16",
             DType::Float32 => "float32",
             DType::Float64 => "float64",
             DType::Bool => "bool",
@@ -57,6 +66,7 @@ impl DType {
         match self {
             DType::Int32 | DType::Float32 => Some(4),
             DType::Int64 | DType::Float64 => Some(8),
+            DType::Float16 | DType::BFloat16 => Some(2),
             DType::Bool => Some(1),
             DType::String => None,
         }

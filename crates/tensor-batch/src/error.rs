@@ -28,16 +28,24 @@ pub enum SpecErrorKind {
     #[error("the name is given twice")]
     DuplicateName,
     /// A dimension is 0 or negative.
-    #[error("dimensions are above 0, or -1 for unknown in a sparse or varlen shape")]
+    #[error("dimensions are above 0, or -1 for unknown where the column is not dense")]
     BadDimension,
-    /// A sparse or varlen shape has no dimension.
-    #[error("the shape is empty; sparse and varlen columns have at least one dimension")]
+    /// A sparse, padded or ragged shape has no dimension.
+    #[error("the shape is empty; sparse, padded and ragged columns have at least one dimension")]
     EmptyShape,
     /// The shape has too many dimensions.
     #[error("the shape has {rank} dimensions, more than {}", crate::MAX_RANK)]
     RankTooHigh {
         /// Dimensions of the shape.
         rank: usize,
+    },
+    /// A padded column is filled with a value of another dtype.
+    #[error("the fill is {fill}, the column {column}")]
+    FillDType {
+        /// The dtype of the fill.
+        fill: crate::DType,
+        /// The dtype of the column.
+        column: crate::DType,
     },
     /// The shape's size overflows.
     #[error("the shape is too large to address")]

@@ -6,18 +6,26 @@ mod buffer;
 mod builder;
 mod dtype;
 mod error;
+mod gather;
+mod pad;
 mod recycle;
+mod scalar;
 mod slots;
 mod spec;
+mod strings;
 mod values;
 
 pub use batch::{Batch, Column, DenseTensor, RaggedSparseTensor, RaggedTensor, SparseTensor};
 pub use buffer::{ALIGNMENT, Buffer};
-pub use builder::{BatchBuilder, GatherTask};
+pub use builder::BatchBuilder;
 pub use dtype::DType;
 pub use error::{SpecError, SpecErrorKind, ViewError, ViewErrorKind};
+pub use gather::GatherTask;
+pub use half;
+pub use scalar::Scalar;
 pub use slots::{DenseElement, RowSlots, Segment, Slot};
 pub use spec::{BatchSpec, ColumnKind, ColumnSpec, Layout, MAX_RANK, UNKNOWN};
-pub use values::{Element, Strings, Values};
+pub use strings::Strings;
+pub use values::{Element, Values};
 
 use recycle::Recycler;

@@ -1,5 +1,7 @@
 //! Where a worker writes a run of consecutive rows.
 
+use half::{bf16, f16};
+
 use crate::{Buffer, ColumnKind, ColumnSpec, Element, Layout, Values};
 
 /// The place of some consecutive rows in every column of a batch.
@@ -77,6 +79,10 @@ pub enum Slot<'a> {
     Int32(&'a mut [i32]),
     /// The final memory of dense int64 rows.
     Int64(&'a mut [i64]),
+    /// The final memory of dense float16 rows.
+    Float16(&'a mut [f16]),
+    /// The final memory of dense bfloat16 rows.
+    BFloat16(&'a mut [bf16]),
     /// The final memory of dense float32 rows.
     Float32(&'a mut [f32]),
     /// The final memory of dense float64 rows.
@@ -88,7 +94,8 @@ pub enum Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    /// The segment of a column that is gathered: sparse, varlen, strings.
+    /// The segment of a column that is gathered: any but a dense one of
+    /// fixed width.
     #[inline]
     pub fn segment(&mut self) -> Option<&mut Segment> {
         match self {
@@ -120,6 +127,8 @@ impl<'a> Slot<'a> {
         match values {
             Values::Int32(b) => carve(b.as_mut_slice(), lens, Slot::Int32),
             Values::Int64(b) => carve(b.as_mut_slice(), lens, Slot::Int64),
+            Values::Float16(b) => carve(b.as_mut_slice(), lens, Slot::Float16),
+            Values::BFloat16(b) => carve(b.as_mut_slice(), lens, Slot::BFloat16),
             Values::Float32(b) => carve(b.as_mut_slice(), lens, Slot::Float32),
             Values::Float64(b) => carve(b.as_mut_slice(), lens, Slot::Float64),
             Values::Bool(b) => carve(b.as_mut_slice(), lens, Slot::Bool),
@@ -148,13 +157,15 @@ macro_rules! dense_element {
 dense_element! {
     i32, Int32;
     i64, Int64;
+    f16, Float16;
+    bf16, BFloat16;
     f32, Float32;
     f64, Float64;
     bool, Bool;
 }
 
-/// Consecutive rows of a column whose place depends on the rows before: dense
-/// strings, sparse, varlen.
+/// Consecutive rows of a column whose place depends on other rows: dense
+/// strings, sparse, varlen, padded, flat.
 #[derive(Debug)]
 pub struct Segment {
     /// The values, end to end.
@@ -162,11 +173,13 @@ pub struct Segment {
     /// COO: `[nnz, rank + 1]` flat, the row of the batch first. Ragged sparse:
     /// `[nnz, rank]` flat. Else empty.
     pub indices: Buffer<i64>,
-    /// Ragged: per level, outermost first, 0 and then the end of each list,
-    /// counted in elements of the next level from the start of this segment.
+    /// Ragged and padded: per level, outermost first, 0 and then the end of each
+    /// list, counted in elements of the next level from the start of this
+    /// segment.
     pub splits: Vec<Buffer<i64>>,
-    /// Per dimension the largest index of a value + 1; needed where the shape
-    /// is [`UNKNOWN`](crate::UNKNOWN) and the layout COO.
+    /// COO: per dimension the largest index of a value + 1. Padded: per level
+    /// the largest length of a list, empty or not. Needed where the shape is
+    /// [`UNKNOWN`](crate::UNKNOWN).
     pub extents: Vec<i64>,
 }
 
@@ -180,7 +193,8 @@ impl Segment {
             ColumnKind::Varlen {
                 layout: Layout::Ragged,
                 ..
-            } => spec.rank(),
+            }
+            | ColumnKind::Padded { .. } => spec.rank(),
             _ => 0,
         };
         let mut segment = Segment {

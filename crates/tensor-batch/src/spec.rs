@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{DType, SpecError, SpecErrorKind};
+use crate::{DType, Scalar, SpecError, SpecErrorKind};
 
 /// How a column of varying length is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -35,11 +35,25 @@ pub enum ColumnKind {
     /// Every row is nested lists of varying length.
     Varlen {
         /// Dimensions, each above 0, or [`UNKNOWN`] where the length varies; at
-        /// least one.
+        /// least one if ragged. Without one, as coordinates, a row has one entry
+        /// or none: `indices [nnz, 1]`, `dense_shape [1]`.
         shape: Vec<i64>,
         /// Coordinates or ragged.
         layout: Layout,
     },
+    /// Every row is nested lists of varying length, made dense: lists that are
+    /// shorter than their dimension are filled up. The tensor is
+    /// `[batch, dims..]`.
+    Padded {
+        /// Dimensions, each above 0, or [`UNKNOWN`] for the largest length in the
+        /// batch, 0 if there is none; at least one.
+        shape: Vec<i64>,
+        /// What fills lists up.
+        fill: Scalar,
+    },
+    /// Values of no row: one per entry of another column whose length varies,
+    /// such as a mask beside sparse values. The tensor is `[n]`.
+    Flat,
 }
 
 /// One column: name, dtype, kind.
@@ -74,25 +88,40 @@ impl ColumnSpec {
         Self::new(name, dtype, ColumnKind::Varlen { shape, layout })
     }
 
+    /// A column of nested lists that are filled up with `fill` to `shape`, in
+    /// which a dimension may be [`UNKNOWN`]; its dtype is that of `fill`.
+    pub fn padded(name: impl Into<String>, shape: &[i64], fill: Scalar) -> Self {
+        let (shape, dtype) = (shape.to_vec(), fill.dtype());
+        Self::new(name, dtype, ColumnKind::Padded { shape, fill })
+    }
+
+    /// A column of as many values as the decoder gives it.
+    pub fn flat(name: impl Into<String>, dtype: DType) -> Self {
+        Self::new(name, dtype, ColumnKind::Flat)
+    }
+
     fn new(name: impl Into<String>, dtype: DType, kind: ColumnKind) -> Self {
         let name = name.into();
         ColumnSpec { name, dtype, kind }
     }
 
-    /// The same column in `layout`; nothing changes for a dense one.
+    /// The same column in `layout`; nothing changes for one that has none.
     pub fn with_layout(mut self, new: Layout) -> Self {
         match &mut self.kind {
-            ColumnKind::Dense { .. } => {}
+            ColumnKind::Dense { .. } | ColumnKind::Padded { .. } | ColumnKind::Flat => {}
             ColumnKind::Sparse { layout, .. } | ColumnKind::Varlen { layout, .. } => *layout = new,
         }
         self
     }
 
-    /// Dimensions of a row: 0 for a scalar.
+    /// Dimensions of a row: 0 for a scalar and for a flat column.
     pub fn rank(&self) -> usize {
         match &self.kind {
             ColumnKind::Dense { shape } => shape.len(),
-            ColumnKind::Sparse { shape, .. } | ColumnKind::Varlen { shape, .. } => shape.len(),
+            ColumnKind::Sparse { shape, .. }
+            | ColumnKind::Varlen { shape, .. }
+            | ColumnKind::Padded { shape, .. } => shape.len(),
+            ColumnKind::Flat => 0,
         }
     }
 
@@ -104,9 +133,15 @@ impl ColumnSpec {
         }
     }
 
-    /// Whether values go straight to their final place: dense, fixed width.
-    pub(crate) fn in_place(&self) -> bool {
-        matches!(self.kind, ColumnKind::Dense { .. }) && self.dtype != DType::String
+    /// How values come to their final place.
+    pub(crate) fn placement(&self) -> Placement<'_> {
+        match &self.kind {
+            ColumnKind::Dense { shape } if self.dtype != DType::String => Placement::Written {
+                row_len: shape.iter().product(),
+            },
+            ColumnKind::Padded { shape, fill } => Placement::Padded { shape, fill },
+            _ => Placement::Joined,
+        }
     }
 
     fn check(&self) -> Result<(), SpecErrorKind> {
@@ -115,27 +150,71 @@ impl ColumnSpec {
         }
         match &self.kind {
             ColumnKind::Dense { shape } if shape.contains(&0) => Err(SpecErrorKind::BadDimension),
-            ColumnKind::Dense { shape } => shape
-                .iter()
-                .try_fold(8usize, |size, &dim| size.checked_mul(dim))
-                .filter(|&size| size <= isize::MAX as usize)
-                .map(|_| ())
-                .ok_or(SpecErrorKind::ShapeTooLarge),
-            ColumnKind::Sparse { shape, .. } | ColumnKind::Varlen { shape, .. } => {
-                if shape.is_empty() {
-                    Err(SpecErrorKind::EmptyShape)
-                } else if shape.iter().any(|&dim| dim <= 0 && dim != UNKNOWN) {
-                    Err(SpecErrorKind::BadDimension)
-                } else {
-                    Ok(())
-                }
+            ColumnKind::Dense { shape } => check_size(shape.iter().copied()),
+            ColumnKind::Varlen {
+                shape,
+                layout: Layout::Coo,
+            } => check_dimensions(shape),
+            ColumnKind::Sparse { shape, .. }
+            | ColumnKind::Varlen { shape, .. }
+            | ColumnKind::Padded { shape, .. }
+                if shape.is_empty() =>
+            {
+                Err(SpecErrorKind::EmptyShape)
             }
+            ColumnKind::Sparse { shape, .. } | ColumnKind::Varlen { shape, .. } => {
+                check_dimensions(shape)
+            }
+            ColumnKind::Padded { fill, .. } if fill.dtype() != self.dtype => {
+                let (fill, column) = (fill.dtype(), self.dtype);
+                Err(SpecErrorKind::FillDType { fill, column })
+            }
+            ColumnKind::Padded { shape, .. } => {
+                check_dimensions(shape)?;
+                let known = shape.iter().filter_map(|&dim| usize::try_from(dim).ok());
+                check_size(known)
+            }
+            ColumnKind::Flat => Ok(()),
         }
     }
 }
 
-/// The dimension of a sparse or varlen shape that only the data tells: in
-/// `dense_shape`, the largest index in the batch + 1, 0 if there is none.
+/// How the values of a column come to their final place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Placement<'a> {
+    /// They are written there: dense, fixed width.
+    Written {
+        /// Values of a row.
+        row_len: usize,
+    },
+    /// Segments are laid end to end.
+    Joined,
+    /// Segments are spread out, once the shape of the batch is known.
+    Padded {
+        /// Dimensions or [`UNKNOWN`].
+        shape: &'a [i64],
+        fill: &'a Scalar,
+    },
+}
+
+fn check_dimensions(shape: &[i64]) -> Result<(), SpecErrorKind> {
+    if shape.iter().any(|&dim| dim <= 0 && dim != UNKNOWN) {
+        return Err(SpecErrorKind::BadDimension);
+    }
+    Ok(())
+}
+
+/// Refuses rows of 8-byte values that no memory could hold.
+fn check_size(mut dims: impl Iterator<Item = usize>) -> Result<(), SpecErrorKind> {
+    dims.try_fold(8usize, |size, dim| size.checked_mul(dim))
+        .filter(|&size| size <= isize::MAX as usize)
+        .map(|_| ())
+        .ok_or(SpecErrorKind::ShapeTooLarge)
+}
+
+/// A dimension that only the data tells. In the `dense_shape` of a sparse or
+/// varlen column it is the largest index in the batch + 1, in a padded column
+/// the largest length in the batch; 0 if there is none.
 pub const UNKNOWN: i64 = -1;
 
 /// The highest rank of a column's shape; NumPy stops at 32 axes, one is the
@@ -152,8 +231,9 @@ impl BatchSpec {
     /// Checks and sorts `columns`.
     ///
     /// # Errors
-    /// A name twice, a dimension of 0, a sparse or varlen column without
-    /// dimensions, a shape whose size overflows.
+    /// A name twice, a dimension of 0, a sparse, padded or ragged column
+    /// without dimensions, a fill of another dtype, a shape whose size
+    /// overflows.
     pub fn new(mut columns: Vec<ColumnSpec>) -> Result<Self, SpecError> {
         columns.sort_by(|a, b| a.name.cmp(&b.name));
         for column in &columns {

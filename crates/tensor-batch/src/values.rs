@@ -1,119 +1,9 @@
-//! The values of a column: one buffer per dtype, and strings.
+//! The values of a column: one buffer per dtype, or strings.
 
 use bytemuck::Pod;
+use half::{bf16, f16};
 
-use crate::{Buffer, DType};
-
-/// Strings end to end in one data buffer, with offsets into it.
-///
-/// `offsets` has one entry more than there are strings and starts with 0;
-/// string `i` is `data[offsets[i]..offsets[i + 1]]` (Arrow's large layout).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Strings {
-    offsets: Buffer<i64>,
-    data: Buffer<u8>,
-}
-
-impl Strings {
-    /// No strings.
-    pub fn new() -> Self {
-        let mut offsets = Buffer::new();
-        offsets.push(0);
-        Strings {
-            offsets,
-            data: Buffer::new(),
-        }
-    }
-
-    /// Number of strings.
-    pub fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// Whether there are no strings.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The bytes of string `i`, or `None` past the end.
-    pub fn get(&self, i: usize) -> Option<&[u8]> {
-        let offsets = self.offsets.as_slice();
-        let (start, end) = (*offsets.get(i)?, *offsets.get(i + 1)?);
-        self.data.as_slice().get(start as usize..end as usize)
-    }
-
-    /// All strings in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> + '_ {
-        let data = self.data.as_slice();
-        self.offsets
-            .as_slice()
-            .windows(2)
-            .map(move |ends| &data[ends[0] as usize..ends[1] as usize])
-    }
-
-    /// The `len() + 1` offsets, in bytes.
-    pub fn offsets(&self) -> &[i64] {
-        self.offsets.as_slice()
-    }
-
-    /// The bytes of all strings end to end.
-    pub fn data(&self) -> &[u8] {
-        self.data.as_slice()
-    }
-
-    /// Appends one string.
-    #[inline]
-    pub fn push(&mut self, string: &[u8]) {
-        self.data.extend_from_slice(string);
-        self.offsets.push(self.data.len() as i64);
-    }
-
-    /// Forgets all strings; memory is kept.
-    pub fn clear(&mut self) {
-        self.offsets.set_len(1);
-        self.data.clear();
-    }
-
-    fn retain_from(&mut self, start: usize, keep: &[bool]) {
-        let offsets = self.offsets.as_mut_slice();
-        let (mut from, mut end) = (offsets[start], offsets[start]);
-        let mut kept = start;
-        for (i, keep) in keep.iter().enumerate() {
-            let next = offsets[start + i + 1];
-            if *keep {
-                let data = self.data.as_mut_slice();
-                data.copy_within(from as usize..next as usize, end as usize);
-                end += next - from;
-                kept += 1;
-                offsets[kept] = end;
-            }
-            from = next;
-        }
-        self.offsets.set_len(kept + 1);
-        self.data.set_len(end as usize);
-    }
-
-    pub(crate) fn used_bytes(&self) -> usize {
-        self.offsets.as_bytes().len() + self.data.len()
-    }
-
-    pub(crate) fn capacity_bytes(&self) -> usize {
-        self.offsets.capacity_bytes() + self.data.capacity_bytes()
-    }
-
-    /// Room for `strings` strings of `bytes` bytes: (offsets without the
-    /// leading 0, data), to be overwritten.
-    pub(crate) fn allocate(&mut self, strings: usize, bytes: usize) -> (&mut [i64], &mut [u8]) {
-        self.clear();
-        (self.offsets.append(strings), self.data.append(bytes))
-    }
-}
-
-impl Default for Strings {
-    fn default() -> Self {
-        Strings::new()
-    }
-}
+use crate::{Buffer, DType, Scalar, Strings};
 
 /// The values of a column, end to end, in the column's dtype.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +13,10 @@ pub enum Values {
     Int32(Buffer<i32>),
     /// 64-bit integers.
     Int64(Buffer<i64>),
+    /// Half precision floats.
+    Float16(Buffer<f16>),
+    /// Floats of 8 bits of precision.
+    BFloat16(Buffer<bf16>),
     /// Single precision floats.
     Float32(Buffer<f32>),
     /// Double precision floats.
@@ -140,6 +34,8 @@ macro_rules! each_values {
         match $values {
             $crate::Values::Int32($buffer) => $body,
             $crate::Values::Int64($buffer) => $body,
+            $crate::Values::Float16($buffer) => $body,
+            $crate::Values::BFloat16($buffer) => $body,
             $crate::Values::Float32($buffer) => $body,
             $crate::Values::Float64($buffer) => $body,
             $crate::Values::Bool($buffer) => $body,
@@ -155,6 +51,8 @@ impl Values {
         match dtype {
             DType::Int32 => Values::Int32(Buffer::new()),
             DType::Int64 => Values::Int64(Buffer::new()),
+            DType::Float16 => Values::Float16(Buffer::new()),
+            DType::BFloat16 => Values::BFloat16(Buffer::new()),
             DType::Float32 => Values::Float32(Buffer::new()),
             DType::Float64 => Values::Float64(Buffer::new()),
             DType::Bool => Values::Bool(Buffer::new()),
@@ -167,11 +65,23 @@ impl Values {
         match self {
             Values::Int32(_) => DType::Int32,
             Values::Int64(_) => DType::Int64,
+            Values::Float16(_) => DType::Float16,
+            Values::BFloat16(_) => DType::BFloat16,
             Values::Float32(_) => DType::Float32,
             Values::Float64(_) => DType::Float64,
             Values::Bool(_) => DType::Bool,
             Values::String(_) => DType::String,
         }
+    }
+
+    /// `scalars`, which are of `dtype`.
+    ///
+    /// # Panics
+    /// If a scalar is of another dtype.
+    pub fn from_scalars(dtype: DType, scalars: &[Scalar]) -> Self {
+        let mut values = Values::new(dtype);
+        scalars.iter().for_each(|scalar| values.push(scalar));
+        values
     }
 
     /// Number of values.
@@ -197,9 +107,56 @@ impl Values {
         }
     }
 
+    /// Appends one value.
+    ///
+    /// # Panics
+    /// If it is of another dtype.
+    pub fn push(&mut self, value: &Scalar) {
+        match (self, value) {
+            (Values::Int32(buffer), Scalar::Int32(value)) => buffer.push(*value),
+            (Values::Int64(buffer), Scalar::Int64(value)) => buffer.push(*value),
+            (Values::Float16(buffer), Scalar::Float16(value)) => buffer.push(*value),
+            (Values::BFloat16(buffer), Scalar::BFloat16(value)) => buffer.push(*value),
+            (Values::Float32(buffer), Scalar::Float32(value)) => buffer.push(*value),
+            (Values::Float64(buffer), Scalar::Float64(value)) => buffer.push(*value),
+            (Values::Bool(buffer), Scalar::Bool(value)) => buffer.push(u8::from(*value)),
+            (Values::String(strings), Scalar::String(value)) => strings.push(value),
+            (values, value) => other_dtype(values.dtype(), value.dtype()),
+        }
+    }
+
+    /// Appends value `i` of `other`.
+    ///
+    /// # Panics
+    /// If `other` is of another dtype or has no value `i`.
+    pub fn push_from(&mut self, other: &Values, i: usize) {
+        match (self, other) {
+            (Values::Int32(to), Values::Int32(from)) => to.push(from.as_slice()[i]),
+            (Values::Int64(to), Values::Int64(from)) => to.push(from.as_slice()[i]),
+            (Values::Float16(to), Values::Float16(from)) => to.push(from.as_slice()[i]),
+            (Values::BFloat16(to), Values::BFloat16(from)) => to.push(from.as_slice()[i]),
+            (Values::Float32(to), Values::Float32(from)) => to.push(from.as_slice()[i]),
+            (Values::Float64(to), Values::Float64(from)) => to.push(from.as_slice()[i]),
+            (Values::Bool(to), Values::Bool(from)) => to.push(from.as_slice()[i]),
+            (Values::String(to), Values::String(from)) => {
+                to.push(from.get(i).expect("there is a string i"));
+            }
+            (to, from) => other_dtype(to.dtype(), from.dtype()),
+        }
+    }
+
     /// Forgets all values; memory is kept.
     pub fn clear(&mut self) {
         each_values!(self, buffer => buffer.clear(), strings => strings.clear());
+    }
+
+    /// Keeps the first `len` values; memory is kept.
+    pub fn truncate(&mut self, len: usize) {
+        each_values!(
+            self,
+            buffer => buffer.set_len(buffer.len().min(len)),
+            strings => strings.truncate(len)
+        );
     }
 
     /// Keeps, of the values from `start` on, those that `keep` says.
@@ -218,6 +175,38 @@ impl Values {
         });
     }
 
+    /// Orders the values from `start` on anew: value `start + i` becomes what
+    /// `start + order[i]` was.
+    ///
+    /// # Panics
+    /// If `order` has not as many entries as there are values from `start` on,
+    /// or one of them is not below that. May also panic where an entry stands
+    /// twice.
+    pub fn permute_from(&mut self, start: usize, order: &[usize]) {
+        fn permute<T: Pod>(buffer: &mut Buffer<T>, start: usize, order: &[usize]) {
+            let len = buffer.len();
+            // Behind the values there is room that is not asked for each time.
+            buffer.append(order.len());
+            let (old, new) = buffer.as_mut_slice().split_at_mut(len);
+            let old = &mut old[start..];
+            for (new, &i) in new.iter_mut().zip(order) {
+                *new = old[i];
+            }
+            old.copy_from_slice(new);
+            buffer.set_len(len);
+        }
+        assert_eq!(
+            Some(order.len()),
+            self.len().checked_sub(start),
+            "{NOT_A_PERMUTATION}"
+        );
+        each_values!(
+            self,
+            buffer => permute(buffer, start, order),
+            strings => strings.permute_from(start, order)
+        );
+    }
+
     pub(crate) fn used_bytes(&self) -> usize {
         each_values!(self, buffer => buffer.as_bytes().len(), strings => strings.used_bytes())
     }
@@ -227,8 +216,15 @@ impl Values {
     }
 }
 
+pub(crate) const NOT_A_PERMUTATION: &str = "the order names each value once";
+
+#[cold]
+fn other_dtype(of: DType, given: DType) -> ! {
+    panic!("a {given} value among {of} values")
+}
+
 /// A Rust type that a fixed-width column can be viewed as:
-/// `i32`, `i64`, `f32`, `f64` and `bool`.
+/// `i32`, `i64`, `f16`, `bf16`, `f32`, `f64` and `bool`.
 pub trait Element: Copy + sealed::Sealed + 'static {
     /// The type in memory: the type itself, `u8` for `bool`.
     type Raw: Pod + Send + Sync;
@@ -268,6 +264,8 @@ macro_rules! element {
 element! {
     i32, i32, Int32, Some;
     i64, i64, Int64, Some;
+    f16, f16, Float16, Some;
+    bf16, bf16, BFloat16, Some;
     f32, f32, Float32, Some;
     f64, f64, Float64, Some;
     bool, u8, Bool, |raw| bytemuck::checked::try_cast_slice(raw).ok();

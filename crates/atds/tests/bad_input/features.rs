@@ -1,6 +1,6 @@
 //! Features that cannot be, whatever the schema.
 
-use atds::{Codec, ColumnSpec, DType, features};
+use atds::{Codec, ColumnSpec, DType, Layout, features};
 
 use crate::Messages;
 use crate::common::Folder;
@@ -18,7 +18,7 @@ fn columns() {
     case(&[], "features must be at least one, or not given");
     case(
         &[ColumnSpec::dense("pair", &[0], float)],
-        "column 'pair': dimensions are above 0, or -1 for unknown in a sparse or varlen shape",
+        "column 'pair': dimensions are above 0, or -1 for unknown where the column is not dense",
     );
     case(
         &[ColumnSpec::dense("pair", &[usize::MAX, 2], float)],
@@ -30,27 +30,27 @@ fn columns() {
     );
     case(
         &[ColumnSpec::sparse("cells", &[], float)],
-        "column 'cells': the shape is empty; sparse and varlen columns have at least one dimension",
+        "column 'cells': the shape is empty; sparse, padded and ragged columns have at least one dimension",
     );
     case(
         &[ColumnSpec::sparse("cells", &[0], float)],
-        "column 'cells': dimensions are above 0, or -1 for unknown in a sparse or varlen shape",
+        "column 'cells': dimensions are above 0, or -1 for unknown where the column is not dense",
     );
     case(
         &[ColumnSpec::sparse("cells", &[-2], float)],
-        "column 'cells': dimensions are above 0, or -1 for unknown in a sparse or varlen shape",
+        "column 'cells': dimensions are above 0, or -1 for unknown where the column is not dense",
     );
     case(
-        &[ColumnSpec::varlen("list", &[], float)],
-        "column 'list': the shape is empty; sparse and varlen columns have at least one dimension",
+        &[ColumnSpec::varlen("list", &[], float).with_layout(Layout::Ragged)],
+        "column 'list': the shape is empty; sparse, padded and ragged columns have at least one dimension",
     );
     case(
         &[ColumnSpec::varlen("list", &[0], float)],
-        "column 'list': dimensions are above 0, or -1 for unknown in a sparse or varlen shape",
+        "column 'list': dimensions are above 0, or -1 for unknown where the column is not dense",
     );
     case(
         &[ColumnSpec::varlen("list", &[i64::MIN], float)],
-        "column 'list': dimensions are above 0, or -1 for unknown in a sparse or varlen shape",
+        "column 'list': dimensions are above 0, or -1 for unknown where the column is not dense",
     );
     let id = || ColumnSpec::dense("id", &[], long);
     case(&[id(), id()], "column 'id': the name is given twice");

@@ -2,9 +2,10 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tensor_batch::{BatchSpec, ColumnKind, ColumnSpec, DType, Layout, UNKNOWN};
+use tensor_batch::half::{bf16, f16};
+use tensor_batch::{BatchSpec, ColumnKind, ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
-use crate::model::{List, Row, Scalar};
+use crate::model::{List, Row};
 
 /// Any spec with up to five columns, each of any kind, dtype, layout and rank
 /// up to 3.
@@ -83,12 +84,18 @@ fn any_row(spec: &ColumnSpec) -> BoxedStrategy<Row> {
     }
 }
 
-fn any_scalar(dtype: DType) -> BoxedStrategy<Scalar> {
+pub(crate) fn any_scalar(dtype: DType) -> BoxedStrategy<Scalar> {
+    /// Any bits, so that every NaN occurs.
+    fn bits<T: Arbitrary + 'static>(scalar: fn(T) -> Scalar) -> BoxedStrategy<Scalar> {
+        any::<T>().prop_map(scalar).boxed()
+    }
     match dtype {
         DType::Int32 => any::<i32>().prop_map(Scalar::Int32).boxed(),
         DType::Int64 => any::<i64>().prop_map(Scalar::Int64).boxed(),
-        DType::Float32 => any::<u32>().prop_map(Scalar::Float32).boxed(),
-        DType::Float64 => any::<u64>().prop_map(Scalar::Float64).boxed(),
+        DType::Float16 => bits(|bits| Scalar::Float16(f16::from_bits(bits))),
+        DType::BFloat16 => bits(|bits| Scalar::BFloat16(bf16::from_bits(bits))),
+        DType::Float32 => bits(|bits| Scalar::Float32(f32::from_bits(bits))),
+        DType::Float64 => bits(|bits| Scalar::Float64(f64::from_bits(bits))),
         DType::Bool => any::<bool>().prop_map(Scalar::Bool).boxed(),
         DType::String => vec(any::<u8>(), 0..6).prop_map(Scalar::String).boxed(),
         _ => panic!("a dtype that the tests do not know"),

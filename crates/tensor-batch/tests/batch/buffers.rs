@@ -2,9 +2,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tensor_batch::{ALIGNMENT, Buffer, DType, Element, Strings, Values};
+use tensor_batch::{ALIGNMENT, Buffer, DType, Element, Scalar, Strings, Values};
 
-use crate::model::{Scalar, scalars};
+use crate::model::scalars;
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -3,19 +3,9 @@
 
 use tensor_batch::{
     BatchBuilder, BatchSpec, Column, ColumnKind, ColumnSpec, DType, DenseElement, Layout, RowSlots,
-    Segment, Slot, UNKNOWN, Values,
+    Scalar, Segment, Slot, UNKNOWN, Values,
+    half::{bf16, f16},
 };
-
-/// A value; floats as bits, so that NaN equals itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Scalar {
-    Int32(i32),
-    Int64(i64),
-    Float32(u32),
-    Float64(u64),
-    Bool(bool),
-    String(Vec<u8>),
-}
 
 /// A row of one column.
 #[derive(Clone, Debug)]
@@ -152,18 +142,17 @@ fn dense_shape(shape: &[i64], rows: usize, entries: &[(usize, (Vec<i64>, Scalar)
 
 /// The values of `values`.
 pub(crate) fn scalars(values: &Values) -> Vec<Scalar> {
+    fn all<T: Copy>(values: &[T], scalar: fn(T) -> Scalar) -> Vec<Scalar> {
+        values.iter().map(|&value| scalar(value)).collect()
+    }
     match values {
-        Values::Int32(b) => b.as_slice().iter().map(|&v| Scalar::Int32(v)).collect(),
-        Values::Int64(b) => b.as_slice().iter().map(|&v| Scalar::Int64(v)).collect(),
-        Values::Float32(b) => {
-            let values = b.as_slice().iter();
-            values.map(|v| Scalar::Float32(v.to_bits())).collect()
-        }
-        Values::Float64(b) => {
-            let values = b.as_slice().iter();
-            values.map(|v| Scalar::Float64(v.to_bits())).collect()
-        }
-        Values::Bool(b) => b.as_slice().iter().map(|&v| Scalar::Bool(v == 1)).collect(),
+        Values::Int32(b) => all(b.as_slice(), Scalar::Int32),
+        Values::Int64(b) => all(b.as_slice(), Scalar::Int64),
+        Values::Float16(b) => all(b.as_slice(), Scalar::Float16),
+        Values::BFloat16(b) => all(b.as_slice(), Scalar::BFloat16),
+        Values::Float32(b) => all(b.as_slice(), Scalar::Float32),
+        Values::Float64(b) => all(b.as_slice(), Scalar::Float64),
+        Values::Bool(b) => all(b.as_slice(), |v| Scalar::Bool(v == 1)),
         Values::String(strings) => strings.iter().map(|s| Scalar::String(s.into())).collect(),
         _ => panic!("a dtype that the tests do not know"),
     }
@@ -235,7 +224,7 @@ fn write(slot: &mut Slot<'_>, spec: &ColumnSpec, data: &Row, row: usize, batch_r
     match data {
         Row::Dense(values) if spec.dtype == DType::String => {
             let segment = slot.segment().expect("strings are gathered");
-            values.iter().for_each(|v| push(&mut segment.values, v));
+            values.iter().for_each(|v| segment.values.push(v));
         }
         Row::Dense(values) => {
             for (i, value) in values.iter().enumerate() {
@@ -271,7 +260,7 @@ fn write_entries(segment: &mut Segment, entries: &[(Vec<i64>, Scalar)], batch_ro
     for (index, value) in entries {
         segment.indices.extend_from_slice(batch_row.as_slice());
         segment.indices.extend_from_slice(index);
-        push(&mut segment.values, value);
+        segment.values.push(value);
         for (extent, i) in segment.extents.iter_mut().zip(index) {
             *extent = (*extent).max(i + 1);
         }
@@ -280,7 +269,7 @@ fn write_entries(segment: &mut Segment, entries: &[(Vec<i64>, Scalar)], batch_ro
 
 fn write_lists(segment: &mut Segment, list: &List, level: usize) {
     match list {
-        List::Leaf(value) => push(&mut segment.values, value),
+        List::Leaf(value) => segment.values.push(value),
         List::Items(items) => {
             for item in items {
                 write_lists(segment, item, level + 1);
@@ -291,18 +280,6 @@ fn write_lists(segment: &mut Segment, list: &List, level: usize) {
     }
 }
 
-fn push(values: &mut Values, value: &Scalar) {
-    match (values, value) {
-        (Values::Int32(buffer), Scalar::Int32(v)) => buffer.push(*v),
-        (Values::Int64(buffer), Scalar::Int64(v)) => buffer.push(*v),
-        (Values::Float32(buffer), Scalar::Float32(v)) => buffer.push(f32::from_bits(*v)),
-        (Values::Float64(buffer), Scalar::Float64(v)) => buffer.push(f64::from_bits(*v)),
-        (Values::Bool(buffer), Scalar::Bool(v)) => buffer.push(u8::from(*v)),
-        (Values::String(strings), Scalar::String(v)) => strings.push(v),
-        _ => panic!("another dtype"),
-    }
-}
-
 fn put(slot: &mut Slot<'_>, at: usize, value: &Scalar) {
     fn rows<'s, T: DenseElement>(slot: &'s mut Slot<'_>) -> &'s mut [T::Raw] {
         slot.dense::<T>().expect("dense of the dtype")
@@ -310,10 +287,12 @@ fn put(slot: &mut Slot<'_>, at: usize, value: &Scalar) {
     match value {
         Scalar::Int32(v) => rows::<i32>(slot)[at] = *v,
         Scalar::Int64(v) => rows::<i64>(slot)[at] = *v,
-        Scalar::Float32(v) => rows::<f32>(slot)[at] = f32::from_bits(*v),
-        Scalar::Float64(v) => rows::<f64>(slot)[at] = f64::from_bits(*v),
+        Scalar::Float16(v) => rows::<f16>(slot)[at] = *v,
+        Scalar::BFloat16(v) => rows::<bf16>(slot)[at] = *v,
+        Scalar::Float32(v) => rows::<f32>(slot)[at] = *v,
+        Scalar::Float64(v) => rows::<f64>(slot)[at] = *v,
         Scalar::Bool(v) => rows::<bool>(slot)[at] = u8::from(*v),
-        Scalar::String(_) => panic!("strings are gathered"),
+        _ => panic!("strings are gathered"),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use tensor_batch::{
-    ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, Values,
+    ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, Scalar, Values,
 };
 
 use crate::any::{any_rows, any_runs, any_spec};
-use crate::model::{Row, Scalar, batch};
+use crate::model::{Row, batch};
 
 fn address<T>(slice: &[T]) -> usize {
     slice.as_ptr() as usize
@@ -17,6 +17,8 @@ fn value_addresses(values: &Values) -> Vec<usize> {
     match values {
         Values::Int32(b) => vec![address(b.as_slice())],
         Values::Int64(b) => vec![address(b.as_slice())],
+        Values::Float16(b) => vec![address(b.as_slice())],
+        Values::BFloat16(b) => vec![address(b.as_slice())],
         Values::Float32(b) => vec![address(b.as_slice())],
         Values::Float64(b) => vec![address(b.as_slice())],
         Values::Bool(b) => vec![address(b.as_slice())],
@@ -89,7 +91,7 @@ fn every_form() -> (BatchSpec, Vec<Vec<Row>>) {
     let row = |i: i32| {
         let string = Scalar::String(vec![b'x'; i as usize + 1]);
         vec![
-            Row::Dense(vec![Scalar::Float64(i as u64); 2]),
+            Row::Dense(vec![Scalar::Float64(i.into()); 2]),
             Row::Dense(vec![string.clone()]),
             Row::Sparse(vec![(vec![4], Scalar::Int64(i.into()))]),
             Row::Sparse(vec![(vec![3], Scalar::Bool(true))]),
@@ -147,10 +149,7 @@ fn a_batch_outlives_its_builder() {
     let mut builder = BatchBuilder::new(spec);
     let made = batch(&mut builder, &[3], &rows);
     drop(builder);
-    assert_eq!(
-        made.dense::<f64>("a").expect("dense")[4..],
-        [f64::from_bits(2); 2]
-    );
+    assert_eq!(made.dense::<f64>("a").expect("dense")[4..], [2.0; 2]);
 }
 
 #[test]

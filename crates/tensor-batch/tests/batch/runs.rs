@@ -1,10 +1,12 @@
 //! One run, many runs, many threads: the same batch.
 
 use proptest::prelude::*;
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, UNKNOWN};
+use tensor_batch::{
+    Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, Scalar, UNKNOWN,
+};
 
 use crate::any::{any_rows, any_runs, any_spec};
-use crate::model::{List, Row, Scalar, Tensor, batch, column_rows, fill};
+use crate::model::{List, Row, Tensor, batch, column_rows, fill};
 
 fn assert_is(batch: &Batch, spec: &BatchSpec, rows: &[Vec<Row>]) {
     assert_eq!(batch.rows(), rows.len());

@@ -1,6 +1,8 @@
 //! Specs that cannot be, and what the good ones say of themselves.
 
-use tensor_batch::{BatchSpec, ColumnSpec, DType, MAX_RANK, SpecErrorKind, UNKNOWN};
+use tensor_batch::{
+    BatchSpec, ColumnSpec, DType, Layout, MAX_RANK, Scalar, SpecErrorKind, UNKNOWN,
+};
 
 fn refused(columns: Vec<ColumnSpec>) -> (SpecErrorKind, String) {
     let error = BatchSpec::new(columns).expect_err("a bad spec");
@@ -29,23 +31,25 @@ fn dimensions_are_above_0_or_unknown() {
         assert_eq!(kind, SpecErrorKind::BadDimension);
         assert_eq!(
             message,
-            "column 'a': dimensions are above 0, or -1 for unknown in a sparse or varlen shape"
+            "column 'a': dimensions are above 0, or -1 for unknown where the column is not dense"
         );
     }
 }
 
 #[test]
-fn sparse_and_varlen_have_a_dimension() {
+fn sparse_padded_and_ragged_have_a_dimension() {
     for column in [
         ColumnSpec::sparse("a", &[], DType::Int32),
-        ColumnSpec::varlen("a", &[], DType::Int32),
+        ColumnSpec::sparse("a", &[], DType::Int32).with_layout(Layout::Ragged),
+        ColumnSpec::varlen("a", &[], DType::Int32).with_layout(Layout::Ragged),
+        ColumnSpec::padded("a", &[], Scalar::Int32(0)),
     ] {
         let (kind, message) = refused(vec![column]);
         assert_eq!(kind, SpecErrorKind::EmptyShape);
         assert_eq!(
             message,
             "column 'a': the shape is empty; \
-             sparse and varlen columns have at least one dimension"
+             sparse, padded and ragged columns have at least one dimension"
         );
     }
 }
@@ -108,5 +112,17 @@ fn dtypes_go_by_their_names() {
     assert_eq!(DType::from_name("bytes"), Some(DType::String));
     assert_eq!(DType::from_name("float"), None);
     let sizes = DType::ALL.map(DType::size);
-    assert_eq!(sizes, [Some(4), Some(8), Some(4), Some(8), Some(1), None]);
+    assert_eq!(
+        sizes,
+        [
+            Some(4),
+            Some(8),
+            Some(2),
+            Some(2),
+            Some(4),
+            Some(8),
+            Some(1),
+            None
+        ]
+    );
 }

@@ -1,8 +1,10 @@
 //! Typed views of columns, and asking for one that is not there.
 
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec, DType, Element, Layout, Values};
+use tensor_batch::{
+    Batch, BatchBuilder, BatchSpec, ColumnSpec, DType, Element, Layout, Scalar, Values,
+};
 
-use crate::model::{List, Row, Scalar, batch};
+use crate::model::{List, Row, batch};
 
 fn one_row() -> Batch {
     let spec = BatchSpec::new(vec![
@@ -16,8 +18,8 @@ fn one_row() -> Batch {
     ]);
     let row = vec![
         Row::Dense(vec![Scalar::Bool(true), Scalar::Bool(false)]),
-        Row::Dense(vec![Scalar::Float32(1.5f32.to_bits())]),
-        Row::Dense(vec![Scalar::Float64(2.5f64.to_bits())]),
+        Row::Dense(vec![Scalar::Float32(1.5)]),
+        Row::Dense(vec![Scalar::Float64(2.5)]),
         Row::Dense(vec![Scalar::Int32(-3)]),
         Row::Dense(vec![Scalar::Int64(i64::MIN)]),
         Row::Dense(vec![

@@ -1,0 +1,143 @@
+//! Segments laid end to end, each run's by a task of its own.
+
+use crate::batch::ColumnData;
+use crate::pad::Pad;
+use crate::{Segment, Values};
+
+/// The copying of one run's segments to their place in the batch.
+#[derive(Debug, Default)]
+pub struct GatherTask<'a> {
+    copies: Vec<Copy<'a>>,
+}
+
+#[derive(Debug)]
+enum Copy<'a> {
+    /// Bytes as they are.
+    Bytes(&'a mut [u8], &'a [u8]),
+    /// Offsets that count from the start of the segment, and what comes before.
+    Offsets(&'a mut [i64], &'a [i64], i64),
+    /// Lists that are filled up.
+    Pad(Pad<'a>),
+}
+
+impl<'a> GatherTask<'a> {
+    /// Copies.
+    pub fn run(self) {
+        for copy in self.copies {
+            match copy {
+                Copy::Bytes(to, from) => to.copy_from_slice(from),
+                Copy::Offsets(to, from, base) => {
+                    for (to, from) in to.iter_mut().zip(from) {
+                        *to = base + from;
+                    }
+                }
+                Copy::Pad(pad) => pad.run(),
+            }
+        }
+    }
+
+    pub(crate) fn pad(&mut self, pad: Pad<'a>) {
+        self.copies.push(Copy::Pad(pad));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.copies.is_empty()
+    }
+
+    /// Puts `from` next in `rest`.
+    fn copy<T: bytemuck::Pod>(&mut self, rest: &mut &'a mut [T], from: &'a [T]) {
+        if !from.is_empty() {
+            let to = carve(rest, from.len());
+            let (to, from) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
+            self.copies.push(Copy::Bytes(to, from));
+        }
+    }
+}
+
+/// Lays the segments of a column end to end in it.
+pub(crate) fn join<'a>(
+    column: &'a mut ColumnData,
+    segments: impl Iterator<Item = &'a Segment> + Clone,
+    tasks: &mut [GatherTask<'a>],
+) {
+    gather_values(
+        &mut column.values,
+        segments.clone().map(|s| &s.values),
+        tasks,
+    );
+    let total = segments.clone().map(|s| s.indices.len()).sum();
+    column.indices.set_len(total);
+    let mut rest = column.indices.as_mut_slice();
+    for (task, segment) in tasks.iter_mut().zip(segments.clone()) {
+        task.copy(&mut rest, segment.indices.as_slice());
+    }
+    for (level, splits) in column.splits.iter_mut().enumerate() {
+        let lists = segments.clone().map(|s| s.splits[level].as_slice());
+        splits.clear();
+        splits.push(0);
+        let total = lists.clone().map(|ends| ends.len() - 1).sum();
+        let mut rest = splits.append(total);
+        offset_lists(&mut rest, lists, tasks);
+    }
+}
+
+/// Takes the first `len` of `rest`.
+pub(crate) fn carve<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (head, tail) = std::mem::take(rest).split_at_mut(len);
+    *rest = tail;
+    head
+}
+
+/// Lays lists of ends (each with a leading 0) end to end in `rest`.
+fn offset_lists<'a>(
+    rest: &mut &'a mut [i64],
+    lists: impl Iterator<Item = &'a [i64]>,
+    tasks: &mut [GatherTask<'a>],
+) {
+    let mut base = 0;
+    for (task, list) in tasks.iter_mut().zip(lists) {
+        let ends = &list[1..];
+        if let Some(&last) = ends.last() {
+            let to = carve(rest, ends.len());
+            task.copies.push(Copy::Offsets(to, ends, base));
+            base += last;
+        }
+    }
+}
+
+fn gather_values<'a>(
+    column: &'a mut Values,
+    segments: impl Iterator<Item = &'a Values> + Clone,
+    tasks: &mut [GatherTask<'a>],
+) {
+    macro_rules! fixed_width {
+        ($buffer:ident, $variant:ident) => {{
+            $buffer.set_len(segments.clone().map(Values::len).sum());
+            let mut rest = $buffer.as_mut_slice();
+            for (task, segment) in tasks.iter_mut().zip(segments) {
+                if let Values::$variant(from) = segment {
+                    task.copy(&mut rest, from.as_slice());
+                }
+            }
+        }};
+    }
+    match column {
+        Values::Int32(buffer) => fixed_width!(buffer, Int32),
+        Values::Int64(buffer) => fixed_width!(buffer, Int64),
+        Values::Float16(buffer) => fixed_width!(buffer, Float16),
+        Values::BFloat16(buffer) => fixed_width!(buffer, BFloat16),
+        Values::Float32(buffer) => fixed_width!(buffer, Float32),
+        Values::Float64(buffer) => fixed_width!(buffer, Float64),
+        Values::Bool(buffer) => fixed_width!(buffer, Bool),
+        Values::String(strings) => {
+            let segments = segments.filter_map(Values::as_strings);
+            let count = segments.clone().map(|s| s.len()).sum();
+            let bytes = segments.clone().map(|s| s.data().len()).sum();
+            let (mut offsets, mut data) = strings.allocate(count, bytes);
+            offset_lists(&mut offsets, segments.clone().map(|s| s.offsets()), tasks);
+            for (task, segment) in tasks.iter_mut().zip(segments) {
+                task.copy(&mut data, segment.data());
+            }
+        }
+    }
+}
