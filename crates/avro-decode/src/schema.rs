@@ -15,8 +15,11 @@
 //! underscores.
 
 mod attributes;
-mod defaults;
+mod canonical;
+pub(crate) mod defaults;
+pub(crate) mod describe;
 mod error;
+mod fingerprint;
 mod logical;
 mod name;
 mod node;
@@ -140,6 +143,30 @@ impl Schema {
     pub fn check_defaults(&self) -> Result<(), Vec<SchemaError>> {
         let bad = defaults::bad_defaults(self, &self.defaults);
         if bad.is_empty() { Ok(()) } else { Err(bad) }
+    }
+
+    /// The schema in Parsing Canonical Form (Avro 1.12, "Parsing Canonical Form
+    /// for Schemas"): nothing but what reading data depends on, always written
+    /// alike. Schemas whose data is read alike have the same.
+    ///
+    /// ```
+    /// use avro_decode::Schema;
+    ///
+    /// let schema = Schema::parse(
+    ///     r#"{"type": "fixed", "size": 16, "name": "Id", "namespace": "x", "doc": "An id."}"#,
+    /// )?;
+    /// assert_eq!(schema.canonical_form(), r#"{"name":"x.Id","type":"fixed","size":16}"#);
+    /// # Ok::<(), avro_decode::SchemaError>(())
+    /// ```
+    pub fn canonical_form(&self) -> String {
+        canonical::canonical_form(self)
+    }
+
+    /// The CRC-64-AVRO fingerprint of the canonical form (Avro 1.12, "Schema
+    /// Fingerprints"), by which
+    /// [single-object encoding](crate::single_object) names a schema.
+    pub fn fingerprint(&self) -> u64 {
+        fingerprint::crc_64_avro(self.canonical_form().as_bytes())
     }
 
     /// The schema as JSON, with full names and without the attributes that

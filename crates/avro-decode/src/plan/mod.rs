@@ -8,16 +8,15 @@
 //! skipped, neighbours in one step where their sizes are known. Records inside
 //! records need no operation of their own: their fields stand in line.
 
-mod blocks;
+pub(crate) mod blocks;
 mod compile;
-mod cursor;
+pub(crate) mod cursor;
 mod dense;
-mod describe;
 mod error;
 mod infer;
 mod items;
 mod nested;
-mod skip;
+pub(crate) mod skip;
 mod sparse;
 mod varlen;
 
@@ -26,6 +25,7 @@ pub use infer::{Inferred, LeftOut, infer};
 
 use tensor_batch::{BatchSpec, RowSlots};
 
+use crate::schema::describe;
 use crate::{DecodeError, DecodeErrorKind, Schema};
 use cursor::{Cursor, Fault};
 use dense::Dense;

@@ -1,6 +1,6 @@
 //! A type in a few words, for errors.
 
-use crate::schema::{Node, NodeId, Schema};
+use super::{Node, NodeId, Schema};
 
 /// Branches of a union that are named before the rest is only counted.
 const MAX_BRANCHES: usize = 6;
@@ -10,7 +10,7 @@ const MAX_BRANCHES: usize = 6;
 const MAX_DEPTH: usize = 8;
 
 /// Such as `int`, `array of float`, `record 'com.x.Y'`, `["null", "int"]`.
-pub(super) fn describe(schema: &Schema, node: NodeId) -> String {
+pub(crate) fn describe(schema: &Schema, node: NodeId) -> String {
     describe_at(schema, node, 0)
 }
 

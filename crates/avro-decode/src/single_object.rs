@@ -1,0 +1,103 @@
+//! Single-object encoding (Avro 1.12, "Single-object encoding"): a record
+//! that says which schema wrote it, as in messages of a queue.
+
+use thiserror::Error;
+
+/// Bytes of the header: the marker, and the fingerprint of the writer's schema.
+pub const HEADER_LEN: usize = MARKER.len() + 8;
+
+/// What every header starts with: the format, and its version.
+const MARKER: [u8; 2] = [0xc3, 0x01];
+
+/// The header of records that a schema of this
+/// [`fingerprint`](crate::Schema::fingerprint) wrote.
+pub fn header(fingerprint: u64) -> [u8; HEADER_LEN] {
+    let mut header = [0; HEADER_LEN];
+    let (marker, rest) = header.split_at_mut(MARKER.len());
+    marker.copy_from_slice(&MARKER);
+    rest.copy_from_slice(&fingerprint.to_le_bytes());
+    header
+}
+
+/// The record behind its header, which must be that of a schema of this
+/// fingerprint.
+///
+/// ```
+/// use avro_decode::{Schema, single_object};
+///
+/// let fingerprint = Schema::parse("\"int\"")?.fingerprint();
+/// let mut message = single_object::header(fingerprint).to_vec();
+/// message.push(42);
+/// assert_eq!(single_object::strip(&message, fingerprint)?, [42]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The message is too short for a header, starts with other bytes, or was
+/// written with another schema.
+pub fn strip(message: &[u8], fingerprint: u64) -> Result<&[u8], SingleObjectError> {
+    let (found, record) = split(message)?;
+    if found == fingerprint {
+        Ok(record)
+    } else {
+        Err(other_schema(fingerprint, found))
+    }
+}
+
+/// The fingerprint in the header, by which to find the writer's schema, and the
+/// record behind it.
+///
+/// # Errors
+/// The message is too short for a header, or starts with other bytes.
+pub fn split(message: &[u8]) -> Result<(u64, &[u8]), SingleObjectError> {
+    let Some((header, record)) = message.split_first_chunk::<HEADER_LEN>() else {
+        return Err(too_short(message.len()));
+    };
+    let [first, second, fingerprint @ ..] = *header;
+    if [first, second] == MARKER {
+        Ok((u64::from_le_bytes(fingerprint), record))
+    } else {
+        Err(bad_marker([first, second]))
+    }
+}
+
+/// A message that is not a single object of the schema that was expected.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SingleObjectError {
+    /// There is no room for a header.
+    #[error("{len} bytes, fewer than the {HEADER_LEN} of a single object's header")]
+    TooShort {
+        /// Bytes of the message.
+        len: usize,
+    },
+    /// The message does not start with the marker.
+    #[error("the first bytes are {:02x} {:02x}, not the marker c3 01 of a single object", found[0], found[1])]
+    BadMarker {
+        /// The first bytes.
+        found: [u8; 2],
+    },
+    /// The message was written with another schema.
+    #[error("the schema's fingerprint is {found:016x}, not {expected:016x}")]
+    OtherSchema {
+        /// The fingerprint of the schema that was expected.
+        expected: u64,
+        /// That in the header.
+        found: u64,
+    },
+}
+
+#[cold]
+fn too_short(len: usize) -> SingleObjectError {
+    SingleObjectError::TooShort { len }
+}
+
+#[cold]
+fn bad_marker(found: [u8; 2]) -> SingleObjectError {
+    SingleObjectError::BadMarker { found }
+}
+
+#[cold]
+fn other_schema(expected: u64, found: u64) -> SingleObjectError {
+    SingleObjectError::OtherSchema { expected, found }
+}
