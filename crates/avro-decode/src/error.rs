@@ -147,6 +147,29 @@ pub enum DecodeErrorKind {
     /// [`MAX_DECODE_DEPTH`](crate::limits::MAX_DECODE_DEPTH).
     #[error("values are nested deeper than {}", crate::limits::MAX_DECODE_DEPTH)]
     TooDeep,
+    /// A value of a type that cannot be read as the reader's.
+    #[error("the value is {writer}, which cannot be read as {reader}")]
+    Unresolvable {
+        /// The writer's type.
+        writer: String,
+        /// The reader's type.
+        reader: String,
+    },
+    /// A symbol that the reader's enum does not have, nor a default.
+    #[error("{reader} has neither the symbol '{symbol}' nor a default")]
+    UnknownSymbol {
+        /// The symbol.
+        symbol: String,
+        /// The reader's enum.
+        reader: String,
+    },
+    /// Defaults of fields that only the reader has would make more than
+    /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) of a value.
+    #[error(
+        "defaults of more than {} values and bytes",
+        crate::limits::MAX_FILLED_PARTS
+    )]
+    DefaultsTooLarge,
     /// A null where the feature has no way to say so.
     #[error("a null, where the feature allows none")]
     Null,

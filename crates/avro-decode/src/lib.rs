@@ -5,11 +5,14 @@ pub mod encode;
 mod error;
 mod json;
 pub mod limits;
+mod nearest;
 pub mod path;
 mod plan;
 pub mod reference;
 pub mod resolve;
 pub mod schema;
+pub mod single_object;
+mod transcode;
 mod value;
 mod varint;
 
@@ -18,5 +21,7 @@ pub use json::to_json;
 pub use plan::{
     Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, infer,
 };
+pub use resolve::{Resolution, ResolveError};
 pub use schema::{Schema, SchemaError};
+pub use transcode::Transcoder;
 pub use value::{Value, ValueError, ValueErrorKind};

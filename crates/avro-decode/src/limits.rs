@@ -39,3 +39,20 @@ pub const MAX_PATH_BYTES: usize = 4096;
 /// step leads into what the one before leads to, and what is compiled of them
 /// nests like that; with a recursive type no schema bounds it.
 pub const MAX_PATH_STEPS: usize = 64;
+
+/// Parts of a [`Resolution`](crate::resolve::Resolution): pairs of types that
+/// meet, with their fields, symbols and branches. Far more than a schema of
+/// [`MAX_SCHEMA_BYTES`] has of its own, but a few records of one name in
+/// different namespaces can meet in as many pairs as there are of them.
+pub const MAX_RESOLVED_PARTS: usize = 1 << 21;
+
+/// Values, and bytes of their strings, in all the defaults that a
+/// [`Resolution`](crate::resolve::Resolution) fills in. A default may leave out
+/// fields that have defaults themselves, so that a few records can make
+/// billions of values.
+pub const MAX_DEFAULT_PARTS: usize = 1 << 20;
+
+/// Values, and bytes of their strings, that come from defaults in one value
+/// that is read as another schema's. An array of small records in the data
+/// becomes one of large defaults.
+pub const MAX_FILLED_PARTS: usize = 1 << 24;

@@ -2,7 +2,8 @@
 //! against.
 //!
 //! [`decode`] reads bytes into a tree of values, [`tensors`] makes such trees
-//! into the tensors that a [`Plan`](crate::Plan) must give.
+//! into the tensors that a [`Plan`](crate::Plan) must give. [`resolve()`] makes a
+//! tree of a writer's schema into one of a reader's.
 //!
 //! The decoder follows the specification's "Binary Encoding" sentence by
 //! sentence. It is as strict as any decoder of this crate: a boolean is 0 or
@@ -10,6 +11,7 @@
 //! `int` takes at most 5 bytes. Padded varints are read.
 
 mod compare;
+mod resolve;
 mod tensors;
 
 use crate::limits::{MAX_DECODE_DEPTH, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};
@@ -18,6 +20,7 @@ use crate::varint::{read_int, read_long};
 use crate::{DecodeError, DecodeErrorKind, Value};
 
 pub use compare::{Difference, DifferenceKind, Part};
+pub use resolve::resolve;
 pub use tensors::{FeatureError, ReferenceColumn, ReferenceTensors, tensors};
 
 /// Reads a value of the type at `id` from `input`, from `position` on, and

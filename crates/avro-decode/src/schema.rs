@@ -122,6 +122,12 @@ impl Schema {
         self.slots.len()
     }
 
+    /// The places of all types.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        // A type takes a byte of text or more, and the text has a limit.
+        (0..self.slots.len() as u32).map(NodeId)
+    }
+
     /// The fewest bytes that a value of the type at `id` takes; `u64::MAX`
     /// if there is no such value, because the type contains itself without
     /// an array, map or union between, or is a union of nothing.

@@ -152,4 +152,30 @@ pub enum ValueErrorKind {
     /// decoder would read them.
     #[error("values are nested deeper than {}", crate::limits::MAX_DECODE_DEPTH)]
     TooDeep,
+    /// A value of a type that cannot be read as the reader's.
+    #[error("the value is {writer}, which cannot be read as {reader}")]
+    Unresolvable {
+        /// The writer's type.
+        writer: String,
+        /// The reader's type.
+        reader: String,
+    },
+    /// A symbol that the reader's enum does not have, nor a default.
+    #[error("{reader} has neither the symbol '{symbol}' nor a default")]
+    UnknownSymbol {
+        /// The symbol.
+        symbol: String,
+        /// The reader's enum.
+        reader: String,
+    },
+    /// `bytes` that are to be read as a `string` are not UTF-8.
+    #[error("the bytes to be read as a string are not UTF-8")]
+    InvalidUtf8,
+    /// Defaults of fields that only the reader has would make more than
+    /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) of the value.
+    #[error(
+        "defaults of more than {} values and bytes",
+        crate::limits::MAX_FILLED_PARTS
+    )]
+    DefaultsTooLarge,
 }

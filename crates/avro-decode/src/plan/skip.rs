@@ -63,11 +63,29 @@ impl Skip {
 pub(crate) struct SkipTable {
     records: Vec<Skip>,
     places: HashMap<NodeId, usize>,
+    /// Records that have a place and no skip yet: records may be nested through
+    /// their names as deep as a schema is long, so there is no recursion into
+    /// them.
+    pending: Vec<NodeId>,
 }
 
 impl SkipTable {
     /// How to get past a value of `node`.
     pub(crate) fn skip_of(&mut self, schema: &Schema, node: NodeId) -> Skip {
+        let skip = self.make(schema, node);
+        while let Some(node) = self.pending.pop() {
+            if let Node::Record(record) = schema.node(node) {
+                let mut sequence = Vec::new();
+                for field in &record.fields {
+                    self.make(schema, field.ty).push_to(&mut sequence);
+                }
+                self.records[self.places[&node]] = Skip::sequence(sequence);
+            }
+        }
+        skip
+    }
+
+    fn make(&mut self, schema: &Schema, node: NodeId) -> Skip {
         if schema.is_always_empty(node) {
             return Skip::NOTHING;
         }
@@ -82,21 +100,16 @@ impl SkipTable {
             Node::Array(item) => self.items(schema, *item, None),
             Node::Map(value) => self.items(schema, *value, Some(Skip::Length)),
             Node::Union(branches) => {
-                let branches = branches.iter().map(|&branch| self.skip_of(schema, branch));
+                let branches = branches.iter().map(|&branch| self.make(schema, branch));
                 Skip::Union(branches.collect())
             }
-            Node::Record(record) => {
-                if let Some(&place) = self.places.get(&node) {
-                    return Skip::Record(place);
-                }
-                let place = self.records.len();
-                self.places.insert(node, place);
-                self.records.push(Skip::NOTHING);
-                let mut sequence = Vec::new();
-                for field in &record.fields {
-                    self.skip_of(schema, field.ty).push_to(&mut sequence);
-                }
-                self.records[place] = Skip::sequence(sequence);
+            Node::Record(_) => {
+                let places = &mut self.places;
+                let place = *places.entry(node).or_insert_with(|| {
+                    self.records.push(Skip::NOTHING);
+                    self.pending.push(node);
+                    self.records.len() - 1
+                });
                 Skip::Record(place)
             }
         }
@@ -109,7 +122,7 @@ impl SkipTable {
             .min_encoded_len(item)
             .saturating_add(key_bytes as u64);
         let mut sequence = Vec::from_iter(key);
-        self.skip_of(schema, item).push_to(&mut sequence);
+        self.make(schema, item).push_to(&mut sequence);
         Skip::Items {
             item: Box::new(Skip::sequence(sequence)),
             min_item: usize::try_from(min).unwrap_or(usize::MAX),

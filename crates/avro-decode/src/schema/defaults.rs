@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::{Node, NodeId, Schema, SchemaError, SchemaErrorKind};
+use super::{Enum, Node, NodeId, Schema, SchemaError, SchemaErrorKind};
 
 /// A default in the schema: the JSON pointer to it, and whose it is.
 #[derive(Clone, Debug)]
@@ -18,10 +18,7 @@ pub(super) struct DefaultPlace {
 
 /// An error for each default that does not match its type.
 pub(super) fn bad_defaults(schema: &Schema, places: &[DefaultPlace]) -> Vec<SchemaError> {
-    let mut matcher = Matcher {
-        schema,
-        unions: HashMap::new(),
-    };
+    let mut matcher = Matcher::new(schema);
     let bad = places.iter().filter(|place| !matcher.is_good(place));
     bad.map(|place| SchemaError {
         kind: SchemaErrorKind::BadDefault,
@@ -30,14 +27,35 @@ pub(super) fn bad_defaults(schema: &Schema, places: &[DefaultPlace]) -> Vec<Sche
     .collect()
 }
 
-struct Matcher<'s> {
+/// Tells which values match which types.
+#[derive(Debug)]
+pub(crate) struct Matcher<'s> {
     schema: &'s Schema,
     /// Whether a union matches the JSON at an address: nested records of
     /// unions of records would otherwise be tried in exponential time.
     unions: HashMap<(NodeId, *const Json), bool>,
+    /// Of each enum met, the places of the symbols.
+    symbols: HashMap<NodeId, HashMap<&'s str, u32>>,
 }
 
 impl<'s> Matcher<'s> {
+    pub(crate) fn new(schema: &'s Schema) -> Self {
+        Matcher {
+            schema,
+            unions: HashMap::new(),
+            symbols: HashMap::new(),
+        }
+    }
+
+    /// The place of a symbol of the enum at `id`.
+    pub(crate) fn symbol(&mut self, id: NodeId, symbols: &'s Enum, symbol: &str) -> Option<u32> {
+        let places = self.symbols.entry(id).or_insert_with(|| {
+            let symbols = symbols.symbols.iter().map(String::as_str);
+            symbols.zip(0..).collect()
+        });
+        places.get(symbol).copied()
+    }
+
     fn is_good(&mut self, place: &DefaultPlace) -> bool {
         match (self.schema.node(place.node), place.field) {
             (Node::Record(record), Some(field)) => {
@@ -53,9 +71,11 @@ impl<'s> Matcher<'s> {
         }
     }
 
+    /// Whether the JSON of a default is a value of the type at `id`.
+    ///
     /// The depth of the recursion is that of the JSON, which its parser
     /// bounds.
-    fn matches(&mut self, id: NodeId, json: &'s Json) -> bool {
+    pub(crate) fn matches(&mut self, id: NodeId, json: &'s Json) -> bool {
         match self.schema.node(id) {
             Node::Null => json.is_null(),
             Node::Boolean => json.is_boolean(),
@@ -67,7 +87,7 @@ impl<'s> Matcher<'s> {
             Node::Fixed(fixed) => byte_count(json) == Some(fixed.size),
             Node::Enum(symbols) => json
                 .as_str()
-                .is_some_and(|symbol| symbols.symbols.iter().any(|known| known == symbol)),
+                .is_some_and(|symbol| self.symbol(id, symbols, symbol).is_some()),
             &Node::Array(items) => match json {
                 Json::Array(json) => json.iter().all(|json| self.matches(items, json)),
                 _ => false,

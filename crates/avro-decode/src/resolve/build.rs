@@ -1,0 +1,235 @@
+//! From two schemas to the pairs of types that meet.
+
+use std::collections::HashMap;
+
+use super::defaults::{BadDefault, Defaults};
+use super::matching::promotions;
+use super::matching::{Branches, Places, decimals_differ, match_fields, names_match, places};
+use super::never::{Never, Why};
+use super::{DefaultField, Resolved, ResolvedId};
+use crate::limits::MAX_RESOLVED_PARTS;
+use crate::schema::{Enum, Node, NodeId, Record, Schema};
+
+/// The pairs, and why some of them are [`Resolved::Never`].
+pub(super) struct Built {
+    pub(super) nodes: Vec<Resolved>,
+    pub(super) never: Never,
+}
+
+/// All pairs that can be reached from the two roots, which are the first;
+/// `None` if they are too many.
+pub(super) fn build(writer: &Schema, reader: &Schema) -> Option<Built> {
+    let mut builder = Builder {
+        writer,
+        reader,
+        pairs: Vec::new(),
+        ids: HashMap::new(),
+        parts: 0,
+        branches: HashMap::new(),
+        writer_places: HashMap::new(),
+        reader_places: HashMap::new(),
+        defaults: Defaults::new(reader),
+    };
+    let mut nodes = Vec::new();
+    let mut never = Never::default();
+    builder.pair(writer.root(), reader.root());
+    // Pairs are appended as they are met; no recursion, since types may be
+    // nested through their names as deep as a schema is long.
+    while let Some(&(w, r)) = builder.pairs.get(nodes.len()) {
+        builder.count(w, r)?;
+        let node = builder.resolve(w, r).unwrap_or_else(|why| {
+            never.insert(ResolvedId(nodes.len() as u32), why);
+            Resolved::Never {
+                writer: w,
+                reader: r,
+            }
+        });
+        nodes.push(node);
+    }
+    never.spread(&mut nodes, &builder.pairs);
+    Some(Built { nodes, never })
+}
+
+struct Builder<'s> {
+    writer: &'s Schema,
+    reader: &'s Schema,
+    /// What is at each [`ResolvedId`].
+    pairs: Vec<(NodeId, NodeId)>,
+    ids: HashMap<(NodeId, NodeId), ResolvedId>,
+    /// Pairs, fields, symbols, branches and aliases so far.
+    parts: usize,
+    branches: HashMap<NodeId, Branches<'s>>,
+    writer_places: HashMap<NodeId, Places<'s>>,
+    reader_places: HashMap<NodeId, Places<'s>>,
+    defaults: Defaults<'s>,
+}
+
+impl<'s> Builder<'s> {
+    fn pair(&mut self, writer: NodeId, reader: NodeId) -> ResolvedId {
+        *self.ids.entry((writer, reader)).or_insert_with(|| {
+            // Their number has a limit.
+            let id = ResolvedId(self.pairs.len() as u32);
+            self.pairs.push((writer, reader));
+            id
+        })
+    }
+
+    /// Adds up what it takes to resolve the pair.
+    fn count(&mut self, writer: NodeId, reader: NodeId) -> Option<()> {
+        self.parts += 1 + parts(self.writer.node(writer)) + parts(self.reader.node(reader));
+        (self.parts <= MAX_RESOLVED_PARTS).then_some(())
+    }
+
+    fn resolve(&mut self, writer: NodeId, reader: NodeId) -> Result<Resolved, Why> {
+        let (w, r) = (self.writer.node(writer), self.reader.node(reader));
+        Ok(match (w, r) {
+            (Node::Union(branches), _) => Resolved::Union {
+                writer,
+                branches: branches
+                    .iter()
+                    .map(|&branch| self.pair(branch, reader))
+                    .collect(),
+            },
+            (_, Node::Union(branches)) => self.branch(writer, reader, branches)?,
+            (&Node::Array(w), &Node::Array(r)) => Resolved::Array {
+                writer,
+                reader,
+                item: self.pair(w, r),
+            },
+            (&Node::Map(w), &Node::Map(r)) => Resolved::Map {
+                writer,
+                reader,
+                value: self.pair(w, r),
+            },
+            (Node::Record(w), Node::Record(record)) => {
+                named_alike(names_match(&w.name, r))?;
+                self.record((writer, w), (reader, record))?
+            }
+            (Node::Enum(w), Node::Enum(symbols)) => {
+                named_alike(names_match(&w.name, r))?;
+                let symbols = match_symbols(w, symbols);
+                Resolved::Enum {
+                    writer,
+                    reader,
+                    symbols,
+                }
+            }
+            (Node::Fixed(w), Node::Fixed(fixed)) => {
+                named_alike(names_match(&w.name, r))?;
+                if w.size != fixed.size {
+                    return Err(Why::Sizes);
+                }
+                self.leaf(writer, reader)?
+            }
+            _ if w == r || promotions(w).contains(r) => self.leaf(writer, reader)?,
+            _ => return Err(Why::Types),
+        })
+    }
+
+    /// A primitive or a fixed.
+    fn leaf(&self, writer: NodeId, reader: NodeId) -> Result<Resolved, Why> {
+        if decimals_differ(self.writer.logical(writer), self.reader.logical(reader)) {
+            return Err(Why::Decimals);
+        }
+        Ok(Resolved::Leaf { writer, reader })
+    }
+
+    fn branch(
+        &mut self,
+        writer: NodeId,
+        reader: NodeId,
+        branches: &'s [NodeId],
+    ) -> Result<Resolved, Why> {
+        let chosen = self
+            .branches
+            .entry(reader)
+            .or_insert_with(|| Branches::new(self.reader, branches))
+            .choose(self.writer.node(writer));
+        let branch = chosen.ok_or(Why::Types)?;
+        Ok(Resolved::Branch {
+            reader,
+            branch,
+            value: self.pair(writer, branches[branch]),
+        })
+    }
+
+    fn record(
+        &mut self,
+        (writer, w): (NodeId, &'s Record),
+        (reader, r): (NodeId, &'s Record),
+    ) -> Result<Resolved, Why> {
+        let writer_places = self
+            .writer_places
+            .entry(writer)
+            .or_insert_with(|| places(w));
+        let reader_places = self
+            .reader_places
+            .entry(reader)
+            .or_insert_with(|| places(r));
+        let matched = match_fields(w, writer_places, r, reader_places);
+
+        let mut is_read = vec![false; r.fields.len()];
+        matched
+            .iter()
+            .flatten()
+            .for_each(|&field| is_read[field] = true);
+        let mut defaults = Vec::new();
+        for (field, found) in r
+            .fields
+            .iter()
+            .enumerate()
+            .filter(|&(field, _)| !is_read[field])
+        {
+            let default = match self.defaults.of(reader, field, found) {
+                None => return Err(Why::Missing { field }),
+                Some(Err(BadDefault::Mismatch)) => return Err(Why::BadDefault { field }),
+                Some(Err(BadDefault::TooLarge)) => return Err(Why::DefaultTooLarge { field }),
+                Some(Ok(default)) => default,
+            };
+            defaults.push(DefaultField {
+                field,
+                encoded: default.encoded,
+                parts: default.parts,
+                depth: default.depth,
+            });
+        }
+        let fields = w.fields.iter().zip(matched).map(|(old, matched)| {
+            matched.map(|field| (field, self.pair(old.ty, r.fields[field].ty)))
+        });
+        Ok(Resolved::Record {
+            writer,
+            reader,
+            fields: fields.collect(),
+            defaults: defaults.into(),
+        })
+    }
+}
+
+fn named_alike(alike: bool) -> Result<(), Why> {
+    if alike { Ok(()) } else { Err(Why::Names) }
+}
+
+fn match_symbols(writer: &Enum, reader: &Enum) -> Box<[Option<u32>]> {
+    let places: HashMap<&str, u32> = reader.symbols.iter().map(String::as_str).zip(0..).collect();
+    let place = |symbol: &String| places.get(symbol.as_str()).copied();
+    let default = reader.default.as_ref().and_then(place);
+    writer
+        .symbols
+        .iter()
+        .map(|symbol| place(symbol).or(default))
+        .collect()
+}
+
+/// What a type has to be gone through.
+fn parts(node: &Node) -> usize {
+    match node {
+        Node::Union(branches) => branches.len(),
+        Node::Record(record) => {
+            let fields = record.fields.iter().map(|field| 1 + field.aliases.len());
+            record.aliases.len() + fields.sum::<usize>()
+        }
+        Node::Enum(symbols) => symbols.aliases.len() + symbols.symbols.len(),
+        Node::Fixed(fixed) => fixed.aliases.len(),
+        _ => 0,
+    }
+}

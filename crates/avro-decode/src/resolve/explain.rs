@@ -1,0 +1,93 @@
+//! From why a pair is never resolved to an error for people.
+
+use super::never::Why;
+use super::{Resolution, ResolveError, ResolveErrorKind, Resolved, ResolvedId};
+use crate::nearest::nearest;
+use crate::schema::describe::describe;
+use crate::schema::{LogicalType, Node, NodeId, Schema};
+
+impl Resolution {
+    /// Why the pair at `id` is [`Resolved::Never`], with the field counted from
+    /// there; `None` if it is not.
+    pub fn why_never(&self, id: ResolvedId) -> Option<ResolveError> {
+        let mut at = id;
+        let mut path = Vec::new();
+        loop {
+            let &Resolved::Never { writer, reader } = self.node(at) else {
+                return None;
+            };
+            let why = self.never.get(at)?;
+            path.extend(self.field_of(reader, why));
+            if let Why::Within { part, .. } = why {
+                at = part;
+                continue;
+            }
+            let (kind, reader) = self.kind(why, writer, reader);
+            return Some(ResolveError {
+                kind,
+                field: path.join("."),
+                writer: describe(&self.writer, writer),
+                reader: describe(&self.reader, reader),
+            });
+        }
+    }
+
+    /// The name of the field of the reader's type that a reason is about.
+    fn field_of(&self, reader: NodeId, why: Why) -> Option<&str> {
+        let field = match why {
+            Why::Within { field, .. } => field?,
+            Why::Missing { field } | Why::BadDefault { field } | Why::DefaultTooLarge { field } => {
+                field
+            }
+            _ => return None,
+        };
+        match self.reader.node(reader) {
+            Node::Record(record) => Some(&record.fields[field].name),
+            _ => None,
+        }
+    }
+
+    /// The error's kind, and the reader's type that it is about.
+    fn kind(&self, why: Why, writer: NodeId, reader: NodeId) -> (ResolveErrorKind, NodeId) {
+        let (w, r) = (self.writer.node(writer), self.reader.node(reader));
+        match (why, w, r) {
+            (Why::Names, ..) => (ResolveErrorKind::Names, reader),
+            (Why::Sizes, Node::Fixed(w), Node::Fixed(r)) => {
+                let (writer, size) = (w.size, r.size);
+                let kind = ResolveErrorKind::Sizes {
+                    writer,
+                    reader: size,
+                };
+                (kind, reader)
+            }
+            (Why::Decimals, ..) => {
+                let kind = ResolveErrorKind::Decimals {
+                    writer: digits(&self.writer, writer),
+                    reader: digits(&self.reader, reader),
+                };
+                (kind, reader)
+            }
+            (Why::Missing { field }, Node::Record(w), Node::Record(r)) => {
+                let field = &r.fields[field];
+                let names = w.fields.iter().map(|field| field.name.as_str());
+                let nearest = nearest(&field.name, names).map(str::to_owned);
+                (ResolveErrorKind::MissingField { nearest }, field.ty)
+            }
+            (Why::BadDefault { field }, _, Node::Record(r)) => {
+                (ResolveErrorKind::BadDefault, r.fields[field].ty)
+            }
+            (Why::DefaultTooLarge { field }, _, Node::Record(r)) => {
+                (ResolveErrorKind::DefaultTooLarge, r.fields[field].ty)
+            }
+            _ => (ResolveErrorKind::Types, reader),
+        }
+    }
+}
+
+/// The precision and scale of a decimal.
+fn digits(schema: &Schema, id: NodeId) -> (u32, u32) {
+    match schema.logical(id) {
+        Some(&LogicalType::Decimal { precision, scale }) => (precision, scale),
+        _ => (0, 0),
+    }
+}

@@ -1,0 +1,67 @@
+//! Values that stay what they are.
+
+use super::{Resolved, ResolvedId};
+use crate::schema::{Node, NodeId, Schema};
+
+/// The place of a type's pair with itself among [`nodes`].
+pub(super) fn at(id: NodeId) -> ResolvedId {
+    // A schema has fewer types than bytes of text, which have a limit.
+    ResolvedId(id.index() as u32)
+}
+
+/// Per type its pair with itself; behind them, per branch of each union, that
+/// the value becomes that branch.
+pub(super) fn nodes(schema: &Schema) -> Vec<Resolved> {
+    let count = schema.node_count();
+    let mut nodes = Vec::with_capacity(count);
+    let mut unions = Vec::new();
+    for id in schema.ids() {
+        let (writer, reader) = (id, id);
+        nodes.push(match schema.node(id) {
+            &Node::Array(item) => Resolved::Array {
+                writer,
+                reader,
+                item: at(item),
+            },
+            &Node::Map(value) => Resolved::Map {
+                writer,
+                reader,
+                value: at(value),
+            },
+            Node::Record(record) => Resolved::Record {
+                writer,
+                reader,
+                fields: (0..)
+                    .zip(&record.fields)
+                    .map(|(place, field)| Some((place, at(field.ty))))
+                    .collect(),
+                defaults: Box::default(),
+            },
+            Node::Enum(symbols) => Resolved::Enum {
+                writer,
+                reader,
+                symbols: (0..symbols.symbols.len())
+                    .map(|symbol| Some(symbol as u32))
+                    .collect(),
+            },
+            Node::Union(branches) => {
+                let start = count + unions.len();
+                unions.extend(branches.iter().enumerate().map(|(branch, &value)| {
+                    Resolved::Branch {
+                        reader,
+                        branch,
+                        value: at(value),
+                    }
+                }));
+                let places = start..start + branches.len();
+                Resolved::Union {
+                    writer,
+                    branches: places.map(|place| ResolvedId(place as u32)).collect(),
+                }
+            }
+            _ => Resolved::Leaf { writer, reader },
+        });
+    }
+    nodes.append(&mut unions);
+    nodes
+}

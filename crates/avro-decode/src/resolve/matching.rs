@@ -1,0 +1,171 @@
+//! Which types and fields go together.
+
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
+
+use crate::schema::{LogicalType, Name, Node, NodeId, Record, Schema};
+
+/// Whether the reader's type goes by the writer's name: its own name or an
+/// alias is that, the namespaces aside.
+pub(super) fn names_match(writer: &Name, reader: &Node) -> bool {
+    reader
+        .name()
+        .into_iter()
+        .chain(aliases(reader))
+        .any(|name| name.simple() == writer.simple())
+}
+
+/// Decimals of another scale or precision are numbers of another kind.
+pub(super) fn decimals_differ(writer: Option<&LogicalType>, reader: Option<&LogicalType>) -> bool {
+    match (writer, reader) {
+        (
+            Some(writer @ LogicalType::Decimal { .. }),
+            Some(reader @ LogicalType::Decimal { .. }),
+        ) => writer != reader,
+        _ => false,
+    }
+}
+
+/// What a primitive type is promoted to, itself aside.
+pub(super) fn promotions(writer: &Node) -> &'static [Node] {
+    const OF_INT: &[Node] = &[Node::Long, Node::Float, Node::Double];
+    const OF_LONG: &[Node] = &[Node::Float, Node::Double];
+    const OF_FLOAT: &[Node] = &[Node::Double];
+    const OF_STRING: &[Node] = &[Node::Bytes];
+    const OF_BYTES: &[Node] = &[Node::String];
+    match writer {
+        Node::Int => OF_INT,
+        Node::Long => OF_LONG,
+        Node::Float => OF_FLOAT,
+        Node::String => OF_STRING,
+        Node::Bytes => OF_BYTES,
+        _ => &[],
+    }
+}
+
+fn aliases(node: &Node) -> &[Name] {
+    match node {
+        Node::Record(record) => &record.aliases,
+        Node::Enum(symbols) => &symbols.aliases,
+        Node::Fixed(fixed) => &fixed.aliases,
+        _ => &[],
+    }
+}
+
+/// The branches of a reader's union, by what a writer's type can be like.
+pub(super) struct Branches<'s>(HashMap<Trait<'s>, usize>);
+
+/// What a type of the writer and a branch may have in common.
+#[derive(PartialEq, Eq, Hash)]
+enum Trait<'s> {
+    Type(Discriminant<Node>),
+    Name(Kind, &'s Name),
+    Alias(Kind, &'s Name),
+    SimpleName(Kind, &'s str),
+    SimpleAlias(Kind, &'s str),
+}
+
+/// What named types must have in common besides a name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Kind {
+    ty: Discriminant<Node>,
+    /// Of a fixed.
+    size: Option<usize>,
+}
+
+impl<'s> Branches<'s> {
+    pub(super) fn new(schema: &'s Schema, branches: &[NodeId]) -> Self {
+        let mut places = HashMap::new();
+        for (place, &branch) in branches.iter().enumerate() {
+            let node = schema.node(branch);
+            // Of several branches the first.
+            let mut add = |has| {
+                places.entry(has).or_insert(place);
+            };
+            let kind = Kind::of(node);
+            match node.name() {
+                None => add(Trait::Type(kind.ty)),
+                Some(name) => {
+                    add(Trait::Name(kind, name));
+                    add(Trait::SimpleName(kind, name.simple()));
+                }
+            }
+            for alias in aliases(node) {
+                add(Trait::Alias(kind, alias));
+                add(Trait::SimpleAlias(kind, alias.simple()));
+            }
+        }
+        Branches(places)
+    }
+
+    /// The place of the branch that a value of the writer's type becomes: the
+    /// first of its type and, if it has one, its name; else the first that it
+    /// is promoted to.
+    pub(super) fn choose(&self, writer: &Node) -> Option<usize> {
+        let kind = Kind::of(writer);
+        let place = |wanted| self.0.get(&wanted).copied();
+        match writer.name() {
+            Some(name) => place(Trait::Name(kind, name))
+                .or_else(|| place(Trait::Alias(kind, name)))
+                .or_else(|| place(Trait::SimpleName(kind, name.simple())))
+                .or_else(|| place(Trait::SimpleAlias(kind, name.simple()))),
+            None => place(Trait::Type(kind.ty)).or_else(|| {
+                let promotions = promotions(writer).iter();
+                promotions
+                    .filter_map(|to| place(Trait::Type(discriminant(to))))
+                    .min()
+            }),
+        }
+    }
+}
+
+impl Kind {
+    fn of(node: &Node) -> Kind {
+        Kind {
+            ty: discriminant(node),
+            size: match node {
+                Node::Fixed(fixed) => Some(fixed.size),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The places of a record's fields.
+pub(super) type Places<'s> = HashMap<&'s str, usize>;
+
+pub(super) fn places(record: &Record) -> Places<'_> {
+    let names = record.fields.iter().map(|field| field.name.as_str());
+    names.zip(0..).collect()
+}
+
+/// Per field of the writer the place of the reader's that it becomes: the one
+/// of its name, else the first that has its name as an alias and no field of
+/// its own name.
+pub(super) fn match_fields(
+    writer: &Record,
+    writer_places: &Places<'_>,
+    reader: &Record,
+    reader_places: &Places<'_>,
+) -> Vec<Option<usize>> {
+    let by_name = |name: &str| reader_places.get(name).copied();
+    let mut matched: Vec<_> = writer
+        .fields
+        .iter()
+        .map(|field| by_name(&field.name))
+        .collect();
+    for (place, field) in reader.fields.iter().enumerate() {
+        if writer_places.contains_key(field.name.as_str()) {
+            continue;
+        }
+        let mut aliases = field.aliases.iter();
+        let old = aliases.find_map(|alias| {
+            let &old = writer_places.get(alias.as_str())?;
+            matched[old].is_none().then_some(old)
+        });
+        if let Some(old) = old {
+            matched[old] = Some(place);
+        }
+    }
+    matched
+}

@@ -1,0 +1,167 @@
+//! From a resolution to the steps.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::record::{Part, RecordStep};
+use super::{Leaf, Skips, Step, Transcoder};
+use crate::resolve::{DefaultField, Resolution, Resolved, ResolvedId};
+use crate::schema::{Node, NodeId, Record, Schema};
+
+pub(super) fn compile(resolution: &Resolution) -> Transcoder {
+    let mut compiler = Compiler {
+        resolution,
+        skips: Skips::default(),
+        places: HashMap::new(),
+    };
+    let steps = resolution.nodes.iter().map(|node| compiler.step(node));
+    Transcoder {
+        steps: steps.collect(),
+        root: resolution.root,
+        writer: Arc::clone(&resolution.writer),
+        reader: Arc::clone(&resolution.reader),
+        skips: compiler.skips,
+    }
+}
+
+struct Compiler<'r> {
+    resolution: &'r Resolution,
+    skips: Skips,
+    /// Where the skips of types are; records that are resolved in several ways
+    /// share those of their fields.
+    places: HashMap<NodeId, usize>,
+}
+
+impl Compiler<'_> {
+    fn step(&mut self, node: &Resolved) -> Step {
+        let (writer, reader) = (&*self.resolution.writer, &*self.resolution.reader);
+        match node {
+            Resolved::Leaf {
+                writer: w,
+                reader: r,
+            } => Step::Leaf(leaf(writer.node(*w), reader.node(*r))),
+            Resolved::Enum {
+                writer,
+                reader,
+                symbols,
+            } => Step::Enum {
+                writer: *writer,
+                reader: *reader,
+                symbols: symbols.clone(),
+            },
+            &Resolved::Array {
+                writer: w, item, ..
+            } => Step::Array {
+                item,
+                min_item: min_item(writer, w),
+            },
+            &Resolved::Map {
+                writer: w, value, ..
+            } => Step::Map {
+                value,
+                // A key takes at least the byte of its length.
+                min_entry: min_item(writer, w).saturating_add(1),
+            },
+            Resolved::Record {
+                writer: w,
+                fields,
+                defaults,
+                ..
+            } => match writer.node(*w) {
+                Node::Record(record) => {
+                    Step::Record(Box::new(self.record(*w, record, fields, defaults)))
+                }
+                _ => unreachable!("records are resolved from records"),
+            },
+            Resolved::Union { branches, .. } => Step::Union(branches.clone()),
+            &Resolved::Branch { branch, value, .. } => Step::Branch { branch, value },
+            &Resolved::Never { writer, reader } => Step::Never { writer, reader },
+        }
+    }
+
+    fn record(
+        &mut self,
+        writer: NodeId,
+        record: &Record,
+        fields: &[Option<(usize, ResolvedId)>],
+        defaults: &[DefaultField],
+    ) -> RecordStep {
+        let schema = &*self.resolution.writer;
+        let places = fields.iter().flatten().map(|&(place, _)| place);
+        let in_order = places.is_sorted();
+
+        // Ahead of each part its place among the reader's fields; a skip stands
+        // where the data has it.
+        let mut parts = Vec::with_capacity(fields.len() + defaults.len());
+        let mut last = 0;
+        for (field, read) in fields.iter().enumerate() {
+            match *read {
+                Some((place, pair)) => {
+                    parts.push((place, Part::Field { field, pair }));
+                    last = place;
+                }
+                None if in_order => {
+                    let skip = self.skip(record.fields[field].ty);
+                    parts.push((last, Part::Skip { field, skip }));
+                }
+                None => {}
+            }
+        }
+        for default in defaults {
+            parts.push((default.field, Part::Default(default.clone())));
+        }
+        parts.sort_by_key(|&(place, _)| place);
+        let scan = (!in_order).then(|| {
+            let fields = record.fields.iter();
+            fields.map(|field| self.skip(field.ty)).collect()
+        });
+        let fields = record.fields.iter();
+        RecordStep {
+            writer,
+            scan,
+            parts: parts.into_iter().map(|(_, part)| part).collect(),
+            empty_fields: fields
+                .filter(|field| schema.is_always_empty(field.ty))
+                .count(),
+        }
+    }
+
+    /// The place of the skip of a type.
+    fn skip(&mut self, ty: NodeId) -> usize {
+        let Skips { table, skips } = &mut self.skips;
+        *self.places.entry(ty).or_insert_with(|| {
+            skips.push(table.skip_of(&self.resolution.writer, ty));
+            skips.len() - 1
+        })
+    }
+}
+
+fn leaf(writer: &Node, reader: &Node) -> Leaf {
+    match (writer, reader) {
+        (Node::Null, _) => Leaf::Nothing,
+        (Node::Boolean, _) => Leaf::Boolean,
+        (Node::Int, Node::Float) => Leaf::IntToFloat,
+        (Node::Int, Node::Double) => Leaf::IntToDouble,
+        (Node::Int, _) => Leaf::Int,
+        (Node::Long, Node::Float) => Leaf::LongToFloat,
+        (Node::Long, Node::Double) => Leaf::LongToDouble,
+        (Node::Long, _) => Leaf::Long,
+        (Node::Float, Node::Double) => Leaf::FloatToDouble,
+        (Node::Float, _) => Leaf::Fixed(4),
+        (Node::Double, _) => Leaf::Fixed(8),
+        (Node::Fixed(fixed), _) => Leaf::Fixed(fixed.size),
+        (Node::Bytes, Node::Bytes) => Leaf::Bytes,
+        (Node::Bytes | Node::String, _) => Leaf::Text,
+        (Node::Array(_) | Node::Map(_) | Node::Union(_) | Node::Record(_) | Node::Enum(_), _) => {
+            unreachable!("a leaf is a primitive or a fixed")
+        }
+    }
+}
+
+/// The fewest bytes of what is in an array or a map.
+fn min_item(schema: &Schema, id: NodeId) -> usize {
+    let (Node::Array(inner) | Node::Map(inner)) = schema.node(id) else {
+        unreachable!("arrays and maps are resolved from their likes");
+    };
+    usize::try_from(schema.min_encoded_len(*inner)).unwrap_or(usize::MAX)
+}

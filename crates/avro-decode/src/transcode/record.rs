@@ -1,0 +1,99 @@
+//! Records: fields in another order, without some, with others.
+
+use super::run::{Depth, Run, Transcoded, error_at};
+use crate::DecodeErrorKind;
+use crate::limits::MAX_FILLED_PARTS;
+use crate::plan::cursor::Cursor;
+use crate::resolve::{DefaultField, ResolvedId};
+use crate::schema::{Node, NodeId};
+
+/// What to do for a record.
+#[derive(Clone, Debug)]
+pub(super) struct RecordStep {
+    pub(super) writer: NodeId,
+    /// Where the reader has fields in another order: per field of the writer the
+    /// place of its skip. The record is gone through once to find its fields,
+    /// and then they are read in the reader's order.
+    pub(super) scan: Option<Box<[usize]>>,
+    /// The reader's fields in their order; what is skipped stands between them,
+    /// unless there is a scan.
+    pub(super) parts: Box<[Part]>,
+    /// Fields of the writer's that take no bytes.
+    pub(super) empty_fields: usize,
+}
+
+/// A part of a record.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    /// A field of the writer's, read as its pair says.
+    Field { field: usize, pair: ResolvedId },
+    /// A field of the writer's, and the place of its skip.
+    Skip { field: usize, skip: usize },
+    /// A field of the reader's.
+    Default(DefaultField),
+}
+
+impl Run<'_, '_> {
+    pub(super) fn record(&mut self, record: &RecordStep, depth: Depth) -> Transcoded {
+        self.count_empty(record.empty_fields)?;
+        let Some(skips) = &record.scan else {
+            return record.parts.iter().try_for_each(|part| match *part {
+                Part::Skip { field, skip } => self.skip(record, field, skip),
+                _ => self.part(record, part, depth),
+            });
+        };
+        let first = self.starts.len();
+        for (field, &skip) in skips.iter().enumerate() {
+            self.starts.push(self.cursor.position());
+            self.skip(record, field, skip)?;
+        }
+        let end = self.cursor;
+        for part in &record.parts {
+            if let Part::Field { field, .. } = *part {
+                self.cursor = Cursor::new(self.input, self.starts[first + field]);
+            }
+            self.part(record, part, depth)?;
+        }
+        self.cursor = end;
+        self.starts.truncate(first);
+        Ok(())
+    }
+
+    /// Writes a field of the reader's.
+    fn part(&mut self, record: &RecordStep, part: &Part, depth: Depth) -> Transcoded {
+        match part {
+            &Part::Field { field, pair } => {
+                let result = self.value(pair, depth);
+                result.map_err(|error| Box::new(error.in_field(self.field_name(record, field))))
+            }
+            Part::Default(default) => self.default(default, depth),
+            Part::Skip { .. } => Ok(()),
+        }
+    }
+
+    fn skip(&mut self, record: &RecordStep, field: usize, skip: usize) -> Transcoded {
+        let skips = &self.transcoder.skips;
+        let result = skips.table.run(&skips.skips[skip], &mut self.cursor);
+        result.map_err(|kind| {
+            let error = error_at(*kind, self.cursor.position());
+            Box::new(error.in_field(self.field_name(record, field)))
+        })
+    }
+
+    fn default(&mut self, default: &DefaultField, depth: Depth) -> Transcoded {
+        self.deeper(depth, 0, default.depth)?;
+        self.filled_parts += default.parts;
+        if self.filled_parts > MAX_FILLED_PARTS {
+            return Err(self.error(DecodeErrorKind::DefaultsTooLarge));
+        }
+        self.out.extend_from_slice(&default.encoded);
+        Ok(())
+    }
+
+    fn field_name(&self, record: &RecordStep, field: usize) -> &str {
+        match self.transcoder.writer.node(record.writer) {
+            Node::Record(record) => &record.fields[field].name,
+            _ => "",
+        }
+    }
+}
