@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use atds::{ColumnSpec, Dataset, Layout, OutOfBounds, Stats, Threads, features};
+use atds::{Dataset, Feature, Layout, OutOfBounds, Stats, Threads, features};
 
 use crate::failure::Failure;
 use crate::units::{count, counted};
@@ -121,7 +121,7 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
 }
 
 /// Whatever is wrong with a features file is a fault of usage.
-fn read_features(path: &Path) -> Result<Vec<ColumnSpec>, Failure> {
+fn read_features(path: &Path) -> Result<Vec<Feature>, Failure> {
     let usage = |error: &dyn std::fmt::Display| {
         Failure::Usage(format!("features file {}: {error}", path.display()).into())
     };

@@ -46,7 +46,7 @@ impl From<atds::Error> for Failure {
         match error.kind {
             ErrorKind::Option { .. }
             | ErrorKind::Pattern(_)
-            | ErrorKind::Spec(_)
+            | ErrorKind::Feature(_)
             | ErrorKind::Features(_)
             | ErrorKind::MemoryLimit { .. } => Failure::Usage(error.into()),
             _ => Failure::Data(error.into()),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use atds::{ColumnKind, ColumnSpec, Files, Inspection, features};
+use atds::{ColumnKind, ColumnSpec, Feature, FeatureKind, Files, Inspection, features};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -67,8 +67,8 @@ fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// A features file with a feature a line.
-fn print_features_file(columns: &[ColumnSpec], out: &mut dyn Write) -> io::Result<()> {
-    let features = features::to_json(columns);
+fn print_features_file(features: &[Feature], out: &mut dyn Write) -> io::Result<()> {
+    let features = features::to_json(features);
     let entries = features.as_object().into_iter().flatten();
     let lines: Vec<String> = entries
         .map(|(name, feature)| format!("  {}: {feature}", json!(name)))
@@ -133,7 +133,11 @@ fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
     for column in &found.features {
         let (name, dtype) = (&column.name, column.dtype.name());
-        writeln!(out, "    {name:<width$}  {:<22}{dtype}", form(column))?;
+        writeln!(
+            out,
+            "    {name:<width$}  {:<22}{dtype}",
+            feature_form(column)
+        )?;
     }
     for field in &found.left_out {
         let (name, schema_type) = (&field.field, &field.schema_type);
@@ -168,6 +172,23 @@ pub(crate) fn form(column: &ColumnSpec) -> String {
         ColumnKind::Dense { shape } => format!("dense {shape:?}"),
         ColumnKind::Sparse { shape, .. } => format!("sparse {shape:?}"),
         ColumnKind::Varlen { shape, .. } => format!("varlen {shape:?}"),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The kind and shape of a feature.
+fn feature_form(feature: &Feature) -> String {
+    let dims = |dim: &Option<usize>| dim.map_or("?".to_owned(), |dim| dim.to_string());
+    match &feature.kind {
+        FeatureKind::Dense { shape, .. } => {
+            let shape: Vec<String> = shape.iter().map(dims).collect();
+            format!("dense [{}]", shape.join(", "))
+        }
+        FeatureKind::Sparse { shape, .. } => format!("sparse {shape:?}"),
+        FeatureKind::Varlen { shape, .. } => match shape {
+            Some(shape) => format!("varlen {shape:?}"),
+            None => "varlen".to_owned(),
+        },
         other => format!("{other:?}"),
     }
 }

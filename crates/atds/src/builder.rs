@@ -1,11 +1,10 @@
 //! The options of a dataset.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use avro_decode::{Inferred, LeftOut, OutOfBounds, PlanOptions};
-use tensor_batch::{BatchSpec, ColumnSpec, Layout};
+use avro_decode::{Feature, Features, LeftOut, OutOfBounds, PlanOptions, Schema};
+use tensor_batch::Layout;
 
 use crate::dataset::{Dataset, Settings};
 use crate::engine::EngineOptions;
@@ -32,7 +31,7 @@ impl Dataset {
 #[must_use]
 pub struct DatasetBuilder {
     files: Files,
-    columns: Option<Vec<ColumnSpec>>,
+    features: Option<Vec<Feature>>,
     layout: Option<Layout>,
     plan: PlanOptions,
     engine: EngineOptions,
@@ -48,7 +47,7 @@ impl DatasetBuilder {
     fn new(files: Files, batch_size: usize) -> Self {
         DatasetBuilder {
             files,
-            columns: None,
+            features: None,
             layout: None,
             plan: PlanOptions::default(),
             engine: EngineOptions {
@@ -71,12 +70,19 @@ impl DatasetBuilder {
     }
 
     /// The features to read; the fields not among them are skipped. Without,
-    /// they are inferred from the first file's schema, see
-    /// [`infer`](crate::infer). Of these, fields whose schema allows a null are
-    /// left out as long as there are others, since a tensor has no place for
-    /// one; asked for by name they are read, and a null is an error.
-    pub fn features(mut self, features: impl IntoIterator<Item = ColumnSpec>) -> Self {
-        self.columns = Some(features.into_iter().collect());
+    /// they are inferred from the first file's schema, or the reader's where
+    /// there is one, see [`infer`](crate::infer).
+    pub fn features<F: Into<Feature>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
+        self.features = Some(features.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The schema that records are read as, by Avro's schema resolution: fields
+    /// that a file lacks have this schema's defaults, renamed fields are found
+    /// by its aliases, numbers are promoted to its types. Without, features are
+    /// found in each file's own schema.
+    pub fn reader_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
+        self.plan.reader_schema = Some(schema.into());
         self
     }
 
@@ -205,24 +211,27 @@ impl DatasetBuilder {
         {
             return Err(Error::option("threads", "from 1 to 1024, or automatic"));
         }
-        if self.columns.as_ref().is_some_and(Vec::is_empty) {
+        if self.features.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::option("features", "at least one, or not given"));
         }
         let files = self.files.resolve()?;
         let first = FileBlocks::open(&files[0], self.read)?;
-        let (columns, left_out) = match self.columns {
-            Some(columns) => (columns, Vec::new()),
-            None => infer_columns(&first, &files[0])?,
+        let (features, left_out) = match self.features {
+            Some(features) => (features, Vec::new()),
+            None => {
+                let reader = self.plan.reader_schema.as_deref();
+                infer_features(&first, &files[0], reader)?
+            }
         };
-        let layout = |column: ColumnSpec| match self.layout {
-            Some(layout) => column.with_layout(layout),
-            None => column,
+        let layout = |feature: Feature| match self.layout {
+            Some(layout) => feature.with_layout(layout),
+            None => feature,
         };
-        let spec = BatchSpec::new(columns.into_iter().map(layout).collect())?;
-        if spec.columns().is_empty() {
+        let features = Features::new(features.into_iter().map(layout))?;
+        if features.spec().columns().is_empty() {
             return Err(Error::new(ErrorKind::NoFeatures).in_file(&files[0]));
         }
-        let plans = Plans::new(spec, self.plan);
+        let plans = Plans::new(features, self.plan);
         plans.context(first.header(), &files[0])?;
         Ok(Dataset::new(Settings {
             order: Order {
@@ -242,21 +251,17 @@ impl DatasetBuilder {
     }
 }
 
-fn infer_columns(
+fn infer_features(
     first: &FileBlocks,
     path: &Path,
-) -> Result<(Vec<ColumnSpec>, Vec<LeftOut>), Error> {
-    let schema = parse_schema(first.header()).map_err(|error| error.in_file(path))?;
-    let Inferred {
-        mut columns,
-        mut left_out,
-        nullable,
-        ..
-    } = infer_all(&schema).map_err(|error| error.in_file(path))?;
-    if nullable.len() < columns.len() {
-        let names: HashSet<&str> = nullable.iter().map(|one| one.field.as_str()).collect();
-        columns.retain(|column| !names.contains(column.name.as_str()));
-        left_out.extend(nullable);
-    }
-    Ok((columns, left_out))
+    reader: Option<&Schema>,
+) -> Result<(Vec<Feature>, Vec<LeftOut>), Error> {
+    let inferred = match reader {
+        Some(reader) => infer_all(reader)?,
+        None => {
+            let schema = parse_schema(first.header()).map_err(|error| error.in_file(path))?;
+            infer_all(&schema).map_err(|error| error.in_file(path))?
+        }
+    };
+    Ok((inferred.features, inferred.left_out))
 }

@@ -364,6 +364,10 @@ impl Engine {
                 decode_ns: all.decode_ns,
             },
         );
+        // How far lists are padded is only known now, and bounded by nothing else.
+        let padded = held.saturating_add(self.builder.padded_bytes());
+        self.check_limit(padded)
+            .map_err(|error| Some(Failed { error, row: 0 }))?;
         let copies = self.builder.gather();
         if !copies.is_empty() {
             let decode = &self.counters.decode;

@@ -5,8 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use avro_decode::{DecodeError, DecodeErrorKind, PlanError, SchemaError};
-use tensor_batch::SpecError;
+use avro_decode::{DecodeError, DecodeErrorKind, FeatureError, PlanError, SchemaError};
 
 use crate::features::FeaturesError;
 
@@ -71,7 +70,7 @@ pub enum ErrorKind {
     Schema(SchemaError),
     /// Features that cannot be.
     #[error("{0}")]
-    Spec(SpecError),
+    Feature(FeatureError),
     /// A features file that cannot be read.
     #[error("{0}")]
     Features(FeaturesError),
@@ -212,9 +211,9 @@ impl fmt::Display for Error {
 // No `source`: what the kind is made of is part of the message already.
 impl std::error::Error for Error {}
 
-impl From<SpecError> for Error {
-    fn from(error: SpecError) -> Self {
-        Error::new(ErrorKind::Spec(error))
+impl From<FeatureError> for Error {
+    fn from(error: FeatureError) -> Self {
+        Error::new(ErrorKind::Feature(error))
     }
 }
 

@@ -13,9 +13,11 @@
 //! `int32`, `int64`, `float32`, `float64`, `bool`, `string` or `bytes`;
 //! `layout` is `coo` (if not given) or `ragged`.
 
+use avro_decode::Feature;
+use avro_decode::feature::FeatureKind;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tensor_batch::{ColumnKind, ColumnSpec, DType, Layout};
+use tensor_batch::{DType, Layout};
 use thiserror::Error;
 
 /// A features file that cannot be read.
@@ -60,7 +62,7 @@ struct Entry {
 ///
 /// # Errors
 /// Text that is not such JSON, or an unknown kind, dtype or layout.
-pub fn from_json(text: &str) -> Result<Vec<ColumnSpec>, FeaturesError> {
+pub fn from_json(text: &str) -> Result<Vec<Feature>, FeaturesError> {
     let entries: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
@@ -79,7 +81,7 @@ pub fn from_json(text: &str) -> Result<Vec<ColumnSpec>, FeaturesError> {
     columns.collect()
 }
 
-fn column(name: &str, entry: Value) -> Result<ColumnSpec, String> {
+fn column(name: &str, entry: Value) -> Result<Feature, String> {
     let entry: Entry = serde_json::from_value(entry).map_err(|error| error.to_string())?;
     let dtype =
         DType::from_name(&entry.dtype).ok_or_else(|| format!("unknown dtype '{}'", entry.dtype))?;
@@ -95,29 +97,29 @@ fn column(name: &str, entry: Value) -> Result<ColumnSpec, String> {
             let shape: Result<Vec<usize>, _> =
                 entry.shape.iter().map(|&dim| dim.try_into()).collect();
             let shape = shape.map_err(|_| "a dense dimension is negative".to_owned())?;
-            ColumnSpec::dense(name, &shape, dtype)
+            Feature::dense(name, &shape, dtype)
         }
-        "sparse" => ColumnSpec::sparse(name, &entry.shape, dtype),
-        "varlen" => ColumnSpec::varlen(name, &entry.shape, dtype),
+        "sparse" => Feature::sparse(name, &entry.shape, dtype),
+        "varlen" => Feature::varlen(name, &entry.shape, dtype),
         other => return Err(format!("unknown kind '{other}'")),
     };
     Ok(column.with_layout(layout.unwrap_or_default()))
 }
 
-/// Columns as the JSON of a features file.
-pub fn to_json(columns: &[ColumnSpec]) -> Value {
-    let entries = columns.iter().map(|column| {
-        let (kind, shape, layout) = match &column.kind {
-            ColumnKind::Dense { shape } => ("dense", json!(shape), Layout::Coo),
-            ColumnKind::Sparse { shape, layout } => ("sparse", json!(shape), *layout),
-            ColumnKind::Varlen { shape, layout } => ("varlen", json!(shape), *layout),
+/// Features as the JSON of a features file.
+pub fn to_json(features: &[Feature]) -> Value {
+    let entries = features.iter().map(|feature| {
+        let (kind, shape, layout) = match &feature.kind {
+            FeatureKind::Dense { shape, .. } => ("dense", json!(shape), Layout::Coo),
+            FeatureKind::Sparse { shape, layout, .. } => ("sparse", json!(shape), *layout),
+            FeatureKind::Varlen { shape, layout, .. } => ("varlen", json!(shape), *layout),
             _ => unreachable!("every kind of this version is above"),
         };
-        let mut entry = json!({"kind": kind, "shape": shape, "dtype": column.dtype.name()});
+        let mut entry = json!({"kind": kind, "shape": shape, "dtype": feature.dtype.name()});
         if layout == Layout::Ragged {
             entry["layout"] = json!("ragged");
         }
-        (column.name.clone(), entry)
+        (feature.name.clone(), entry)
     });
     Value::Object(entries.collect())
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use avro_block::{BlockIndex, InflateBuffer, Inflater};
-use avro_decode::{DecodeErrorKind, Inferred, LeftOut, Schema};
-use tensor_batch::{Column, ColumnKind, ColumnSpec, Layout};
+use avro_decode::feature::FeatureKind;
+use avro_decode::{Feature, LeftOut, Schema};
+use tensor_batch::{Column, Layout};
 
 use crate::limits::MAX_BLOCK_BYTES;
 use crate::plans::{infer_all, parse_schema};
@@ -41,8 +42,8 @@ pub struct Inspection {
     /// The features, as all records agree: dense where every array of a field
     /// has the same length, varlen where not, sparse with dimensions one above
     /// the largest index.
-    pub features: Vec<ColumnSpec>,
-    /// The fields that cannot be a tensor, by their type or for a null in them.
+    pub features: Vec<Feature>,
+    /// The fields that cannot be a tensor, by their type.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -67,16 +68,10 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     let index = BlockIndex::build(&mut file).map_err(|error| Error::container(error, path))?;
     let header = &index.header;
     let schema = parse_schema(header).map_err(|error| error.in_file(path))?;
-    let mut inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
-    let (features, inflated_bytes) = loop {
-        if inferred.columns.is_empty() {
-            break (Vec::new(), inflate_all(path)?);
-        }
-        match scan(path, &inferred.columns) {
-            Ok(found) => break found,
-            // Each scan that fails so leaves out a field at least.
-            Err(error) => leave_out_nulls(&mut inferred, error)?,
-        }
+    let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
+    let (features, inflated_bytes) = match inferred.features.is_empty() {
+        true => (Vec::new(), inflate_all(path)?),
+        false => scan(path, &inferred.features)?,
     };
     let own = header.metadata().iter();
     let own = own.filter(|(key, _)| !key.starts_with("avro."));
@@ -98,41 +93,16 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     })
 }
 
-/// Leaves out the features that a null was met in, or gives back an error that
-/// is another.
-fn leave_out_nulls(inferred: &mut Inferred, error: Error) -> Result<(), Error> {
-    let (ErrorKind::Decode(DecodeErrorKind::Null), Some(field)) = (&error.kind, &error.place.field)
-    else {
-        return Err(error);
-    };
-    let within = |name: &str| {
-        let rest = name.strip_prefix(field.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let nulls = inferred
-        .columns
-        .extract_if(.., |column| within(&column.name));
-    let before = inferred.left_out.len();
-    inferred.left_out.extend(nulls.map(|column| LeftOut {
-        schema_type: format!("nullable {}, with nulls", column.dtype),
-        field: column.name,
-    }));
-    if inferred.left_out.len() == before {
-        return Err(error);
-    }
-    Ok(())
-}
-
 /// The features as the data has them, and the inflated bytes.
-fn scan(path: &Path, inferred: &[ColumnSpec]) -> Result<(Vec<ColumnSpec>, u64), Error> {
+fn scan(path: &Path, inferred: &[Feature]) -> Result<(Vec<Feature>, u64), Error> {
     // Ragged varlen columns have their lengths in the row splits, sparse ones
     // in coordinates their extents in the dense shape.
-    let columns = inferred.iter().map(|column| match column.kind {
-        ColumnKind::Varlen { .. } => column.clone().with_layout(Layout::Ragged),
-        _ => column.clone(),
+    let features = inferred.iter().map(|feature| match feature.kind {
+        FeatureKind::Varlen { .. } => feature.clone().with_layout(Layout::Ragged),
+        _ => feature.clone(),
     });
     let dataset = Dataset::builder(path, SCAN_BATCH)
-        .features(columns)
+        .features(features)
         .build()?;
     let mut batches = dataset.iter();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
@@ -146,9 +116,9 @@ fn scan(path: &Path, inferred: &[ColumnSpec]) -> Result<(Vec<ColumnSpec>, u64), 
     }
     let features = inferred
         .iter()
-        .map(|column| match seen.remove(&column.name) {
-            Some(seen) => seen.feature(column.clone()),
-            None => column.clone(),
+        .map(|feature| match seen.remove(&feature.name) {
+            Some(seen) => seen.feature(feature.clone()),
+            None => feature.clone(),
         });
     Ok((features.collect(), batches.stats().inflated_bytes))
 }
@@ -197,26 +167,23 @@ impl Seen {
         }
     }
 
-    fn feature(self, column: ColumnSpec) -> ColumnSpec {
-        let ColumnSpec { name, dtype, .. } = column.clone();
-        match self {
-            Seen::Scalar => column,
-            Seen::Lengths(lengths) => {
+    fn feature(self, mut feature: Feature) -> Feature {
+        match (self, &mut feature.kind) {
+            (Seen::Lengths(lengths), kind) => {
                 // No dimension is ever 0, so arrays that are all empty stay varlen.
-                let dense: Option<Vec<usize>> = lengths
-                    .iter()
-                    .map(|length| usize::try_from((*length)?).ok().filter(|&len| len > 0))
-                    .collect();
-                match dense {
-                    Some(shape) => ColumnSpec::dense(name, &shape, dtype),
-                    None => column,
+                let known = |length: &Option<i64>| usize::try_from((*length)?).ok();
+                let dense = lengths.iter().map(|len| known(len).filter(|&len| len > 0));
+                if let Some(shape) = dense.map(|dim| dim.map(Some)).collect() {
+                    let reshape = false;
+                    *kind = FeatureKind::Dense { shape, reshape };
                 }
             }
-            Seen::Extents(extents) => {
-                let shape: Vec<i64> = extents.into_iter().map(|extent| extent.max(1)).collect();
-                ColumnSpec::sparse(name, &shape, dtype)
+            (Seen::Extents(extents), FeatureKind::Sparse { shape, .. }) => {
+                *shape = extents.into_iter().map(|extent| extent.max(1)).collect();
             }
+            _ => {}
         }
+        feature
     }
 }
 

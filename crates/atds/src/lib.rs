@@ -30,11 +30,13 @@ pub use stats::Stats;
 
 pub use atds_sched::{Decision, SchedulerStats, Threads};
 pub use avro_block::Codec;
+pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
 pub use avro_decode::{
-    DecodeErrorKind, Inferred, LeftOut, OutOfBounds, PlanError, PlanErrorKind, Schema, SchemaError,
-    infer,
+    Convert, DecodeErrorKind, Feature, FeatureError, Features, Fill, Inferred, LeftOut, Missing,
+    OutOfBounds, PlanError, PlanErrorKind, Schema, SchemaError, infer, path,
 };
 pub use tensor_batch::{
     Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnSpec, DType, DenseTensor, Element, Layout,
-    RaggedSparseTensor, RaggedTensor, SparseTensor, SpecError, Strings, UNKNOWN, Values, ViewError,
+    RaggedSparseTensor, RaggedTensor, Scalar, SparseTensor, SpecError, Strings, UNKNOWN, Values,
+    ViewError, half,
 };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use avro_block::Header;
-use avro_decode::{Inferred, Plan, PlanOptions, Schema};
+use avro_decode::{Features, Inferred, Plan, PlanOptions, Schema};
 use tensor_batch::BatchSpec;
 
 use crate::window::FileContext;
@@ -14,22 +14,22 @@ use crate::{Error, ErrorKind};
 /// Compiles each schema that files bring against the features asked for.
 #[derive(Debug)]
 pub(crate) struct Plans {
-    spec: BatchSpec,
+    features: Features,
     options: PlanOptions,
     by_schema: Mutex<HashMap<String, Arc<Plan>>>,
 }
 
 impl Plans {
-    pub(crate) fn new(spec: BatchSpec, options: PlanOptions) -> Self {
+    pub(crate) fn new(features: Features, options: PlanOptions) -> Self {
         Plans {
-            spec,
+            features,
             options,
             by_schema: Mutex::default(),
         }
     }
 
     pub(crate) fn spec(&self) -> &BatchSpec {
-        &self.spec
+        self.features.spec()
     }
 
     /// What the blocks of the file at `path` need, by its `header`.
@@ -54,8 +54,8 @@ impl Plans {
     }
 
     fn compile(&self, header: &Header) -> Result<Plan, Error> {
-        let schema = parse_schema(header)?;
-        Plan::compile(&schema, &self.spec, &self.options)
+        let schema = Arc::new(parse_schema(header)?);
+        Plan::compile(&schema, &self.features, &self.options)
             .map_err(|error| Error::new(ErrorKind::Plan(error)))
     }
 }

@@ -173,6 +173,26 @@ pub enum DecodeErrorKind {
     /// A null where the feature has no way to say so.
     #[error("a null, where the feature allows none")]
     Null,
+    /// An array has no element at the place that the expression names.
+    #[error("an array has no element [{index}]")]
+    NoItem {
+        /// The place, counted from 0.
+        index: u64,
+    },
+    /// A map has no such key.
+    #[error("a map has no key '{key}'")]
+    NoKey {
+        /// The key.
+        key: String,
+    },
+    /// A union holds another branch than the one that the expression names.
+    #[error("a union holds {found}, not {asked}")]
+    OtherBranch {
+        /// The branch of the expression.
+        asked: String,
+        /// The branch of the data.
+        found: String,
+    },
     /// An array of a dense feature, or of a fixed dimension, has another
     /// length than its dimension.
     #[error("an array of {actual} values, where the shape says {expected}")]

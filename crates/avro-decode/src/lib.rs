@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod convert;
 pub mod encode;
 mod error;
+pub mod feature;
 mod json;
 pub mod limits;
 mod nearest;
@@ -16,7 +18,9 @@ mod transcode;
 mod value;
 mod varint;
 
+pub use convert::{Convert, ConvertError};
 pub use error::{DecodeError, DecodeErrorKind};
+pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;
 pub use plan::{
     Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, infer,

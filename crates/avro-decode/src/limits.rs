@@ -56,3 +56,7 @@ pub const MAX_DEFAULT_PARTS: usize = 1 << 20;
 /// that is read as another schema's. An array of small records in the data
 /// becomes one of large defaults.
 pub const MAX_FILLED_PARTS: usize = 1 << 24;
+
+/// Types that the compiler of a plan visits. Schemas that name a record again
+/// and again can lead an expression through exponentially many.
+pub const MAX_PLAN_OPERATIONS: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Features that cannot be, whatever the schema.
 
-use atds::{Codec, ColumnSpec, DType, Layout, features};
+use atds::{Codec, ColumnSpec, DType, Feature, Layout, features};
 
 use crate::Messages;
 use crate::common::Folder;
@@ -119,16 +119,16 @@ fn features_files() {
 #[test]
 fn a_features_file_says_what_it_is_read_to() {
     let columns = [
-        ColumnSpec::dense("a", &[2, 3], DType::Bool),
-        ColumnSpec::dense("b", &[], DType::String),
-        ColumnSpec::sparse("c", &[-1, 7], DType::Float64),
-        ColumnSpec::sparse("d", &[1 << 40], DType::Int64).with_layout(atds::Layout::Ragged),
-        ColumnSpec::varlen("e", &[-1], DType::Int32).with_layout(atds::Layout::Ragged),
-        ColumnSpec::varlen("f", &[-1, 5], DType::Float32),
+        Feature::dense("a", &[2, 3], DType::Bool),
+        Feature::dense("b", &[], DType::String),
+        Feature::sparse("c", &[-1, 7], DType::Float64),
+        Feature::sparse("d", &[1 << 40], DType::Int64).with_layout(atds::Layout::Ragged),
+        Feature::varlen("e", &[-1], DType::Int32).with_layout(atds::Layout::Ragged),
+        Feature::varlen("f", &[-1, 5], DType::Float32),
     ];
     let text = features::to_json(&columns).to_string();
     assert_eq!(features::from_json(&text).unwrap(), columns);
     let bytes = r#"{"x": {"kind": "dense", "dtype": "bytes"}}"#;
-    let column = ColumnSpec::dense("x", &[], DType::String);
+    let column = Feature::dense("x", &[], DType::String);
     assert_eq!(features::from_json(bytes).unwrap(), [column]);
 }

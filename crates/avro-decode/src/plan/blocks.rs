@@ -13,6 +13,19 @@ pub(crate) struct ItemBlock {
     pub(crate) bytes: Option<usize>,
 }
 
+impl ItemBlock {
+    /// Whether the items, from `start` on, take the bytes that the writer gave.
+    #[inline]
+    pub(crate) fn check_size(&self, start: usize, cursor: &Cursor<'_>) -> Result<(), Fault> {
+        match self.bytes {
+            Some(declared) if declared != cursor.position() - start => {
+                Err(bad_size(declared, cursor.position() - start))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The next block's header, or `None` at the end of the array. `min_item` is
 /// the fewest bytes an item takes: a count that cannot fit is an error before
 /// anything is allocated for it.
@@ -56,12 +69,7 @@ pub(crate) fn each_block(
     while let Some(block) = next_block(cursor, min_item)? {
         let start = cursor.position();
         items(cursor, block.count)?;
-        if let Some(declared) = block.bytes {
-            let actual = cursor.position() - start;
-            if actual != declared {
-                return Err(bad_size(declared, actual));
-            }
-        }
+        block.check_size(start, cursor)?;
     }
     Ok(())
 }

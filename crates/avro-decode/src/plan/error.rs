@@ -2,11 +2,15 @@
 
 use std::fmt;
 
-use tensor_batch::DType;
 use thiserror::Error;
 
+use crate::convert::ConvertError;
+use crate::nearest::nearest;
+use crate::resolve::ResolveError;
+use crate::schema::Name;
+
 /// A feature that does not fit the schema.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq)]
 #[error("{}{kind}", Prefix(.feature))]
 pub struct PlanError {
     /// The feature's name; empty where the schema itself is at fault.
@@ -35,8 +39,60 @@ impl fmt::Display for Prefix<'_> {
     }
 }
 
+impl PlanErrorKind {
+    /// The record `record`, which has `fields`, has no field `name`, to which
+    /// `missing` is the way.
+    #[cold]
+    pub(super) fn no_such_field<'a>(
+        missing: String,
+        name: &str,
+        record: &Name,
+        fields: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let fields: Vec<String> = fields.map(str::to_owned).collect();
+        PlanErrorKind::NoSuchField {
+            missing,
+            record: record.to_string(),
+            nearest: nearest(name, fields.iter().map(String::as_str)).map(str::to_owned),
+            fields,
+        }
+    }
+}
+
+/// What a record has instead of a field.
+struct Fields<'a>(&'a str, &'a [String], &'a Option<String>);
+
+impl fmt::Display for Fields<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fields(record, fields, nearest) = self;
+        if let Some(nearest) = nearest {
+            write!(f, ", is it '{nearest}'?")?;
+        }
+        write!(f, "; the record '{record}' has {}", Quoted(fields))
+    }
+}
+
+/// Names that are listed before the rest is only counted.
+const MAX_NAMES: usize = 10;
+
+/// `'a', 'b' and 3 more`.
+struct Quoted<'a>(&'a [String]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, name) in self.0.iter().take(MAX_NAMES).enumerate() {
+            write!(f, "{}'{name}'", if i > 0 { ", " } else { "" })?;
+        }
+        match self.0.len() {
+            0 => f.write_str("none"),
+            len if len > MAX_NAMES => write!(f, " and {} more", len - MAX_NAMES),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// How a feature does not fit the schema.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum PlanErrorKind {
     /// The schema is not a record, so it has no fields.
@@ -45,36 +101,107 @@ pub enum PlanErrorKind {
         /// What the schema is.
         schema_type: String,
     },
+    /// The writer's schema cannot become the reader's.
+    #[error(transparent)]
+    Resolve(ResolveError),
     /// The schema has no such field.
-    #[error("the schema has no field '{missing}'")]
+    #[error(
+        "the schema has no field '{missing}'{}",
+        Fields(record, fields, nearest)
+    )]
     NoSuchField {
-        /// As much of the dotted name as is missing.
+        /// The way to the field that is missing.
         missing: String,
+        /// The record that does not have it.
+        record: String,
+        /// The fields that the record has.
+        fields: Vec<String>,
+        /// The one that is spelled most like it, if one is.
+        nearest: Option<String>,
     },
-    /// A dotted name leads through something that is not a record.
+    /// A name leads through something that is not a record.
     #[error("'{through}' is {schema_type}, not a record, so it has no fields")]
     NotNested {
-        /// The part of the name before the dot.
+        /// The way to it.
         through: String,
         /// What it is.
         schema_type: String,
     },
-    /// A union other than `[X]`, `["null", X]` and `[X, "null"]`.
-    #[error("the union {union} is not of the form [X], [\"null\", X] or [X, \"null\"]")]
+    /// A step that a type does not have: an index of a map, say.
+    #[error("'{through}' is {schema_type}, which has no '{step}'")]
+    WrongStep {
+        /// The way to it.
+        through: String,
+        /// The step.
+        step: String,
+        /// What it is.
+        schema_type: String,
+    },
+    /// A union of several types, of which the expression names none.
+    #[error("the union {union} has several types: name one, as in 'field:type'")]
     Union {
         /// The union.
         union: String,
     },
-    /// The dtype is not the one of the Avro type.
-    #[error("the values are {schema_type}, which is read as {}, not {asked}", expected.name())]
-    DTypeMismatch {
-        /// The Avro type.
-        schema_type: String,
-        /// The dtype it is read as.
-        expected: DType,
-        /// The dtype asked for.
-        asked: DType,
+    /// A union has no branch of the name in the expression.
+    #[error("there is no branch '{branch}', but {}", Quoted(branches))]
+    NoSuchBranch {
+        /// The name.
+        branch: String,
+        /// The branches there are.
+        branches: Vec<String>,
     },
+    /// The values cannot become the dtype.
+    #[error(transparent)]
+    Convert(ConvertError),
+    /// A filter's operand is not a value that can be compared.
+    #[error("a filter compares single values, not {schema_type}")]
+    BadOperand {
+        /// What it is.
+        schema_type: String,
+    },
+    /// The sides of a filter can never be equal.
+    #[error("the sides of '[{filter}]' are of types that are never equal")]
+    NotComparable {
+        /// The filter.
+        filter: String,
+    },
+    /// The entries of a sparse feature with keys are not records.
+    #[error(
+        "the entries of a sparse feature are a record or an array of records, not {schema_type}"
+    )]
+    NotEntries {
+        /// What they are.
+        schema_type: String,
+    },
+    /// An index key does not lead to int or long.
+    #[error("the index key '{field}' is {schema_type}, not int or long")]
+    BadIndex {
+        /// The way to it.
+        field: String,
+        /// What it is.
+        schema_type: String,
+    },
+    /// The reader's sparse record has a field that the writer's does not.
+    #[error("the field '{field}' of the sparse record is only a default of the reader's schema")]
+    SparseDefault {
+        /// The field.
+        field: String,
+    },
+    /// The items of an array take no bytes, so that nothing bounds how many
+    /// there are.
+    #[error("the items of {schema_type} take no bytes, so nothing bounds their number")]
+    ZeroSizeItems {
+        /// The array.
+        schema_type: String,
+    },
+    /// The program has more operations than
+    /// [`MAX_PLAN_OPERATIONS`](crate::limits::MAX_PLAN_OPERATIONS).
+    #[error(
+        "the plan has more than {} operations",
+        crate::limits::MAX_PLAN_OPERATIONS
+    )]
+    TooLarge,
     /// The values are of a type that has no dtype.
     #[error("the values are {schema_type}, which cannot be an element of a tensor")]
     NotAnElement {

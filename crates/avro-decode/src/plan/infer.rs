@@ -1,44 +1,45 @@
 //! Features from a schema alone.
 
-use tensor_batch::{ColumnSpec, MAX_RANK, UNKNOWN};
+use tensor_batch::{DType, MAX_RANK, UNKNOWN};
 
-use super::compile::{array_rank, leaf_of, sparse_roles, unwrap_nullable};
-use super::describe::describe;
-use super::nested::Leaf;
+use super::compile::{array_rank, sparse_roles};
 use super::sparse::Role;
+use crate::feature::Feature;
 use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES};
-use crate::schema::{Node, NodeId, Record, Schema};
+use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 
 /// The features of a schema.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Inferred {
-    /// Columns, in the order of the schema.
-    pub columns: Vec<ColumnSpec>,
-    /// The columns whose schema allows a null, which they have no place for: in
-    /// the field itself, around a record it is in, or in an item.
-    pub nullable: Vec<LeftOut>,
+    /// Features, in the order of the schema.
+    pub features: Vec<Feature>,
     /// Fields that cannot be a tensor.
     pub left_out: Vec<LeftOut>,
     /// Whether there are more fields than
     /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), and those
-    /// beyond are neither columns nor left out.
+    /// beyond are neither features nor left out.
     pub truncated: bool,
 }
 
-/// A field that cannot be a tensor, or not whatever it holds.
+/// A field that cannot be a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The field, dotted.
+    /// The way to the field.
     pub field: String,
     /// Its type.
     pub schema_type: String,
 }
 
-/// The features that `schema` has without a look at any data: primitives are
-/// dense scalars, arrays of primitives varlen, records of the ATDS form sparse
-/// with [`UNKNOWN`] dimensions, the fields of other records features of their
-/// own by dotted names. A union with null counts as what else it holds, and is
-/// also listed as nullable.
+/// The features that `schema` has without a look at any data: values are dense
+/// scalars, arrays of values varlen, records of the ATDS form sparse with
+/// [`UNKNOWN`] dimensions, the fields of other records features of their own by
+/// dotted names, in arrays of records and in maps with a `[*]`. Strings, bytes,
+/// fixed, enums and uuids are strings, decimals float64.
+///
+/// A feature whose schema allows a null, anywhere on the way to it, has a mask
+/// of its own name with `.mask` behind it. Unions of several types besides null
+/// are left out.
 ///
 /// A schema that is not a record has no fields, and so no features.
 pub fn infer(schema: &Schema) -> Inferred {
@@ -49,11 +50,19 @@ pub fn infer(schema: &Schema) -> Inferred {
             inferred: &mut inferred,
             open: vec![schema.root()],
             fields: 0,
-            nullable: None,
         };
-        walk.record(record, "");
+        walk.record(record, "", Way::default());
     }
     inferred
+}
+
+/// What lies on the way to a field.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    /// Arrays of records, and maps.
+    lists: usize,
+    /// Whether something may be null.
+    nullable: bool,
 }
 
 struct Walk<'a> {
@@ -63,12 +72,10 @@ struct Walk<'a> {
     open: Vec<NodeId>,
     /// Fields met so far.
     fields: usize,
-    /// The outermost of the records being walked that may be null.
-    nullable: Option<NodeId>,
 }
 
 impl Walk<'_> {
-    fn record(&mut self, record: &Record, prefix: &str) {
+    fn record(&mut self, record: &Record, prefix: &str, way: Way) {
         for field in &record.fields {
             // Records that repeat each other's types can have far more fields
             // than the schema has bytes.
@@ -78,39 +85,61 @@ impl Walk<'_> {
             }
             self.fields += 1;
             let path = format!("{prefix}{}", field.name);
-            self.field(path, field.ty);
+            if !self.field(&path, field.ty, way) {
+                self.inferred.left_out.push(LeftOut {
+                    field: path,
+                    schema_type: self.schema.describe(field.ty),
+                });
+            }
         }
     }
 
-    fn field(&mut self, path: String, node: NodeId) {
-        if let Some(column) = self.column(&path, node) {
-            let null_at = self.nullable.or(self.allows_null(node).then_some(node));
-            if let Some(node) = null_at {
-                self.inferred.nullable.push(LeftOut {
-                    field: path,
-                    schema_type: describe(self.schema, node),
-                });
+    /// Whether a field is a feature, or has features inside.
+    fn field(&mut self, path: &str, node: NodeId, way: Way) -> bool {
+        if let Some(feature) = self.feature(path, node, way) {
+            let mask = format!("{path}.mask");
+            let nullable = way.nullable || self.allows_null(node);
+            self.inferred.features.push(match nullable {
+                true => feature.with_mask(mask),
+                false => feature,
+            });
+            return true;
+        }
+        let Some((inner, nullable)) = self.not_null(node) else {
+            return false;
+        };
+        let mut way = Way {
+            nullable: way.nullable || nullable,
+            ..way
+        };
+        match self.schema.node(inner) {
+            Node::Record(record) if self.may_open(inner, path) => {
+                self.open.push(inner);
+                self.record(record, &format!("{path}."), way);
+                self.open.pop();
+                true
             }
-            self.inferred.columns.push(column);
-            return;
+            // Items without bytes are never read.
+            Node::Array(item) if self.schema.is_always_empty(*item) => false,
+            Node::Array(item) | Node::Map(item) if way.lists < MAX_RANK => {
+                way.lists += 1;
+                self.field(&format!("{path}[*]"), *item, way)
+            }
+            _ => false,
         }
-        if let Ok((_, inner)) = unwrap_nullable(self.schema, node)
-            && let Node::Record(record) = self.schema.node(inner)
-            && self.may_open(inner, &path)
-        {
-            let around = self.nullable;
-            let here = self.is_null_union(node).then_some(node);
-            self.nullable = around.or(here);
-            self.open.push(inner);
-            self.record(record, &format!("{path}."));
-            self.open.pop();
-            self.nullable = around;
-            return;
-        }
-        self.inferred.left_out.push(LeftOut {
-            field: path,
-            schema_type: describe(self.schema, node),
-        });
+    }
+
+    /// What a type holds besides null, and whether it may hold that.
+    fn not_null(&self, node: NodeId) -> Option<(NodeId, bool)> {
+        let Node::Union(branches) = self.schema.node(node) else {
+            return Some((node, false));
+        };
+        let is_value = |branch: &NodeId| *self.schema.node(*branch) != Node::Null;
+        let mut values = branches.iter().copied().filter(is_value);
+        let (value, None) = (values.next()?, values.next()) else {
+            return None;
+        };
+        Some((value, branches.len() > 1))
     }
 
     /// Whether a record's fields are looked at: not if it holds itself, lies
@@ -123,10 +152,10 @@ impl Walk<'_> {
             && path.len() <= MAX_NAME_BYTES
     }
 
-    /// Whether a value of a column's type can hold a null.
+    /// Whether a value of a feature's type can hold a null.
     fn allows_null(&self, node: NodeId) -> bool {
         match self.schema.node(node) {
-            Node::Union(_) if self.is_null_union(node) => true,
+            Node::Null => true,
             Node::Union(branches) => branches.iter().any(|&branch| self.allows_null(branch)),
             Node::Array(item) => self.allows_null(*item),
             Node::Record(record) => record.fields.iter().any(|field| self.allows_null(field.ty)),
@@ -134,21 +163,19 @@ impl Walk<'_> {
         }
     }
 
-    fn is_null_union(&self, node: NodeId) -> bool {
-        let is_null = |&branch: &NodeId| matches!(self.schema.node(branch), Node::Null);
-        matches!(self.schema.node(node), Node::Union(branches) if branches.iter().any(is_null))
-    }
-
-    fn column(&self, path: &str, node: NodeId) -> Option<ColumnSpec> {
-        let (rank, innermost) = array_rank(self.schema, node).ok()?;
-        if rank > MAX_RANK {
-            return None;
-        }
-        if let Some(leaf) = leaf_of(self.schema.node(innermost)) {
-            let dtype = leaf.dtype();
+    fn feature(&self, path: &str, node: NodeId, way: Way) -> Option<Feature> {
+        let (arrays, innermost) = array_rank(self.schema, node).ok()?;
+        let rank = way.lists + arrays;
+        if let Some((dtype, width)) = self.value(innermost) {
+            let mut shape = vec![UNKNOWN; rank];
+            shape.extend((width > 1).then_some(width as i64));
+            if shape.len() > MAX_RANK {
+                return None;
+            }
             return Some(match rank {
-                0 => ColumnSpec::dense(path, &[], dtype),
-                rank => ColumnSpec::varlen(path, &vec![UNKNOWN; rank], dtype),
+                0 if width > 1 => Feature::dense(path, &[width], dtype),
+                0 => Feature::dense(path, &[], dtype),
+                _ => Feature::varlen(path, &shape, dtype),
             });
         }
         match self.schema.node(innermost) {
@@ -157,17 +184,37 @@ impl Walk<'_> {
         }
     }
 
-    fn sparse(&self, path: &str, record: &Record) -> Option<ColumnSpec> {
+    /// The dtype of a value, and how many numbers it is.
+    fn value(&self, node: NodeId) -> Option<(DType, usize)> {
+        let dtype = match (self.schema.node(node), self.schema.logical(node)) {
+            (_, Some(LogicalType::Decimal { .. })) => DType::Float64,
+            (_, Some(LogicalType::Duration)) => return Some((DType::Int64, 3)),
+            // Nothing bounds how many of them an array has.
+            (Node::Fixed(fixed), _) if fixed.size == 0 => return None,
+            (Node::Int, _) => DType::Int32,
+            (Node::Long, _) => DType::Int64,
+            (Node::Float, _) => DType::Float32,
+            (Node::Double, _) => DType::Float64,
+            (Node::Boolean, _) => DType::Bool,
+            (Node::Bytes | Node::String | Node::Fixed(_) | Node::Enum(_), _) => DType::String,
+            _ => return None,
+        };
+        Some((dtype, 1))
+    }
+
+    fn sparse(&self, path: &str, record: &Record) -> Option<Feature> {
         let roles = sparse_roles(record).ok()?;
         let mut dtype = None;
         for (field, role) in record.fields.iter().zip(&roles) {
             let (1, item) = array_rank(self.schema, field.ty).ok()? else {
                 return None;
             };
-            let leaf = leaf_of(self.schema.node(item))?;
+            let (values, 1) = self.value(item)? else {
+                return None;
+            };
             match role {
-                Role::Values => dtype = Some(leaf.dtype()),
-                Role::Indices(_) if matches!(leaf, Leaf::Int | Leaf::Long) => {}
+                Role::Values => dtype = Some(values),
+                Role::Indices(_) if matches!(self.schema.node(item), Node::Int | Node::Long) => {}
                 Role::Indices(_) => return None,
             }
         }
@@ -176,6 +223,6 @@ impl Walk<'_> {
             return None;
         }
         let shape = vec![UNKNOWN; rank];
-        Some(ColumnSpec::sparse(path, &shape, dtype?))
+        Some(Feature::sparse(path, &shape, dtype?))
     }
 }

@@ -1,8 +1,7 @@
-//! Runs of values of one Avro primitive, read in one go.
+//! Runs of values of one Avro primitive, read in one go into values of its own
+//! dtype.
 
-use std::marker::PhantomData;
-
-use tensor_batch::{Buffer, DenseElement, Element, Strings};
+use tensor_batch::{DenseElement, Element};
 
 use super::cursor::{Cursor, Fault};
 use crate::DecodeErrorKind;
@@ -94,82 +93,4 @@ impl Primitive for Boolean {
 #[cold]
 fn bad_boolean(byte: u8) -> Fault {
     Box::new(DecodeErrorKind::BadBoolean(byte))
-}
-
-/// Where runs of values go.
-pub(crate) trait Sink {
-    /// Reads the next `n` values. `n` is at most the bytes that are left.
-    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault>;
-}
-
-/// One row of a dense column, in its final place.
-pub(crate) struct InPlace<'a, P: Primitive> {
-    rest: &'a mut [RawOf<P>],
-}
-
-impl<'a, P: Primitive> InPlace<'a, P> {
-    pub(crate) fn new(row: &'a mut [RawOf<P>]) -> Self {
-        InPlace { rest: row }
-    }
-}
-
-impl<P: Primitive> Sink for InPlace<'_, P> {
-    #[inline]
-    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
-        // The walk has checked every length against the shape before.
-        let (now, later) = std::mem::take(&mut self.rest).split_at_mut(n);
-        self.rest = later;
-        P::read(cursor, now)
-    }
-}
-
-/// The end of a segment's values.
-pub(crate) struct Append<'a, P: Primitive> {
-    buffer: &'a mut Buffer<RawOf<P>>,
-    primitive: PhantomData<P>,
-}
-
-impl<'a, P: Primitive> Append<'a, P> {
-    pub(crate) fn new(buffer: &'a mut Buffer<RawOf<P>>) -> Self {
-        Append {
-            buffer,
-            primitive: PhantomData,
-        }
-    }
-}
-
-impl<P: Primitive> Sink for Append<'_, P> {
-    #[inline]
-    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
-        P::read(cursor, self.buffer.append(n))
-    }
-}
-
-/// The end of a segment's strings. `bytes` and `string` differ in the check
-/// for UTF-8 alone.
-pub(crate) struct AppendStrings<'a> {
-    pub(crate) strings: &'a mut Strings,
-    pub(crate) utf8: bool,
-}
-
-impl Sink for AppendStrings<'_> {
-    #[inline]
-    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
-        for _ in 0..n {
-            let start = *cursor;
-            let length = cursor.length()?;
-            let string = cursor.bytes(length)?;
-            if self.utf8 && simdutf8::basic::from_utf8(string).is_err() {
-                *cursor = start;
-                return Err(invalid_utf8());
-            }
-            self.strings.push(string);
-        }
-        Ok(())
-    }
-}
-
-#[cold]
-fn invalid_utf8() -> Fault {
-    Box::new(DecodeErrorKind::InvalidUtf8)
 }

@@ -30,6 +30,11 @@ pub(crate) enum Skip {
 impl Skip {
     const NOTHING: Skip = Skip::Bytes(0);
 
+    /// Whether there is nothing to get past.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self, Skip::Bytes(0))
+    }
+
     /// This, then `next`, in as few steps as their sizes allow.
     pub(crate) fn join(&mut self, next: Skip) {
         let mut sequence = Vec::new();
@@ -62,7 +67,9 @@ impl Skip {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SkipTable {
     records: Vec<Skip>,
-    places: HashMap<NodeId, usize>,
+    /// The place of each record, with the address of its schema: types of
+    /// different schemas have the same ids.
+    places: HashMap<(usize, NodeId), usize>,
     /// Records that have a place and no skip yet: records may be nested through
     /// their names as deep as a schema is long, so there is no recursion into
     /// them.
@@ -79,7 +86,7 @@ impl SkipTable {
                 for field in &record.fields {
                     self.make(schema, field.ty).push_to(&mut sequence);
                 }
-                self.records[self.places[&node]] = Skip::sequence(sequence);
+                self.records[self.places[&key(schema, node)]] = Skip::sequence(sequence);
             }
         }
         skip
@@ -105,7 +112,7 @@ impl SkipTable {
             }
             Node::Record(_) => {
                 let places = &mut self.places;
-                let place = *places.entry(node).or_insert_with(|| {
+                let place = *places.entry(key(schema, node)).or_insert_with(|| {
                     self.records.push(Skip::NOTHING);
                     self.pending.push(node);
                     self.records.len() - 1
@@ -176,6 +183,10 @@ impl SkipTable {
             Skip::Record(place) => self.skip(&self.records[*place], cursor, n, deeper(depth)?),
         }
     }
+}
+
+fn key(schema: &Schema, node: NodeId) -> (usize, NodeId) {
+    (std::ptr::from_ref(schema).addr(), node)
 }
 
 /// The depth inside one more value; bounded, since skipping recurses.

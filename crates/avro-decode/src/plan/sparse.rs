@@ -1,18 +1,23 @@
 //! Sparse features: a record of `indices0..indicesN` and `values`.
 
-use tensor_batch::{Element, Layout, Segment, Slot, UNKNOWN, Values};
+use tensor_batch::{Layout, Segment, UNKNOWN, Values};
 
 use super::cursor::{Cursor, Fault};
-use super::items::{Append, AppendStrings, Primitive};
-use super::nested::{Leaf, Level, Nullable, for_leaf, leaves};
-use super::{OutOfBounds, SLOTS, STRINGS};
+use super::leaf::{Leaf, Nullable, null};
+use super::program::Items;
+use super::run::Run;
+use super::sink::Mask;
+use super::values::{Kernel, array, columns};
+use super::writer::{Length, Writer};
+use super::{OutOfBounds, SLOTS};
 use crate::DecodeErrorKind;
+use crate::convert::Source;
 
-/// A sparse feature; entries keep document order.
+/// A sparse record of a feature; entries keep document order.
 #[derive(Clone, Debug)]
-pub(crate) struct Sparse {
-    /// The union around the record.
-    pub(crate) nullable: Option<Nullable>,
+pub(crate) struct SparseRecord {
+    /// The feature.
+    pub(crate) writer: usize,
     /// The arrays, in the order of the record's fields.
     pub(crate) fields: Box<[SparseField]>,
     /// The dimensions, or [`UNKNOWN`].
@@ -25,11 +30,14 @@ pub(crate) struct Sparse {
 #[derive(Clone, Debug)]
 pub(crate) struct SparseField {
     pub(crate) role: Role,
-    /// The array.
-    pub(crate) level: Level,
+    /// The union around the array.
+    pub(crate) list_nullable: Option<Nullable>,
+    /// The fewest bytes of an item.
+    pub(crate) min_item: usize,
     /// The union around each item.
     pub(crate) nullable: Option<Nullable>,
-    pub(crate) leaf: Leaf,
+    /// How an item is read; an index as an `int` or a `long`.
+    pub(crate) source: Source,
 }
 
 /// What an array of a sparse record holds.
@@ -41,7 +49,7 @@ pub(crate) enum Role {
 }
 
 /// The entries of the row being read.
-struct Entries {
+struct Row {
     /// Entries, known from the first array on.
     count: Option<usize>,
     /// Where the row's entries start in the segment's values.
@@ -54,20 +62,36 @@ struct Entries {
     out_of_bounds: bool,
 }
 
-impl Sparse {
+impl<'x> Run<'x, '_, '_> {
+    /// Reads a sparse record.
+    #[inline]
+    pub(super) fn sparse_record(
+        &mut self,
+        sparse: &'x SparseRecord,
+        cursor: &mut Cursor<'x>,
+    ) -> Result<(), Fault> {
+        let writer = &self.plan.writers[sparse.writer];
+        let (values, mask) = columns(self.slots.columns(), writer);
+        let segment = values.segment().expect(SLOTS);
+        let mask = mask.map(|slot| slot.segment().expect(SLOTS));
+        let dropped = sparse.read(cursor, segment, mask, writer, self.batch_row)?;
+        self.state.dropped += dropped as u64;
+        Ok(())
+    }
+}
+
+impl SparseRecord {
     /// Reads one row; returns how many entries were dropped.
     #[inline]
-    pub(crate) fn read(
+    fn read(
         &self,
         cursor: &mut Cursor<'_>,
-        slot: &mut Slot<'_>,
-        batch_row: usize,
+        segment: &mut Segment,
+        mut mask: Option<&mut Segment>,
+        writer: &Writer,
+        batch_row: i64,
     ) -> Result<usize, Fault> {
-        if let Some(nullable) = self.nullable {
-            nullable.expect_value(cursor)?;
-        }
-        let segment = slot.segment().expect(SLOTS);
-        let mut entries = Entries {
+        let mut row = Row {
             count: None,
             first_value: segment.values.len(),
             first_index: segment.indices.len(),
@@ -76,47 +100,40 @@ impl Sparse {
         };
         for field in &self.fields {
             let start = *cursor;
+            let is_list = match field.list_nullable {
+                None => true,
+                Some(nullable) => nullable.is_value(cursor)?,
+            };
+            if !is_list && writer.fill.is_none() {
+                *cursor = start;
+                return Err(null());
+            }
             let count = match field.role {
-                Role::Values => self.read_values(cursor, field, segment)?,
+                _ if !is_list => 0,
+                Role::Values => {
+                    field.read_values(cursor, &mut segment.values, mask.as_deref_mut(), writer)?
+                }
                 Role::Indices(dimension) => {
-                    self.read_indices(cursor, field, dimension, segment, batch_row, &mut entries)?
+                    self.read_indices(cursor, field, dimension, segment, batch_row, &mut row)?
                 }
             };
-            let expected = *entries.count.get_or_insert(count);
+            let expected = *row.count.get_or_insert(count);
             if count != expected {
                 *cursor = start;
                 return Err(different_lengths(expected, count));
             }
         }
         let mut dropped = 0;
-        if entries.out_of_bounds {
-            dropped = self.drop_out_of_bounds(segment, &entries);
+        if row.out_of_bounds {
+            dropped = self.drop_out_of_bounds(segment, mask, &row);
         }
         if self.out_of_bounds == OutOfBounds::Drop {
-            self.raise_extents(segment, &entries);
+            self.raise_extents(segment, &row);
         }
         if self.layout == Layout::Ragged {
             segment.splits[0].push(segment.values.len() as i64);
         }
         Ok(dropped)
-    }
-
-    #[inline]
-    fn read_values(
-        &self,
-        cursor: &mut Cursor<'_>,
-        field: &SparseField,
-        segment: &mut Segment,
-    ) -> Result<usize, Fault> {
-        for_leaf!(field.leaf, P => {
-            let buffer = <P as Primitive>::Element::buffer_mut(&mut segment.values).expect(SLOTS);
-            let mut sink = Append::<P>::new(buffer);
-            field.level.array(cursor, |cursor, _, n| leaves(cursor, field.nullable, n, &mut sink))
-        }, utf8 => {
-            let Values::String(strings) = &mut segment.values else { panic!("{STRINGS}") };
-            let mut sink = AppendStrings { strings, utf8 };
-            field.level.array(cursor, |cursor, _, n| leaves(cursor, field.nullable, n, &mut sink))
-        })
     }
 
     /// Indices stand between those of the other dimensions: `[row, i0, i1..]`.
@@ -127,8 +144,8 @@ impl Sparse {
         field: &SparseField,
         dimension: usize,
         segment: &mut Segment,
-        batch_row: usize,
-        entries: &mut Entries,
+        batch_row: i64,
+        row: &mut Row,
     ) -> Result<usize, Fault> {
         let with_row = usize::from(self.layout == Layout::Coo);
         let stride = self.shape.len() + with_row;
@@ -137,54 +154,55 @@ impl Sparse {
         let mut extent = segment.extents[dimension];
         let allowed = self.out_of_bounds == OutOfBounds::Drop;
         let indices = &mut segment.indices;
-        let count = field.level.array(cursor, |cursor, seen, n| {
-            let rows = if entries.placed {
-                let expected = entries.count.unwrap_or(0);
+        let is_int = matches!(field.source, Source::Plain(Leaf::Int));
+        let count = array(cursor, field.min_item, Length::Any, |cursor, seen, n| {
+            let places = if row.placed {
+                let expected = row.count.unwrap_or(0);
                 if seen + n > expected {
                     return Err(different_lengths(expected, seen + n));
                 }
-                let start = entries.first_index + seen * stride;
+                let start = row.first_index + seen * stride;
                 &mut indices.as_mut_slice()[start..start + n * stride]
             } else {
                 indices.append(n * stride)
             };
-            for row in rows.chunks_exact_mut(stride) {
+            for place in places.chunks_exact_mut(stride) {
                 if let Some(nullable) = field.nullable {
                     nullable.expect_value(cursor)?;
                 }
                 let start = *cursor;
-                let index = match field.leaf {
-                    Leaf::Int => i64::from(cursor.int()?),
-                    _ => cursor.long()?,
+                let index = match is_int {
+                    true => i64::from(cursor.int()?),
+                    false => cursor.long()?,
                 };
                 if index as u64 >= end {
                     if !allowed {
                         *cursor = start;
                         return Err(index_out_of_bounds(index, dimension, self.shape[dimension]));
                     }
-                    entries.out_of_bounds = true;
+                    row.out_of_bounds = true;
                 } else if !allowed {
                     extent = extent.max(index + 1);
                 }
                 if with_row == 1 {
-                    row[0] = batch_row as i64;
+                    place[0] = batch_row;
                 }
-                row[column] = index;
+                place[column] = index;
             }
             Ok(())
         })?;
         segment.extents[dimension] = extent;
-        entries.placed = true;
+        row.placed = true;
         Ok(count)
     }
 
     /// Counts the row's entries towards the extents, once it is known which of
     /// them stay.
-    fn raise_extents(&self, segment: &mut Segment, entries: &Entries) {
+    fn raise_extents(&self, segment: &mut Segment, row: &Row) {
         let with_row = usize::from(self.layout == Layout::Coo);
-        let rows = &segment.indices.as_slice()[entries.first_index..];
-        for row in rows.chunks_exact(self.shape.len() + with_row) {
-            for (extent, index) in segment.extents.iter_mut().zip(&row[with_row..]) {
+        let places = &segment.indices.as_slice()[row.first_index..];
+        for place in places.chunks_exact(self.shape.len() + with_row) {
+            for (extent, index) in segment.extents.iter_mut().zip(&place[with_row..]) {
                 *extent = (*extent).max(index + 1);
             }
         }
@@ -192,14 +210,19 @@ impl Sparse {
 
     /// Removes the row's entries with an index outside its dimension.
     #[cold]
-    fn drop_out_of_bounds(&self, segment: &mut Segment, entries: &Entries) -> usize {
+    fn drop_out_of_bounds(
+        &self,
+        segment: &mut Segment,
+        mask: Option<&mut Segment>,
+        row: &Row,
+    ) -> usize {
         let with_row = usize::from(self.layout == Layout::Coo);
         let stride = self.shape.len() + with_row;
-        let rows = &mut segment.indices.as_mut_slice()[entries.first_index..];
+        let rows = &mut segment.indices.as_mut_slice()[row.first_index..];
         let keep: Vec<bool> = rows
             .chunks_exact(stride)
-            .map(|row| {
-                let mut bounds = row[with_row..].iter().zip(&self.shape);
+            .map(|place| {
+                let mut bounds = place[with_row..].iter().zip(&self.shape);
                 bounds.all(|(&index, &size)| (index as u64) < end_of(size))
             })
             .collect();
@@ -208,16 +231,40 @@ impl Sparse {
             rows.copy_within(i * stride..(i + 1) * stride, kept * stride);
             kept += 1;
         }
-        segment.indices.set_len(entries.first_index + kept * stride);
-        segment.values.retain_from(entries.first_value, &keep);
+        segment.indices.set_len(row.first_index + kept * stride);
+        segment.values.retain_from(row.first_value, &keep);
+        if let Some(mask) = mask {
+            let first = mask.values.len() - keep.len();
+            mask.values.retain_from(first, &keep);
+        }
         keep.len() - kept
+    }
+}
+
+impl SparseField {
+    /// Reads the array of values.
+    #[inline]
+    fn read_values(
+        &self,
+        cursor: &mut Cursor<'_>,
+        values: &mut Values,
+        mask: Option<&mut Segment>,
+        writer: &Writer,
+    ) -> Result<usize, Fault> {
+        let (min_item, length) = (self.min_item, Length::Any);
+        let kernel = Kernel {
+            source: &self.source,
+            nullable: self.nullable,
+            items: Some(Items { min_item, length }),
+        };
+        kernel.append(cursor, values, Mask::of_segment(mask), writer.fill.as_ref())
     }
 }
 
 /// The first index outside a dimension of `size`; negative ones are larger as
 /// `u64`.
 #[inline]
-fn end_of(size: i64) -> u64 {
+pub(super) fn end_of(size: i64) -> u64 {
     match size {
         // The extent, an index + 1, must fit, too.
         UNKNOWN => i64::MAX as u64,
@@ -226,12 +273,12 @@ fn end_of(size: i64) -> u64 {
 }
 
 #[cold]
-fn different_lengths(expected: usize, actual: usize) -> Fault {
+pub(super) fn different_lengths(expected: usize, actual: usize) -> Fault {
     Box::new(DecodeErrorKind::SparseLengths { expected, actual })
 }
 
 #[cold]
-fn index_out_of_bounds(index: i64, dimension: usize, size: i64) -> Fault {
+pub(super) fn index_out_of_bounds(index: i64, dimension: usize, size: i64) -> Fault {
     Box::new(DecodeErrorKind::IndexOutOfBounds {
         index,
         dimension,

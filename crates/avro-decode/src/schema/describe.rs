@@ -39,3 +39,9 @@ fn describe_at(schema: &Schema, node: NodeId, depth: usize) -> String {
         },
     }
 }
+
+impl Schema {
+    pub(crate) fn describe(&self, node: NodeId) -> String {
+        describe(self, node)
+    }
+}

@@ -1,0 +1,308 @@
+//! Features that have been checked, and the columns they need.
+
+use std::sync::Arc;
+
+use tensor_batch::{
+    BatchSpec, ColumnKind, ColumnSpec, DType, Scalar, SpecErrorKind, UNKNOWN, Values,
+};
+
+use super::{Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, SparseKeys};
+use crate::path::{Path, Reference, Step};
+
+/// Features that belong together, and the columns they become: checked as far
+/// as they can be without a schema, and sorted by name.
+#[derive(Clone, Debug)]
+pub struct Features {
+    checked: Arc<[Checked]>,
+    spec: BatchSpec,
+}
+
+/// A feature with its expressions parsed and its columns found.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    pub(crate) feature: Feature,
+    /// The way to the values; to the entries of a sparse feature with keys.
+    pub(crate) path: Path,
+    /// The keys of a sparse feature that has them.
+    pub(crate) keys: Option<Keys>,
+    /// The dimensions of a dense or varlen row, `None` where they vary.
+    pub(crate) shape: Vec<Option<usize>>,
+    /// The place of the column of values in the batch.
+    pub(crate) column: usize,
+    /// The place of the mask's column.
+    pub(crate) mask: Option<usize>,
+    /// The place of the row mask's column.
+    pub(crate) row_mask: Option<usize>,
+    /// What stands for a missing value: one value, or one for each place of a
+    /// row. `None`: a missing value is an error.
+    pub(crate) fill: Option<Values>,
+}
+
+/// The keys of a sparse feature.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    pub(crate) index: Vec<Reference>,
+    pub(crate) value: Reference,
+}
+
+impl Features {
+    /// Checks features.
+    ///
+    /// # Errors
+    /// An expression that is none, two columns of one name, a shape that no
+    /// column can have, a default that does not fit.
+    pub fn new<F: Into<Feature>>(
+        features: impl IntoIterator<Item = F>,
+    ) -> Result<Features, FeatureError> {
+        let mut features: Vec<Feature> = features.into_iter().map(Into::into).collect();
+        features.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut columns = Vec::new();
+        let mut parsed = Vec::new();
+        for feature in features {
+            let draft = Draft::new(feature)?;
+            columns.extend(draft.columns());
+            parsed.push(draft);
+        }
+        let spec = BatchSpec::new(columns).map_err(|error| {
+            // A mask is named by its feature.
+            let of_column = |draft: &&Draft| draft.columns().any(|one| one.name == error.column);
+            let feature = parsed.iter().find(of_column).map(|d| &*d.feature.name);
+            let kind = FeatureErrorKind::Column(error.kind);
+            FeatureError::new(feature.unwrap_or(&error.column), kind)
+        })?;
+        let place = |name: &str| spec.position(name).expect("the column of the feature");
+        let checked = parsed.into_iter().map(|draft| {
+            let missing = &draft.feature.missing;
+            Checked {
+                column: place(&draft.feature.name),
+                mask: missing.mask.as_deref().map(place),
+                row_mask: missing.row_mask.as_deref().map(place),
+                feature: draft.feature,
+                path: draft.path,
+                keys: draft.keys,
+                shape: draft.shape,
+                fill: draft.fill,
+            }
+        });
+        let checked = checked.collect();
+        Ok(Features { checked, spec })
+    }
+
+    /// The columns that the features become: their values and their masks,
+    /// sorted by name.
+    pub fn spec(&self) -> &BatchSpec {
+        &self.spec
+    }
+
+    /// The features, sorted by name.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Feature> + '_ {
+        self.checked.iter().map(|checked| &checked.feature)
+    }
+
+    pub(crate) fn checked(&self) -> &[Checked] {
+        &self.checked
+    }
+}
+
+/// A feature being checked.
+struct Draft {
+    feature: Feature,
+    path: Path,
+    keys: Option<Keys>,
+    shape: Vec<Option<usize>>,
+    kind: ColumnKind,
+    fill: Option<Values>,
+}
+
+impl Draft {
+    fn new(feature: Feature) -> Result<Draft, FeatureError> {
+        let name = feature.name.clone();
+        Draft::parse(feature).map_err(|kind| FeatureError::new(&name, kind))
+    }
+
+    fn parse(feature: Feature) -> Result<Draft, FeatureErrorKind> {
+        let keys = keys_of(&feature)?;
+        let rooted = |keys: &Keys| {
+            let mut all = keys.index.iter().chain([&keys.value]);
+            all.all(|key| key.from_root)
+        };
+        // Keys that all start from the root need no way to the entries: the
+        // expression is only a name.
+        let path = match &keys {
+            Some(keys) if rooted(keys) => Path { steps: Vec::new() },
+            _ => Path::parse(feature.expression())?,
+        };
+        let lists = lists(&path);
+        let mut shape = Vec::new();
+        let kind = match &feature.kind {
+            FeatureKind::Dense {
+                shape: given,
+                reshape,
+            } => {
+                shape.clone_from(given);
+                if *reshape && shape.len() == lists + 1 && shape[0].is_none() {
+                    shape.remove(0);
+                }
+                dense_column(&feature, &shape)?
+            }
+            FeatureKind::Varlen {
+                shape: given,
+                layout,
+                ..
+            } => {
+                let given = given.clone().unwrap_or_else(|| vec![UNKNOWN; lists]);
+                shape = given.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+                let layout = *layout;
+                ColumnKind::Varlen {
+                    shape: given,
+                    layout,
+                }
+            }
+            FeatureKind::Sparse {
+                shape: sizes,
+                layout,
+                keys: SparseKeys::Record,
+                ..
+            } => {
+                let (shape, layout) = (sizes.clone(), *layout);
+                ColumnKind::Sparse { shape, layout }
+            }
+            FeatureKind::Sparse {
+                shape: sizes,
+                layout,
+                ..
+            } => {
+                let mut shape = vec![UNKNOWN; lists];
+                shape.extend(sizes);
+                let layout = *layout;
+                ColumnKind::Sparse { shape, layout }
+            }
+        };
+        if let FeatureKind::Varlen {
+            shape,
+            extents: Extents::Values,
+            ..
+        } = &feature.kind
+            && shape.as_ref().is_some_and(Vec::is_empty)
+        {
+            return Err(FeatureErrorKind::Column(SpecErrorKind::EmptyShape));
+        }
+        let fill = fill_of(&feature, &kind)?;
+        Ok(Draft {
+            feature,
+            path,
+            keys,
+            shape,
+            kind,
+            fill,
+        })
+    }
+
+    /// The columns of the values and of the masks.
+    fn columns(&self) -> impl Iterator<Item = ColumnSpec> + '_ {
+        let column = |name: &str, dtype, kind| {
+            let name = name.to_owned();
+            ColumnSpec { name, dtype, kind }
+        };
+        let feature = &self.feature;
+        let missing = &feature.missing;
+        let values = column(&feature.name, feature.dtype, self.kind.clone());
+        let mask_kind = match &self.kind {
+            ColumnKind::Padded { shape, .. } => {
+                let (shape, fill) = (shape.clone(), Scalar::Bool(false));
+                ColumnKind::Padded { shape, fill }
+            }
+            ColumnKind::Dense { shape } => ColumnKind::Dense {
+                shape: shape.clone(),
+            },
+            _ => ColumnKind::Flat,
+        };
+        let mask = missing.mask.as_deref();
+        let mask = mask.map(|name| column(name, DType::Bool, mask_kind));
+        let row_mask = missing.row_mask.as_deref().map(|name| {
+            let shape = Vec::new();
+            column(name, DType::Bool, ColumnKind::Dense { shape })
+        });
+        [values].into_iter().chain(mask).chain(row_mask)
+    }
+}
+
+/// Dimensions that a path makes: one for each `[*]` and filter.
+pub(crate) fn lists(path: &Path) -> usize {
+    let makes_list = |step: &&Step| matches!(step, Step::All | Step::Filter(_));
+    path.steps.iter().filter(makes_list).count()
+}
+
+fn keys_of(feature: &Feature) -> Result<Option<Keys>, FeatureErrorKind> {
+    let FeatureKind::Sparse { keys, shape, .. } = &feature.kind else {
+        return Ok(None);
+    };
+    let SparseKeys::Named { index, value } = keys else {
+        return Ok(None);
+    };
+    if index.is_empty() {
+        return Err(FeatureErrorKind::NoIndexKey);
+    }
+    if index.len() != shape.len() {
+        let (sizes, keys) = (shape.len(), index.len());
+        return Err(FeatureErrorKind::SizeCount { sizes, keys });
+    }
+    let index: Result<Vec<_>, _> = index.iter().map(|key| Reference::parse(key)).collect();
+    let (index, value) = (index?, Reference::parse(value)?);
+    Ok(Some(Keys { index, value }))
+}
+
+fn dense_column(
+    feature: &Feature,
+    shape: &[Option<usize>],
+) -> Result<ColumnKind, FeatureErrorKind> {
+    if let Some(shape) = shape.iter().copied().collect::<Option<Vec<_>>>() {
+        return Ok(ColumnKind::Dense { shape });
+    }
+    let fill = match &feature.missing.default {
+        None => Scalar::zero(feature.dtype),
+        Some(Fill::Scalar(scalar)) => scalar.clone(),
+        Some(Fill::Tensor(_)) => return Err(FeatureErrorKind::DefaultForEachPlace),
+    };
+    let dim = |dim: &Option<usize>| match dim {
+        Some(dim) => i64::try_from(*dim).unwrap_or(i64::MAX),
+        None => UNKNOWN,
+    };
+    let shape = shape.iter().map(dim).collect();
+    Ok(ColumnKind::Padded { shape, fill })
+}
+
+/// What stands for missing values of a feature.
+fn fill_of(feature: &Feature, kind: &ColumnKind) -> Result<Option<Values>, FeatureErrorKind> {
+    let scalar;
+    let values = match (&feature.missing.default, kind) {
+        (None, _) => {
+            let masks = &feature.missing;
+            if masks.mask.is_none() && masks.row_mask.is_none() {
+                return Ok(None);
+            }
+            scalar = Scalar::zero(feature.dtype);
+            std::slice::from_ref(&scalar)
+        }
+        (Some(Fill::Scalar(scalar)), _) => std::slice::from_ref(scalar),
+        (Some(Fill::Tensor(values)), ColumnKind::Dense { shape }) => {
+            let row_len = shape.iter().product();
+            if values.len() != row_len {
+                let default = values.len();
+                return Err(FeatureErrorKind::DefaultLength { default, row_len });
+            }
+            values
+        }
+        (Some(Fill::Tensor(_)), _) => return Err(FeatureErrorKind::DefaultForEachPlace),
+    };
+    let dtype = feature.dtype;
+    if let Some(other) = values.iter().find(|value| value.dtype() != dtype) {
+        let default = other.dtype();
+        return Err(FeatureErrorKind::DefaultDType { default, dtype });
+    }
+    let mut fill = Values::new(dtype);
+    for value in values {
+        fill.push(value);
+    }
+    Ok(Some(fill))
+}

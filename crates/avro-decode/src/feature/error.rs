@@ -1,0 +1,68 @@
+//! Features that cannot be, whatever the schema.
+
+use tensor_batch::{DType, SpecErrorKind};
+use thiserror::Error;
+
+use crate::path::PathError;
+
+/// A feature that cannot be, whatever the schema.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("feature '{feature}': {kind}")]
+pub struct FeatureError {
+    /// The feature's name.
+    pub feature: String,
+    /// What is wrong with it.
+    pub kind: FeatureErrorKind,
+}
+
+impl FeatureError {
+    #[cold]
+    pub(super) fn new(feature: &str, kind: impl Into<FeatureErrorKind>) -> Self {
+        let (feature, kind) = (feature.to_owned(), kind.into());
+        FeatureError { feature, kind }
+    }
+}
+
+/// What is wrong with a feature.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum FeatureErrorKind {
+    /// Its expression, or a key of a sparse feature, is none.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// Its column, or that of a mask, cannot be.
+    #[error("{0}")]
+    Column(SpecErrorKind),
+    /// Its default is of another dtype.
+    #[error("the default is {default}, the feature {dtype}")]
+    DefaultDType {
+        /// The default's dtype.
+        default: DType,
+        /// The feature's.
+        dtype: DType,
+    },
+    /// Its default has another number of values than its shape.
+    #[error("the default has {default} values, a row has {row_len}")]
+    DefaultLength {
+        /// Values of the default.
+        default: usize,
+        /// Values of a row.
+        row_len: usize,
+    },
+    /// It has a default for each place, but its shape is not known.
+    #[error(
+        "only a dense feature of known shape has a default for each place; others take one value"
+    )]
+    DefaultForEachPlace,
+    /// A sparse feature has no index key.
+    #[error("a sparse feature has at least one index key")]
+    NoIndexKey,
+    /// The sizes of a sparse feature are not one for each index key.
+    #[error("{sizes} sizes for {keys} index keys")]
+    SizeCount {
+        /// Sizes given.
+        sizes: usize,
+        /// Index keys given.
+        keys: usize,
+    },
+}

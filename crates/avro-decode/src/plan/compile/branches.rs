@@ -1,0 +1,203 @@
+//! Unions: what a consumer gets of each branch.
+
+use super::consumer::Consumer;
+use super::operations::program;
+use super::{Compiler, Place};
+use crate::DecodeErrorKind;
+use crate::path::Step;
+use crate::plan::leaf::{Nullable, width_of};
+use crate::plan::program::{Action, Gap, Missing, Operation};
+use crate::plan::{PlanError, PlanErrorKind};
+use crate::resolve::ResolvedId;
+use crate::schema::{Node, NodeId, Schema};
+
+impl<'f> Compiler<'f> {
+    /// A union of the writer's: a program for each branch.
+    pub(super) fn union(
+        &mut self,
+        place: Place<'_>,
+        branches: &[ResolvedId],
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let field = match &*consumers {
+            [only] if only.steps.is_empty() => only.text(),
+            _ => at,
+        };
+        let mut programs = Vec::with_capacity(branches.len());
+        for &branch in branches {
+            programs.push(self.value(place.at(branch), consumers.clone(), at)?);
+        }
+        if let Some(operations) = self.of_one_branch(&mut programs, field) {
+            return Ok(operations);
+        }
+        let programs = programs.into_iter().map(program).collect();
+        Ok(vec![Operation::new(field, Action::Union(programs))])
+    }
+
+    /// The operations of a union in which all branches but one are a null: that
+    /// is read with the value, or is an error and needs no program.
+    fn of_one_branch(
+        &self,
+        programs: &mut [Vec<Operation>],
+        field: &str,
+    ) -> Option<Vec<Operation>> {
+        let is_null = |operations: &Vec<Operation>| {
+            let mut all = operations.iter();
+            all.all(|operation| {
+                matches!(
+                    &operation.action,
+                    Action::Missing(Missing {
+                        why: DecodeErrorKind::Null,
+                        ..
+                    })
+                )
+            })
+        };
+        let mut values = (0..programs.len()).filter(|&i| !is_null(&programs[i]));
+        let (value, None) = (values.next()?, values.next()) else {
+            return None;
+        };
+        let nullable = Nullable {
+            value: value as i64,
+            branches: programs.len() as i64,
+        };
+        let mut nulls = programs.iter().enumerate().filter(|(i, _)| *i != value);
+        let is_gap = |null: &[Operation], writer: usize| {
+            matches!(null, [Operation { action: Action::Missing(missing), .. }]
+                if missing.gap == Gap::Value && missing.writer == writer)
+        };
+        // The value of one feature alone, and a null in its place.
+        if let [
+            Operation {
+                action: Action::Value(read),
+                ..
+            },
+        ] = &*programs[value]
+            && read.nullable.is_none()
+            && width_of(&read.source) == 1
+            && nulls.clone().all(|(_, null)| is_gap(null, read.writer))
+        {
+            let mut operations = std::mem::take(&mut programs[value]);
+            if let Action::Value(read) = &mut operations[0].action {
+                read.nullable = Some(nullable);
+            }
+            return Some(operations);
+        }
+        // A null that is an error whoever wants the value.
+        let is_error = |null: &[Operation]| {
+            let fails = |operation: &Operation| match &operation.action {
+                Action::Missing(missing) => self.writers[missing.writer].fill.is_none(),
+                _ => false,
+            };
+            !null.is_empty() && null.iter().all(fails)
+        };
+        if nulls.all(|(_, null)| is_error(null)) {
+            let expect = Operation::new(field, Action::ExpectValue(nullable));
+            let value = std::mem::take(&mut programs[value]);
+            return Some([expect].into_iter().chain(value).collect());
+        }
+        None
+    }
+
+    /// A value that becomes a branch of the reader's union.
+    pub(super) fn branch(
+        &mut self,
+        place: Place<'_>,
+        (union, branch): (NodeId, usize),
+        value: Place<'_>,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let schema = place.reader_schema();
+        let Node::Union(branches) = schema.node(union) else {
+            unreachable!("the reader has a union");
+        };
+        let mut operations = Vec::new();
+        let mut here = Vec::new();
+        for consumer in consumers {
+            let error = |kind| PlanError::new(consumer.name(), kind);
+            if let Some(Step::Branch(name)) = consumer.steps.first() {
+                let chosen = find_branch(schema, branches, name).map_err(error)?;
+                if chosen == branch {
+                    here.push(consumer.further());
+                } else {
+                    let found = short_name(schema, branches[branch]);
+                    let why = match schema.node(branches[branch]) {
+                        Node::Null => DecodeErrorKind::Null,
+                        _ => DecodeErrorKind::OtherBranch {
+                            asked: name.clone(),
+                            found,
+                        },
+                    };
+                    operations.extend(self.missing(&consumer, why));
+                }
+                continue;
+            }
+            let is_null = |&&node: &&NodeId| *schema.node(node) == Node::Null;
+            if branches.len() - branches.iter().filter(is_null).count() > 1 {
+                let union = schema.describe(union);
+                return Err(error(PlanErrorKind::Union { union }));
+            }
+            if value.is_null() {
+                operations.extend(self.missing(&consumer, DecodeErrorKind::Null));
+            } else {
+                here.push(consumer);
+            }
+        }
+        operations.extend(self.value(value, here, at)?);
+        Ok(operations)
+    }
+
+    /// Consumers whose next step names the type of a value that is not in a
+    /// union of the reader's: that step leads nowhere else.
+    pub(super) fn pass_named_type(
+        &self,
+        place: Place<'_>,
+        consumers: Vec<Consumer<'f>>,
+    ) -> Result<Vec<Consumer<'f>>, PlanError> {
+        let Some(reader) = place.reader() else {
+            return Ok(consumers);
+        };
+        let schema = place.reader_schema();
+        let consumers = consumers
+            .into_iter()
+            .map(|consumer| match consumer.steps.first() {
+                Some(Step::Branch(name)) => match find_branch(schema, &[reader], name) {
+                    Ok(_) => Ok(consumer.further()),
+                    Err(kind) => Err(PlanError::new(consumer.name(), kind)),
+                },
+                _ => Ok(consumer),
+            });
+        consumers.collect()
+    }
+}
+
+/// Which branch of a union is called `name`: a full name, or a simple one that
+/// only one branch has.
+fn find_branch(schema: &Schema, branches: &[NodeId], name: &str) -> Result<usize, PlanErrorKind> {
+    let full = |node: NodeId| match schema.node(node).name() {
+        Some(full) => full.to_string(),
+        None => schema.node(node).type_name().to_owned(),
+    };
+    if let Some(branch) = branches.iter().position(|&branch| full(branch) == name) {
+        return Ok(branch);
+    }
+    let is_simple = |node: NodeId| schema.node(node).name().is_some_and(|n| n.simple() == name);
+    let mut simple = (0..branches.len()).filter(|&branch| is_simple(branches[branch]));
+    match (simple.next(), simple.next()) {
+        (Some(branch), None) => Ok(branch),
+        _ => Err(PlanErrorKind::NoSuchBranch {
+            branch: name.to_owned(),
+            branches: branches.iter().map(|&branch| full(branch)).collect(),
+        }),
+    }
+}
+
+/// The name of a type, as a branch step has it.
+fn short_name(schema: &Schema, node: NodeId) -> String {
+    match schema.node(node).name() {
+        Some(name) => name.to_string(),
+        None => schema.node(node).type_name().to_owned(),
+    }
+}

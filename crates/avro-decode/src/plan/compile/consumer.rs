@@ -1,0 +1,139 @@
+//! What wants something of a value.
+
+use std::rc::Rc;
+
+use crate::feature::{Checked, FeatureKind, SparseKeys};
+use crate::path::{Path, Reference, Step};
+
+/// What wants a value, and the way that is still before it.
+#[derive(Clone, Debug)]
+pub(super) struct Consumer<'f> {
+    pub(super) goal: Goal,
+    /// The steps that are left.
+    pub(super) steps: &'f [Step],
+    /// The feature, for errors.
+    pub(super) checked: &'f Checked,
+    /// The dimensions of a dense or varlen row, `None` where they vary; one for
+    /// each list on the way.
+    pub(super) shape: Rc<[Option<usize>]>,
+    /// Where the indices of the lists on the way stand.
+    pub(super) registers: Vec<usize>,
+    /// Whether the steps' end has been reached, and what is there agrees with
+    /// the shape.
+    pub(super) arrived: bool,
+    /// Whether the first list of the feature has been reached, or its value.
+    pub(super) present: bool,
+}
+
+/// What a value is wanted for; features by their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// The values of a dense or varlen feature.
+    Values(usize),
+    /// ATDS's sparse record.
+    Record(usize),
+    /// The entries of a sparse feature with keys.
+    Entries(usize),
+    /// The indices of such entries, by the number of the key.
+    Index(usize, usize),
+    /// The values of such entries.
+    Value(usize),
+    /// An operand of a filter, by the place it stands at.
+    Operand(usize),
+}
+
+impl<'f> Consumer<'f> {
+    /// What a feature wants of the record.
+    pub(super) fn of_feature(number: usize, checked: &'f Checked) -> Vec<Consumer<'f>> {
+        let goal = match &checked.feature.kind {
+            FeatureKind::Sparse {
+                keys: SparseKeys::Record,
+                ..
+            } => Goal::Record(number),
+            FeatureKind::Sparse { .. } => Goal::Entries(number),
+            _ => Goal::Values(number),
+        };
+        let mut consumers = Vec::new();
+        if !checked.path.steps.is_empty() {
+            consumers.push(Consumer::new(goal, checked, &checked.path));
+        }
+        consumers.extend(Consumer::keys(number, checked, true));
+        consumers
+    }
+
+    /// The keys of a sparse feature that start from the root, or from an entry.
+    pub(super) fn keys(
+        number: usize,
+        checked: &'f Checked,
+        from_root: bool,
+    ) -> impl Iterator<Item = Consumer<'f>> {
+        let index = checked
+            .keys
+            .iter()
+            .flat_map(|keys| keys.index.iter().enumerate());
+        let index = index.map(move |(key, way)| (Goal::Index(number, key), way));
+        let value = checked.keys.iter().map(|keys| &keys.value);
+        let value = value.map(move |way| (Goal::Value(number), way));
+        let wanted = move |(_, way): &(Goal, &Reference)| way.from_root == from_root;
+        let keys = index.chain(value).filter(wanted);
+        keys.map(move |(goal, way)| Consumer::new(goal, checked, &way.path))
+    }
+
+    /// An operand of one of a feature's filters.
+    pub(super) fn operand(slot: usize, checked: &'f Checked, path: &'f Path) -> Self {
+        Consumer::new(Goal::Operand(slot), checked, path)
+    }
+
+    fn new(goal: Goal, checked: &'f Checked, path: &'f Path) -> Self {
+        let shape = match goal {
+            Goal::Values(_) => checked.shape.as_slice().into(),
+            _ => Rc::from([]),
+        };
+        Consumer {
+            goal,
+            steps: &path.steps,
+            checked,
+            shape,
+            registers: Vec::new(),
+            arrived: false,
+            present: false,
+        }
+    }
+
+    /// The name of the feature.
+    pub(super) fn name(&self) -> &'f str {
+        &self.checked.feature.name
+    }
+
+    /// The expression of the feature, for errors in the data.
+    pub(super) fn text(&self) -> &'f str {
+        match self.goal {
+            // Where all keys start from the root, the expression is only a name.
+            _ if self.checked.path.steps.is_empty() => &self.checked.feature.name,
+            _ => self.checked.feature.expression(),
+        }
+    }
+
+    /// The same, a step further.
+    pub(super) fn further(mut self) -> Self {
+        self.steps = &self.steps[1..];
+        self
+    }
+
+    /// Whether the lists on the way are dimensions of a column.
+    pub(super) fn has_dimensions(&self) -> bool {
+        matches!(self.goal, Goal::Values(_) | Goal::Entries(_))
+    }
+
+    /// The feature's number, unless this is an operand.
+    pub(super) fn feature(&self) -> Option<usize> {
+        match self.goal {
+            Goal::Values(number)
+            | Goal::Record(number)
+            | Goal::Entries(number)
+            | Goal::Index(number, _)
+            | Goal::Value(number) => Some(number),
+            Goal::Operand(_) => None,
+        }
+    }
+}

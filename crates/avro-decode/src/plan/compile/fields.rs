@@ -1,0 +1,186 @@
+//! Records: which field each consumer goes to.
+
+use super::consumer::{Consumer, Goal};
+use super::operations::{in_turn, program};
+use super::values::not_an_element;
+use super::{Compiler, Place};
+use crate::path::{Path, Step};
+use crate::plan::program::{Action, EndEntry, Operation};
+use crate::plan::{PlanError, PlanErrorKind};
+use crate::resolve::{DefaultField, ResolvedId};
+use crate::schema::{Node, NodeId, Record, Schema};
+
+impl<'f> Compiler<'f> {
+    /// A record: its fields one after another.
+    pub(super) fn record(
+        &mut self,
+        place: Place<'_>,
+        reader: NodeId,
+        fields: &[Option<(usize, ResolvedId)>],
+        defaults: &[DefaultField],
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let schema = place.reader_schema();
+        let record = record_of(schema, reader);
+        let mut passes = Vec::new();
+        let mut operations = Vec::new();
+        let mut ends = Vec::new();
+        let mut by_field: Vec<Vec<Consumer<'f>>> = vec![Vec::new(); record.fields.len()];
+        for mut consumer in consumers {
+            if !consumer.steps.is_empty() {
+                let (field, steps) = find_field(record, &consumer, at)?;
+                consumer.steps = steps;
+                by_field[field].push(consumer);
+                continue;
+            }
+            match consumer.goal {
+                Goal::Record(_) => passes.push(self.sparse_record(place, consumer)?),
+                Goal::Entries(number) => {
+                    operations.extend(self.present(&mut consumer));
+                    let registers = consumer.registers.as_slice().into();
+                    let end = EndEntry {
+                        writer: number,
+                        registers,
+                    };
+                    ends.push(Operation::new(consumer.text(), Action::EndEntry(end)));
+                    for key in Consumer::keys(number, consumer.checked, false) {
+                        let (field, steps) = find_field(record, &key, at)?;
+                        by_field[field].push(Consumer { steps, ..key });
+                    }
+                }
+                goal => {
+                    let kind = not_an_element(goal, place);
+                    return Err(PlanError::new(consumer.name(), kind));
+                }
+            }
+        }
+        if by_field.iter().all(Vec::is_empty) && ends.is_empty() && !passes.is_empty() {
+            return Ok(in_turn(passes, at));
+        }
+        let way = |field: usize| match at {
+            "" => record.fields[field].name.clone(),
+            at => format!("{at}.{}", record.fields[field].name),
+        };
+        for default in defaults {
+            let consumers = std::mem::take(&mut by_field[default.field]);
+            if !consumers.is_empty() {
+                let identity = place.resolution.reader_identity();
+                let id = identity.at(record.fields[default.field].ty);
+                let inside = Place {
+                    resolution: identity,
+                    id,
+                };
+                let way = way(default.field);
+                let inside = self.value(inside, consumers, &way)?;
+                let constant = Action::Constant(default.encoded.clone(), program(inside));
+                operations.push(Operation::new(&way, constant));
+            }
+        }
+        let writer = record_of(place.writer_schema(), place.writer());
+        for (number, field) in fields.iter().enumerate() {
+            if let Some((field, id)) = *field {
+                let consumers = std::mem::take(&mut by_field[field]);
+                operations.extend(self.value(place.at(id), consumers, &way(field))?);
+            } else {
+                let ty = writer.fields[number].ty;
+                let way = match at {
+                    "" => writer.fields[number].name.clone(),
+                    at => format!("{at}.{}", writer.fields[number].name),
+                };
+                operations.extend(self.skip_type(place.writer_schema(), ty, &way));
+            }
+        }
+        operations.extend(ends);
+        passes.push(operations);
+        Ok(in_turn(passes, at))
+    }
+
+    /// The place of a consumer's first field among the writer's fields of the
+    /// root, `None` where only the reader has it.
+    pub(super) fn writer_field(&self, root: Place<'_>, steps: &[Step]) -> Option<usize> {
+        let crate::resolve::Resolved::Record { reader, fields, .. } = root.node() else {
+            return None;
+        };
+        let record = record_of(root.reader_schema(), *reader);
+        let (field, _) = leads_to(record, steps)?;
+        let is_it =
+            |one: &Option<(usize, ResolvedId)>| one.is_some_and(|(place, _)| place == field);
+        fields.iter().position(is_it)
+    }
+}
+
+pub(super) fn record_of(schema: &Schema, node: NodeId) -> &Record {
+    match schema.node(node) {
+        Node::Record(record) => record,
+        _ => unreachable!("resolved as a record"),
+    }
+}
+
+/// The field that a consumer's steps lead to, and the steps behind it.
+fn find_field<'f>(
+    record: &Record,
+    consumer: &Consumer<'f>,
+    at: &str,
+) -> Result<(usize, &'f [Step]), PlanError> {
+    let error = |kind| PlanError::new(consumer.name(), kind);
+    if let Some(found) = leads_to(record, consumer.steps) {
+        return Ok(found);
+    }
+    match &consumer.steps[0] {
+        Step::Field(name) => {
+            let missing = match at {
+                "" => name.clone(),
+                at => format!("{at}.{name}"),
+            };
+            let names = record.fields.iter().map(|field| field.name.as_str());
+            Err(error(PlanErrorKind::no_such_field(
+                missing,
+                name,
+                &record.name,
+                names,
+            )))
+        }
+        step => Err(error(wrong_step(
+            step,
+            at,
+            &format!("record '{}'", record.name),
+        ))),
+    }
+}
+
+/// Where steps lead in a record: to a field of the first name; or, where there
+/// is none and the first names are the record's namespace (and its own name),
+/// to the field behind those.
+fn leads_to<'f>(record: &Record, steps: &'f [Step]) -> Option<(usize, &'f [Step])> {
+    let field = |steps: &'f [Step]| match steps {
+        [Step::Field(name), rest @ ..] => Some((record.field(name)?.0, rest)),
+        _ => None,
+    };
+    field(steps).or_else(|| {
+        let mut steps = steps;
+        for part in record.name.namespace()?.split('.') {
+            match steps {
+                [Step::Field(name), rest @ ..] if name == part => steps = rest,
+                _ => return None,
+            }
+        }
+        field(steps).or_else(|| match steps {
+            [Step::Field(name), rest @ ..] if name == record.name.simple() => field(rest),
+            _ => None,
+        })
+    })
+}
+
+/// A step that a type does not have.
+#[cold]
+pub(super) fn wrong_step(step: &Step, at: &str, schema_type: &str) -> PlanErrorKind {
+    PlanErrorKind::WrongStep {
+        through: at.to_owned(),
+        step: Path {
+            steps: vec![step.clone()],
+        }
+        .to_string(),
+        schema_type: schema_type.to_owned(),
+    }
+}

@@ -1,0 +1,233 @@
+//! Filters: their operands, and where they are read.
+
+use super::consumer::{Consumer, Goal};
+use super::operations::program;
+use super::{Compiler, Place};
+use crate::feature::Checked;
+use crate::path::{self, Constant, Path, Step};
+use crate::plan::filter::{Filter, Operand, OperandKind, Promotion, Side};
+use crate::plan::program::{Action, Operation};
+use crate::plan::{PlanError, PlanErrorKind};
+use crate::resolve::Resolved;
+use crate::schema::Node;
+
+/// What the values of an operand are, for comparing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Text,
+    Number { is_f32: bool },
+    Boolean,
+}
+
+impl<'f> Compiler<'f> {
+    /// The filter of an element.
+    pub(super) fn filter(
+        &mut self,
+        item: Place<'_>,
+        filter: &'f path::Filter,
+        consumer: &Consumer<'f>,
+        at: &str,
+    ) -> Result<Filter, PlanError> {
+        let checked = consumer.checked;
+        let first = self.operands;
+        let mut captures = Vec::new();
+        let mut side = |operand: &'f path::Operand| match operand {
+            path::Operand::Element(path) => {
+                let slot = self.operand();
+                captures.push(Consumer::operand(slot, checked, path));
+                Side::Operand(slot)
+            }
+            path::Operand::Root(path) => Side::Operand(self.root_slot(path)),
+            path::Operand::Constant(constant) => Side::Constant(constant.clone()),
+        };
+        let (mut left, mut right) = (side(&filter.left), side(&filter.right));
+        let slots = first..self.operands;
+        let mut head = self.value(item, captures, &format!("{at}[*]"))?;
+        // What stands behind the last operand is only read of elements that are
+        // not kept.
+        let is_needed = |operation: &Operation| !matches!(operation.action, Action::Skip { .. });
+        let needed = head.iter().rposition(is_needed).map_or(0, |last| last + 1);
+        let rest = head.split_off(needed);
+        let (left_sort, right_sort) = (self.sort(&left), self.sort(&right));
+        if let (Some(left_sort), Some(right_sort)) = (left_sort, right_sort) {
+            if !is_comparable(left_sort, right_sort) {
+                let filter = filter.to_string();
+                let kind = PlanErrorKind::NotComparable { filter };
+                return Err(PlanError::new(consumer.name(), kind));
+            }
+            round(&mut left, right_sort);
+            round(&mut right, left_sort);
+        }
+        let (head, rest) = (program(head), program(rest));
+        Ok(Filter {
+            head,
+            rest,
+            slots,
+            left,
+            right,
+        })
+    }
+
+    /// The operations that read a value for a filter.
+    pub(super) fn capture(
+        &mut self,
+        place: Place<'_>,
+        consumer: &Consumer<'f>,
+        slot: usize,
+    ) -> Result<Operation, PlanError> {
+        let bad = || {
+            let schema_type = place.describe();
+            PlanError::new(consumer.name(), PlanErrorKind::BadOperand { schema_type })
+        };
+        let Some(reader) = place.reader() else {
+            return Err(bad());
+        };
+        let writer = place.writer_schema().node(place.writer());
+        let reader = place.reader_schema().node(reader);
+        let kind = operand_kind(place, writer, reader).ok_or_else(bad)?;
+        let promotion = match (writer, reader) {
+            (Node::Int | Node::Long, Node::Float) => Promotion::Float,
+            (Node::Int | Node::Long, Node::Double) => Promotion::Double,
+            _ => Promotion::None,
+        };
+        let sort = match reader {
+            Node::Boolean => Sort::Boolean,
+            Node::Int | Node::Long | Node::Double => Sort::Number { is_f32: false },
+            Node::Float => Sort::Number { is_f32: true },
+            _ => Sort::Text,
+        };
+        self.sorts.insert(slot, sort);
+        let operand = Operand {
+            slot,
+            kind,
+            promotion,
+        };
+        Ok(Operation::new(consumer.text(), Action::Capture(operand)))
+    }
+
+    /// What the values of a side are; none where the schema has only null there.
+    fn sort(&self, side: &Side) -> Option<Sort> {
+        match side {
+            Side::Operand(slot) => self.sorts.get(slot).copied(),
+            Side::Constant(Constant::String(_)) => Some(Sort::Text),
+            Side::Constant(Constant::Boolean(_)) => Some(Sort::Boolean),
+            Side::Constant(_) => Some(Sort::Number { is_f32: false }),
+        }
+    }
+
+    /// Where the value of a path from the root stands.
+    fn root_slot(&self, path: &Path) -> usize {
+        let mut roots = self.roots.iter();
+        roots
+            .find(|(_, root)| *root == path)
+            .map_or(0, |(slot, _)| *slot)
+    }
+
+    /// The operations that read the values from the root that filters need
+    /// before the filters run; and, as consumers of the record, those that stand
+    /// before the lists that need them.
+    pub(super) fn root_operands(
+        &mut self,
+        root: Place<'_>,
+    ) -> Result<(Vec<Operation>, Vec<Consumer<'f>>), PlanError> {
+        let mut inline: Vec<Consumer<'f>> = Vec::new();
+        let mut ahead = Vec::new();
+        for (checked, user, path) in uses(self.features) {
+            let is_same = |(_, other): &&(usize, &'f Path)| *other == path;
+            let slot = match self.roots.iter().find(is_same) {
+                Some((slot, _)) => *slot,
+                None => {
+                    let slot = self.operand();
+                    self.roots.push((slot, path));
+                    inline.push(Consumer::operand(slot, checked, path));
+                    slot
+                }
+            };
+            let is_before = self.writer_field(root, &path.steps) < self.writer_field(root, user);
+            let is_it = |one: &Consumer<'f>| one.goal == Goal::Operand(slot);
+            if !is_before && let Some(place) = inline.iter().position(is_it) {
+                ahead.push(inline.remove(place));
+            }
+        }
+        // Filters are compiled before some of their operands, whose types they
+        // must know.
+        self.value(root, inline.clone(), "")?;
+        // Those ahead are read up to the last of them, then from the start again.
+        let mut operations = self.value(root, ahead, "")?;
+        let is_skip = |operation: &Operation| matches!(operation.action, Action::Skip { .. });
+        while operations.last().is_some_and(is_skip) {
+            operations.pop();
+        }
+        if operations.is_empty() {
+            return Ok((Vec::new(), inline));
+        }
+        let name = operations[0].field.clone();
+        let peek = Operation::new(&name, Action::Peek(program(operations)));
+        Ok((vec![peek], inline))
+    }
+}
+
+/// The type of a value that a filter needs.
+fn operand_kind(place: Place<'_>, writer: &Node, reader: &Node) -> Option<OperandKind> {
+    Some(match (writer, reader) {
+        (Node::Int, _) => OperandKind::Int,
+        (Node::Long, _) => OperandKind::Long,
+        (Node::Float, _) => OperandKind::Float,
+        (Node::Double, _) => OperandKind::Double,
+        (Node::Boolean, _) => OperandKind::Boolean,
+        (Node::String | Node::Bytes, reader) => OperandKind::Bytes {
+            utf8: *reader == Node::String || *writer == Node::String,
+        },
+        (Node::Fixed(fixed), _) => OperandKind::Fixed(fixed.size),
+        (Node::Enum(_), Node::Enum(known)) => {
+            let Resolved::Enum { symbols, .. } = place.node() else {
+                return None;
+            };
+            let symbol = |index: &Option<u32>| {
+                let symbol = known.symbols.get(index.as_ref().copied()? as usize)?;
+                Some(symbol.as_str().into())
+            };
+            OperandKind::Enum(symbols.iter().map(symbol).collect())
+        }
+        _ => return None,
+    })
+}
+
+fn is_comparable(left: Sort, right: Sort) -> bool {
+    let is_number = |sort| matches!(sort, Sort::Number { .. });
+    left == right || (is_number(left) && is_number(right))
+}
+
+/// A constant that is compared with floats is one.
+fn round(side: &mut Side, other: Sort) {
+    if let (Side::Constant(Constant::Float(number)), Sort::Number { is_f32: true }) = (side, other)
+    {
+        *number = (*number as f32).into();
+    }
+}
+
+/// Every use of a value from the root in a filter: the feature, the steps of
+/// the path that has the filter, the operand.
+fn uses(features: &[Checked]) -> Vec<(&Checked, &[Step], &Path)> {
+    let mut uses = Vec::new();
+    for checked in features {
+        let keys = checked.keys.iter();
+        let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));
+        // A key of an entry is read where the entry is.
+        let keys = keys.map(|key| match key.from_root {
+            true => (&key.path, &key.path),
+            false => (&key.path, &checked.path),
+        });
+        for (path, user) in keys.chain([(&checked.path, &checked.path)]) {
+            for step in &path.steps {
+                let Step::Filter(filter) = step else { continue };
+                for operand in [&filter.left, &filter.right] {
+                    if let path::Operand::Root(path) = operand {
+                        uses.push((checked, user.steps.as_slice(), path));
+                    }
+                }
+            }
+        }
+    }
+    uses
+}

@@ -1,0 +1,232 @@
+//! Arrays and maps: a pass for each way that consumers choose elements.
+
+use super::consumer::{Consumer, Goal};
+use super::fields::wrong_step;
+use super::operations::{in_turn, program};
+use super::values::not_an_element;
+use super::{Compiler, Place};
+use crate::DecodeErrorKind;
+use crate::feature::FeatureKind;
+use crate::path::{Filter, Path, Step};
+use crate::plan::leaf::width_of;
+use crate::plan::program::{Action, Each, Items, List, Operation, Pick, Which};
+use crate::plan::writer::Length;
+use crate::plan::{PlanError, PlanErrorKind};
+use crate::resolve::Resolved;
+
+/// How elements are chosen.
+#[derive(Clone, Copy, PartialEq)]
+enum Choice<'f> {
+    All,
+    Filter(&'f Filter),
+    Index(u64),
+    Key(&'f str),
+}
+
+impl<'f> Compiler<'f> {
+    /// An array or a map, of whose elements `item` is the type.
+    pub(super) fn items(
+        &mut self,
+        place: Place<'_>,
+        item: Place<'_>,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let mut groups: Vec<(Choice<'f>, Vec<Consumer<'f>>)> = Vec::new();
+        for consumer in consumers {
+            let choice = choice(place, &consumer, at)?;
+            match groups.iter_mut().find(|(other, _)| *other == choice) {
+                Some((_, group)) => group.push(consumer),
+                None => groups.push((choice, vec![consumer])),
+            }
+        }
+        let mut passes = Vec::with_capacity(groups.len());
+        for (choice, group) in groups {
+            passes.push(match choice {
+                Choice::Index(index) => {
+                    let absent = DecodeErrorKind::NoItem { index };
+                    self.pick(place, item, Which::Index(index), absent, group, at)?
+                }
+                Choice::Key(key) => {
+                    let absent = DecodeErrorKind::NoKey {
+                        key: key.to_owned(),
+                    };
+                    self.pick(place, item, Which::Key(key.into()), absent, group, at)?
+                }
+                Choice::All => self.each(place, item, None, group, at)?,
+                Choice::Filter(filter) => self.each(place, item, Some(filter), group, at)?,
+            });
+        }
+        Ok(in_turn(passes, at))
+    }
+
+    /// One element.
+    fn pick(
+        &mut self,
+        place: Place<'_>,
+        item: Place<'_>,
+        which: Which,
+        why: DecodeErrorKind,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let absent = consumers
+            .iter()
+            .filter_map(|one| self.missing(one, why.clone()));
+        let absent = program(absent.collect());
+        let step = Path {
+            steps: vec![consumers[0].steps[0].clone()],
+        };
+        let inside: Vec<_> = consumers.into_iter().map(Consumer::further).collect();
+        let min_item = self.min_item(place, item);
+        let item_program = program(self.value(item, inside, &format!("{at}{step}"))?);
+        let pick = Pick {
+            which,
+            min_item,
+            other: self.skips.skip_of(item.writer_schema(), item.writer()),
+            item: item_program,
+            absent,
+        };
+        Ok(vec![Operation::new(at, Action::Pick(Box::new(pick)))])
+    }
+
+    /// All elements, or those that a filter keeps.
+    fn each(
+        &mut self,
+        place: Place<'_>,
+        item: Place<'_>,
+        filter: Option<&'f Filter>,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let min_item = self.min_item(place, item);
+        if min_item == 0 {
+            let schema_type = place.describe();
+            let kind = PlanErrorKind::ZeroSizeItems { schema_type };
+            return Err(PlanError::new(consumers[0].name(), kind));
+        }
+        let text = match &*consumers {
+            [only] => only.text(),
+            _ => at,
+        };
+        let mut operations = Vec::new();
+        let mut lists = Vec::new();
+        let mut inside = Vec::with_capacity(consumers.len());
+        let register = self.register();
+        for mut consumer in consumers {
+            operations.extend(self.present(&mut consumer));
+            let is_step = !consumer.steps.is_empty();
+            // The items of an array of entries are no dimension.
+            let is_dimension =
+                consumer.has_dimensions() && (is_step || matches!(consumer.goal, Goal::Values(_)));
+            if is_dimension {
+                lists.extend(self.list(&consumer));
+                consumer.registers.push(register);
+            }
+            inside.push(if is_step {
+                consumer.further()
+            } else {
+                consumer
+            });
+        }
+        let is_map = matches!(place.node(), Resolved::Map { .. });
+        let filter = match filter {
+            Some(filter) => Some(self.filter(item, filter, &inside[0], at)?),
+            None => None,
+        };
+        let mut item_operations = self.value(item, inside, &format!("{at}[*]"))?;
+        if let [
+            Operation {
+                action: Action::Value(read),
+                ..
+            },
+        ] = &mut *item_operations
+            && !is_map
+            && filter.is_none()
+            && width_of(&read.source) == 1
+            && lists.len() <= 1
+            && read
+                .registers
+                .last()
+                .is_none_or(|&last| lists.is_empty() || last == register)
+        {
+            // Values alone are read in one go.
+            let mut read = read.clone();
+            let length = match &*lists {
+                [list] => {
+                    read.registers = read.registers[..read.registers.len() - 1].into();
+                    list.length
+                }
+                _ => Length::Any,
+            };
+            operations.push(Operation::new(
+                text,
+                Action::Array(Items { min_item, length }, read),
+            ));
+            return Ok(operations);
+        }
+        let each = Each {
+            is_map,
+            min_item,
+            filter,
+            register,
+            item: program(item_operations),
+            lists: lists.into(),
+        };
+        operations.push(Operation::new(text, Action::Each(Box::new(each))));
+        Ok(operations)
+    }
+
+    /// The dimension of a consumer's feature that its next list is.
+    fn list(&self, consumer: &Consumer<'f>) -> Option<List> {
+        let writer = consumer.feature()?;
+        let depth = consumer.registers.len();
+        let length = consumer.shape.get(depth).copied().flatten();
+        let length = match (length, &consumer.checked.feature.kind) {
+            (None, _) => Length::Any,
+            // Padding, too, is filling.
+            (Some(length), FeatureKind::Dense { .. }) if consumer.checked.fill.is_some() => {
+                Length::AtMost(length)
+            }
+            (Some(length), _) => Length::Exactly(length),
+        };
+        let inner = consumer.shape.get(depth + 1..).unwrap_or_default();
+        let stride = inner.iter().map(|dim| dim.unwrap_or(1)).product();
+        Some(List {
+            writer,
+            depth,
+            length,
+            stride,
+        })
+    }
+
+    /// The fewest bytes of an element.
+    fn min_item(&self, place: Place<'_>, item: Place<'_>) -> usize {
+        // A key takes at least the byte of its length.
+        let key = u64::from(matches!(place.node(), Resolved::Map { .. }));
+        let min = item.min_len().saturating_add(key);
+        usize::try_from(min).unwrap_or(usize::MAX)
+    }
+}
+
+/// How a consumer chooses the elements of an array or a map.
+fn choice<'f>(
+    place: Place<'_>,
+    consumer: &Consumer<'f>,
+    at: &str,
+) -> Result<Choice<'f>, PlanError> {
+    let is_map = matches!(place.node(), Resolved::Map { .. });
+    let kind = match (consumer.steps.first(), consumer.goal) {
+        (Some(Step::All), _) => return Ok(Choice::All),
+        (Some(Step::Filter(filter)), _) => return Ok(Choice::Filter(filter)),
+        (Some(Step::Index(index)), _) if !is_map => return Ok(Choice::Index(*index)),
+        (Some(Step::Key(key)), _) if is_map => return Ok(Choice::Key(key)),
+        (None, Goal::Values(_) | Goal::Entries(_)) if !is_map => return Ok(Choice::All),
+        (Some(step), _) => wrong_step(step, at, &place.describe()),
+        (None, Goal::Record(_)) => PlanErrorKind::NotSparse {
+            schema_type: place.describe(),
+        },
+        (None, goal) => not_an_element(goal, place),
+    };
+    Err(PlanError::new(consumer.name(), kind))
+}

@@ -1,0 +1,266 @@
+//! From a schema and features to a program.
+//!
+//! The schema is walked along the features' expressions. What wants something
+//! of a value (a feature, a key of a sparse feature, an operand of a filter) is
+//! a [`Consumer`]; at each type the consumers go where their next step leads,
+//! and what they find at its end becomes the operations that read it. What
+//! nobody wants becomes a skip.
+
+mod branches;
+mod consumer;
+mod fields;
+mod filters;
+mod lists;
+mod operations;
+mod values;
+mod writers;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use consumer::Consumer;
+use filters::Sort;
+pub(super) use values::{array_rank, sparse_roles};
+
+use super::program::{Action, Operation};
+use super::skip::SkipTable;
+use super::writer::Writer;
+use super::{Plan, PlanError, PlanErrorKind, PlanOptions};
+use crate::DecodeErrorKind;
+use crate::feature::{Checked, Features};
+use crate::limits::MAX_PLAN_OPERATIONS;
+use crate::path::Path;
+use crate::resolve::{Resolution, Resolved, ResolvedId};
+use crate::schema::{Node, NodeId, Schema};
+use operations::program;
+use values::arrive;
+
+pub(super) fn compile(
+    writer: &Arc<Schema>,
+    features: &Features,
+    options: &PlanOptions,
+) -> Result<Plan, PlanError> {
+    let resolution = match &options.reader_schema {
+        Some(reader) => Resolution::new(writer.clone(), reader.clone())
+            .map_err(|error| PlanError::new("", PlanErrorKind::Resolve(error)))?,
+        None => Resolution::identity(writer.clone()),
+    };
+    let root = Place {
+        resolution: &resolution,
+        id: resolution.root,
+    };
+    if !matches!(root.node(), Resolved::Record { .. }) {
+        let schema_type = root.reader_schema().describe(root.reader_schema().root());
+        return Err(PlanError::new(
+            "",
+            PlanErrorKind::SchemaNotRecord { schema_type },
+        ));
+    }
+    let mut compiler = Compiler {
+        features: features.checked(),
+        options,
+        writers: writers::writers(features.checked(), options),
+        skips: SkipTable::default(),
+        roots: Vec::new(),
+        sorts: HashMap::new(),
+        registers: 0,
+        operands: 0,
+        operations: 0,
+    };
+    let mut operations = compiler.root(root)?;
+    for (number, writer) in compiler.writers.iter().enumerate() {
+        if writer.has_entries() {
+            let name = &features.checked()[number].feature.name;
+            operations.push(Operation::new(name, Action::EndRow(number)));
+        }
+    }
+    Ok(Plan {
+        spec: features.spec().clone(),
+        program: program(operations),
+        writers: compiler.writers.into(),
+        registers: compiler.registers,
+        operands: compiler.operands,
+        skips: compiler.skips,
+        min_record_len: writer.min_encoded_len(writer.root()),
+    })
+}
+
+/// A pair of types in a resolution.
+#[derive(Clone, Copy)]
+struct Place<'r> {
+    resolution: &'r Resolution,
+    id: ResolvedId,
+}
+
+impl<'r> Place<'r> {
+    fn node(self) -> &'r Resolved {
+        self.resolution.node(self.id)
+    }
+
+    fn at(self, id: ResolvedId) -> Place<'r> {
+        let resolution = self.resolution;
+        Place { resolution, id }
+    }
+
+    fn writer_schema(self) -> &'r Schema {
+        &self.resolution.writer
+    }
+
+    fn reader_schema(self) -> &'r Schema {
+        &self.resolution.reader
+    }
+
+    /// The type of the data.
+    fn writer(self) -> NodeId {
+        match *self.node() {
+            Resolved::Leaf { writer, .. }
+            | Resolved::Enum { writer, .. }
+            | Resolved::Array { writer, .. }
+            | Resolved::Map { writer, .. }
+            | Resolved::Record { writer, .. }
+            | Resolved::Union { writer, .. }
+            | Resolved::Never { writer, .. } => writer,
+            Resolved::Branch { value, .. } => self.at(value).writer(),
+        }
+    }
+
+    /// What it is read as, apart from unions of the writer's alone.
+    fn reader(self) -> Option<NodeId> {
+        match *self.node() {
+            Resolved::Leaf { reader, .. }
+            | Resolved::Enum { reader, .. }
+            | Resolved::Array { reader, .. }
+            | Resolved::Map { reader, .. }
+            | Resolved::Record { reader, .. }
+            | Resolved::Branch { reader, .. }
+            | Resolved::Never { reader, .. } => Some(reader),
+            Resolved::Union { ref branches, .. } => branches
+                .first()
+                .and_then(|&branch| self.at(branch).reader()),
+        }
+    }
+
+    /// What it is read as, in words.
+    fn describe(self) -> String {
+        match self.reader() {
+            Some(reader) => self.reader_schema().describe(reader),
+            None => self.writer_schema().describe(self.writer()),
+        }
+    }
+
+    /// Whether it is read as null, or as a union's null.
+    fn is_null(self) -> bool {
+        match *self.node() {
+            Resolved::Branch { value, .. } => self.at(value).is_null(),
+            Resolved::Leaf { reader, .. } => *self.reader_schema().node(reader) == Node::Null,
+            _ => false,
+        }
+    }
+
+    /// The fewest bytes of a value.
+    fn min_len(self) -> u64 {
+        self.writer_schema().min_encoded_len(self.writer())
+    }
+}
+
+struct Compiler<'f> {
+    features: &'f [Checked],
+    options: &'f PlanOptions,
+    /// Of each feature.
+    writers: Vec<Writer>,
+    skips: SkipTable,
+    /// The values from the root that filters need, with the places they stand
+    /// at.
+    roots: Vec<(usize, &'f Path)>,
+    /// What the values are that filters need, by the place they stand at.
+    sorts: HashMap<usize, Sort>,
+    registers: usize,
+    operands: usize,
+    operations: usize,
+}
+
+impl<'f> Compiler<'f> {
+    /// The operations of a record, but for the ends of its rows.
+    fn root(&mut self, root: Place<'_>) -> Result<Vec<Operation>, PlanError> {
+        let mut consumers = Vec::new();
+        for (number, checked) in self.features.iter().enumerate() {
+            consumers.extend(Consumer::of_feature(number, checked));
+        }
+        let (mut operations, inline) = self.root_operands(root)?;
+        consumers.extend(inline);
+        for (number, checked) in self.features.iter().enumerate() {
+            // Keys that all start from the root are always there.
+            if checked.row_mask.is_some() && checked.path.steps.is_empty() {
+                let present = Action::Present(number);
+                operations.push(Operation::new(&checked.feature.name, present));
+            }
+        }
+        operations.extend(self.value(root, consumers, "")?);
+        Ok(operations)
+    }
+
+    /// The operations that read one value of a type for its consumers; `at` is
+    /// the way to it.
+    fn value(
+        &mut self,
+        place: Place<'_>,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        self.operations += 1;
+        if self.operations > MAX_PLAN_OPERATIONS {
+            return Err(PlanError::new("", PlanErrorKind::TooLarge));
+        }
+        if consumers.is_empty() {
+            return Ok(self.skip(place, at));
+        }
+        let mut consumers = consumers;
+        for consumer in &mut consumers {
+            arrive(place, consumer).map_err(|kind| PlanError::new(consumer.name(), kind))?;
+        }
+        if !matches!(
+            place.node(),
+            Resolved::Union { .. } | Resolved::Branch { .. }
+        ) {
+            consumers = self.pass_named_type(place, consumers)?;
+        }
+        match place.node() {
+            Resolved::Union { branches, .. } => self.union(place, branches, consumers, at),
+            &Resolved::Branch {
+                reader,
+                branch,
+                value,
+            } => self.branch(place, (reader, branch), place.at(value), consumers, at),
+            Resolved::Record {
+                reader,
+                fields,
+                defaults,
+                ..
+            } => self.record(place, *reader, fields, defaults, consumers, at),
+            &Resolved::Array { item, .. } => self.items(place, place.at(item), consumers, at),
+            &Resolved::Map { value, .. } => self.items(place, place.at(value), consumers, at),
+            Resolved::Leaf { .. } | Resolved::Enum { .. } => self.leaf(place, consumers, at),
+            &Resolved::Never { writer, reader } => {
+                let kind = DecodeErrorKind::Unresolvable {
+                    writer: place.writer_schema().describe(writer),
+                    reader: place.reader_schema().describe(reader),
+                };
+                Ok(vec![Operation::new(at, Action::Fail(kind))])
+            }
+        }
+    }
+
+    /// The operations that move past a value.
+    fn skip(&mut self, place: Place<'_>, at: &str) -> Vec<Operation> {
+        self.skip_type(place.writer_schema(), place.writer(), at)
+    }
+
+    fn skip_type(&mut self, schema: &Schema, node: NodeId, at: &str) -> Vec<Operation> {
+        let skip = self.skips.skip_of(schema, node);
+        if skip.is_nothing() {
+            return Vec::new();
+        }
+        let (all, each) = (skip.clone(), vec![(at.into(), skip)]);
+        vec![Operation::new(at, Action::Skip { all, each })]
+    }
+}

@@ -1,0 +1,376 @@
+//! The ends of expressions: values, and ATDS's sparse records.
+
+use std::rc::Rc;
+
+use tensor_batch::DType;
+
+use super::consumer::{Consumer, Goal};
+use super::operations::in_turn;
+use super::{Compiler, Place};
+use crate::convert::{Convert, Source, source};
+use crate::feature::FeatureKind;
+use crate::path::Step;
+use crate::plan::leaf::{Leaf, Nullable, width_of};
+use crate::plan::program::{Action, IndexRead, Operation, Read};
+use crate::plan::sparse::{Role, SparseField, SparseRecord};
+use crate::plan::{PlanError, PlanErrorKind};
+use crate::resolve::{Resolved, ResolvedId};
+use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
+
+/// Where a dense or varlen feature's expression ends: there are as many arrays
+/// as it has dimensions left.
+pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<(), PlanErrorKind> {
+    let is_end = consumer.steps.is_empty() && matches!(consumer.goal, Goal::Values(_));
+    if !is_end || consumer.arrived {
+        return Ok(());
+    }
+    let Some(reader) = place.reader() else {
+        return Ok(());
+    };
+    consumer.arrived = true;
+    let schema = place.reader_schema();
+    if is_only_null(schema, reader) {
+        return Ok(());
+    }
+    let (arrays, innermost) = array_rank(schema, reader)?;
+    if matches!(
+        schema.node(innermost),
+        Node::Record(_) | Node::Map(_) | Node::Null
+    ) {
+        let schema_type = schema.describe(innermost);
+        return Err(PlanErrorKind::NotAnElement { schema_type });
+    }
+    // The three numbers of a duration are a dimension.
+    let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration)
+        && consumer.checked.feature.dtype != DType::String;
+    let schema_rank = consumer.registers.len() + arrays + usize::from(is_duration);
+    let rank = consumer.shape.len();
+    if schema_rank == rank {
+        return Ok(());
+    }
+    if let FeatureKind::Dense { reshape: true, .. } = consumer.checked.feature.kind
+        && schema_rank == 1
+        && !is_duration
+        && let Some(len) = consumer.shape.iter().copied().product::<Option<usize>>()
+    {
+        consumer.shape = Rc::from([Some(len)]);
+        return Ok(());
+    }
+    Err(PlanErrorKind::RankMismatch { rank, schema_rank })
+}
+
+/// Whether a type is null, in a union of nothing else.
+fn is_only_null(schema: &Schema, node: NodeId) -> bool {
+    match schema.node(node) {
+        Node::Union(branches) => branches.iter().all(|&b| *schema.node(b) == Node::Null),
+        _ => false,
+    }
+}
+
+impl<'f> Compiler<'f> {
+    /// A value: each consumer reads it.
+    pub(super) fn leaf(
+        &mut self,
+        place: Place<'_>,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let mut passes = Vec::with_capacity(consumers.len());
+        for mut consumer in consumers {
+            let error = |kind| PlanError::new(consumer.name(), kind);
+            if let Some(step) = consumer.steps.first() {
+                let kind = super::fields::wrong_step(step, at, &place.describe());
+                return Err(match step {
+                    Step::Field(_) => error(PlanErrorKind::NotNested {
+                        through: at.to_owned(),
+                        schema_type: place.describe(),
+                    }),
+                    _ => error(kind),
+                });
+            }
+            let text = consumer.text();
+            let mut pass = Vec::new();
+            match consumer.goal {
+                Goal::Values(writer) | Goal::Value(writer) => {
+                    let feature = &consumer.checked.feature;
+                    let (dtype, convert) = (feature.dtype, &feature.convert);
+                    let source = self.source(place, dtype, convert).map_err(error)?;
+                    let is_key = matches!(consumer.goal, Goal::Value(_));
+                    if is_key && width_of(&source) > 1 {
+                        return Err(error(not_an_element(consumer.goal, place)));
+                    }
+                    let registers = consumer.registers.as_slice().into();
+                    pass.extend(self.present(&mut consumer));
+                    let read = Read {
+                        writer,
+                        nullable: None,
+                        source,
+                        registers,
+                    };
+                    pass.push(Operation::new(text, Action::Value(read)));
+                }
+                Goal::Index(writer, key) => {
+                    let source = self.source(place, DType::Int64, &Convert::Cast);
+                    let is_int = match (place.node(), source) {
+                        (Resolved::Enum { .. }, _) => None,
+                        (_, Ok(Source::Plain(Leaf::Long))) => Some(false),
+                        _ => is_int(place).then_some(true),
+                    };
+                    let Some(is_int) = is_int else {
+                        let field = at.to_owned();
+                        let schema_type = place.describe();
+                        return Err(error(PlanErrorKind::BadIndex { field, schema_type }));
+                    };
+                    let index = IndexRead {
+                        writer,
+                        key,
+                        is_int,
+                    };
+                    pass.push(Operation::new(text, Action::Index(index)));
+                }
+                Goal::Operand(slot) => pass.push(self.capture(place, &consumer, slot)?),
+                Goal::Record(_) => {
+                    let schema_type = place.describe();
+                    return Err(error(PlanErrorKind::NotSparse { schema_type }));
+                }
+                Goal::Entries(_) => return Err(error(not_an_element(consumer.goal, place))),
+            }
+            passes.push(pass);
+        }
+        Ok(in_turn(passes, at))
+    }
+
+    /// How the values of a leaf are read.
+    fn source(
+        &self,
+        place: Place<'_>,
+        dtype: DType,
+        convert: &Convert,
+    ) -> Result<Source, PlanErrorKind> {
+        let reader = place
+            .reader()
+            .unwrap_or_else(|| place.reader_schema().root());
+        let symbols = match place.node() {
+            Resolved::Enum { symbols, .. } => Some(&**symbols),
+            _ => None,
+        };
+        let writer = (place.writer_schema(), place.writer());
+        let reader = (place.reader_schema(), reader);
+        source(writer, reader, symbols, dtype, convert).map_err(PlanErrorKind::Convert)
+    }
+
+    /// ATDS's sparse record.
+    pub(super) fn sparse_record(
+        &mut self,
+        place: Place<'_>,
+        mut consumer: Consumer<'f>,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let mut operations = Vec::from_iter(self.present(&mut consumer));
+        let sparse = self.sparse_fields(place, &consumer);
+        let sparse = sparse.map_err(|kind| PlanError::new(consumer.name(), kind))?;
+        operations.push(Operation::new(
+            consumer.text(),
+            Action::SparseRecord(sparse),
+        ));
+        Ok(operations)
+    }
+
+    fn sparse_fields(
+        &self,
+        place: Place<'_>,
+        consumer: &Consumer<'f>,
+    ) -> Result<SparseRecord, PlanErrorKind> {
+        let Resolved::Record {
+            reader,
+            fields,
+            defaults,
+            ..
+        } = place.node()
+        else {
+            let schema_type = place.describe();
+            return Err(PlanErrorKind::NotSparse { schema_type });
+        };
+        let record = super::fields::record_of(place.reader_schema(), *reader);
+        let roles = sparse_roles(record)?;
+        let feature = &consumer.checked.feature;
+        let FeatureKind::Sparse { shape, layout, .. } = &feature.kind else {
+            unreachable!("a sparse feature");
+        };
+        let (rank, schema_rank) = (shape.len(), roles.len() - 1);
+        if schema_rank != rank {
+            return Err(PlanErrorKind::RankMismatch { rank, schema_rank });
+        }
+        if let Some(default) = defaults.first() {
+            let field = record.fields[default.field].name.clone();
+            return Err(PlanErrorKind::SparseDefault { field });
+        }
+        let mut sparse_fields = Vec::with_capacity(roles.len());
+        for field in fields {
+            // What only the writer has would have to be skipped on the way.
+            let Some((field, id)) = *field else {
+                let field = "another field of the writer's".to_owned();
+                return Err(PlanErrorKind::ExtraField { field });
+            };
+            let (role, name) = (roles[field], &record.fields[field].name);
+            let bad = |of: Place<'_>| {
+                let schema_type = of.describe();
+                match role {
+                    Role::Values => PlanErrorKind::BadValues { schema_type },
+                    Role::Indices(_) => PlanErrorKind::BadIndices {
+                        field: name.clone(),
+                        schema_type,
+                    },
+                }
+            };
+            let (list_nullable, array) = nullable_of(place.at(id))?;
+            let Resolved::Array { item, .. } = *array.node() else {
+                return Err(bad(array));
+            };
+            let (nullable, value) = nullable_of(array.at(item))?;
+            if !matches!(value.node(), Resolved::Leaf { .. } | Resolved::Enum { .. }) {
+                return Err(bad(array));
+            }
+            let source = match role {
+                Role::Values => self.source(value, feature.dtype, &feature.convert)?,
+                Role::Indices(_) if is_int(value) => Source::Plain(Leaf::Int),
+                Role::Indices(_) if is_long(value) => Source::Plain(Leaf::Long),
+                Role::Indices(_) => return Err(bad(array)),
+            };
+            let min_item = usize::try_from(array.at(item).min_len()).unwrap_or(usize::MAX);
+            if width_of(&source) > 1 || min_item == 0 {
+                return Err(bad(array));
+            }
+            let field = SparseField {
+                role,
+                list_nullable,
+                min_item,
+                nullable,
+                source,
+            };
+            sparse_fields.push(field);
+        }
+        Ok(SparseRecord {
+            writer: consumer.feature().unwrap_or(0),
+            fields: sparse_fields.into(),
+            shape: shape.as_slice().into(),
+            layout: *layout,
+            out_of_bounds: self.options.out_of_bounds,
+        })
+    }
+}
+
+/// Whether the data has an `int` that is read as an integer.
+fn is_int(place: Place<'_>) -> bool {
+    let writer = place.writer_schema().node(place.writer());
+    *writer == Node::Int && is_integer(place)
+}
+
+/// Whether the data has a `long` that is read as one.
+fn is_long(place: Place<'_>) -> bool {
+    let writer = place.writer_schema().node(place.writer());
+    *writer == Node::Long && is_integer(place)
+}
+
+fn is_integer(place: Place<'_>) -> bool {
+    let reader = place
+        .reader()
+        .map(|reader| place.reader_schema().node(reader));
+    matches!(reader, Some(Node::Int | Node::Long))
+}
+
+/// The union around a value, if it is one of those that need no branch step.
+fn nullable_of(place: Place<'_>) -> Result<(Option<Nullable>, Place<'_>), PlanErrorKind> {
+    let union = || {
+        let union = place.describe();
+        PlanErrorKind::Union { union }
+    };
+    match place.node() {
+        Resolved::Union { branches, .. } => {
+            let is_value = |&(_, &id): &(usize, &ResolvedId)| !place.at(id).is_null();
+            let mut values = branches.iter().enumerate().filter(is_value);
+            let (Some((value, &id)), None) = (values.next(), values.next()) else {
+                return Err(union());
+            };
+            let (None, inner) = nullable_of(place.at(id))? else {
+                return Err(union());
+            };
+            let nullable = Nullable {
+                value: value as i64,
+                branches: branches.len() as i64,
+            };
+            Ok((Some(nullable), inner))
+        }
+        &Resolved::Branch { value, .. } => Ok((None, place.at(value))),
+        Resolved::Never { .. } => Err(union()),
+        _ => Ok((None, place)),
+    }
+}
+
+/// What is wrong with a value that is not one element.
+pub(super) fn not_an_element(goal: Goal, place: Place<'_>) -> PlanErrorKind {
+    let schema_type = place.describe();
+    match goal {
+        Goal::Operand(_) => PlanErrorKind::BadOperand { schema_type },
+        Goal::Entries(_) => PlanErrorKind::NotEntries { schema_type },
+        _ => PlanErrorKind::NotAnElement { schema_type },
+    }
+}
+fn unwrap_nullable(schema: &Schema, node: NodeId) -> Result<NodeId, PlanErrorKind> {
+    let Node::Union(branches) = schema.node(node) else {
+        return Ok(node);
+    };
+    let is_value = |node: &&NodeId| *schema.node(**node) != Node::Null;
+    let mut values = branches.iter().filter(is_value);
+    match (values.next(), values.next()) {
+        (Some(&value), None) => Ok(value),
+        _ => {
+            let union = schema.describe(node);
+            Err(PlanErrorKind::Union { union })
+        }
+    }
+}
+
+/// How many arrays are nested in a type, and what is in the innermost.
+pub(in crate::plan) fn array_rank(
+    schema: &Schema,
+    mut node: NodeId,
+) -> Result<(usize, NodeId), PlanErrorKind> {
+    let mut rank = 0;
+    loop {
+        let inner = unwrap_nullable(schema, node)?;
+        match schema.node(inner) {
+            Node::Array(item) => node = *item,
+            _ => return Ok((rank, inner)),
+        }
+        rank += 1;
+    }
+}
+
+/// What each field of a sparse record is, in the order of the fields.
+pub(in crate::plan) fn sparse_roles(record: &Record) -> Result<Vec<Role>, PlanErrorKind> {
+    let rank = record.fields.len().saturating_sub(1);
+    let role = |name: &str| match name.strip_prefix("indices") {
+        _ if name == "values" => Some(Role::Values),
+        // `indices01` is not the name of a dimension.
+        Some(digits) => digits
+            .parse()
+            .ok()
+            .filter(|dimension: &usize| dimension.to_string() == digits)
+            .map(Role::Indices),
+        None => None,
+    };
+    let mut roles = Vec::with_capacity(record.fields.len());
+    for field in &record.fields {
+        roles.push(role(&field.name).ok_or_else(|| PlanErrorKind::ExtraField {
+            field: field.name.clone(),
+        })?);
+    }
+    if !roles.contains(&Role::Values) {
+        return Err(PlanErrorKind::NoValues);
+    }
+    // Names are unique in a record, so `rank` indices without a gap are all.
+    match (0..rank.max(1)).find(|&d| !roles.contains(&Role::Indices(d))) {
+        Some(dimension) => Err(PlanErrorKind::IndicesGap { dimension }),
+        None => Ok(roles),
+    }
+}

@@ -1,0 +1,69 @@
+//! What becomes of features' values.
+
+use tensor_batch::Layout;
+
+use crate::feature::{Checked, Extents, FeatureKind, SparseKeys, lists};
+use crate::plan::PlanOptions;
+use crate::plan::writer::{Entries, Form, Writer};
+
+pub(super) fn writers(features: &[Checked], options: &PlanOptions) -> Vec<Writer> {
+    let mut states = 0..;
+    let writers = features.iter().map(|checked| Writer {
+        column: checked.column,
+        mask: checked.mask,
+        row_mask: checked.row_mask,
+        form: form(checked, options, &mut states),
+        fill: checked.fill.clone(),
+    });
+    writers.collect()
+}
+
+fn form(
+    checked: &Checked,
+    options: &PlanOptions,
+    states: &mut impl Iterator<Item = usize>,
+) -> Form {
+    match &checked.feature.kind {
+        FeatureKind::Dense { .. } => match checked.shape.iter().copied().collect() {
+            Some(shape) => Form::Dense {
+                strides: strides(shape),
+            },
+            None => Form::Ragged,
+        },
+        FeatureKind::Varlen {
+            layout: Layout::Ragged,
+            ..
+        } => Form::Ragged,
+        FeatureKind::Varlen { extents, .. } => Form::Coo {
+            by_values: *extents == Extents::Values,
+        },
+        FeatureKind::Sparse {
+            keys: SparseKeys::Record,
+            ..
+        } => Form::Record,
+        FeatureKind::Sparse {
+            shape,
+            sort,
+            layout,
+            ..
+        } => {
+            let keys = checked.keys.iter();
+            let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));
+            Form::Entries(Entries {
+                state: states.next().unwrap_or(0),
+                lists: lists(&checked.path),
+                shape: shape.as_slice().into(),
+                relative: keys.map(|key| !key.from_root).collect(),
+                sort: *sort,
+                layout: *layout,
+                out_of_bounds: options.out_of_bounds,
+            })
+        }
+    }
+}
+
+/// Per dimension how many values it has with all inside it, then 1.
+fn strides(shape: Vec<usize>) -> Box<[usize]> {
+    let inside = |depth: usize| shape[depth..].iter().product();
+    (0..=shape.len()).map(inside).collect()
+}

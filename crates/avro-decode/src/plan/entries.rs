@@ -1,0 +1,163 @@
+//! Sparse features with keys: indices and values that stand anywhere in an
+//! entry, or in the record.
+//!
+//! Values go straight to their column; indices, which stand side by side there,
+//! are kept per key until the row ends.
+
+use tensor_batch::{Layout, RowSlots, Slot, Values};
+
+use super::cursor::{Cursor, Fault};
+use super::program::{EndEntry, IndexRead};
+use super::run::Run;
+use super::sparse::{different_lengths, end_of, index_out_of_bounds};
+use super::values::columns;
+use super::writer::{Entries, Form};
+use super::{OutOfBounds, Plan, SLOTS};
+
+/// The entries of the row being read.
+#[derive(Debug)]
+pub(super) struct EntryLists {
+    /// The indices of each index key.
+    index: Vec<Vec<i64>>,
+    /// The indices of the lists around each entry, `[entries, lists]` flat.
+    around: Vec<i64>,
+    /// Entries whose end has been met.
+    ended: usize,
+    /// Where the row's entries start in the column's values.
+    first_value: usize,
+}
+
+impl EntryLists {
+    /// The lists of a plan's features, for rows from the slots' next on.
+    pub(super) fn start(plan: &Plan, slots: &mut RowSlots<'_>) -> Vec<EntryLists> {
+        let mut lists = Vec::new();
+        for writer in &plan.writers {
+            if let Form::Entries(entries) = &writer.form {
+                let values = slots.columns()[writer.column].segment().expect(SLOTS);
+                lists.push(EntryLists {
+                    index: vec![Vec::new(); entries.shape.len()],
+                    around: Vec::new(),
+                    ended: 0,
+                    first_value: values.values.len(),
+                });
+            }
+        }
+        lists
+    }
+}
+
+impl<'x> Run<'x, '_, '_> {
+    /// Reads an index.
+    pub(super) fn index(&mut self, read: &IndexRead, cursor: &mut Cursor<'x>) -> Result<(), Fault> {
+        let entries = self.entries(read.writer);
+        let start = *cursor;
+        let index = match read.is_int {
+            true => cursor.int()?.into(),
+            false => cursor.long()?,
+        };
+        let size = entries.shape[read.key];
+        if index as u64 >= end_of(size) && entries.out_of_bounds == OutOfBounds::Error {
+            *cursor = start;
+            return Err(index_out_of_bounds(index, read.key, size));
+        }
+        self.state.entries[entries.state].index[read.key].push(index);
+        Ok(())
+    }
+
+    fn entries(&self, writer: usize) -> &'x Entries {
+        match &self.plan.writers[writer].form {
+            Form::Entries(entries) => entries,
+            _ => panic!("{SLOTS}"),
+        }
+    }
+
+    /// Ends an entry: the keys read relative to it have as many values each.
+    pub(super) fn end_entry(&mut self, end: &EndEntry) -> Result<(), Fault> {
+        let entries = self.entries(end.writer);
+        let (values, _) = columns(self.slots.columns(), &self.plan.writers[end.writer]);
+        let values = values.segment().expect(SLOTS).values.len();
+        let lists = &mut self.state.entries[entries.state];
+        let index = lists.index.iter().map(Vec::len);
+        let counts = index.chain([values - lists.first_value]);
+        let relative = counts.zip(&entries.relative).filter(|(_, is)| **is);
+        let new = same_count(relative.map(|(count, _)| count - lists.ended))?;
+        for _ in 0..new {
+            let around = end.registers.iter();
+            lists
+                .around
+                .extend(around.map(|&register| self.state.registers[register]));
+        }
+        lists.ended += new;
+        Ok(())
+    }
+
+    /// Ends a row: writes the indices of its entries.
+    pub(super) fn end_row(&mut self, writer: usize) -> Result<(), Fault> {
+        let entries = self.entries(writer);
+        let (values, mask) = columns(self.slots.columns(), &self.plan.writers[writer]);
+        let segment = values.segment().expect(SLOTS);
+        let lists = &mut self.state.entries[entries.state];
+        let index = lists.index.iter().map(Vec::len);
+        let count = same_count(index.chain([segment.values.len() - lists.first_value]))?;
+
+        let mut order: Vec<usize> = (0..count).collect();
+        if entries.out_of_bounds == OutOfBounds::Drop {
+            order.retain(|&entry| {
+                let mut sizes = lists.index.iter().zip(&entries.shape);
+                sizes.all(|(index, &size)| (index[entry] as u64) < end_of(size))
+            });
+            self.state.dropped += (count - order.len()) as u64;
+        }
+        if entries.sort {
+            let around = |entry: usize| &lists.around[entry * entries.lists..][..entries.lists];
+            let index = |entry: usize| lists.index.iter().map(move |index| index[entry]);
+            let key = |entry| around(entry).iter().copied().chain(index(entry));
+            order.sort_by(|&a, &b| key(a).cmp(key(b)));
+        }
+        if !order.iter().copied().eq(0..count) {
+            reorder(&mut segment.values, lists.first_value, &order);
+            if let Some(Slot::Segment(mask)) = mask {
+                let first = mask.values.len() - count;
+                reorder(&mut mask.values, first, &order);
+            }
+        }
+
+        for &entry in &order {
+            if entries.layout == Layout::Coo {
+                segment.indices.push(self.batch_row);
+            }
+            let around = &lists.around[entry * entries.lists..][..entries.lists];
+            segment.indices.extend_from_slice(around);
+            for (key, index) in lists.index.iter().enumerate() {
+                segment.indices.push(index[entry]);
+                let extent = &mut segment.extents[entries.lists + key];
+                *extent = (*extent).max(index[entry] + 1);
+            }
+        }
+        lists.first_value = segment.values.len();
+        if entries.layout == Layout::Ragged {
+            segment.splits[0].push(lists.first_value as i64);
+        }
+        lists.ended = 0;
+        lists.around.clear();
+        lists.index.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+}
+
+/// The count that all are, or an error.
+fn same_count(mut counts: impl Iterator<Item = usize>) -> Result<usize, Fault> {
+    let Some(expected) = counts.next() else {
+        return Ok(0);
+    };
+    match counts.find(|&count| count != expected) {
+        Some(actual) => Err(different_lengths(expected, actual)),
+        None => Ok(expected),
+    }
+}
+
+/// Keeps the values of `order`, in that order, of those from `first` on.
+fn reorder(values: &mut Values, first: usize, order: &[usize]) {
+    values.permute_from(first, order);
+    values.truncate(first + order.len());
+}

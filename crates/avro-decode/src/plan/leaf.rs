@@ -1,0 +1,126 @@
+//! The values of a feature: their Avro type, and the union around them.
+
+use tensor_batch::DType;
+
+use super::cursor::{Cursor, Fault};
+use crate::DecodeErrorKind;
+use crate::convert::Source;
+
+/// A union with one branch besides null: `[X]`, `["null", X]`, `[X, "null"]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nullable {
+    /// Which branch is not null.
+    pub(crate) value: i64,
+    /// Number of branches.
+    pub(crate) branches: i64,
+}
+
+impl Nullable {
+    /// Reads the branch; whether it is the value's.
+    #[inline]
+    pub(crate) fn is_value(self, cursor: &mut Cursor<'_>) -> Result<bool, Fault> {
+        let start = *cursor;
+        let branch = cursor.long()?;
+        if branch == self.value {
+            return Ok(true);
+        }
+        if (0..self.branches).contains(&branch) {
+            return Ok(false);
+        }
+        *cursor = start;
+        Err(bad_branch(branch, self.branches as usize))
+    }
+
+    /// Reads the branch; null is an error.
+    #[inline]
+    pub(crate) fn expect_value(self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let start = *cursor;
+        if self.is_value(cursor)? {
+            return Ok(());
+        }
+        *cursor = start;
+        Err(null())
+    }
+}
+
+#[cold]
+pub(crate) fn null() -> Fault {
+    Box::new(DecodeErrorKind::Null)
+}
+
+#[cold]
+pub(crate) fn bad_branch(branch: i64, branches: usize) -> Fault {
+    Box::new(DecodeErrorKind::BadUnionBranch { branch, branches })
+}
+
+/// The Avro type of values that are read as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    Int,
+    Long,
+    Float,
+    Double,
+    Boolean,
+    Bytes,
+    String,
+}
+
+impl Leaf {
+    /// What the type is read as.
+    pub(crate) fn dtype(self) -> DType {
+        match self {
+            Leaf::Int => DType::Int32,
+            Leaf::Long => DType::Int64,
+            Leaf::Float => DType::Float32,
+            Leaf::Double => DType::Float64,
+            Leaf::Boolean => DType::Bool,
+            Leaf::Bytes | Leaf::String => DType::String,
+        }
+    }
+}
+
+/// Elements of the tensor that a value becomes.
+pub(crate) fn width_of(source: &Source) -> usize {
+    match source {
+        Source::Plain(_) => 1,
+        Source::Other(conversion) => conversion.width(),
+    }
+}
+
+/// Runs `$body` with `$primitive` naming the type that reads a fixed-width
+/// leaf, or `$strings_body` with `$utf8` telling whether to check.
+macro_rules! for_leaf {
+    ($leaf:expr, $primitive:ident => $body:expr, $utf8:ident => $strings_body:expr) => {
+        match $leaf {
+            Leaf::Int => {
+                type $primitive = $crate::plan::items::Int;
+                $body
+            }
+            Leaf::Long => {
+                type $primitive = $crate::plan::items::Long;
+                $body
+            }
+            Leaf::Float => {
+                type $primitive = $crate::plan::items::Float;
+                $body
+            }
+            Leaf::Double => {
+                type $primitive = $crate::plan::items::Double;
+                $body
+            }
+            Leaf::Boolean => {
+                type $primitive = $crate::plan::items::Boolean;
+                $body
+            }
+            Leaf::Bytes => {
+                let $utf8 = false;
+                $strings_body
+            }
+            Leaf::String => {
+                let $utf8 = true;
+                $strings_body
+            }
+        }
+    };
+}
+pub(crate) use for_leaf;

@@ -1,0 +1,186 @@
+//! What a plan is made of: operations on the bytes of a record.
+//!
+//! A program is a list of operations that together read one value, front to
+//! back. Records inside records need no operation of their own: their fields
+//! stand in line. Arrays, maps and unions have programs inside them.
+
+use std::sync::Arc;
+
+use super::filter::{Filter, Operand};
+use super::leaf::Nullable;
+use super::skip::Skip;
+use super::sparse::SparseRecord;
+use super::writer::Length;
+use crate::DecodeErrorKind;
+use crate::convert::Source;
+
+/// Operations, one after another.
+pub(crate) type Program = Box<[Operation]>;
+
+/// A step of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    /// What it reads, for errors: a feature's expression, or the way to a field;
+    /// of several skipped the first.
+    pub(crate) field: Box<str>,
+    pub(crate) action: Action,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Moves past values.
+    Skip {
+        /// All of them, in as few steps as their sizes allow.
+        all: Skip,
+        /// Each with its name, to tell which one an error is in.
+        each: Vec<(Box<str>, Skip)>,
+    },
+    /// Reads the number of a union's branch; any but one is a null, and an
+    /// error.
+    ExpectValue(Nullable),
+    /// Reads the number of a union's branch and runs that branch's program.
+    Union(Box<[Program]>),
+    /// Reads one value for a feature.
+    Value(Read),
+    /// Reads an array of values for a feature: its innermost dimension.
+    Array(Items, Read),
+    /// Runs a program for the items of an array or the entries of a map.
+    Each(Box<Each>),
+    /// Runs a program for one item of an array or one entry of a map.
+    Pick(Box<Pick>),
+    /// Reads ATDS's sparse record for a feature.
+    SparseRecord(SparseRecord),
+    /// Reads one index for a sparse feature with keys.
+    Index(IndexRead),
+    /// Ends an entry of a sparse feature with keys.
+    EndEntry(EndEntry),
+    /// Ends a row of a sparse feature with keys.
+    EndRow(usize),
+    /// A feature has no value here.
+    Missing(Missing),
+    /// A feature's first list, or its value, is there: for its row mask.
+    Present(usize),
+    /// Reads a value that a filter needs.
+    Capture(Operand),
+    /// Data that cannot become what is asked for.
+    Fail(DecodeErrorKind),
+    /// Runs a program, then goes back to where it started: for a value that is
+    /// read more than once.
+    Peek(Program),
+    /// Runs a program on other bytes: on a default of the reader's schema.
+    Constant(Arc<[u8]>, Program),
+}
+
+/// How one value is read for a feature.
+#[derive(Clone, Debug)]
+pub(crate) struct Read {
+    /// The feature.
+    pub(crate) writer: usize,
+    /// The union around the value, with null its only other branch.
+    pub(crate) nullable: Option<Nullable>,
+    /// How the value is read.
+    pub(crate) source: Source,
+    /// Where the indices of the lists around it stand.
+    pub(crate) registers: Box<[usize]>,
+}
+
+/// An array whose items are values of one feature.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Items {
+    /// The fewest bytes of an item.
+    pub(crate) min_item: usize,
+    /// How many there may be.
+    pub(crate) length: Length,
+}
+
+/// A walk through an array or a map.
+#[derive(Clone, Debug)]
+pub(crate) struct Each {
+    /// Whether each item has a key before it.
+    pub(crate) is_map: bool,
+    /// The fewest bytes of an item, with its key.
+    pub(crate) min_item: usize,
+    /// Which items count.
+    pub(crate) filter: Option<Filter>,
+    /// Where the number of the item stands while its program runs.
+    pub(crate) register: usize,
+    /// What reads an item.
+    pub(crate) item: Program,
+    /// The features that have a dimension here.
+    pub(crate) lists: Box<[List]>,
+}
+
+/// A dimension of a feature: how long its list is, is known at the end of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    pub(crate) writer: usize,
+    /// The dimension, counted from 0.
+    pub(crate) depth: usize,
+    pub(crate) length: Length,
+    /// Values of a dense row in one item.
+    pub(crate) stride: usize,
+}
+
+/// One item of an array or one entry of a map.
+#[derive(Clone, Debug)]
+pub(crate) struct Pick {
+    pub(crate) which: Which,
+    /// The fewest bytes of an item, with its key.
+    pub(crate) min_item: usize,
+    /// What reads the item.
+    pub(crate) item: Program,
+    /// What reads any other.
+    pub(crate) other: Skip,
+    /// What happens where there is no such item.
+    pub(crate) absent: Program,
+}
+
+/// What a [`Pick`] picks.
+#[derive(Clone, Debug)]
+pub(crate) enum Which {
+    /// The item at a place, counted from 0.
+    Index(u64),
+    /// The first entry of a key.
+    Key(Box<str>),
+}
+
+/// How an index of a sparse entry is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexRead {
+    /// The feature.
+    pub(crate) writer: usize,
+    /// Which of its index keys.
+    pub(crate) key: usize,
+    /// Whether it is an `int`, else a `long`.
+    pub(crate) is_int: bool,
+}
+
+/// The end of an entry of a sparse feature.
+#[derive(Clone, Debug)]
+pub(crate) struct EndEntry {
+    pub(crate) writer: usize,
+    /// Where the indices of the lists around the entry stand.
+    pub(crate) registers: Box<[usize]>,
+}
+
+/// A place where a feature has no value, or no list.
+#[derive(Clone, Debug)]
+pub(crate) struct Missing {
+    pub(crate) writer: usize,
+    pub(crate) gap: Gap,
+    /// Whether it is all of the row that is missing.
+    pub(crate) is_row: bool,
+    /// Where the indices of the lists around stand.
+    pub(crate) registers: Box<[usize]>,
+    /// The error, for a feature that has nothing for it.
+    pub(crate) why: DecodeErrorKind,
+}
+
+/// What is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gap {
+    /// A value.
+    Value,
+    /// The list of a dimension, counted from 0; of a sparse feature, entries.
+    List(usize),
+}

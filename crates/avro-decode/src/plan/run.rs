@@ -1,0 +1,417 @@
+//! Running a plan's programs on the bytes of records.
+
+use tensor_batch::{MAX_RANK, RowSlots, Scalar, Slot};
+
+use super::blocks::next_block;
+use super::cursor::{Cursor, Fault};
+use super::entries::EntryLists;
+use super::filter::Captured;
+use super::leaf::bad_branch;
+use super::program::{Action, Each, Gap, List, Missing, Operation, Pick, Program, Which};
+use super::values::{columns, end_list, place, raise, raise_to_values, wrong_length};
+use super::writer::{Form, Length, Writer};
+use super::{Plan, SLOTS};
+use crate::convert::Out;
+use crate::{DecodeError, DecodeErrorKind};
+
+/// A plan at work on some records.
+pub(super) struct Run<'x, 'r, 's> {
+    pub(super) plan: &'x Plan,
+    pub(super) slots: &'r mut RowSlots<'s>,
+    pub(super) state: State<'x>,
+    /// The row being written, counted from the slots' first.
+    pub(super) row: usize,
+    /// The row, counted from the batch's first.
+    pub(super) batch_row: i64,
+}
+
+/// What is known of the record being read.
+#[derive(Debug)]
+pub(super) struct State<'x> {
+    /// The numbers of the items being read.
+    pub(super) registers: Vec<i64>,
+    /// Per feature how many values of a dense row have been written.
+    pub(super) places: Vec<usize>,
+    /// The values that filters compare.
+    pub(super) operands: Vec<Captured<'x>>,
+    /// The entries of sparse features with keys.
+    pub(super) entries: Vec<EntryLists>,
+    /// Sparse entries dropped for an index outside their dimension.
+    pub(super) dropped: u64,
+}
+
+impl State<'_> {
+    /// The row and the indices in `registers`, written to `path`.
+    #[inline]
+    pub(super) fn path<'p>(
+        &self,
+        path: &'p mut [i64; MAX_RANK + 1],
+        batch_row: i64,
+        registers: &[usize],
+    ) -> &'p [i64] {
+        path[0] = batch_row;
+        for (index, &register) in path[1..].iter_mut().zip(registers) {
+            *index = self.registers[register];
+        }
+        &path[..=registers.len()]
+    }
+}
+
+/// Why a program stopped.
+pub(super) enum Stop {
+    /// What is wrong, where the cursor stands.
+    Fault(Fault),
+    /// What is wrong, and where.
+    Located(Box<DecodeError>),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Stop::Fault(fault)
+    }
+}
+
+impl<'x, 'r, 's> Run<'x, 'r, 's> {
+    pub(super) fn new(plan: &'x Plan, slots: &'r mut RowSlots<'s>) -> Self {
+        let state = State {
+            registers: vec![0; plan.registers],
+            places: vec![0; plan.writers.len()],
+            operands: vec![Captured::Missing; plan.operands],
+            entries: EntryLists::start(plan, slots),
+            dropped: 0,
+        };
+        let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
+        Run {
+            plan,
+            slots,
+            state,
+            row,
+            batch_row,
+        }
+    }
+
+    /// Reads the next record into the next row.
+    #[inline]
+    pub(super) fn record(&mut self, cursor: &mut Cursor<'x>) -> Result<(), Box<DecodeError>> {
+        self.state.operands.fill(Captured::Missing);
+        let program = self.program(&self.plan.program, cursor);
+        if let Err(Stop::Located(error)) = program {
+            return Err(error);
+        }
+        self.slots.advance();
+        self.row += 1;
+        self.batch_row += 1;
+        Ok(())
+    }
+
+    /// Errors of a program are always [`Stop::Located`].
+    #[inline]
+    fn program(&mut self, program: &'x Program, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
+        for operation in program {
+            let start = *cursor;
+            if let Err(stop) = self.run(&operation.action, cursor) {
+                return Err(self.locate(stop, start, cursor, operation));
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn run(&mut self, action: &'x Action, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
+        match action {
+            Action::Skip { all, .. } => self.plan.skips.run(all, cursor)?,
+            Action::Value(read) => self.read(read, None, cursor)?,
+            Action::Array(items, read) => self.read(read, Some(*items), cursor)?,
+            Action::SparseRecord(sparse) => self.sparse_record(sparse, cursor)?,
+            Action::ExpectValue(nullable) => nullable.expect_value(cursor)?,
+            Action::Union(branches) => return self.union(branches, cursor),
+            Action::Each(each) => return self.each(each, cursor),
+            Action::Pick(pick) => return self.pick(pick, cursor),
+            Action::Missing(missing) => self.missing(missing)?,
+            Action::Present(writer) => self.mark_row(*writer, true),
+            Action::Capture(operand) => operand.capture(cursor, &mut self.state.operands)?,
+            Action::Index(index) => self.index(index, cursor)?,
+            Action::EndEntry(entry) => self.end_entry(entry)?,
+            Action::EndRow(writer) => self.end_row(*writer)?,
+            Action::Fail(kind) => return Err(Stop::Fault(Box::new(kind.clone()))),
+            Action::Peek(program) => {
+                let mut ahead = *cursor;
+                return self.program(program, &mut ahead);
+            }
+            Action::Constant(bytes, program) => {
+                let mut inside = Cursor::new(bytes, 0);
+                return self.program(program, &mut inside);
+            }
+        }
+        Ok(())
+    }
+
+    fn union(&mut self, branches: &'x [Program], cursor: &mut Cursor<'x>) -> Result<(), Stop> {
+        let start = *cursor;
+        let branch = cursor.long()?;
+        let Some(program) = usize::try_from(branch).ok().and_then(|b| branches.get(b)) else {
+            *cursor = start;
+            return Err(bad_branch(branch, branches.len()).into());
+        };
+        let result = self.program(program, cursor);
+        if let Err(Stop::Located(mut error)) = result {
+            // What is not there has its place in the number of the branch.
+            if is_missing(&error.kind) && error.offset == cursor.position() {
+                error.offset = start.position();
+            }
+            return Err(Stop::Located(error));
+        }
+        result
+    }
+
+    fn each(&mut self, each: &'x Each, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
+        let start = *cursor;
+        let mut count = 0;
+        while let Some(block) = next_block(cursor, each.min_item)? {
+            let body = cursor.position();
+            if each.filter.is_none() {
+                // A list that is too long is an error before an item too many.
+                self.check_most(each, count + block.count, start, cursor)?;
+            }
+            for _ in 0..block.count {
+                if each.is_map {
+                    skip_key(cursor)?;
+                }
+                if let Some(filter) = &each.filter {
+                    let item = *cursor;
+                    filter.reset(&mut self.state.operands);
+                    self.program(&filter.head, cursor)?;
+                    if !filter.holds(&self.state.operands) {
+                        self.program(&filter.rest, cursor)?;
+                        continue;
+                    }
+                    *cursor = item;
+                    self.check_most(each, count + 1, start, cursor)?;
+                }
+                self.state.registers[each.register] = count as i64;
+                self.program(&each.item, cursor)?;
+                count += 1;
+            }
+            block.check_size(body, cursor)?;
+        }
+        for list in &each.lists {
+            if let Err(fault) = self.end_of(list, count) {
+                *cursor = start;
+                return Err(fault.into());
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check_most(
+        &self,
+        each: &Each,
+        count: usize,
+        start: Cursor<'x>,
+        cursor: &mut Cursor<'x>,
+    ) -> Result<(), Fault> {
+        for list in &each.lists {
+            let most = list.length.most();
+            if count > most {
+                *cursor = start;
+                return Err(wrong_length(most, count));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a list of a feature.
+    fn end_of(&mut self, list: &List, count: usize) -> Result<(), Fault> {
+        let writer = &self.plan.writers[list.writer];
+        match list.length {
+            Length::Exactly(length) if length != count => {
+                return Err(wrong_length(length, count));
+            }
+            Length::AtMost(length) if length != count => {
+                if let Form::Dense { strides } = &writer.form {
+                    let gap = (length - count) * list.stride;
+                    self.fill_dense(list.writer, writer, strides, gap);
+                }
+            }
+            _ => {}
+        }
+        let (values, mask) = columns(self.slots.columns(), writer);
+        match &writer.form {
+            Form::Coo { by_values: false } | Form::Entries(_) => {
+                let segment = values.segment().expect(SLOTS);
+                raise(&mut segment.extents[list.depth], count);
+            }
+            Form::Ragged => {
+                end_list(values.segment().expect(SLOTS), list.depth, count);
+                if let Some(mask) = mask {
+                    end_list(mask.segment().expect(SLOTS), list.depth, count);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn pick(&mut self, pick: &'x Pick, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
+        let mut seen = 0;
+        let mut found = false;
+        while let Some(block) = next_block(cursor, pick.min_item)? {
+            let body = cursor.position();
+            let first = seen;
+            seen += block.count as u64;
+            let here = match &pick.which {
+                Which::Index(index) => (first..seen).contains(index),
+                Which::Key(_) => !found,
+            };
+            if let (false, Some(bytes)) = (here, block.bytes) {
+                cursor.bytes(bytes)?;
+                continue;
+            }
+            for number in first..seen {
+                let is_it = match &pick.which {
+                    Which::Index(index) => number == *index,
+                    Which::Key(key) => {
+                        let length = cursor.length()?;
+                        cursor.bytes(length)? == key.as_bytes() && !found
+                    }
+                };
+                if is_it {
+                    found = true;
+                    self.program(&pick.item, cursor)?;
+                } else {
+                    self.plan.skips.run(&pick.other, cursor)?;
+                }
+            }
+            block.check_size(body, cursor)?;
+        }
+        if found {
+            return Ok(());
+        }
+        self.program(&pick.absent, cursor)
+    }
+
+    fn missing(&mut self, missing: &'x Missing) -> Result<(), Fault> {
+        let writer = &self.plan.writers[missing.writer];
+        let Some(fill) = &writer.fill else {
+            return Err(Box::new(missing.why.clone()));
+        };
+        if missing.is_row {
+            self.mark_row(missing.writer, false);
+        }
+        if let Form::Dense { strides } = &writer.form {
+            let gap = match missing.gap {
+                Gap::Value => 1,
+                Gap::List(depth) => strides[depth],
+            };
+            self.fill_dense(missing.writer, writer, strides, gap);
+            return Ok(());
+        }
+        let (values, mask) = columns(self.slots.columns(), writer);
+        let segment = values.segment().expect(SLOTS);
+        let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
+        match (missing.gap, &writer.form) {
+            (Gap::Value, form) => {
+                segment.values.push_from(fill, 0);
+                if let Some(mask) = mask {
+                    mask.values.push(&Scalar::Bool(false));
+                }
+                if let Form::Coo { by_values } = form {
+                    let mut path = [0; MAX_RANK + 1];
+                    let path = self
+                        .state
+                        .path(&mut path, self.batch_row, &missing.registers);
+                    place(&mut segment.indices, path, None);
+                    if *by_values {
+                        raise_to_values(&mut segment.extents, path, None);
+                    }
+                }
+            }
+            (Gap::List(depth), Form::Ragged) => {
+                end_list(segment, depth, 0);
+                if let Some(mask) = &mut mask {
+                    end_list(mask, depth, 0);
+                }
+            }
+            (Gap::List(_), Form::Record) => {
+                // Of the ragged layout; none in coordinates.
+                if let Some(ends) = segment.splits.first_mut() {
+                    ends.push(segment.values.len() as i64);
+                }
+            }
+            (Gap::List(_), _) => {}
+        }
+        Ok(())
+    }
+
+    /// Fills the next `gap` values of a dense row, which are missing.
+    fn fill_dense(&mut self, number: usize, writer: &Writer, strides: &[usize], gap: usize) {
+        let Some(fill) = &writer.fill else { return };
+        let (row_len, place) = (strides[0], self.state.places[number]);
+        let start = self.row * row_len + place;
+        let (values, mask) = columns(self.slots.columns(), writer);
+        match values {
+            Slot::Segment(segment) => {
+                for place in place..place + gap {
+                    let place = if fill.len() == 1 { 0 } else { place };
+                    segment.values.push_from(fill, place);
+                }
+            }
+            slot => Out::of_slot(slot, start..start + gap).fill(fill, place),
+        }
+        if let Some(Slot::Bool(mask)) = mask {
+            mask[start..start + gap].fill(0);
+        }
+        let done = place + gap;
+        self.state.places[number] = if done == row_len { 0 } else { done };
+    }
+
+    /// Says in a feature's row mask whether the row has it.
+    fn mark_row(&mut self, writer: usize, present: bool) {
+        if let Some(column) = self.plan.writers[writer].row_mask
+            && let Slot::Bool(rows) = &mut self.slots.columns()[column]
+        {
+            rows[self.row] = present.into();
+        }
+    }
+
+    /// The error of an operation that began at `start` and stopped at `end`.
+    #[cold]
+    fn locate(
+        &self,
+        stop: Stop,
+        start: Cursor<'x>,
+        end: &Cursor<'x>,
+        operation: &Operation,
+    ) -> Stop {
+        let fault = match stop {
+            Stop::Located(_) => return stop,
+            Stop::Fault(fault) => fault,
+        };
+        if let Action::Skip { each, .. } = &operation.action {
+            let mut cursor = start;
+            for (field, skip) in each {
+                if let Err(fault) = self.plan.skips.run(skip, &mut cursor) {
+                    let error = DecodeError::new(*fault, cursor.position()).in_field(field);
+                    return Stop::Located(Box::new(error));
+                }
+            }
+        }
+        let error = DecodeError::new(*fault, end.position()).in_field(&operation.field);
+        Stop::Located(Box::new(error))
+    }
+}
+
+/// Moves past the key of an entry of a map.
+fn skip_key(cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+    let length = cursor.length()?;
+    cursor.bytes(length).map(drop)
+}
+
+/// Whether an error says that a value is not there.
+fn is_missing(kind: &DecodeErrorKind) -> bool {
+    matches!(
+        kind,
+        DecodeErrorKind::Null | DecodeErrorKind::OtherBranch { .. }
+    )
+}

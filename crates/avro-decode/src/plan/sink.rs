@@ -1,0 +1,304 @@
+//! Where the values of a feature go.
+
+use std::marker::PhantomData;
+
+use tensor_batch::{Buffer, Segment, Slot, Strings, Values};
+
+use super::cursor::{Cursor, Fault};
+use super::items::{Primitive, RawOf};
+use super::{SLOTS, STRINGS};
+use crate::DecodeErrorKind;
+use crate::convert::{Conversion, Out};
+
+/// Where runs of values go.
+pub(crate) trait Sink {
+    /// Reads the next `n` values. `n` is at most the bytes that are left.
+    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault>;
+
+    /// Whether missing values can be filled.
+    fn fills(&self) -> bool;
+
+    /// Fills the places of the next `n` elements, which are missing.
+    fn fill(&mut self, n: usize);
+}
+
+/// The mask of a sink's elements.
+pub(crate) enum Mask<'a> {
+    None,
+    /// The rest of a row.
+    InPlace(&'a mut [u8]),
+    /// The end of a segment.
+    Append(&'a mut Buffer<u8>),
+}
+
+impl<'a> Mask<'a> {
+    /// The mask of a dense row from `start` on.
+    pub(crate) fn of_row(slot: Option<&'a mut Slot<'_>>, start: usize, end: usize) -> Self {
+        match slot {
+            None => Mask::None,
+            Some(Slot::Bool(rows)) => Mask::InPlace(&mut rows[start..end]),
+            Some(_) => panic!("{SLOTS}"),
+        }
+    }
+
+    /// The mask of values that are appended to a segment.
+    pub(crate) fn of_segment(segment: Option<&'a mut Segment>) -> Self {
+        match segment.map(|segment| &mut segment.values) {
+            None => Mask::None,
+            Some(Values::Bool(mask)) => Mask::Append(mask),
+            Some(_) => panic!("{SLOTS}"),
+        }
+    }
+
+    /// Marks the next `n` elements.
+    #[inline]
+    fn put(&mut self, n: usize, present: bool) {
+        match self {
+            Mask::None => {}
+            Mask::InPlace(rest) => {
+                let (now, later) = std::mem::take(rest).split_at_mut(n);
+                now.fill(present.into());
+                *rest = later;
+            }
+            Mask::Append(mask) => mask.append(n).fill(present.into()),
+        }
+    }
+}
+
+/// The rest of a row of a dense column, in its final place.
+pub(crate) struct InPlace<'a, P: Primitive> {
+    rest: &'a mut [RawOf<P>],
+    fill: Option<&'a [RawOf<P>]>,
+    mask: Mask<'a>,
+}
+
+impl<'a, P: Primitive> InPlace<'a, P> {
+    pub(crate) fn new(
+        rest: &'a mut [RawOf<P>],
+        fill: Option<&'a [RawOf<P>]>,
+        mask: Mask<'a>,
+    ) -> Self {
+        InPlace { rest, fill, mask }
+    }
+
+    /// Values of the row that are still to come.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    #[inline]
+    fn next(&mut self, n: usize) -> &'a mut [RawOf<P>] {
+        // The walk has checked every length against the shape before.
+        let (now, later) = std::mem::take(&mut self.rest).split_at_mut(n);
+        self.rest = later;
+        now
+    }
+}
+
+impl<P: Primitive> Sink for InPlace<'_, P> {
+    #[inline]
+    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
+        self.mask.put(n, true);
+        P::read(cursor, self.next(n))
+    }
+
+    #[inline]
+    fn fills(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    fn fill(&mut self, n: usize) {
+        self.mask.put(n, false);
+        let left = self.left();
+        match self.fill {
+            Some([value]) => self.next(n).fill(*value),
+            Some(row) => {
+                let start = row.len() - left;
+                self.next(n).copy_from_slice(&row[start..start + n]);
+            }
+            None => {}
+        }
+    }
+}
+
+/// The end of a segment's values.
+pub(crate) struct Append<'a, P: Primitive> {
+    buffer: &'a mut Buffer<RawOf<P>>,
+    fill: Option<RawOf<P>>,
+    mask: Mask<'a>,
+    primitive: PhantomData<P>,
+}
+
+impl<'a, P: Primitive> Append<'a, P> {
+    pub(crate) fn new(
+        buffer: &'a mut Buffer<RawOf<P>>,
+        fill: Option<&[RawOf<P>]>,
+        mask: Mask<'a>,
+    ) -> Self {
+        Append {
+            buffer,
+            fill: fill.and_then(|fill| fill.first().copied()),
+            mask,
+            primitive: PhantomData,
+        }
+    }
+}
+
+impl<P: Primitive> Sink for Append<'_, P> {
+    #[inline]
+    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
+        self.mask.put(n, true);
+        P::read(cursor, self.buffer.append(n))
+    }
+
+    #[inline]
+    fn fills(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    fn fill(&mut self, n: usize) {
+        self.mask.put(n, false);
+        if let Some(value) = self.fill {
+            self.buffer.append(n).fill(value);
+        }
+    }
+}
+
+/// The end of a segment's strings. `bytes` and `string` differ in the check
+/// for UTF-8 alone.
+pub(crate) struct AppendStrings<'a> {
+    pub(crate) strings: &'a mut Strings,
+    pub(crate) utf8: bool,
+    pub(crate) fill: Option<&'a Strings>,
+    /// The place in a row, for a fill that has one value for each.
+    pub(crate) place: usize,
+    pub(crate) mask: Mask<'a>,
+}
+
+impl Sink for AppendStrings<'_> {
+    #[inline]
+    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
+        self.mask.put(n, true);
+        self.place += n;
+        for _ in 0..n {
+            let start = *cursor;
+            let length = cursor.length()?;
+            let string = cursor.bytes(length)?;
+            if self.utf8 && simdutf8::basic::from_utf8(string).is_err() {
+                *cursor = start;
+                return Err(invalid_utf8());
+            }
+            self.strings.push(string);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn fills(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    fn fill(&mut self, n: usize) {
+        self.mask.put(n, false);
+        if let Some(fill) = self.fill {
+            for place in self.place..self.place + n {
+                let place = if fill.len() == 1 { 0 } else { place };
+                self.strings.push(fill.get(place).unwrap_or_default());
+            }
+        }
+        self.place += n;
+    }
+}
+
+#[cold]
+fn invalid_utf8() -> Fault {
+    Box::new(DecodeErrorKind::InvalidUtf8)
+}
+
+/// The rest of a row of a dense column, converted.
+pub(crate) struct ConvertInPlace<'a, 's> {
+    pub(crate) slot: &'a mut Slot<'s>,
+    /// Where in the slot the next element goes.
+    pub(crate) next: usize,
+    /// Its place in the row.
+    pub(crate) place: usize,
+    pub(crate) conversion: &'a Conversion,
+    pub(crate) fill: Option<&'a Values>,
+    pub(crate) mask: Mask<'a>,
+}
+
+impl ConvertInPlace<'_, '_> {
+    fn next(&mut self, n: usize) -> std::ops::Range<usize> {
+        let start = self.next;
+        self.next += n;
+        self.place += n;
+        start..start + n
+    }
+}
+
+impl Sink for ConvertInPlace<'_, '_> {
+    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
+        let n = n * self.conversion.width();
+        self.mask.put(n, true);
+        let range = self.next(n);
+        self.conversion.read(cursor, Out::of_slot(self.slot, range))
+    }
+
+    fn fills(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    fn fill(&mut self, n: usize) {
+        self.mask.put(n, false);
+        let place = self.place;
+        let range = self.next(n);
+        if let Some(fill) = self.fill {
+            Out::of_slot(self.slot, range).fill(fill, place);
+        }
+    }
+}
+
+/// The end of a segment's values, converted.
+pub(crate) struct ConvertAppend<'a> {
+    pub(crate) values: &'a mut Values,
+    pub(crate) conversion: &'a Conversion,
+    pub(crate) fill: Option<&'a Values>,
+    /// The place in a row, for a fill that has one value for each.
+    pub(crate) place: usize,
+    pub(crate) mask: Mask<'a>,
+}
+
+impl Sink for ConvertAppend<'_> {
+    fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
+        let elements = n * self.conversion.width();
+        self.mask.put(elements, true);
+        self.place += elements;
+        match &mut *self.values {
+            Values::String(strings) => self.conversion.read_strings(cursor, n, strings),
+            values => self.conversion.read(cursor, Out::append(values, elements)),
+        }
+    }
+
+    fn fills(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    fn fill(&mut self, n: usize) {
+        self.mask.put(n, false);
+        if let Some(fill) = self.fill {
+            for place in self.place..self.place + n {
+                let place = if fill.len() == 1 { 0 } else { place };
+                self.values.push_from(fill, place);
+            }
+        }
+        self.place += n;
+    }
+}
+
+/// The strings of values that are strings.
+pub(crate) fn strings_of(values: &mut Values) -> &mut Strings {
+    match values {
+        Values::String(strings) => strings,
+        _ => panic!("{STRINGS}"),
+    }
+}

@@ -1,0 +1,350 @@
+//! Reading the values of a feature: one, or an array of them, into the form of
+//! its column.
+
+use tensor_batch::{Buffer, Element, MAX_RANK, Segment, Slot, Values};
+
+use super::blocks::each_block;
+use super::cursor::{Cursor, Fault};
+use super::leaf::{Leaf, Nullable, for_leaf, null, width_of};
+use super::program::{Items, Read};
+use super::run::Run;
+use super::sink::{
+    Append, AppendStrings, ConvertAppend, ConvertInPlace, InPlace, Mask, Sink, strings_of,
+};
+use super::writer::{Form, Length, Writer};
+use super::{SLOTS, items::Primitive};
+use crate::DecodeErrorKind;
+use crate::convert::Source;
+
+impl<'x> Run<'x, '_, '_> {
+    /// Reads a value, or an array of values, for a feature.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        read: &'x Read,
+        items: Option<Items>,
+        cursor: &mut Cursor<'x>,
+    ) -> Result<(), Fault> {
+        let writer = &self.plan.writers[read.writer];
+        if let Form::Dense { strides } = &writer.form {
+            return self.read_dense(writer, strides, read, items, cursor);
+        }
+        let (values, mask) = columns(self.slots.columns(), writer);
+        let segment = values.segment().expect(SLOTS);
+        let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
+        let kernel = Kernel::new(read, items);
+        let fill = writer.fill.as_ref();
+        let mask_values = Mask::of_segment(mask.as_deref_mut());
+        let count = kernel.append(cursor, &mut segment.values, mask_values, fill)?;
+        let list = (items.is_some() || width_of(&read.source) > 1).then_some(count);
+        match &writer.form {
+            Form::Coo { by_values } => {
+                let mut path = [0; MAX_RANK + 1];
+                let path = self.state.path(&mut path, self.batch_row, &read.registers);
+                place(&mut segment.indices, path, list);
+                match list {
+                    _ if *by_values => raise_to_values(&mut segment.extents, path, list),
+                    Some(count) => raise(&mut segment.extents[path.len() - 1], count),
+                    None => {}
+                }
+            }
+            Form::Ragged => {
+                if let Some(count) = list {
+                    let depth = read.registers.len();
+                    end_list(segment, depth, count);
+                    if let Some(mask) = mask {
+                        end_list(mask, depth, count);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read_dense(
+        &mut self,
+        writer: &'x Writer,
+        strides: &[usize],
+        read: &'x Read,
+        items: Option<Items>,
+        cursor: &mut Cursor<'x>,
+    ) -> Result<(), Fault> {
+        let row_len = strides[0];
+        let place = self.state.places[read.writer];
+        let start = self.row * row_len;
+        let (here, end) = (start + place, start + row_len);
+        let (values, mask) = columns(self.slots.columns(), writer);
+        let mask = Mask::of_row(mask, here, end);
+        let kernel = Kernel::new(read, items);
+        let fill = writer.fill.as_ref();
+        let done = match &read.source {
+            Source::Plain(leaf) => for_leaf!(leaf, P => {
+                let fill = fill.and_then(<P as Primitive>::Element::buffer);
+                let fill = fill.map(|fill| fill.as_slice());
+                let rows = values.dense::<<P as Primitive>::Element>().expect(SLOTS);
+                let mut sink = InPlace::<P>::new(&mut rows[here..end], fill, mask);
+                kernel.run_dense(cursor, &mut sink)?;
+                row_len - sink.left()
+            }, utf8 => {
+                let fill = fill.and_then(|fill| fill.as_strings());
+                let strings = strings_of(&mut values.segment().expect(SLOTS).values);
+                let mut sink = AppendStrings { strings, utf8, fill, place, mask };
+                kernel.run_dense(cursor, &mut sink)?;
+                sink.place
+            }),
+            Source::Other(conversion) => match values {
+                Slot::Segment(segment) => {
+                    let values = &mut segment.values;
+                    let mut sink = ConvertAppend {
+                        values,
+                        conversion,
+                        fill,
+                        place,
+                        mask,
+                    };
+                    kernel.run_dense(cursor, &mut sink)?;
+                    sink.place
+                }
+                slot => {
+                    let next = here;
+                    let mut sink = ConvertInPlace {
+                        slot,
+                        next,
+                        place,
+                        conversion,
+                        fill,
+                        mask,
+                    };
+                    kernel.run_dense(cursor, &mut sink)?;
+                    sink.place
+                }
+            },
+        };
+        // A full row ends where the next begins.
+        self.state.places[read.writer] = if done == row_len { 0 } else { done };
+        Ok(())
+    }
+}
+
+/// The slots of a feature's values and mask.
+pub(super) fn columns<'c, 's>(
+    columns: &'c mut [Slot<'s>],
+    writer: &Writer,
+) -> (&'c mut Slot<'s>, Option<&'c mut Slot<'s>>) {
+    match writer.mask {
+        None => (&mut columns[writer.column], None),
+        Some(mask) => {
+            let both = columns.get_disjoint_mut([writer.column, mask]);
+            let [values, mask] = both.expect("columns of one feature are different");
+            (values, Some(mask))
+        }
+    }
+}
+
+/// Appends the coordinates of a value at `path`, or of each of the values of a
+/// list there.
+#[inline]
+pub(super) fn place(indices: &mut Buffer<i64>, path: &[i64], list: Option<usize>) {
+    match (path, list) {
+        (path, None) => indices.extend_from_slice(path),
+        (&[row], Some(count)) => {
+            let rows = indices.append(2 * count).as_chunks_mut::<2>().0;
+            for (i, at) in rows.iter_mut().enumerate() {
+                *at = [row, i as i64];
+            }
+        }
+        (path, Some(count)) => {
+            let depth = path.len();
+            let rows = indices.append((depth + 1) * count);
+            for (i, at) in rows.chunks_exact_mut(depth + 1).enumerate() {
+                at[..depth].copy_from_slice(path);
+                at[depth] = i as i64;
+            }
+        }
+    }
+}
+
+/// Raises the extents to the indices, + 1, of the values placed: an empty list
+/// has none.
+#[inline]
+pub(super) fn raise_to_values(extents: &mut [i64], path: &[i64], list: Option<usize>) {
+    if list != Some(0) {
+        let ends = path[1..].iter().map(|index| index + 1);
+        let ends = ends.chain(list.map(|count| count as i64));
+        for (extent, end) in extents.iter_mut().zip(ends) {
+            *extent = (*extent).max(end);
+        }
+    }
+}
+
+/// Raises an extent to a length.
+#[inline]
+pub(super) fn raise(extent: &mut i64, length: usize) {
+    *extent = (*extent).max(length as i64);
+}
+
+/// Ends a list of `count` items of dimension `depth`. A segment of a mask
+/// beside ragged values has no lists of its own.
+#[inline]
+pub(super) fn end_list(segment: &mut Segment, depth: usize, count: usize) {
+    if let Some(ends) = segment.splits.get_mut(depth) {
+        let before = ends.as_slice().last().copied().unwrap_or(0);
+        ends.push(before + count as i64);
+        raise(&mut segment.extents[depth], count);
+    }
+}
+
+/// Reads a value, or an array of them.
+pub(super) struct Kernel<'x> {
+    pub(super) source: &'x Source,
+    /// The union around each value.
+    pub(super) nullable: Option<Nullable>,
+    /// The array.
+    pub(super) items: Option<Items>,
+}
+
+impl<'x> Kernel<'x> {
+    fn new(read: &'x Read, items: Option<Items>) -> Self {
+        let (source, nullable) = (&read.source, read.nullable);
+        Kernel {
+            source,
+            nullable,
+            items,
+        }
+    }
+
+    /// Reads to the end of `values`. Returns how many elements the innermost
+    /// list has.
+    #[inline]
+    pub(super) fn append(
+        &self,
+        cursor: &mut Cursor<'_>,
+        values: &mut Values,
+        mask: Mask<'_>,
+        fill: Option<&Values>,
+    ) -> Result<usize, Fault> {
+        let place = 0;
+        match self.source {
+            Source::Plain(leaf) => for_leaf!(leaf, P => {
+                let fill = fill.and_then(<P as Primitive>::Element::buffer);
+                let fill = fill.map(|fill| fill.as_slice());
+                let buffer = <P as Primitive>::Element::buffer_mut(values).expect(SLOTS);
+                self.run(cursor, &mut Append::<P>::new(buffer, fill, mask))
+            }, utf8 => {
+                let fill = fill.and_then(|fill| fill.as_strings());
+                let strings = strings_of(values);
+                self.run(cursor, &mut AppendStrings { strings, utf8, fill, place, mask })
+            }),
+            Source::Other(conversion) => {
+                let mut sink = ConvertAppend {
+                    values,
+                    conversion,
+                    fill,
+                    place,
+                    mask,
+                };
+                self.run(cursor, &mut sink)
+            }
+        }
+    }
+
+    #[inline]
+    fn run<S: Sink>(&self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<usize, Fault> {
+        let (nullable, width) = (self.nullable, width_of(self.source));
+        match self.items {
+            None => {
+                leaves(cursor, nullable, 1, width, sink)?;
+                Ok(width)
+            }
+            Some(items) => array(cursor, items.min_item, items.length, |cursor, _, n| {
+                leaves(cursor, nullable, n, width, sink)
+            }),
+        }
+    }
+
+    /// As [`run`](Kernel::run), and fills the places of an array that is too
+    /// short.
+    #[inline]
+    fn run_dense<S: Sink>(&self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<(), Fault> {
+        let count = self.run(cursor, sink)?;
+        if let Some(Items {
+            length: Length::AtMost(length),
+            ..
+        }) = self.items
+            && count < length
+        {
+            sink.fill(length - count);
+        }
+        Ok(())
+    }
+}
+
+/// Reads `n` values.
+#[inline]
+fn leaves<S: Sink>(
+    cursor: &mut Cursor<'_>,
+    nullable: Option<Nullable>,
+    n: usize,
+    width: usize,
+    sink: &mut S,
+) -> Result<(), Fault> {
+    let Some(nullable) = nullable else {
+        return sink.take(cursor, n);
+    };
+    for _ in 0..n {
+        let start = *cursor;
+        if nullable.is_value(cursor)? {
+            sink.take(cursor, 1)?;
+        } else if sink.fills() {
+            sink.fill(width);
+        } else {
+            *cursor = start;
+            return Err(null());
+        }
+    }
+    Ok(())
+}
+
+/// Reads an array: `items` gets the number of items before each block and that
+/// of its own. Returns the array's length.
+#[inline]
+pub(super) fn array(
+    cursor: &mut Cursor<'_>,
+    min_item: usize,
+    length: Length,
+    mut items: impl FnMut(&mut Cursor<'_>, usize, usize) -> Result<(), Fault>,
+) -> Result<usize, Fault> {
+    let start = *cursor;
+    let most = length.most();
+    let mut seen = 0;
+    let mut too_long = false;
+    let read = each_block(cursor, min_item, |cursor, n| {
+        // An array that is too long is an error before a value too many is read.
+        too_long = n > most - seen;
+        if too_long {
+            return Err(wrong_length(most, seen + n));
+        }
+        items(cursor, seen, n)?;
+        seen += n;
+        Ok(())
+    });
+    if too_long {
+        *cursor = start;
+    }
+    read?;
+    match length {
+        Length::Exactly(length) if length != seen => {
+            *cursor = start;
+            Err(wrong_length(length, seen))
+        }
+        _ => Ok(seen),
+    }
+}
+
+#[cold]
+pub(super) fn wrong_length(expected: usize, at_least: usize) -> Fault {
+    let actual = at_least;
+    Box::new(DecodeErrorKind::ArrayLength { expected, actual })
+}
