@@ -1,5 +1,7 @@
 //! Any columns, any rows of them, any split of the rows into runs.
 
+use std::ops::Range;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tensor_batch::half::{bf16, f16};
@@ -24,7 +26,9 @@ fn any_column() -> impl Strategy<Value = ColumnSpec> {
     let dtype = prop::sample::select(&DType::ALL[..]);
     let layout = prop::sample::select(&[Layout::Coo, Layout::Ragged][..]);
     let dims = vec(prop_oneof![Just(UNKNOWN), 1..4i64], 1..4);
-    (0..3, dtype, layout, dims, any::<bool>()).prop_map(|(kind, dtype, layout, dims, scalar)| {
+    let fill = dtype.prop_flat_map(any_scalar);
+    (0..5, fill, layout, dims, any::<bool>()).prop_map(|(kind, fill, layout, dims, scalar)| {
+        let dtype = fill.dtype();
         let column = match kind {
             0 if scalar => ColumnSpec::dense("", &[], dtype),
             0 => {
@@ -32,6 +36,9 @@ fn any_column() -> impl Strategy<Value = ColumnSpec> {
                 ColumnSpec::dense("", &dims, dtype)
             }
             1 => ColumnSpec::sparse("", &dims, dtype),
+            2 => ColumnSpec::padded("", &dims, fill),
+            3 => ColumnSpec::flat("", dtype),
+            _ if scalar && layout == Layout::Coo => ColumnSpec::varlen("", &[], dtype),
             _ => ColumnSpec::varlen("", &dims, dtype),
         };
         column.with_layout(layout)
@@ -68,20 +75,36 @@ fn any_row(spec: &ColumnSpec) -> BoxedStrategy<Row> {
                 .collect();
             vec((index, scalar), 0..4).prop_map(Row::Sparse).boxed()
         }
+        // An entry or none.
+        ColumnKind::Varlen { shape, .. } if shape.is_empty() => {
+            vec((Just(Vec::new()), scalar), 0..2)
+                .prop_map(Row::Sparse)
+                .boxed()
+        }
         ColumnKind::Varlen { shape, .. } => {
-            let leaf = scalar.prop_map(List::Leaf).boxed();
-            let lists = shape.iter().rev().fold(leaf, |inner, &dim| {
-                let len = if dim == UNKNOWN {
-                    0..4
-                } else {
-                    dim as usize..dim as usize + 1
-                };
-                vec(inner, len).prop_map(List::Items).boxed()
-            });
+            let lists = any_lists(shape, scalar, |dim| dim..dim + 1);
             lists.prop_map(Row::Varlen).boxed()
         }
+        ColumnKind::Padded { shape, .. } => {
+            let lists = any_lists(shape, scalar, |dim| 0..dim + 1);
+            lists.prop_map(Row::Padded).boxed()
+        }
+        ColumnKind::Flat => vec(scalar, 0..4).prop_map(Row::Flat).boxed(),
         _ => panic!("a kind that the tests do not know"),
     }
+}
+
+/// Lists of any lengths where `shape` is unknown, else of those in `lengths`.
+fn any_lists(
+    shape: &[i64],
+    scalar: BoxedStrategy<Scalar>,
+    lengths: fn(usize) -> Range<usize>,
+) -> BoxedStrategy<List> {
+    let leaf = scalar.prop_map(List::Leaf).boxed();
+    shape.iter().rev().fold(leaf, |inner, &dim| {
+        let len = usize::try_from(dim).map_or(0..4, lengths);
+        vec(inner, len).prop_map(List::Items).boxed()
+    })
 }
 
 pub(crate) fn any_scalar(dtype: DType) -> BoxedStrategy<Scalar> {

@@ -13,6 +13,8 @@ pub(crate) enum Row {
     Dense(Vec<Scalar>),
     Sparse(Vec<(Vec<i64>, Scalar)>),
     Varlen(List),
+    Padded(List),
+    Flat(Vec<Scalar>),
 }
 
 /// Nested lists.
@@ -126,10 +128,39 @@ impl Tensor {
                     tensor.values.push(value);
                 }
             }
+            ColumnKind::Padded { shape, fill } => {
+                let lists: Vec<_> = rows.iter().map(|row| row.list()).collect();
+                let dims = padded_dims(shape, &lists);
+                tensor.shape = vec![rows.len() as i64];
+                tensor.shape.extend(dims.iter().map(|&dim| dim as i64));
+                for list in lists {
+                    list.pad(&dims, fill, &mut tensor.values);
+                }
+            }
+            ColumnKind::Flat => {
+                for row in rows {
+                    let Row::Flat(values) = row else {
+                        panic!("not a flat row")
+                    };
+                    tensor.values.extend_from_slice(values);
+                }
+                tensor.shape = vec![tensor.values.len() as i64];
+            }
             _ => panic!("a kind that the tests do not know"),
         }
         tensor
     }
+}
+
+/// The dimensions of `shape`, or the largest length of the lists of a level.
+fn padded_dims(shape: &[i64], lists: &[&List]) -> Vec<usize> {
+    let Some((&dim, shape)) = shape.split_first() else {
+        return Vec::new();
+    };
+    let longest = lists.iter().map(|list| list.items().len()).max();
+    let dim = usize::try_from(dim).unwrap_or(longest.unwrap_or(0));
+    let inner: Vec<_> = lists.iter().flat_map(|list| list.items()).collect();
+    [vec![dim], padded_dims(shape, &inner)].concat()
 }
 
 fn dense_shape(shape: &[i64], rows: usize, entries: &[(usize, (Vec<i64>, Scalar))]) -> Vec<i64> {
@@ -174,8 +205,8 @@ impl Row {
             }
         }
         match self {
-            Row::Dense(_) => panic!("a dense row has no entries"),
             Row::Sparse(entries) => entries.clone(),
+            Row::Dense(_) | Row::Padded(_) | Row::Flat(_) => panic!("a row without entries"),
             Row::Varlen(list) => {
                 let mut entries = Vec::new();
                 walk(list, &mut Vec::new(), &mut entries);
@@ -186,8 +217,8 @@ impl Row {
 
     fn list(&self) -> &List {
         match self {
-            Row::Varlen(list) => list,
-            _ => panic!("not a varlen row"),
+            Row::Varlen(list) | Row::Padded(list) => list,
+            _ => panic!("not a row of lists"),
         }
     }
 }
@@ -197,6 +228,19 @@ impl List {
         match self {
             List::Items(items) => items,
             List::Leaf(_) => panic!("a value where a list should be"),
+        }
+    }
+
+    /// All cells of this list in row-major order.
+    fn pad(&self, dims: &[usize], fill: &Scalar, cells: &mut Vec<Scalar>) {
+        let Some((&dim, inner)) = dims.split_first() else {
+            return cells.push(self.leaf());
+        };
+        for i in 0..dim {
+            match self.items().get(i) {
+                Some(item) => item.pad(inner, fill, cells),
+                None => cells.extend(vec![fill.clone(); inner.iter().product()]),
+            }
         }
     }
 
@@ -233,17 +277,18 @@ fn write(slot: &mut Slot<'_>, spec: &ColumnSpec, data: &Row, row: usize, batch_r
         }
         Row::Sparse(entries) => {
             let segment = slot.segment().expect("sparse is gathered");
-            let coo = matches!(
-                spec.kind,
-                ColumnKind::Sparse {
-                    layout: Layout::Coo,
-                    ..
-                }
-            );
+            let coo = segment.splits.is_empty();
             write_entries(segment, entries, coo.then_some(batch_row));
             if !coo {
                 segment.splits[0].push(segment.values.len() as i64);
             }
+        }
+        Row::Padded(list) => {
+            write_lists(slot.segment().expect("padded is gathered"), list, 0);
+        }
+        Row::Flat(values) => {
+            let segment = slot.segment().expect("flat is gathered");
+            values.iter().for_each(|v| segment.values.push(v));
         }
         Row::Varlen(list) => {
             let segment = slot.segment().expect("varlen is gathered");
@@ -276,6 +321,8 @@ fn write_lists(segment: &mut Segment, list: &List, level: usize) {
             }
             let last = *segment.splits[level].as_slice().last().expect("leading 0");
             segment.splits[level].push(last + items.len() as i64);
+            let extent = &mut segment.extents[level];
+            *extent = (*extent).max(items.len() as i64);
         }
     }
 }
@@ -309,8 +356,25 @@ pub(crate) fn batch(
         fill(slots, &spec, now);
         rest = later;
     }
+    let padded_bytes = builder.padded_bytes();
     builder.gather().into_iter().for_each(|task| task.run());
-    builder.finish()
+    let batch = builder.finish();
+    let columns = batch.columns();
+    let padded = columns.filter(|(spec, _)| matches!(spec.kind, ColumnKind::Padded { .. }));
+    let taken: usize = padded.map(|(_, column)| bytes_of_values(column)).sum();
+    assert_eq!(padded_bytes, taken as u64, "what the padded columns take");
+    batch
+}
+
+/// Bytes of the values of a dense tensor.
+fn bytes_of_values(column: Column<'_>) -> usize {
+    let Column::Dense(dense) = column else {
+        panic!("not dense")
+    };
+    match dense.values {
+        Values::String(strings) => size_of_val(strings.offsets()) + strings.data().len(),
+        values => values.len() * values.dtype().size().expect("fixed width"),
+    }
 }
 
 /// The rows of column `i`.
