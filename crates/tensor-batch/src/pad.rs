@@ -96,12 +96,8 @@ impl<'a> Padding<'a> {
         let cells = run_rows.iter().map(|rows| rows * row_len);
         let total = cells.clone().sum();
         let runs = tasks.iter_mut().zip(segments).zip(run_rows);
-        match column {
-            Values::String(strings) => {
-                let fill_len = match self.fill {
-                    Scalar::String(fill) => fill.len(),
-                    _ => 0,
-                };
+        match (column, self.fill) {
+            (Values::String(strings), Scalar::String(fill)) => {
                 let bytes = bytes as usize - (total + 1) * size_of::<i64>();
                 let (mut offsets, mut data) = strings.allocate(total, bytes);
                 let mut before = 0;
@@ -109,7 +105,7 @@ impl<'a> Padding<'a> {
                     let Values::String(from) = &segment.values else {
                         continue;
                     };
-                    let bytes = from.data().len() + (cells - from.len()) * fill_len;
+                    let bytes = from.data().len() + (cells - from.len()) * fill.len();
                     let to = Room::Strings {
                         before,
                         offsets: carve(&mut offsets, cells),
@@ -119,7 +115,7 @@ impl<'a> Padding<'a> {
                     task.pad(self.task(rows, to, segment));
                 }
             }
-            fixed_width => {
+            (fixed_width, _) => {
                 each_values!(&mut *fixed_width, buffer => buffer.set_len(total), _strings => ());
                 let rooms = Slot::split(fixed_width, cells);
                 for (((task, segment), &rows), room) in runs.zip(rooms) {

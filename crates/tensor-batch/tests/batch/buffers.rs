@@ -1,10 +1,8 @@
-//! Buffers and values against `Vec`.
+//! Buffers against `Vec`.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tensor_batch::{ALIGNMENT, Buffer, DType, Element, Scalar, Strings, Values};
-
-use crate::model::scalars;
+use tensor_batch::{ALIGNMENT, Buffer};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -65,34 +63,6 @@ proptest! {
             prop_assert_eq!(&buffer.clone(), &buffer);
         }
     }
-
-    #[test]
-    fn retain_from_keeps_what_it_is_told(
-        values in vec(any::<i32>(), 0..20),
-        strings in vec(vec(any::<u8>(), 0..5), 0..20),
-        start in any::<prop::sample::Index>(),
-        keep in vec(any::<bool>(), 20),
-    ) {
-        let retained = |len: usize| {
-            let start = start.index(len + 1);
-            let kept = (0..len).filter(|&i| i < start || keep[i - start]).collect::<Vec<_>>();
-            (start, kept)
-        };
-        let mut ints = Values::new(DType::Int32);
-        i32::buffer_mut(&mut ints).expect("int32").extend_from_slice(&values);
-        let (from, kept) = retained(values.len());
-        ints.retain_from(from, &keep[..values.len() - from]);
-        let expected: Vec<_> = kept.iter().map(|&i| values[i]).collect();
-        prop_assert_eq!(ints.as_slice::<i32>(), Some(&expected[..]));
-
-        let mut texts = Strings::new();
-        strings.iter().for_each(|string| texts.push(string));
-        let mut texts = Values::String(texts);
-        let (from, kept) = retained(strings.len());
-        texts.retain_from(from, &keep[..strings.len() - from]);
-        let expected: Vec<_> = kept.iter().map(|&i| Scalar::String(strings[i].clone())).collect();
-        prop_assert_eq!(scalars(&texts), expected);
-    }
 }
 
 #[test]
@@ -114,25 +84,4 @@ fn growing_keeps_the_elements_and_doubles() {
     assert_eq!(buffer.as_slice()[16..], [6]);
     buffer.as_mut_slice()[0] = 7;
     assert_eq!(buffer.as_slice()[0], 7);
-}
-
-#[test]
-fn values_are_seen_as_their_own_dtype_alone() {
-    for dtype in DType::ALL {
-        let mut values = Values::new(dtype);
-        assert_eq!(
-            (values.dtype(), values.len(), values.is_empty()),
-            (dtype, 0, true)
-        );
-        assert_eq!(values.as_slice::<i32>().is_some(), dtype == DType::Int32);
-        assert_eq!(values.as_slice::<i64>().is_some(), dtype == DType::Int64);
-        assert_eq!(values.as_slice::<f32>().is_some(), dtype == DType::Float32);
-        assert_eq!(values.as_slice::<f64>().is_some(), dtype == DType::Float64);
-        assert_eq!(values.as_slice::<bool>().is_some(), dtype == DType::Bool);
-        assert_eq!(values.as_strings().is_some(), dtype == DType::String);
-        assert_eq!(
-            f64::buffer_mut(&mut values).is_some(),
-            dtype == DType::Float64
-        );
-    }
 }

@@ -4,7 +4,9 @@
 mod any;
 mod buffers;
 mod model;
+mod padded;
 mod recycling;
 mod runs;
 mod specs;
+mod values;
 mod views;

@@ -1,6 +1,7 @@
 //! Memory of dropped batches is used again, and is aligned.
 
 use proptest::prelude::*;
+use tensor_batch::half::f16;
 use tensor_batch::{
     ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, Scalar, Values,
 };
@@ -87,6 +88,9 @@ fn every_form() -> (BatchSpec, Vec<Vec<Row>>) {
         ColumnSpec::sparse("d", &[5], DType::Bool).with_layout(Layout::Ragged),
         ColumnSpec::varlen("e", &[-1], DType::String),
         ColumnSpec::varlen("f", &[-1], DType::Int32).with_layout(Layout::Ragged),
+        ColumnSpec::padded("g", &[-1], Scalar::Float16(f16::ONE)),
+        ColumnSpec::padded("h", &[2], Scalar::String(b"-".to_vec())),
+        ColumnSpec::flat("i", DType::Bool),
     ]);
     let row = |i: i32| {
         let string = Scalar::String(vec![b'x'; i as usize + 1]);
@@ -95,8 +99,11 @@ fn every_form() -> (BatchSpec, Vec<Vec<Row>>) {
             Row::Dense(vec![string.clone()]),
             Row::Sparse(vec![(vec![4], Scalar::Int64(i.into()))]),
             Row::Sparse(vec![(vec![3], Scalar::Bool(true))]),
-            Row::Varlen(Items(vec![Leaf(string)])),
+            Row::Varlen(Items(vec![Leaf(string.clone())])),
             Row::Varlen(Items(vec![Leaf(Scalar::Int32(i)), Leaf(Scalar::Int32(-i))])),
+            Row::Padded(Items(vec![Leaf(Scalar::Float16(f16::NAN)); i as usize])),
+            Row::Padded(Items(vec![Leaf(string)])),
+            Row::Flat(vec![Scalar::Bool(false)]),
         ]
     };
     (spec.expect("good"), (0..3).map(row).collect())
@@ -119,10 +126,18 @@ fn one_run_swaps_the_memory_of_segments_and_columns() {
     let mut builder = BatchBuilder::new(spec);
     let mut made = || addresses(&batch(&mut builder, &[3], &rows));
     let (first, second) = (made(), made());
-    // Column `a` is written in place; of the others, two sets take turns.
-    assert_eq!(first[0], second[0]);
-    let shared = first[1..].iter().filter(|address| second.contains(address));
-    assert_eq!(shared.count(), 0);
+    // Column `a` is written in place, `g` and `h` (offsets and bytes) are
+    // filled up in theirs; of the others, two sets take turns.
+    let own = |addresses: &[usize]| [&addresses[..1], &addresses[13..16]].concat();
+    let swapped = |addresses: &[usize]| [&addresses[1..13], &addresses[16..]].concat();
+    assert_eq!(own(&first), own(&second));
+    let second_swapped = swapped(&second);
+    assert_eq!(second_swapped.len(), 13);
+    assert!(
+        swapped(&first)
+            .iter()
+            .all(|address| !second_swapped.contains(address))
+    );
     for _ in 0..3 {
         assert_eq!(made(), first);
         assert_eq!(made(), second);

@@ -25,6 +25,9 @@ fn dimensions_are_above_0_or_unknown() {
         ColumnSpec::sparse("a", &[3, -2], DType::Int32),
         ColumnSpec::varlen("a", &[UNKNOWN, 0], DType::Int32),
         ColumnSpec::varlen("a", &[i64::MIN], DType::Int32),
+        ColumnSpec::varlen("a", &[0], DType::Int32).with_layout(Layout::Ragged),
+        ColumnSpec::padded("a", &[UNKNOWN, 0], Scalar::Int32(0)),
+        ColumnSpec::padded("a", &[-2], Scalar::Int32(0)),
     ];
     for column in bad {
         let (kind, message) = refused(vec![column]);
@@ -55,6 +58,33 @@ fn sparse_padded_and_ragged_have_a_dimension() {
 }
 
 #[test]
+fn a_fill_is_of_the_dtype_of_its_column() {
+    let mut column = ColumnSpec::padded("a", &[UNKNOWN], Scalar::Float32(0.0));
+    assert_eq!(column.dtype, DType::Float32);
+    column.dtype = DType::Float64;
+    let (kind, message) = refused(vec![column]);
+    let (fill, column) = (DType::Float32, DType::Float64);
+    assert_eq!(kind, SpecErrorKind::FillDType { fill, column });
+    assert_eq!(
+        message,
+        "column 'a': the fill is float32, the column float64"
+    );
+}
+
+#[test]
+fn a_layout_changes_what_has_one() {
+    for column in [
+        ColumnSpec::dense("a", &[2], DType::Int32),
+        ColumnSpec::padded("a", &[UNKNOWN], Scalar::Int32(0)),
+        ColumnSpec::flat("a", DType::Int32),
+    ] {
+        assert_eq!(column.clone().with_layout(Layout::Ragged), column);
+    }
+    let varlen = ColumnSpec::varlen("a", &[UNKNOWN], DType::Int32);
+    assert_ne!(varlen.clone().with_layout(Layout::Ragged), varlen);
+}
+
+#[test]
 fn the_rank_is_bounded() {
     let good = ColumnSpec::varlen("a", &[UNKNOWN; MAX_RANK], DType::Int32);
     assert_eq!(good.rank(), MAX_RANK);
@@ -72,6 +102,7 @@ fn a_dense_row_is_addressable() {
     let columns = [
         ColumnSpec::dense("a", &[usize::MAX, 2], DType::Bool),
         ColumnSpec::dense("a", &[1 << 31, 1 << 29], DType::Float64),
+        ColumnSpec::padded("a", &[1 << 31, UNKNOWN, 1 << 29], Scalar::Bool(false)),
     ];
     for column in columns {
         let (kind, message) = refused(vec![column]);
@@ -87,10 +118,13 @@ fn columns_are_sorted_and_found_by_name() {
         ColumnSpec::dense("a.b", &[2, 3], DType::Int32),
         ColumnSpec::dense("a", &[], DType::Int32),
         ColumnSpec::sparse("B", &[7], DType::Int32),
+        ColumnSpec::varlen("e", &[], DType::Int32),
+        ColumnSpec::padded("p", &[UNKNOWN, 2], Scalar::Bool(true)),
+        ColumnSpec::flat("q", DType::Bool),
     ])
     .expect("a good spec");
     let names: Vec<_> = spec.columns().iter().map(|column| &*column.name).collect();
-    assert_eq!(names, ["B", "a", "a.b", "b"]);
+    assert_eq!(names, ["B", "a", "a.b", "b", "e", "p", "q"]);
     assert_eq!(spec.position("a.b"), Some(2));
     assert_eq!(spec.position("c"), None);
     let facts = spec
@@ -99,7 +133,15 @@ fn columns_are_sorted_and_found_by_name() {
         .map(|column| (column.rank(), column.row_len()));
     assert_eq!(
         facts.collect::<Vec<_>>(),
-        [(1, None), (0, Some(1)), (2, Some(6)), (2, None)]
+        [
+            (1, None),
+            (0, Some(1)),
+            (2, Some(6)),
+            (2, None),
+            (0, None),
+            (2, None),
+            (0, None)
+        ]
     );
 }
 
