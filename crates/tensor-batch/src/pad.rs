@@ -217,11 +217,9 @@ trait Sink {
 }
 
 fn write_rows(rows: usize, levels: &[Level<'_>], mut sink: impl Sink) {
-    for row in 0..rows {
-        // Without cells there is nothing to write, however many lists.
-        if sink.remaining() > 0 {
-            list(levels, row, &mut sink);
-        }
+    // Without cells there is nothing to write, however many lists.
+    if sink.remaining() > 0 {
+        (0..rows).for_each(|row| list(levels, row, &mut sink));
     }
 }
 

@@ -40,6 +40,7 @@ fn an_unknown_dimension_is_the_longest_of_the_batch() {
     let made = batch(&mut builder, &[1, 2], &long);
     assert_eq!(shape(&made), [3, 3]);
     assert_eq!(made.dense("x"), Ok(&[0, 1, 2, 3, 0, 0, 6, 7, 0][..]));
+    assert_eq!(made.used_bytes(), 9 * 4, "the values and nothing else");
     // Of this batch, not of an earlier one.
     let made = batch(&mut builder, &[1, 1], &rows(vec![ints(&[]), ints(&[5])]));
     assert_eq!(shape(&made), [2, 1]);
@@ -133,6 +134,15 @@ fn what_padding_takes_is_known_before_it_is_taken() {
         assert_eq!(claimed(fill, i64::MAX).padded_bytes(), u64::MAX);
     }
     assert_eq!(claimed(string(9), 0).padded_bytes(), 8, "the first offset");
+}
+
+#[test]
+fn rows_that_were_not_written_are_filled_up() {
+    let mut builder = claimed(Scalar::Int32(7), 2);
+    builder.gather().into_iter().for_each(|task| task.run());
+    let made = builder.finish();
+    assert_eq!(shape(&made), [2, 2, 2]);
+    assert_eq!(made.dense("x"), Ok(&[7; 8][..]));
 }
 
 #[test]
