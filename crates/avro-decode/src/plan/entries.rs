@@ -4,7 +4,7 @@
 //! Values go straight to their column; indices, which stand side by side there,
 //! are kept per key until the row ends.
 
-use tensor_batch::{Layout, RowSlots, Slot, Values};
+use tensor_batch::{Layout, RowSlots, Segment, Values};
 
 use super::cursor::{Cursor, Fault};
 use super::program::{EndEntry, IndexRead};
@@ -96,33 +96,41 @@ impl<'x> Run<'x, '_, '_> {
         let entries = self.entries(writer);
         let (values, mask) = columns(self.slots.columns(), &self.plan.writers[writer]);
         let segment = values.segment().expect(SLOTS);
+        let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let lists = &mut self.state.entries[entries.state];
         let index = lists.index.iter().map(Vec::len);
         let count = same_count(index.chain([segment.values.len() - lists.first_value]))?;
 
-        let mut order: Vec<usize> = (0..count).collect();
+        let mut kept: Vec<usize> = (0..count).collect();
         if entries.out_of_bounds == OutOfBounds::Drop {
-            order.retain(|&entry| {
+            let is_inside = |entry: usize| {
                 let mut sizes = lists.index.iter().zip(&entries.shape);
                 sizes.all(|(index, &size)| (index[entry] as u64) < end_of(size))
-            });
-            self.state.dropped += (count - order.len()) as u64;
+            };
+            kept.retain(|&entry| is_inside(entry));
+            if kept.len() < count {
+                let keep: Vec<bool> = (0..count).map(is_inside).collect();
+                each(segment, mask.as_deref_mut(), count, |values, first| {
+                    values.retain_from(first, &keep);
+                });
+                self.state.dropped += (count - kept.len()) as u64;
+            }
         }
         if entries.sort {
             let around = |entry: usize| &lists.around[entry * entries.lists..][..entries.lists];
             let index = |entry: usize| lists.index.iter().map(move |index| index[entry]);
             let key = |entry| around(entry).iter().copied().chain(index(entry));
-            order.sort_by(|&a, &b| key(a).cmp(key(b)));
-        }
-        if !order.iter().copied().eq(0..count) {
-            reorder(&mut segment.values, lists.first_value, &order);
-            if let Some(Slot::Segment(mask)) = mask {
-                let first = mask.values.len() - count;
-                reorder(&mut mask.values, first, &order);
+            let mut order: Vec<usize> = (0..kept.len()).collect();
+            order.sort_by(|&a, &b| key(kept[a]).cmp(key(kept[b])));
+            if !order.is_sorted() {
+                each(segment, mask, kept.len(), |values, first| {
+                    values.permute_from(first, &order);
+                });
+                kept = order.iter().map(|&entry| kept[entry]).collect();
             }
         }
 
-        for &entry in &order {
+        for &entry in &kept {
             if entries.layout == Layout::Coo {
                 segment.indices.push(self.batch_row);
             }
@@ -156,8 +164,15 @@ fn same_count(mut counts: impl Iterator<Item = usize>) -> Result<usize, Fault> {
     }
 }
 
-/// Keeps the values of `order`, in that order, of those from `first` on.
-fn reorder(values: &mut Values, first: usize, order: &[usize]) {
-    values.permute_from(first, order);
-    values.truncate(first + order.len());
+/// Changes the last `count` values, and their mask.
+fn each(
+    segment: &mut Segment,
+    mask: Option<&mut Segment>,
+    count: usize,
+    change: impl Fn(&mut Values, usize),
+) {
+    for segment in [segment].into_iter().chain(mask) {
+        let first = segment.values.len() - count;
+        change(&mut segment.values, first);
+    }
 }
