@@ -65,10 +65,11 @@ struct Fields<'a>(&'a str, &'a [String], &'a Option<String>);
 impl fmt::Display for Fields<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fields(record, fields, nearest) = self;
-        if let Some(nearest) = nearest {
-            write!(f, ", is it '{nearest}'?")?;
+        match nearest {
+            Some(nearest) => write!(f, "; did you mean '{nearest}'? The record")?,
+            None => f.write_str(": the record")?,
         }
-        write!(f, "; the record '{record}' has {}", Quoted(fields))
+        write!(f, " '{record}' has {}", Quoted(fields))
     }
 }
 

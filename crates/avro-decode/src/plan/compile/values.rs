@@ -29,9 +29,6 @@ pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<()
     };
     consumer.arrived = true;
     let schema = place.reader_schema();
-    if is_only_null(schema, reader) {
-        return Ok(());
-    }
     let (arrays, innermost) = array_rank(schema, reader)?;
     if matches!(
         schema.node(innermost),
@@ -57,14 +54,6 @@ pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<()
         return Ok(());
     }
     Err(PlanErrorKind::RankMismatch { rank, schema_rank })
-}
-
-/// Whether a type is null, in a union of nothing else.
-fn is_only_null(schema: &Schema, node: NodeId) -> bool {
-    match schema.node(node) {
-        Node::Union(branches) => branches.iter().all(|&b| *schema.node(b) == Node::Null),
-        _ => false,
-    }
 }
 
 impl<'f> Compiler<'f> {
@@ -323,6 +312,10 @@ fn unwrap_nullable(schema: &Schema, node: NodeId) -> Result<NodeId, PlanErrorKin
     let mut values = branches.iter().filter(is_value);
     match (values.next(), values.next()) {
         (Some(&value), None) => Ok(value),
+        (None, _) => {
+            let schema_type = schema.describe(node);
+            Err(PlanErrorKind::NotAnElement { schema_type })
+        }
         _ => {
             let union = schema.describe(node);
             Err(PlanErrorKind::Union { union })
