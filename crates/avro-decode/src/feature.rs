@@ -73,7 +73,7 @@ pub enum FeatureKind {
     /// A dense tensor `[B, d..]`.
     Dense {
         /// Dimensions, without the batch; `None` is the longest in the batch,
-        /// shorter lists are padded.
+        /// shorter lists are padded, for which there must be a default or a mask.
         shape: Vec<Option<usize>>,
         /// Whether a list may fill several dimensions, in row-major order, and
         /// whether a first `None` is the batch where there is one dimension

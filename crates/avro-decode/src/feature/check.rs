@@ -260,6 +260,9 @@ fn dense_column(
         return Ok(ColumnKind::Dense { shape });
     }
     let fill = match &feature.missing.default {
+        None if feature.missing.mask.is_none() => {
+            return Err(FeatureErrorKind::PaddingWithoutDefault);
+        }
         None => Scalar::zero(feature.dtype),
         Some(Fill::Scalar(scalar)) => scalar.clone(),
         Some(Fill::Tensor(_)) => return Err(FeatureErrorKind::DefaultForEachPlace),

@@ -54,6 +54,10 @@ pub enum FeatureErrorKind {
         "only a dense feature of known shape has a default for each place; others take one value"
     )]
     DefaultForEachPlace,
+    /// A dimension varies, so that shorter lists are padded, but nothing says
+    /// with what.
+    #[error("a dimension that varies is padded, which takes a default or a mask")]
+    PaddingWithoutDefault,
     /// A sparse feature has no index key.
     #[error("a sparse feature has at least one index key")]
     NoIndexKey,
