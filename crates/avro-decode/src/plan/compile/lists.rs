@@ -77,8 +77,8 @@ impl<'f> Compiler<'f> {
         let step = Path {
             steps: vec![consumers[0].steps[0].clone()],
         };
+        let min_item = min_item(place, item, &consumers[0])?;
         let inside: Vec<_> = consumers.into_iter().map(Consumer::further).collect();
-        let min_item = self.min_item(place, item);
         let item_program = program(self.value(item, inside, &format!("{at}{step}"))?);
         let pick = Pick {
             which,
@@ -99,12 +99,7 @@ impl<'f> Compiler<'f> {
         consumers: Vec<Consumer<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let min_item = self.min_item(place, item);
-        if min_item == 0 {
-            let schema_type = place.describe();
-            let kind = PlanErrorKind::ZeroSizeItems { schema_type };
-            return Err(PlanError::new(consumers[0].name(), kind));
-        }
+        let min_item = min_item(place, item, &consumers[0])?;
         let text = match &*consumers {
             [only] => only.text(),
             _ => at,
@@ -199,14 +194,24 @@ impl<'f> Compiler<'f> {
             stride,
         })
     }
+}
 
-    /// The fewest bytes of an element.
-    fn min_item(&self, place: Place<'_>, item: Place<'_>) -> usize {
-        // A key takes at least the byte of its length.
-        let key = u64::from(matches!(place.node(), Resolved::Map { .. }));
-        let min = item.min_len().saturating_add(key);
-        usize::try_from(min).unwrap_or(usize::MAX)
+/// The fewest bytes of an element; an error if it takes none, since then nothing
+/// bounds how many there are.
+fn min_item(
+    place: Place<'_>,
+    item: Place<'_>,
+    consumer: &Consumer<'_>,
+) -> Result<usize, PlanError> {
+    // A key takes at least the byte of its length.
+    let key = u64::from(matches!(place.node(), Resolved::Map { .. }));
+    let min = item.min_len().saturating_add(key);
+    if min == 0 {
+        let schema_type = place.describe();
+        let kind = PlanErrorKind::ZeroSizeItems { schema_type };
+        return Err(PlanError::new(consumer.name(), kind));
     }
+    Ok(usize::try_from(min).unwrap_or(usize::MAX))
 }
 
 /// How a consumer chooses the elements of an array or a map.
