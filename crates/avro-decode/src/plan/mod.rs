@@ -16,6 +16,7 @@ mod filter;
 mod infer;
 pub(crate) mod items;
 pub(crate) mod leaf;
+mod missing;
 mod program;
 mod run;
 mod sink;
