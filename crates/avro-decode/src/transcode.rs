@@ -44,8 +44,8 @@ impl Transcoder {
     ///
     /// # Errors
     /// The bytes are not a value of the writer's schema, or of one that the
-    /// reader's has no place for; `out` is as before. Fields are named as in the
-    /// writer's schema.
+    /// reader's has no place for; `out` is as before. Fields have the writer's
+    /// names, if it has them.
     pub fn transcode(&self, record: &[u8], out: &mut Vec<u8>) -> Result<usize, DecodeError> {
         let start = out.len();
         let result = run::run(self, record, out);

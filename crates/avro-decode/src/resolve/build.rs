@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::defaults::{BadDefault, Defaults};
 use super::matching::promotions;
-use super::matching::{Branches, Places, decimals_differ, match_fields, names_match, places};
+use super::matching::{
+    Branches, Places, aliases, decimals_differ, match_fields, names_match, places,
+};
 use super::never::{Never, Why};
 use super::{DefaultField, Resolved, ResolvedId};
 use crate::limits::MAX_RESOLVED_PARTS;
@@ -76,7 +78,12 @@ impl<'s> Builder<'s> {
 
     /// Adds up what it takes to resolve the pair.
     fn count(&mut self, writer: NodeId, reader: NodeId) -> Option<()> {
-        self.parts += 1 + parts(self.writer.node(writer)) + parts(self.reader.node(reader));
+        self.parts += 1 + match (self.writer.node(writer), self.reader.node(reader)) {
+            (Node::Union(branches), _) => branches.len(),
+            // Gone through once for all pairs.
+            (_, Node::Union(_)) => 0,
+            (writer, reader) => parts(writer) + parts(reader),
+        };
         (self.parts <= MAX_RESOLVED_PARTS).then_some(())
     }
 
@@ -140,11 +147,12 @@ impl<'s> Builder<'s> {
         reader: NodeId,
         branches: &'s [NodeId],
     ) -> Result<Resolved, Why> {
-        let chosen = self
-            .branches
-            .entry(reader)
-            .or_insert_with(|| Branches::new(self.reader, branches))
-            .choose(self.writer.node(writer));
+        let known = self.branches.entry(reader).or_insert_with(|| {
+            let nodes = branches.iter().map(|&branch| self.reader.node(branch));
+            self.parts += nodes.map(|node| 1 + aliases(node).len()).sum::<usize>();
+            Branches::new(self.reader, branches)
+        });
+        let chosen = known.choose(self.writer.node(writer));
         let branch = chosen.ok_or(Why::Types)?;
         Ok(Resolved::Branch {
             reader,
@@ -220,16 +228,15 @@ fn match_symbols(writer: &Enum, reader: &Enum) -> Box<[Option<u32>]> {
         .collect()
 }
 
-/// What a type has to be gone through.
+/// What of a type that is not a union is gone through.
 fn parts(node: &Node) -> usize {
-    match node {
-        Node::Union(branches) => branches.len(),
+    let inner = match node {
         Node::Record(record) => {
             let fields = record.fields.iter().map(|field| 1 + field.aliases.len());
-            record.aliases.len() + fields.sum::<usize>()
+            fields.sum()
         }
-        Node::Enum(symbols) => symbols.aliases.len() + symbols.symbols.len(),
-        Node::Fixed(fixed) => fixed.aliases.len(),
+        Node::Enum(symbols) => symbols.symbols.len(),
         _ => 0,
-    }
+    };
+    inner + aliases(node).len()
 }

@@ -43,7 +43,8 @@ pub(super) fn promotions(writer: &Node) -> &'static [Node] {
     }
 }
 
-fn aliases(node: &Node) -> &[Name] {
+/// The other names of a record, enum or fixed.
+pub(super) fn aliases(node: &Node) -> &[Name] {
     match node {
         Node::Record(record) => &record.aliases,
         Node::Enum(symbols) => &symbols.aliases,

@@ -64,12 +64,12 @@ impl Compiler<'_> {
             },
             Resolved::Record {
                 writer: w,
+                reader: r,
                 fields,
                 defaults,
-                ..
             } => match writer.node(*w) {
                 Node::Record(record) => {
-                    Step::Record(Box::new(self.record(*w, record, fields, defaults)))
+                    Step::Record(Box::new(self.record((*w, *r), record, fields, defaults)))
                 }
                 _ => unreachable!("records are resolved from records"),
             },
@@ -81,7 +81,7 @@ impl Compiler<'_> {
 
     fn record(
         &mut self,
-        writer: NodeId,
+        (writer, reader): (NodeId, NodeId),
         record: &Record,
         fields: &[Option<(usize, ResolvedId)>],
         defaults: &[DefaultField],
@@ -118,6 +118,7 @@ impl Compiler<'_> {
         let fields = record.fields.iter();
         RecordStep {
             writer,
+            reader,
             scan,
             parts: parts.into_iter().map(|(_, part)| part).collect(),
             empty_fields: fields

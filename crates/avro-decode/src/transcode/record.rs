@@ -5,12 +5,13 @@ use crate::DecodeErrorKind;
 use crate::limits::MAX_FILLED_PARTS;
 use crate::plan::cursor::Cursor;
 use crate::resolve::{DefaultField, ResolvedId};
-use crate::schema::{Node, NodeId};
+use crate::schema::{Node, NodeId, Schema};
 
 /// What to do for a record.
 #[derive(Clone, Debug)]
 pub(super) struct RecordStep {
     pub(super) writer: NodeId,
+    pub(super) reader: NodeId,
     /// Where the reader has fields in another order: per field of the writer the
     /// place of its skip. The record is gone through once to find its fields,
     /// and then they are read in the reader's order.
@@ -64,9 +65,18 @@ impl Run<'_, '_> {
         match part {
             &Part::Field { field, pair } => {
                 let result = self.value(pair, depth);
-                result.map_err(|error| Box::new(error.in_field(self.field_name(record, field))))
+                result.map_err(|error| {
+                    let schema = &self.transcoder.writer;
+                    Box::new(error.in_field(field_name(schema, record.writer, field)))
+                })
             }
-            Part::Default(default) => self.default(default, depth),
+            Part::Default(default) => {
+                let result = self.default(default, depth);
+                result.map_err(|error| {
+                    let schema = &self.transcoder.reader;
+                    Box::new(error.in_field(field_name(schema, record.reader, default.field)))
+                })
+            }
             Part::Skip { .. } => Ok(()),
         }
     }
@@ -76,7 +86,8 @@ impl Run<'_, '_> {
         let result = skips.table.run(&skips.skips[skip], &mut self.cursor);
         result.map_err(|kind| {
             let error = error_at(*kind, self.cursor.position());
-            Box::new(error.in_field(self.field_name(record, field)))
+            let schema = &self.transcoder.writer;
+            Box::new(error.in_field(field_name(schema, record.writer, field)))
         })
     }
 
@@ -89,11 +100,11 @@ impl Run<'_, '_> {
         self.out.extend_from_slice(&default.encoded);
         Ok(())
     }
+}
 
-    fn field_name(&self, record: &RecordStep, field: usize) -> &str {
-        match self.transcoder.writer.node(record.writer) {
-            Node::Record(record) => &record.fields[field].name,
-            _ => "",
-        }
+fn field_name(schema: &Schema, record: NodeId, field: usize) -> &str {
+    match schema.node(record) {
+        Node::Record(record) => &record.fields[field].name,
+        _ => "",
     }
 }
