@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/apache.rs"]
+mod apache;
 mod common;
 
+use apache::{from_apache, with_sorted_maps};
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::types::Value as Apache;
 use apache_avro::writer::datum::GenericDatumWriter;
@@ -49,53 +52,6 @@ fn to_apache(schema: &Schema, id: NodeId, value: &Value) -> Apache {
             Apache::Record(fields.collect())
         }
         (node, value) => panic!("{} is not {}", value.type_name(), node.type_name()),
-    }
-}
-
-/// The value of the other crate as ours, with the entries of maps in order.
-fn from_apache(value: Apache) -> Value {
-    match value {
-        Apache::Null => Value::Null,
-        Apache::Boolean(value) => Value::Boolean(value),
-        Apache::Int(value) => Value::Int(value),
-        Apache::Long(value) => Value::Long(value),
-        Apache::Float(value) => Value::Float(value),
-        Apache::Double(value) => Value::Double(value),
-        Apache::Bytes(bytes) => Value::Bytes(bytes),
-        Apache::String(text) => Value::String(text),
-        Apache::Fixed(_, bytes) => Value::Fixed(bytes),
-        Apache::Enum(index, _) => Value::Enum(index),
-        Apache::Array(values) => Value::Array(values.into_iter().map(from_apache).collect()),
-        Apache::Map(entries) => {
-            let entries = entries.into_iter();
-            sorted(entries.map(|(k, v)| (k, from_apache(v))).collect())
-        }
-        Apache::Union(branch, value) => {
-            Value::Union(branch as usize, Box::new(from_apache(*value)))
-        }
-        Apache::Record(fields) => {
-            Value::Record(fields.into_iter().map(|(_, v)| from_apache(v)).collect())
-        }
-        other => panic!("a value of a logical type: {other:?}"),
-    }
-}
-
-fn sorted(mut entries: Vec<(String, Value)>) -> Value {
-    entries.sort_by(|(left, _), (right, _)| left.cmp(right));
-    Value::Map(entries)
-}
-
-/// The value with the entries of maps in order.
-fn with_sorted_maps(value: Value) -> Value {
-    match value {
-        Value::Array(values) => Value::Array(values.into_iter().map(with_sorted_maps).collect()),
-        Value::Record(values) => Value::Record(values.into_iter().map(with_sorted_maps).collect()),
-        Value::Union(branch, value) => Value::Union(branch, Box::new(with_sorted_maps(*value))),
-        Value::Map(entries) => {
-            let entries = entries.into_iter();
-            sorted(entries.map(|(k, v)| (k, with_sorted_maps(v))).collect())
-        }
-        other => other,
     }
 }
 

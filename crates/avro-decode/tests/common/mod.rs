@@ -62,12 +62,12 @@ impl Entropy {
         }
     }
 
-    fn byte(&mut self) -> u8 {
+    pub fn byte(&mut self) -> u8 {
         self.bytes.next().unwrap_or(0)
     }
 
     /// A number below `n`, which is at most 256.
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n
     }
 
