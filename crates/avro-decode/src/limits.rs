@@ -55,7 +55,7 @@ pub const MAX_DEFAULT_PARTS: usize = 1 << 20;
 /// Values, and bytes of their strings, that come from defaults in one value
 /// that is read as another schema's. An array of small records in the data
 /// becomes one of large defaults.
-pub const MAX_FILLED_PARTS: usize = 1 << 24;
+pub const MAX_FILLED_PARTS: usize = 1 << 22;
 
 /// Types that the compiler of a plan visits. Schemas that name a record again
 /// and again can lead an expression through exponentially many.

@@ -10,6 +10,7 @@ mod inflate;
 mod input;
 mod pipeline;
 mod plan;
+mod resolver;
 mod schema;
 
 use avro_block::Codec;
@@ -118,6 +119,9 @@ pub const INFLATE_XZ: Property = Property::new("inflate_xz", INFLATED, |data| {
 /// A schema printed and parsed again is the same; what is inferred of it compiles.
 pub const SCHEMA: Property = Property::new("schema", PARSED, schema::check);
 
+/// A record transcoded to another schema is what the reference resolves it to, or refused by both.
+pub const RESOLVER: Property = Property::new("resolver", DECODED, resolver::check);
+
 /// A path expression is refused, and the error points into it, or it prints to one that parses to
 /// the same.
 pub const EXPRESSION: Property = Property::new("expression", EXPRESSION_PARSED, expression::check);
@@ -134,7 +138,7 @@ pub const PIPELINE_DAMAGED: Property =
     Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
 
 /// All of them.
-pub const ALL: [Property; 13] = [
+pub const ALL: [Property; 14] = [
     HEADER,
     FRAMER_CHUNKED,
     INDEX_VS_FRAMER,
@@ -145,6 +149,7 @@ pub const ALL: [Property; 13] = [
     INFLATE_XZ,
     SCHEMA,
     EXPRESSION,
+    RESOLVER,
     PLAN_VS_REFERENCE,
     PIPELINE,
     PIPELINE_DAMAGED,

@@ -66,7 +66,7 @@ fn nor_are_the_readers_values_deeper() {
 fn defaults_in_many_records() {
     // Records without bytes become ones with some.
     let items = |fields: &str| format!(r#"{{"type": "array", "items": {}}}"#, record(fields));
-    let long = "x".repeat(1000);
+    let long = "x".repeat(100);
     let reader = items(&format!(
         r#"{{"name": "f", "type": "string", "default": "{long}"}}"#
     ));
@@ -79,14 +79,14 @@ fn defaults_in_many_records() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "field 'f', byte 4: defaults of more than 16777216 values and bytes"
+        "field 'f', byte 4: defaults of more than 4194304 values and bytes"
     );
     let value =
         reference::decode(&resolution.writer, resolution.writer.root(), &data, &mut 0).unwrap();
     let error = reference::resolve(&resolution, &value).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "f: defaults of more than 16777216 values and bytes"
+        "f: defaults of more than 4194304 values and bytes"
     );
 }
 

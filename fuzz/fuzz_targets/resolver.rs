@@ -1,0 +1,4 @@
+//! See [`RESOLVER`](atds_fuzz::properties::RESOLVER).
+#![no_main]
+
+atds_fuzz::target!(RESOLVER);
