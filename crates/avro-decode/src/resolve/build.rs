@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use super::defaults::{BadDefault, Defaults};
-use super::matching::promotions;
 use super::matching::{
-    Branches, Places, aliases, decimals_differ, match_fields, names_match, places,
+    Branches, Places, aliases, decimals_differ, match_fields, names_match, places, promotions,
 };
 use super::never::{Never, Why};
 use super::{DefaultField, Resolved, ResolvedId};
@@ -166,28 +165,19 @@ impl<'s> Builder<'s> {
         (writer, w): (NodeId, &'s Record),
         (reader, r): (NodeId, &'s Record),
     ) -> Result<Resolved, Why> {
-        let writer_places = self
-            .writer_places
-            .entry(writer)
-            .or_insert_with(|| places(w));
-        let reader_places = self
-            .reader_places
-            .entry(reader)
-            .or_insert_with(|| places(r));
-        let matched = match_fields(w, writer_places, r, reader_places);
+        let written = self.writer_places.entry(writer);
+        let written = written.or_insert_with(|| places(w));
+        let read = self.reader_places.entry(reader);
+        let read = read.or_insert_with(|| places(r));
+        let matched = match_fields(w, written, r, read);
 
         let mut is_read = vec![false; r.fields.len()];
-        matched
-            .iter()
-            .flatten()
-            .for_each(|&field| is_read[field] = true);
+        for &field in matched.iter().flatten() {
+            is_read[field] = true;
+        }
         let mut defaults = Vec::new();
-        for (field, found) in r
-            .fields
-            .iter()
-            .enumerate()
-            .filter(|&(field, _)| !is_read[field])
-        {
+        let unread = r.fields.iter().enumerate();
+        for (field, found) in unread.filter(|&(field, _)| !is_read[field]) {
             let default = match self.defaults.of(reader, field, found) {
                 None => return Err(Why::Missing { field }),
                 Some(Err(BadDefault::Mismatch)) => return Err(Why::BadDefault { field }),

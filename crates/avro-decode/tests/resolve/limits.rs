@@ -131,6 +131,11 @@ fn types_nested_through_their_names() {
     let error = transcoder.transcode(&deep, &mut out).unwrap_err();
     assert_eq!(error.kind, DecodeErrorKind::TooDeep);
 
+    // A field of such a type that is skipped.
+    let skipped = record(&format!(r#"{{"name": "f", "type": {json}}}"#));
+    let transcoder = Transcoder::new(&resolution(&skipped, &record("")));
+    assert_eq!(transcoder.transcode(&[4], &mut out).unwrap(), 1);
+
     // Where the innermost cannot be read, none can.
     let other = json.replace(
         r#""name": "R0", "fields": []"#,
