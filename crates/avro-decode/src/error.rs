@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use tensor_batch::UNKNOWN;
+use tensor_batch::{DType, UNKNOWN};
 use thiserror::Error;
+
+use crate::TimeUnit;
 
 /// Binary data that is not what its schema says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,6 +221,40 @@ pub enum DecodeErrorKind {
         dimension: usize,
         /// Its size, or -1 if unknown.
         size: i64,
+    },
+    /// A number is outside the dtype that it is cast to.
+    #[error("{value} is not in the range of {dtype}")]
+    CastOverflow {
+        /// The number.
+        value: i64,
+        /// The dtype.
+        dtype: DType,
+    },
+    /// A decimal's unscaled number is not in the range of int64.
+    #[error("the unscaled number of a decimal of {length} bytes is not in the range of int64")]
+    DecimalTooLarge {
+        /// Bytes of the number.
+        length: usize,
+    },
+    /// A decimal that is to be a float has more than
+    /// [`MAX_DECIMAL_BYTES`](crate::limits::MAX_DECIMAL_BYTES) bytes.
+    #[error(
+        "a decimal of {length} bytes, where at most {} are made a float",
+        crate::limits::MAX_DECIMAL_BYTES
+    )]
+    DecimalTooLong {
+        /// Its bytes.
+        length: usize,
+    },
+    /// A date, time or timestamp in a finer unit is not in the range of int64.
+    #[error("a time of {value} {from} is not in the range of int64 as {to}")]
+    TimeOverflow {
+        /// The time.
+        value: i64,
+        /// The unit it is in.
+        from: TimeUnit,
+        /// The unit it should be in.
+        to: TimeUnit,
     },
 }
 

@@ -18,7 +18,7 @@ mod transcode;
 mod value;
 mod varint;
 
-pub use convert::{Convert, ConvertError};
+pub use convert::{Convert, ConvertError, DuplicateWord, TimeUnit, Vocabulary};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;

@@ -27,6 +27,10 @@ pub const MAX_ZERO_SIZE_ITEMS: usize = 1 << 20;
 /// out of no input at all. Decoding without a tree has no such limit.
 pub const MAX_ZERO_SIZE_VALUES: usize = 1 << 20;
 
+/// Bytes of a decimal that becomes a float: the time to find the nearest one
+/// grows with their square. The decimals of databases take some tens.
+pub const MAX_DECIMAL_BYTES: usize = 1024;
+
 /// Fields that [`infer`](crate::infer()) looks at. Nested records that repeat
 /// each other's types can have exponentially many.
 pub const MAX_INFERRED_FIELDS: usize = 1 << 16;

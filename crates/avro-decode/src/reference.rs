@@ -11,7 +11,13 @@
 //! `int` takes at most 5 bytes. Padded varints are read.
 
 mod compare;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the tensors have no conversions yet")
+)]
+pub(crate) mod convert;
 mod resolve;
+mod round;
 mod tensors;
 
 use crate::limits::{MAX_DECODE_DEPTH, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};

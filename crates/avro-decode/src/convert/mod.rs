@@ -1,73 +1,182 @@
-//! stub
+//! Conversions: how a value of an Avro type becomes an element of a tensor,
+//! other than by the plain reads of [`plan::items`](crate::plan).
+//!
+//! The writer's type says how the bytes are read, the reader's what they mean:
+//! a number that was written as `int` and is a `long` to the reader is
+//! promoted first, and converted as a `long` then (Avro 1.12, "Schema
+//! Resolution").
+//!
+//! A [`Conversion`] is compiled once. Its dispatch happens once for a run of
+//! values; numbers then go by chunks through loops that are compiled for each
+//! pair of types.
+
+mod chunks;
+mod compile;
+mod decimal;
+mod duration;
+mod enums;
+mod error;
+mod farmhash;
+mod ids;
+mod narrow;
+mod numbers;
 mod out;
+mod text;
+mod time;
+mod vocabulary;
+
+pub use error::ConvertError;
+pub use time::TimeUnit;
+pub use vocabulary::{DuplicateWord, Vocabulary};
+
+pub(crate) use compile::source;
+pub(crate) use farmhash::fingerprint64;
+pub(crate) use out::Out;
+
+use std::sync::Arc;
+
+use tensor_batch::Strings;
+
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::leaf::Leaf;
-use crate::schema::{Node, NodeId, Schema};
-pub(crate) use out::Out;
-use tensor_batch::{DType, Strings};
+use decimal::Decimal;
+use duration::Duration;
+use enums::{EnumIds, EnumSymbols};
+use ids::{NumberIds, TextIds};
+use numbers::Numbers;
+use text::Text;
+use time::Time;
 
-/// Stub.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// How the values of a feature become elements of its tensor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Convert {
-    /// x
+    /// As the dtype of their type and no other:
+    ///
+    /// | type | dtype |
+    /// |---|---|
+    /// | int, date, time-millis | int32 |
+    /// | long, time-micros, timestamp-*, local-timestamp-* | int64 |
+    /// | float, double, boolean | float32, float64, bool |
+    /// | string, bytes, fixed | string |
+    /// | enum | string (the symbol) or int32 (its index) |
+    /// | decimal | float64 (the nearest), int64 (the unscaled number) or string (the bytes) |
+    /// | uuid | string (the text; of a fixed its 36 characters) |
+    /// | duration | int64, three for each value: months, days, milliseconds |
     #[default]
     Exact,
-    /// x
+    /// As any dtype that a number or a boolean can be cast to:
+    ///
+    /// | type | dtypes beside those of [`Convert::Exact`] |
+    /// |---|---|
+    /// | int | int64, float16, bfloat16, float32, float64, bool |
+    /// | long | int32 (an error on overflow), float16, bfloat16, float32, float64, bool |
+    /// | float, double | float16, bfloat16, float32, float64, bool |
+    /// | boolean | int32, int64, float16, bfloat16, float32, float64 |
+    /// | enum | int64 |
+    /// | decimal | float16, bfloat16, float32, from the float64 |
+    ///
+    /// Every cast to a float gives the nearest, ties to even, and an infinity
+    /// beyond the largest. Of bool 0 is false, and all else true, NaN too.
     Cast,
+    /// As the id of one of so many buckets, int64: FarmHash's Fingerprint64
+    /// modulo the number, which is TensorFlow's
+    /// `tf.strings.to_hash_bucket_fast`. For strings, bytes, fixed and enums
+    /// (by symbol), as the strings that [`Convert::Exact`] makes of them; for
+    /// int and long through their decimal text, as `tf.strings.as_string`
+    /// writes it.
+    HashBuckets(u64),
+    /// As the id of a word, int64 or int32. For the same types by the same
+    /// strings as [`Convert::HashBuckets`].
+    Vocabulary(Arc<Vocabulary>),
+    /// As int64 in this unit, for dates, times and timestamps. To a coarser
+    /// unit times are floored, towards minus infinity.
+    Unit(TimeUnit),
 }
-/// x
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConvertError {
-    /// x
-    #[error("dtype {asked}")]
-    DType {
-        /// x
-        asked: DType,
-    },
-}
+
+/// How a type's values are read.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
+    /// As a primitive's, without conversion.
     Plain(Leaf),
+    /// Converted.
     Other(Box<Conversion>),
 }
+
+/// A compiled conversion to one dtype.
 #[derive(Clone, Debug)]
-pub(crate) struct Conversion {}
+pub(crate) struct Conversion(Family);
+
+#[derive(Clone, Debug)]
+enum Family {
+    Numbers(Numbers),
+    Text(Text),
+    EnumSymbols(EnumSymbols),
+    EnumIds(EnumIds),
+    TextIds(TextIds),
+    NumberIds(NumberIds),
+    Decimal(Decimal),
+    Duration(Duration),
+    Time(Time),
+}
+
 impl Conversion {
+    /// Elements for each Avro value.
     pub(crate) fn width(&self) -> usize {
-        1
+        match self.0 {
+            Family::Duration(_) => duration::WIDTH,
+            _ => 1,
+        }
     }
-    pub(crate) fn read(&self, _cursor: &mut Cursor<'_>, _out: Out<'_>) -> Result<(), Fault> {
-        Ok(())
+
+    /// Reads as many Avro values as fill `out`, whose length is a multiple of
+    /// the [width](Conversion::width).
+    ///
+    /// # Errors
+    /// Data that is not such values, or cannot be converted; the cursor is at
+    /// the start of the first that fails.
+    ///
+    /// # Panics
+    /// If `out` is of another dtype than the conversion was compiled for.
+    pub(crate) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
+        match &self.0 {
+            Family::Numbers(numbers) => numbers.read(cursor, out),
+            Family::EnumIds(enums) => enums.read(cursor, out),
+            Family::TextIds(ids) => ids.read(cursor, out),
+            Family::NumberIds(ids) => ids.read(cursor, out),
+            Family::Decimal(decimal) => decimal.read(cursor, out),
+            Family::Duration(duration) => duration.read(cursor, out),
+            Family::Time(time) => time.read(cursor, out),
+            Family::Text(_) | Family::EnumSymbols(_) => other_dtype(),
+        }
     }
+
+    /// Reads `n` Avro values and appends them to `strings`.
+    ///
+    /// # Errors
+    /// As [`read`](Conversion::read); the values before are appended.
+    ///
+    /// # Panics
+    /// If the conversion was compiled for another dtype than string.
     pub(crate) fn read_strings(
         &self,
-        _cursor: &mut Cursor<'_>,
-        _n: usize,
-        _s: &mut Strings,
+        cursor: &mut Cursor<'_>,
+        n: usize,
+        strings: &mut Strings,
     ) -> Result<(), Fault> {
-        Ok(())
+        match &self.0 {
+            Family::Text(text) => text.read(cursor, n, strings),
+            Family::EnumSymbols(enums) => enums.read(cursor, n, strings),
+            _ => other_dtype(),
+        }
     }
 }
-pub(crate) fn source(
-    writer: (&Schema, NodeId),
-    _reader: (&Schema, NodeId),
-    _symbols: Option<&[Option<u32>]>,
-    dtype: DType,
-    _convert: &Convert,
-) -> Result<Source, ConvertError> {
-    let leaf = match writer.0.node(writer.1) {
-        Node::Int => Leaf::Int,
-        Node::Long => Leaf::Long,
-        Node::Float => Leaf::Float,
-        Node::Double => Leaf::Double,
-        Node::Boolean => Leaf::Boolean,
-        Node::Bytes => Leaf::Bytes,
-        Node::String => Leaf::String,
-        _ => return Err(ConvertError::DType { asked: dtype }),
-    };
-    if leaf.dtype() != dtype {
-        return Err(ConvertError::DType { asked: dtype });
-    }
-    Ok(Source::Plain(leaf))
+
+/// What the caller of a conversion must not do.
+#[cold]
+fn other_dtype() -> ! {
+    panic!("the values are of the conversion's dtype")
 }
+
+#[cfg(test)]
+mod tests;

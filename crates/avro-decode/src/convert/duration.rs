@@ -1,0 +1,24 @@
+//! Durations: `fixed` of 12 bytes (Avro 1.12, "Duration").
+
+use super::{Out, other_dtype};
+use crate::plan::cursor::{Cursor, Fault};
+
+/// Elements for each: months, days, milliseconds.
+pub(super) const WIDTH: usize = 3;
+
+/// Durations as int64, [`WIDTH`] each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Duration;
+
+impl Duration {
+    pub(super) fn read(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
+        let Out::Int64(out) = out else { other_dtype() };
+        for out in out.as_chunks_mut::<WIDTH>().0 {
+            let bytes = cursor.bytes(WIDTH * size_of::<u32>())?;
+            for (out, part) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *out = u32::from_le_bytes(*part).into();
+            }
+        }
+        Ok(())
+    }
+}

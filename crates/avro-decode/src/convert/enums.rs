@@ -1,0 +1,115 @@
+//! Enums as symbols, as indices or as ids, by a table of the writer's symbols.
+
+use tensor_batch::Strings;
+
+use super::chunks::converted;
+use super::{Out, other_dtype};
+use crate::DecodeErrorKind;
+use crate::plan::cursor::{Cursor, Fault};
+use crate::plan::items::Int;
+use crate::schema::Enum;
+
+/// An enum as its symbol.
+#[derive(Clone, Debug)]
+pub(super) struct EnumSymbols(pub(super) SymbolTable<Box<str>>);
+
+/// An enum as a number of its symbol: the index or an id, in the range of the
+/// dtype.
+#[derive(Clone, Debug)]
+pub(super) struct EnumIds(pub(super) SymbolTable<i64>);
+
+/// What the writer's symbols become.
+#[derive(Clone, Debug)]
+pub(super) struct SymbolTable<T> {
+    /// For each symbol: else it is one that the reader does not have.
+    entries: Box<[Result<T, Box<str>>]>,
+    /// The reader's enum in words.
+    reader: Box<str>,
+}
+
+/// The two enums of data that is resolved.
+#[derive(Clone, Copy)]
+pub(super) struct EnumPair<'a> {
+    pub(super) writer: &'a Enum,
+    pub(super) reader: &'a Enum,
+    /// For each of the writer's symbols the reader's, where they differ.
+    pub(super) symbols: Option<&'a [Option<u32>]>,
+}
+
+impl EnumPair<'_> {
+    /// `becomes` gets each of the symbols that the writer's symbols are to the
+    /// reader, and its index there.
+    pub(super) fn table<T>(self, reader: &str, becomes: impl Fn(u32, &str) -> T) -> SymbolTable<T> {
+        let entry = |(i, symbol): (usize, &String)| {
+            let index = match self.symbols {
+                Some(symbols) => symbols.get(i).copied().flatten(),
+                None => u32::try_from(i).ok(),
+            };
+            let known = |index| Some(becomes(index, self.reader.symbols.get(index as usize)?));
+            index.and_then(known).ok_or_else(|| symbol.as_str().into())
+        };
+        SymbolTable {
+            entries: self.writer.symbols.iter().enumerate().map(entry).collect(),
+            reader: reader.into(),
+        }
+    }
+}
+
+impl<T> SymbolTable<T> {
+    /// What the symbol with the writer's index `index` becomes.
+    #[inline]
+    fn get(&self, index: i32) -> Result<&T, Fault> {
+        let place = usize::try_from(index).ok();
+        match place.and_then(|place| self.entries.get(place)) {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(symbol)) => Err(self.unknown(symbol)),
+            None => Err(self.bad_index(index)),
+        }
+    }
+
+    #[cold]
+    fn unknown(&self, symbol: &str) -> Fault {
+        let (symbol, reader) = (symbol.into(), self.reader.clone().into());
+        Box::new(DecodeErrorKind::UnknownSymbol { symbol, reader })
+    }
+
+    #[cold]
+    fn bad_index(&self, index: i32) -> Fault {
+        let (index, symbols) = (index.into(), self.entries.len());
+        Box::new(DecodeErrorKind::BadEnumIndex { index, symbols })
+    }
+}
+
+impl EnumSymbols {
+    pub(super) fn read(
+        &self,
+        cursor: &mut Cursor<'_>,
+        n: usize,
+        strings: &mut Strings,
+    ) -> Result<(), Fault> {
+        for _ in 0..n {
+            let start = *cursor;
+            let symbol = cursor.int().and_then(|index| self.0.get(index));
+            match symbol {
+                Ok(symbol) => strings.push(symbol.as_bytes()),
+                Err(fault) => {
+                    *cursor = start;
+                    return Err(fault);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl EnumIds {
+    pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
+        match out {
+            Out::Int32(out) => {
+                converted::<Int, _>(cursor, out, |index| self.0.get(index).map(|&id| id as i32))
+            }
+            Out::Int64(out) => converted::<Int, _>(cursor, out, |index| self.0.get(index).copied()),
+            _ => other_dtype(),
+        }
+    }
+}

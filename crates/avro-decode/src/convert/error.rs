@@ -1,0 +1,102 @@
+//! Conversions that there are not.
+
+use std::fmt;
+
+use tensor_batch::DType;
+use thiserror::Error;
+
+use super::Convert;
+
+/// A type that is not converted as was asked.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The type does not become this dtype.
+    #[error(
+        "the values are {schema_type}, {} {}, not {asked}{}",
+        How(.convert),
+        Listed(.expected),
+        if *.castable { "; ask for a cast" } else { "" }
+    )]
+    DType {
+        /// The type.
+        schema_type: String,
+        /// The conversion asked for.
+        convert: Convert,
+        /// Every dtype that this conversion has for the type.
+        expected: Vec<DType>,
+        /// The dtype asked for.
+        asked: DType,
+        /// Whether [`Convert::Cast`] has it.
+        castable: bool,
+    },
+    /// The type has no dtype.
+    #[error("the values are {schema_type}, which cannot be an element of a tensor")]
+    NotAnElement {
+        /// The type.
+        schema_type: String,
+    },
+    /// Values of the type have no ids.
+    #[error(
+        "the values are {schema_type}; only strings, bytes, fixed, enums, int and long have ids"
+    )]
+    NoIds {
+        /// The type.
+        schema_type: String,
+    },
+    /// A unit for what is not a time.
+    #[error("the values are {schema_type}, not a date, time or timestamp, so they have no unit")]
+    NotATime {
+        /// The type.
+        schema_type: String,
+    },
+    /// A number of hash buckets that is 0 or not an int64.
+    #[error("{0} hash buckets; there are between 1 and {max}", max = i64::MAX)]
+    HashBuckets(u64),
+    /// A vocabulary with ids that are not int32.
+    #[error("the vocabulary has the id {id}, which is outside int32")]
+    IdRange {
+        /// The id.
+        id: i64,
+    },
+    /// The writer's type is not resolved to the reader's.
+    #[error("data of type {writer} cannot be read as {reader}")]
+    Unresolved {
+        /// The type of the data.
+        writer: String,
+        /// What it was to be read as.
+        reader: String,
+    },
+}
+
+/// What a conversion does to the values.
+struct How<'a>(&'a Convert);
+
+impl fmt::Display for How<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Convert::Exact => f.write_str("read as"),
+            Convert::Cast => f.write_str("cast to"),
+            Convert::HashBuckets(_) => f.write_str("hashed to"),
+            Convert::Vocabulary(_) => f.write_str("with the ids of a vocabulary as"),
+            Convert::Unit(unit) => write!(f, "in {unit} as"),
+        }
+    }
+}
+
+/// `int32`, `int32 or int64`, `int32, int64 or bool`.
+struct Listed<'a>(&'a [DType]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, dtype) in self.0.iter().enumerate() {
+            let before = match i {
+                0 => "",
+                i if i + 1 == self.0.len() => " or ",
+                _ => ", ",
+            };
+            write!(f, "{before}{dtype}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! Strings and numbers as ids, by hash or by vocabulary, without storing them.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::chunks::{converted, each};
+use super::farmhash::fingerprint64;
+use super::text::Text;
+use super::{Out, Vocabulary, other_dtype};
+use crate::plan::cursor::{Cursor, Fault};
+use crate::plan::items::{Int, Long};
+
+/// What gives strings their ids.
+#[derive(Clone, Debug)]
+pub(super) enum Ids {
+    /// The fingerprint modulo this many, from 1 to `i64::MAX`.
+    Hash(u64),
+    /// The place of the word.
+    Vocabulary(Arc<Vocabulary>),
+}
+
+impl Ids {
+    /// The id of a string.
+    #[inline]
+    pub(super) fn of(&self, string: &[u8]) -> i64 {
+        match self {
+            // Below a number that an i64 holds.
+            Ids::Hash(buckets) => (fingerprint64(string) % buckets) as i64,
+            Ids::Vocabulary(vocabulary) => vocabulary.id(string),
+        }
+    }
+
+    /// The id of a number's decimal text.
+    fn of_number(&self, number: i64) -> i64 {
+        /// `-9223372036854775808`
+        const MAX_LEN: usize = 20;
+        let mut text = [0; MAX_LEN];
+        let mut rest = &mut text[..];
+        write!(rest, "{number}").expect("no i64 has more characters");
+        let len = MAX_LEN - rest.len();
+        self.of(&text[..len])
+    }
+}
+
+/// The ids of strings, in the range of the dtype.
+#[derive(Clone, Debug)]
+pub(super) struct TextIds {
+    pub(super) text: Text,
+    pub(super) ids: Ids,
+}
+
+impl TextIds {
+    pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
+        let TextIds { text, ids } = self;
+        let next = |cursor: &mut Cursor<'_>| text.next(cursor, |string| ids.of(string));
+        match out {
+            Out::Int32(out) => each(cursor, out, |cursor| Ok(next(cursor)? as i32)),
+            Out::Int64(out) => each(cursor, out, next),
+            _ => other_dtype(),
+        }
+    }
+}
+
+/// The ids of numbers, in the range of the dtype.
+#[derive(Clone, Debug)]
+pub(super) struct NumberIds {
+    /// Whether the data has `long`, else it has `int`.
+    pub(super) long: bool,
+    pub(super) ids: Ids,
+}
+
+impl NumberIds {
+    pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
+        match out {
+            Out::Int32(out) => self.fill(cursor, out, |id| id as i32),
+            Out::Int64(out) => self.fill(cursor, out, |id| id),
+            _ => other_dtype(),
+        }
+    }
+
+    fn fill<T>(
+        &self,
+        cursor: &mut Cursor<'_>,
+        out: &mut [T],
+        element: impl Fn(i64) -> T,
+    ) -> Result<(), Fault> {
+        let id = |number| element(self.ids.of_number(number));
+        if self.long {
+            converted::<Long, T>(cursor, out, |number| Ok(id(number)))
+        } else {
+            converted::<Int, T>(cursor, out, |number| Ok(id(number.into())))
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Rounding to the 2-byte floats, to the nearest and ties to even.
+//!
+//! Rounding in two steps, first to float32, can end on the wrong side: the
+//! first step may land on a tie that the value is not. Rounded to odd, it
+//! cannot: a number between two floats becomes the one whose last bit is 1,
+//! which is no tie for fewer bits (Boldo and Melquiond, "When double rounding
+//! is odd", 2005). The conversions of `half` from f64 are not used, since
+//! they round in two steps or drop bits, differently on each machine.
+
+use tensor_batch::half::{bf16, f16};
+
+pub(super) fn f16_of_f64(value: f64) -> f16 {
+    f16::from_f32(f32_to_odd(value))
+}
+
+pub(super) fn bf16_of_f64(value: f64) -> bf16 {
+    bf16::from_f32(f32_to_odd(value))
+}
+
+pub(super) fn f16_of_i64(value: i64) -> f16 {
+    f16_of_f64(f64_to_odd(value))
+}
+
+pub(super) fn bf16_of_i64(value: i64) -> bf16 {
+    bf16_of_f64(f64_to_odd(value))
+}
+
+#[inline]
+fn f32_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let back = f64::from(nearest);
+    if back == value || value.is_nan() {
+        return nearest;
+    }
+    // Of the two around the value the one closer to 0, then the odd one.
+    let toward_zero = nearest.to_bits() - u32::from(back.abs() > value.abs());
+    f32::from_bits(toward_zero | 1)
+}
+
+#[inline]
+fn f64_to_odd(value: i64) -> f64 {
+    /// Bits that an i64 has more than an f64.
+    const EXTRA: u32 = i64::BITS - f64::MANTISSA_DIGITS;
+    if value.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
+        return value as f64;
+    }
+    let lost = value & ((1 << EXTRA) - 1) != 0;
+    let kept = value >> EXTRA | i64::from(lost);
+    kept as f64 * f64::from(1 << EXTRA)
+}

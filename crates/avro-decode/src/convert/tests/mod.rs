@@ -1,0 +1,188 @@
+#![allow(clippy::unwrap_used)]
+
+mod bytes;
+mod data_errors;
+mod golden;
+mod ids;
+mod numbers;
+mod offers;
+mod properties;
+mod times;
+
+use super::text::Bytes;
+use super::*;
+use crate::plan::items::{Boolean, Double, Float, Int, Long, Primitive};
+use crate::schema::Schema;
+use tensor_batch::half::{bf16, f16};
+use tensor_batch::{DType, Scalar};
+
+/// A conversion with the schemas it is of.
+struct Case {
+    writer: Schema,
+    reader: Schema,
+    symbols: Option<Vec<Option<u32>>>,
+    dtype: DType,
+    convert: Convert,
+}
+
+impl Case {
+    /// Of a type that was written as it is read.
+    fn of(schema: &str, dtype: DType, convert: Convert) -> Case {
+        Case::resolved(schema, schema, dtype, convert)
+    }
+
+    fn resolved(writer: &str, reader: &str, dtype: DType, convert: Convert) -> Case {
+        Case {
+            writer: Schema::parse(writer).unwrap(),
+            reader: Schema::parse(reader).unwrap(),
+            symbols: None,
+            dtype,
+            convert,
+        }
+    }
+
+    fn compile(&self) -> Result<Source, ConvertError> {
+        source(
+            (&self.writer, self.writer.root()),
+            (&self.reader, self.reader.root()),
+            self.symbols.as_deref(),
+            self.dtype,
+            &self.convert,
+        )
+    }
+
+    fn refusal(&self) -> String {
+        self.compile().unwrap_err().to_string()
+    }
+
+    /// The elements of as many values as `data` has.
+    fn read(&self, data: &[u8], values: usize) -> Vec<Scalar> {
+        let mut cursor = Cursor::new(data, 0);
+        let read = self
+            .compile()
+            .unwrap()
+            .read(&mut cursor, self.dtype, values);
+        assert_eq!(cursor.position(), data.len());
+        read.unwrap()
+    }
+
+    /// The one element of the one value in `data`.
+    fn read_one(&self, data: &[u8]) -> Scalar {
+        let [scalar] = <[Scalar; 1]>::try_from(self.read(data, 1)).unwrap();
+        scalar
+    }
+
+    /// The message of the error, and where the cursor is then.
+    fn fault(&self, data: &[u8], values: usize) -> (String, usize) {
+        let mut cursor = Cursor::new(data, 0);
+        let read = self
+            .compile()
+            .unwrap()
+            .read(&mut cursor, self.dtype, values);
+        (read.unwrap_err().to_string(), cursor.position())
+    }
+}
+
+impl Source {
+    fn read(
+        &self,
+        cursor: &mut Cursor<'_>,
+        dtype: DType,
+        values: usize,
+    ) -> Result<Vec<Scalar>, Fault> {
+        let conversion = match self {
+            Source::Plain(leaf) => return read_plain(*leaf, cursor, values),
+            Source::Other(conversion) => conversion,
+        };
+        /// Fills as many elements as there are values.
+        macro_rules! fill {
+            ($variant:ident, $zero:expr, $value:ident => $scalar:expr) => {{
+                let mut out = vec![$zero; values * conversion.width()];
+                conversion.read(cursor, Out::$variant(&mut out))?;
+                out.into_iter().map(|$value| $scalar).collect()
+            }};
+        }
+        Ok(match dtype {
+            DType::Int32 => fill!(Int32, 0, value => Scalar::Int32(value)),
+            DType::Int64 => fill!(Int64, 0, value => Scalar::Int64(value)),
+            DType::Float16 => fill!(Float16, f16::ZERO, value => Scalar::Float16(value)),
+            DType::BFloat16 => fill!(BFloat16, bf16::ZERO, value => Scalar::BFloat16(value)),
+            DType::Float32 => fill!(Float32, 0.0, value => Scalar::Float32(value)),
+            DType::Float64 => fill!(Float64, 0.0, value => Scalar::Float64(value)),
+            DType::Bool => fill!(Bool, 0, value => boolean(value)),
+            DType::String => {
+                let mut strings = Strings::new();
+                conversion.read_strings(cursor, values, &mut strings)?;
+                strings.iter().map(string).collect()
+            }
+            _ => panic!("no other dtype"),
+        })
+    }
+}
+
+fn read_plain(leaf: Leaf, cursor: &mut Cursor<'_>, n: usize) -> Result<Vec<Scalar>, Fault> {
+    macro_rules! fill {
+        ($primitive:ty, $zero:expr, $scalar:expr) => {{
+            let mut out = vec![$zero; n];
+            <$primitive>::read(cursor, &mut out)?;
+            out.into_iter().map($scalar).collect()
+        }};
+    }
+    Ok(match leaf {
+        Leaf::Int => fill!(Int, 0, Scalar::Int32),
+        Leaf::Long => fill!(Long, 0, Scalar::Int64),
+        Leaf::Float => fill!(Float, 0.0, Scalar::Float32),
+        Leaf::Double => fill!(Double, 0.0, Scalar::Float64),
+        Leaf::Boolean => fill!(Boolean, 0, boolean),
+        Leaf::Bytes | Leaf::String => {
+            let bytes = Bytes::Delimited {
+                utf8: leaf == Leaf::String,
+            };
+            let text = Text { bytes, uuid: false };
+            let mut strings = Strings::new();
+            text.read(cursor, n, &mut strings)?;
+            strings.iter().map(string).collect()
+        }
+    })
+}
+
+fn boolean(byte: u8) -> Scalar {
+    assert!(byte <= 1);
+    Scalar::Bool(byte == 1)
+}
+
+fn string(bytes: &[u8]) -> Scalar {
+    Scalar::String(bytes.to_vec())
+}
+
+/// Longs and ints as Avro has them.
+fn varints(values: &[i64]) -> Vec<u8> {
+    let mut data = Vec::new();
+    for &value in values {
+        crate::encode::write_long(&mut data, value);
+    }
+    data
+}
+
+/// Bytes and strings as Avro has them.
+fn delimited(bytes: &[u8]) -> Vec<u8> {
+    let mut data = Vec::new();
+    crate::encode::write_bytes(&mut data, bytes);
+    data
+}
+
+/// A decimal of type bytes.
+fn decimal_type(scale: u32) -> String {
+    format!(
+        r#"{{"type": "bytes", "logicalType": "decimal", "precision": {}, "scale": {scale}}}"#,
+        scale.max(1)
+    )
+}
+
+const ENUM: &str = r#"{"type": "enum", "name": "Suit", "symbols": ["club", "heart", "spade"]}"#;
+const FIXED: &str = r#"{"type": "fixed", "name": "F", "size": 3}"#;
+const UUID: &str = r#"{"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}"#;
+const DURATION: &str = r#"{"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}"#;
+const DATE: &str = r#"{"type": "int", "logicalType": "date"}"#;
+const TIME_MICROS: &str = r#"{"type": "long", "logicalType": "time-micros"}"#;
+const TIMESTAMP_MILLIS: &str = r#"{"type": "long", "logicalType": "timestamp-millis"}"#;

@@ -1,0 +1,97 @@
+//! Whatever is bytes, as strings.
+
+use tensor_batch::Strings;
+
+use crate::DecodeErrorKind;
+use crate::plan::cursor::{Cursor, Fault};
+
+/// How bytes lie in the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bytes {
+    /// `bytes` and `string`: a length before them.
+    Delimited {
+        /// Whether one of the schemas says `string`, so that they are UTF-8.
+        utf8: bool,
+    },
+    /// `fixed`: as many as the schema says.
+    Fixed(usize),
+}
+
+/// Bytes as a string.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text {
+    pub(super) bytes: Bytes,
+    /// Whether the bytes are those of a UUID, of which the string is the text.
+    pub(super) uuid: bool,
+}
+
+impl Bytes {
+    /// The next value. The cursor of an error is at its start.
+    #[inline]
+    pub(super) fn next<'a>(self, cursor: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
+        match self {
+            Bytes::Fixed(size) => cursor.bytes(size),
+            Bytes::Delimited { utf8 } => {
+                let start = *cursor;
+                let length = cursor.length()?;
+                let bytes = cursor.bytes(length)?;
+                if utf8 && simdutf8::basic::from_utf8(bytes).is_err() {
+                    *cursor = start;
+                    return Err(invalid_utf8());
+                }
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+impl Text {
+    pub(super) fn read(
+        self,
+        cursor: &mut Cursor<'_>,
+        n: usize,
+        strings: &mut Strings,
+    ) -> Result<(), Fault> {
+        for _ in 0..n {
+            self.next(cursor, |text| strings.push(text))?;
+        }
+        Ok(())
+    }
+
+    /// Hands the next value's string to `with`. The cursor of an error is at
+    /// the start of the value.
+    #[inline]
+    pub(super) fn next<T>(
+        self,
+        cursor: &mut Cursor<'_>,
+        with: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Fault> {
+        let bytes = self.bytes.next(cursor)?;
+        Ok(match bytes.try_into() {
+            Ok(uuid) if self.uuid => with(&uuid_text(uuid)),
+            _ => with(bytes),
+        })
+    }
+}
+
+/// The text of a UUID (RFC 9562, section 4): 32 hexadecimal digits, hyphens
+/// between.
+fn uuid_text(uuid: [u8; 16]) -> [u8; 36] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; 36];
+    let mut at = 0;
+    for (i, byte) in uuid.into_iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            at += 1;
+        }
+        text[at] = DIGITS[usize::from(byte >> 4)];
+        text[at + 1] = DIGITS[usize::from(byte & 0xf)];
+        at += 2;
+    }
+    text
+}
+
+#[cold]
+fn invalid_utf8() -> Fault {
+    Box::new(DecodeErrorKind::InvalidUtf8)
+}

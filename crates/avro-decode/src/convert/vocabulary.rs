@@ -1,0 +1,106 @@
+//! Known strings and their ids.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+use thiserror::Error;
+
+/// Words with their ids, which count from 0 in the order of the words, and an
+/// id for any other string.
+///
+/// ```
+/// use avro_decode::Vocabulary;
+///
+/// let colours = Vocabulary::new(["red", "green"].map(Vec::from), -1)?;
+/// assert_eq!(colours.id(b"green"), 1);
+/// assert_eq!(colours.id(b"blue"), -1);
+/// # Ok::<(), avro_decode::DuplicateWord>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Vocabulary {
+    ids: HashMap<Vec<u8>, i64>,
+    unknown: i64,
+}
+
+/// A vocabulary with the same word twice.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("words {first} and {second} are the same: '{}'", String::from_utf8_lossy(.word))]
+pub struct DuplicateWord {
+    /// The word.
+    pub word: Vec<u8>,
+    /// Where it is first, counted from 0.
+    pub first: usize,
+    /// Where it is again.
+    pub second: usize,
+}
+
+impl Vocabulary {
+    /// The vocabulary of `words`, with the id `unknown` for all others. That
+    /// may be the id of a word too.
+    ///
+    /// # Errors
+    /// The same word twice.
+    pub fn new(
+        words: impl IntoIterator<Item = Vec<u8>>,
+        unknown: i64,
+    ) -> Result<Self, DuplicateWord> {
+        let mut ids = HashMap::new();
+        for (second, word) in words.into_iter().enumerate() {
+            match ids.entry(word) {
+                Entry::Vacant(entry) => {
+                    // What is in memory has places that an i64 holds.
+                    entry.insert(second as i64);
+                }
+                Entry::Occupied(entry) => {
+                    let first = *entry.get() as usize;
+                    let word = entry.key().clone();
+                    return Err(DuplicateWord {
+                        word,
+                        first,
+                        second,
+                    });
+                }
+            }
+        }
+        Ok(Vocabulary { ids, unknown })
+    }
+
+    /// The id of `string`.
+    #[inline]
+    pub fn id(&self, string: &[u8]) -> i64 {
+        self.ids.get(string).copied().unwrap_or(self.unknown)
+    }
+
+    /// Number of words.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are no words.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The id of strings that are not words.
+    pub fn unknown(&self) -> i64 {
+        self.unknown
+    }
+
+    /// An id that is not in the range of int32, if there is one.
+    pub(super) fn id_outside_int32(&self) -> Option<i64> {
+        let last = self.len() as i64 - 1;
+        let mut ids = [self.unknown, last].into_iter();
+        ids.find(|&id| i32::try_from(id).is_err())
+    }
+}
+
+/// Without the words, which are many.
+impl fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vocabulary")
+            .field("len", &self.len())
+            .field("unknown", &self.unknown)
+            .finish_non_exhaustive()
+    }
+}
