@@ -24,7 +24,7 @@ pub enum ConvertError {
         /// The conversion asked for.
         convert: Convert,
         /// Every dtype that this conversion has for the type.
-        expected: Vec<DType>,
+        expected: Box<[DType]>,
         /// The dtype asked for.
         asked: DType,
         /// Whether [`Convert::Cast`] has it.
