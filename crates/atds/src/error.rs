@@ -70,13 +70,13 @@ pub enum ErrorKind {
     Schema(SchemaError),
     /// Features that cannot be.
     #[error("{0}")]
-    Feature(FeatureError),
+    Feature(Box<FeatureError>),
     /// A features file that cannot be read.
     #[error("{0}")]
     Features(FeaturesError),
     /// A feature that the file's schema does not have in that form.
     #[error("{0}")]
-    Plan(PlanError),
+    Plan(Box<PlanError>),
     /// No field of the schema can be a tensor.
     #[error("no field of the schema can be a tensor")]
     NoFeatures,
@@ -213,7 +213,7 @@ impl std::error::Error for Error {}
 
 impl From<FeatureError> for Error {
     fn from(error: FeatureError) -> Self {
-        Error::new(ErrorKind::Feature(error))
+        Error::new(ErrorKind::Feature(Box::new(error)))
     }
 }
 

@@ -56,7 +56,7 @@ impl Plans {
     fn compile(&self, header: &Header) -> Result<Plan, Error> {
         let schema = Arc::new(parse_schema(header)?);
         Plan::compile(&schema, &self.features, &self.options)
-            .map_err(|error| Error::new(ErrorKind::Plan(error)))
+            .map_err(|error| Error::new(ErrorKind::Plan(Box::new(error))))
     }
 }
 

@@ -104,7 +104,7 @@ pub enum PlanErrorKind {
     },
     /// The writer's schema cannot become the reader's.
     #[error(transparent)]
-    Resolve(ResolveError),
+    Resolve(Box<ResolveError>),
     /// The schema has no such field.
     #[error(
         "the schema has no field '{missing}'{}",

@@ -42,7 +42,7 @@ pub(super) fn compile(
 ) -> Result<Plan, PlanError> {
     let resolution = match &options.reader_schema {
         Some(reader) => Resolution::new(writer.clone(), reader.clone())
-            .map_err(|error| PlanError::new("", PlanErrorKind::Resolve(error)))?,
+            .map_err(|error| PlanError::new("", PlanErrorKind::Resolve(Box::new(error))))?,
         None => Resolution::identity(writer.clone()),
     };
     let root = Place {
