@@ -11,10 +11,6 @@
 //! `int` takes at most 5 bytes. Padded varints are read.
 
 mod compare;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the tensors have no conversions yet")
-)]
 pub(crate) mod convert;
 mod resolve;
 mod round;
@@ -27,7 +23,7 @@ use crate::{DecodeError, DecodeErrorKind, Value};
 
 pub use compare::{Difference, DifferenceKind, Part};
 pub use resolve::resolve;
-pub use tensors::{FeatureError, ReferenceColumn, ReferenceTensors, tensors};
+pub use tensors::{RecordError, ReferenceColumn, ReferenceTensors, faults, tensors};
 
 /// Reads a value of the type at `id` from `input`, from `position` on, and
 /// moves `position` past it.

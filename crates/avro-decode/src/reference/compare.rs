@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use tensor_batch::{Batch, Column, Values};
+use tensor_batch::{Batch, Column, Scalar, Values};
 use thiserror::Error;
 
 use super::{ReferenceColumn, ReferenceTensors};
-use crate::Value;
 
 /// Where a batch first differs from the oracle's tensors.
 #[derive(Clone, Debug, Error)]
@@ -69,9 +68,9 @@ pub enum DifferenceKind {
         /// Where, counted from 0.
         at: usize,
         /// By the oracle.
-        expected: Value,
-        /// Of the batch; strings as bytes.
-        actual: Value,
+        expected: Scalar,
+        /// Of the batch.
+        actual: Scalar,
     },
 }
 
@@ -156,37 +155,39 @@ impl ReferenceColumn {
 
 fn compare_longs(part: Part, expected: &[i64], actual: &[i64]) -> Compared {
     let longs = |longs: &[i64]| {
-        longs
-            .iter()
-            .map(|&long| Value::Long(long))
-            .collect::<Vec<_>>()
+        let longs = longs.iter().map(|&long| Scalar::Int64(long));
+        longs.collect::<Vec<_>>()
     };
     compare_elements(part, &longs(expected), &longs(actual))
 }
 
-fn compare_values(expected: &[Value], actual: &Values) -> Compared {
-    fn values<T: Copy>(slice: &[T], value: impl Fn(T) -> Value) -> Vec<Value> {
-        slice.iter().map(|&element| value(element)).collect()
+fn compare_values(expected: &[Scalar], actual: &Values) -> Compared {
+    fn scalars<T: Copy>(slice: &[T], scalar: impl Fn(T) -> Scalar) -> Vec<Scalar> {
+        slice.iter().map(|&element| scalar(element)).collect()
     }
     let actual = match actual {
-        Values::Int32(buffer) => values(buffer.as_slice(), Value::Int),
-        Values::Int64(buffer) => values(buffer.as_slice(), Value::Long),
-        Values::Float32(buffer) => values(buffer.as_slice(), Value::Float),
-        Values::Float64(buffer) => values(buffer.as_slice(), Value::Double),
-        Values::Bool(buffer) => values(buffer.as_slice(), |byte| match byte {
-            0 | 1 => Value::Boolean(byte == 1),
+        Values::Int32(buffer) => scalars(buffer.as_slice(), Scalar::Int32),
+        Values::Int64(buffer) => scalars(buffer.as_slice(), Scalar::Int64),
+        Values::Float16(buffer) => scalars(buffer.as_slice(), Scalar::Float16),
+        Values::BFloat16(buffer) => scalars(buffer.as_slice(), Scalar::BFloat16),
+        Values::Float32(buffer) => scalars(buffer.as_slice(), Scalar::Float32),
+        Values::Float64(buffer) => scalars(buffer.as_slice(), Scalar::Float64),
+        Values::Bool(buffer) => scalars(buffer.as_slice(), |byte| match byte {
+            0 | 1 => Scalar::Bool(byte == 1),
             // No bool: shown as what it is, and equal to none.
-            byte => Value::Int(byte.into()),
+            byte => Scalar::Int32(byte.into()),
         }),
-        Values::String(strings) => strings.iter().map(|s| Value::Bytes(s.to_vec())).collect(),
+        Values::String(strings) => strings.iter().map(|s| Scalar::String(s.to_vec())).collect(),
         _ => return Err((Part::Values, DifferenceKind::Other)),
     };
     compare_elements(Part::Values, expected, &actual)
 }
 
-fn compare_elements(part: Part, expected: &[Value], actual: &[Value]) -> Compared {
-    for (at, (expected, actual)) in expected.iter().zip(actual).enumerate() {
-        if !is_same(expected, actual) {
+fn compare_elements(part: Part, expected: &[Scalar], actual: &[Scalar]) -> Compared {
+    let pairs = expected.iter().zip(actual).enumerate();
+    for (at, (expected, actual)) in pairs {
+        // Floats are equal if their bits are.
+        if expected != actual {
             let (expected, actual) = (expected.clone(), actual.clone());
             let kind = DifferenceKind::Element {
                 at,
@@ -201,13 +202,4 @@ fn compare_elements(part: Part, expected: &[Value], actual: &[Value]) -> Compare
         return Err((part, DifferenceKind::Length { expected, actual }));
     }
     Ok(())
-}
-
-fn is_same(expected: &Value, actual: &Value) -> bool {
-    match (expected, actual) {
-        (Value::Float(expected), Value::Float(actual)) => expected.to_bits() == actual.to_bits(),
-        (Value::Double(expected), Value::Double(actual)) => expected.to_bits() == actual.to_bits(),
-        (Value::String(expected), Value::Bytes(actual)) => expected.as_bytes() == actual,
-        _ => expected == actual,
-    }
 }

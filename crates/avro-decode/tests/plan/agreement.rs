@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
+use avro_decode::path::{Constant, Filter, Operand, Path, Step};
+use avro_decode::{Convert, Feature, Fill};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use tensor_batch::{ColumnKind, Layout};
+use tensor_batch::Layout;
 
-use crate::made::case;
+use crate::made::{Case, case};
 use crate::properties::agree;
 
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -15,7 +18,7 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
     fn good_values_make_the_same_tensors(bytes in any_bytes()) {
@@ -31,51 +34,91 @@ proptest! {
 /// The cases above are worth little if they are all alike.
 #[test]
 fn the_cases_are_of_every_sort() {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seen = Seen::default();
     let mut runner = TestRunner::deterministic();
-    for fault in 0..1000 {
+    for fault in 0..3000 {
         let bytes = any_bytes().new_tree(&mut runner).expect("bytes").current();
         let case = case(bytes, Some(fault % 20));
-        let mut count = |sort: &str| *seen.entry(sort.to_owned()).or_default() += 1;
         if let Some(error) = agree(&case) {
-            count(&error);
-        } else if case.tensors(&case.records).is_ok_and(|t| t.dropped > 0) {
-            count("dropped");
+            seen.count(&error);
+        } else if is_dropping(&case) {
+            seen.count("dropped");
         }
-        for column in case.spec.columns() {
-            match &column.kind {
-                ColumnKind::Dense { .. } => count("dense"),
-                ColumnKind::Sparse {
-                    layout: Layout::Coo,
-                    ..
-                } => count("sparse"),
-                ColumnKind::Sparse { .. } => count("ragged sparse"),
-                ColumnKind::Varlen {
-                    layout: Layout::Coo,
-                    ..
-                } => count("varlen"),
-                _ => count("ragged"),
-            }
-            let inside = format!("{}.", column.name);
-            let mut others = case.spec.columns().iter();
-            if others.any(|other| other.name.starts_with(&inside)) {
-                count("read twice");
-            }
-        }
+        seen.case(&case);
     }
-    for sort in [
-        "dense",
-        "sparse",
-        "ragged sparse",
-        "varlen",
-        "ragged",
-        "read twice",
-        "dropped",
-        "Null",
-        "ArrayLength",
-        "SparseLengths",
-        "IndexOutOfBounds",
-    ] {
-        assert!(seen.get(sort).is_some_and(|&n| n >= 10), "{sort}: {seen:?}");
+    for sort in SORTS {
+        assert!(seen.0.get(sort).is_some_and(|&n| n >= 10), "{sort}: {seen:?}");
     }
 }
+
+const SORTS: [&str; 68] = [
+    "field",
+    "namespace",
+    "[2]",
+    "[*]",
+    "[*] within [*]",
+    "['key']",
+    ":type",
+    "filter",
+    "two filters",
+    "element = constant",
+    "element = element",
+    "element = root",
+    "root = constant",
+    "string constant",
+    "integer constant",
+    "float constant",
+    "boolean constant",
+    "trailing array",
+    "dense",
+    "scalar",
+    "padded",
+    "reshaped",
+    "batch dimension",
+    "varlen by values",
+    "varlen by lengths",
+    "varlen of one value",
+    "varlen of known length",
+    "ragged varlen",
+    "sparse record",
+    "ragged sparse record",
+    "sparse with keys",
+    "ragged sparse with keys",
+    "keys after lists",
+    "several index keys",
+    "root key beside others",
+    "root keys",
+    "list in a key",
+    "already sorted",
+    "no missing",
+    "default",
+    "default of places",
+    "mask",
+    "row mask",
+    "exact",
+    "cast",
+    "hash",
+    "vocabulary",
+    "unit",
+    "duration",
+    "float16",
+    "bfloat16",
+    "reader schema",
+    "reader default",
+    "reader alias",
+    "dropped",
+    "read twice",
+    "no rows",
+    "several runs",
+    "Null",
+    "NoItem",
+    "NoKey",
+    "OtherBranch",
+    "ArrayLength",
+    "SparseLengths",
+    "IndexOutOfBounds",
+    "CastOverflow",
+    "missing list",
+    "nothing kept",
+];
+

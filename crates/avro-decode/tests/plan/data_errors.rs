@@ -1,12 +1,14 @@
 //! Data that features cannot be read from, each with its whole message.
 
+use std::sync::Arc;
+
 use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{PlanOptions, Schema, reference};
 use tensor_batch::{ColumnSpec, DType, UNKNOWN};
 
 use crate::harness::{field_of, plan_of, record_of, run};
 
-fn message(schema: &Schema, column: ColumnSpec, data: &[u8]) -> String {
+fn message(schema: &Arc<Schema>, column: ColumnSpec, data: &[u8]) -> String {
     let plan = plan_of(schema, column, &PlanOptions::default());
     let error = run(&plan, data, &[9], 2).expect_err("the data is bad");
     error.to_string()
@@ -230,7 +232,7 @@ fn skipped_fields() {
 
 /// A chain of records, each in two arrays of the one before, which nobody asks
 /// for.
-fn chain(links: usize) -> (Schema, Vec<u8>) {
+fn chain(links: usize) -> (Arc<Schema>, Vec<u8>) {
     let schema = record_of(
         r#"{"name": "x", "type": "int"},
            {"name": "chain", "type": {"type": "record", "name": "Link", "fields": [

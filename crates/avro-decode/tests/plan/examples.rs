@@ -1,14 +1,16 @@
 //! Features by hand: what the tensors look like, value by value.
 
-use avro_decode::{OutOfBounds, Plan, PlanOptions, Schema};
-use tensor_batch::{Batch, BatchSpec, Column, ColumnSpec, DType, Layout, Strings, UNKNOWN};
+use std::sync::Arc;
+
+use avro_decode::{Features, OutOfBounds, Plan, PlanOptions, Schema};
+use tensor_batch::{Batch, Column, ColumnSpec, DType, Layout, Strings, UNKNOWN};
 
 use crate::harness::{Ran, field_of, plan_of, record_of, run};
 
 /// One row per record of `data`, in one run.
-fn read(schema: &Schema, columns: Vec<ColumnSpec>, data: &[u8], rows: usize) -> Batch {
-    let spec = BatchSpec::new(columns).expect("good columns");
-    let plan = Plan::compile(schema, &spec, &PlanOptions::default()).expect("the columns fit");
+fn read(schema: &Arc<Schema>, columns: Vec<ColumnSpec>, data: &[u8], rows: usize) -> Batch {
+    let features = Features::new(columns).expect("good columns");
+    let plan = Plan::compile(schema, &features, &PlanOptions::default()).expect("the columns fit");
     let ran = run(&plan, data, &[rows], rows).expect("good data");
     assert_eq!(ran.position, data.len());
     ran.batch
@@ -80,7 +82,7 @@ const MATRIX_FIELDS: &str = r#"
     {"name": "values", "type": {"type": "array", "items": "float"}},
     {"name": "indices0", "type": {"type": "array", "items": "long"}}"#;
 
-fn matrix() -> Schema {
+fn matrix() -> Arc<Schema> {
     field_of(&format!(
         r#"{{"type": "record", "name": "Matrix", "fields": [{MATRIX_FIELDS}]}}"#
     ))

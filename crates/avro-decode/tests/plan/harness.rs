@@ -1,8 +1,12 @@
 //! Running the plan and the reference on the same bytes.
 
-use avro_decode::reference::{FeatureError, ReferenceTensors};
-use avro_decode::{DecodeError, DecodeErrorKind, Plan, PlanOptions, Schema, Value, reference};
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
+use std::sync::Arc;
+
+use avro_decode::reference::{RecordError, ReferenceTensors};
+use avro_decode::{
+    DecodeError, DecodeErrorKind, Feature, Features, Plan, PlanOptions, Schema, Value, reference,
+};
+use tensor_batch::{Batch, BatchBuilder};
 
 use super::made::Case;
 
@@ -47,16 +51,26 @@ pub(crate) fn run(
 
 impl Case {
     pub(crate) fn plan(&self) -> Plan {
-        let plan = Plan::compile(&self.schema, &self.spec, &self.options);
-        plan.expect("the features were made to fit")
+        match Plan::compile(&self.schema, &self.features, &self.options) {
+            Ok(plan) => plan,
+            Err(error) => panic!("the features were made to fit, but {error}"),
+        }
     }
 
     pub(crate) fn run(&self) -> Result<Ran, DecodeError> {
         run(&self.plan(), &self.data, &self.run_rows, self.call_records)
     }
 
-    pub(crate) fn tensors(&self, records: &[Value]) -> Result<ReferenceTensors, FeatureError> {
-        reference::tensors(&self.schema, records, &self.spec, &self.options)
+    /// What the reference makes of records of the
+    /// [reader's](Case::resolved).
+    pub(crate) fn tensors(&self, records: &[Value]) -> Result<ReferenceTensors, RecordError> {
+        reference::tensors(&self.reader(), records, &self.features, &self.options)
+    }
+
+    /// Everything that is wrong with the first of the reader's records that
+    /// does not fit.
+    pub(crate) fn faults(&self, records: &[Value]) -> Vec<RecordError> {
+        reference::faults(&self.reader(), records, &self.features, &self.options)
     }
 
     /// What the reference decodes of `data`: records, the position after them,
@@ -81,24 +95,34 @@ pub(crate) fn assert_agrees(expected: &ReferenceTensors, ran: &Ran) {
     assert_eq!(ran.dropped, expected.dropped);
 }
 
-/// Whether two kinds are the same, whatever numbers they carry.
+/// Whether two kinds are the same; lengths may be counted to the end or to the
+/// first too many.
 pub(crate) fn same_kind(left: &DecodeErrorKind, right: &DecodeErrorKind) -> bool {
-    std::mem::discriminant(left) == std::mem::discriminant(right)
+    match left {
+        DecodeErrorKind::ArrayLength { .. } | DecodeErrorKind::SparseLengths { .. } => {
+            std::mem::discriminant(left) == std::mem::discriminant(right)
+        }
+        _ => left == right,
+    }
 }
 
 /// A record schema of the fields given as JSON.
-pub(crate) fn record_of(fields: &str) -> Schema {
+pub(crate) fn record_of(fields: &str) -> Arc<Schema> {
     let text = format!(r#"{{"type": "record", "name": "Row", "fields": [{fields}]}}"#);
-    Schema::parse(&text).expect("a valid schema")
+    Arc::new(Schema::parse(&text).expect("a valid schema"))
 }
 
 /// A schema of a field `x` of the type given as JSON.
-pub(crate) fn field_of(ty: &str) -> Schema {
+pub(crate) fn field_of(ty: &str) -> Arc<Schema> {
     record_of(&format!(r#"{{"name": "x", "type": {ty}}}"#))
 }
 
-/// The plan of one column.
-pub(crate) fn plan_of(schema: &Schema, column: ColumnSpec, options: &PlanOptions) -> Plan {
-    let spec = BatchSpec::new(vec![column]).expect("a good column");
-    Plan::compile(schema, &spec, options).expect("the column fits the schema")
+/// The plan of one feature.
+pub(crate) fn plan_of(
+    schema: &Arc<Schema>,
+    feature: impl Into<Feature>,
+    options: &PlanOptions,
+) -> Plan {
+    let features = Features::new([feature]).expect("a good feature");
+    Plan::compile(schema, &features, options).expect("the feature fits the schema")
 }

@@ -2,25 +2,33 @@
 //! bytes: when the bytes run out, everything is as small as it can be, so that
 //! cases shrink.
 
-mod shape;
+mod choices;
+mod constants;
+mod features;
+mod readers;
+mod schemas;
 mod values;
+mod ways;
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use avro_decode::encode::{EncodeOptions, encode};
-use avro_decode::{OutOfBounds, PlanOptions, Schema, Value};
-use tensor_batch::BatchSpec;
+use avro_decode::resolve::Resolution;
+use avro_decode::{Feature, Features, OutOfBounds, PlanOptions, Schema, Value, reference};
 
 use super::common;
-use shape::{Shape, Wrap};
-use values::Faults;
+use values::{Faults, Habits};
 
-/// A schema, some of its features, and the bytes of some records.
+/// A schema, some features of it, and the bytes of some records.
 #[derive(Debug)]
 pub(crate) struct Case {
-    pub(crate) schema: Schema,
-    pub(crate) spec: BatchSpec,
+    /// What the records were written with.
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) features: Features,
+    /// With a reader's schema, at times.
     pub(crate) options: PlanOptions,
+    /// As they were written.
     pub(crate) records: Vec<Value>,
     pub(crate) data: Vec<u8>,
     /// Rows of each run of the batch.
@@ -33,13 +41,6 @@ pub(crate) struct Case {
 /// as number `fault` of all that could be wrong in one way or another is.
 pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     let mut source = Source(bytes.into_iter());
-    let mut names = 0;
-    let fields = shape::fields(&mut source, 0, &mut names);
-    let root = Shape::record(Wrap::None, fields, &mut names);
-    let schema = Schema::parse(&root.json.to_string()).expect("the schema was made to be valid");
-
-    let mut columns = Vec::new();
-    root.features("", &mut source, &mut columns);
     let mut options = PlanOptions::default();
     if source.flag() {
         options.out_of_bounds = OutOfBounds::Drop;
@@ -48,22 +49,37 @@ pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     encoding.block_items = NonZeroUsize::new(source.below(4));
     encoding.byte_sizes = source.flag();
     let call_records = 1 + source.below(3);
-    let mut run_rows = Vec::new();
-    for _ in 0..source.below(4) {
-        run_rows.push(source.below(4));
-    }
+    let runs = 0..source.below(4);
+    let run_rows: Vec<usize> = runs.map(|_| source.below(4)).collect();
 
-    let mut faults = Faults { before: fault };
-    let (mut records, mut data) = (Vec::new(), Vec::new());
-    for _ in 0..run_rows.iter().sum() {
-        let record = root.value(&schema, schema.root(), &mut source, &mut faults);
-        encode(&schema, schema.root(), &record, &mut data, &encoding)
-            .expect("the value was made to fit");
-        records.push(record);
+    let schema = Arc::new(schemas::schema(&mut source));
+    let habits = Habits::any(&mut source);
+    let mut of_values = source.split(300);
+    let mut records = |fault: Option<usize>| {
+        let mut source = of_values.clone();
+        let mut faults = Faults::new(fault);
+        let records = 0..run_rows.iter().sum();
+        let record = |_| values::record(&schema, &habits, &mut source, &mut faults);
+        records.map(record).collect::<Vec<_>>()
+    };
+    let good = records(None);
+    if source.below(3) == 1 {
+        options.reader_schema = readers::reader(&schema, &good, &mut source);
     }
+    let read = resolved(&schema, &options, &good).expect("the reader was made to fit");
+    let reader = reader_of(&schema, &options);
+    let features = features::features(&reader, &read, &options, &mut source);
+
+    let records = records(fault);
+    let mut data = Vec::new();
+    for record in &records {
+        encode(&schema, schema.root(), record, &mut data, &encoding)
+            .expect("the value was made to fit");
+    }
+    let features = Features::new(features).expect("the features were made to be good");
     Case {
         schema,
-        spec: BatchSpec::new(columns).expect("the columns were made to be good"),
+        features,
         options,
         records,
         data,
@@ -72,7 +88,35 @@ pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     }
 }
 
+impl Case {
+    /// The schema that the features are found in.
+    pub(crate) fn reader(&self) -> Arc<Schema> {
+        reader_of(&self.schema, &self.options)
+    }
+
+    /// Records as values of the [reader](Self::reader); none if one cannot
+    /// become that.
+    pub(crate) fn resolved(&self, records: &[Value]) -> Option<Vec<Value>> {
+        resolved(&self.schema, &self.options, records)
+    }
+}
+
+fn reader_of(schema: &Arc<Schema>, options: &PlanOptions) -> Arc<Schema> {
+    let reader = options.reader_schema.as_ref();
+    Arc::clone(reader.unwrap_or(schema))
+}
+
+fn resolved(schema: &Arc<Schema>, options: &PlanOptions, records: &[Value]) -> Option<Vec<Value>> {
+    let Some(reader) = &options.reader_schema else {
+        return Some(records.to_vec());
+    };
+    let resolution = Resolution::new(Arc::clone(schema), Arc::clone(reader)).ok()?;
+    let resolved = records.iter().map(|record| reference::resolve(&resolution, record));
+    resolved.collect::<Result<_, _>>().ok()
+}
+
 /// Bytes that decide what is made.
+#[derive(Clone)]
 pub(crate) struct Source(std::vec::IntoIter<u8>);
 
 impl Source {
@@ -80,6 +124,7 @@ impl Source {
         self.0.next().unwrap_or(0)
     }
 
+    /// A number below `n`, which is at most 256.
     fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n
     }
@@ -92,7 +137,16 @@ impl Source {
         std::array::from_fn(|_| self.byte())
     }
 
+    fn one_of<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())].clone()
+    }
+
+    /// The next bytes, for something of its own.
+    fn split(&mut self, n: usize) -> Source {
+        Source(self.0.by_ref().take(n).collect::<Vec<_>>().into_iter())
+    }
+
     fn entropy(&mut self, n: usize) -> common::Entropy {
-        common::Entropy::new(self.0.by_ref().take(n).collect())
+        common::Entropy::new(self.split(n).0.collect())
     }
 }

@@ -1,20 +1,41 @@
-//! Values of a shape, one of them at fault if asked.
+//! Values that a feature can be made of without a fault, and with one.
 
-use avro_decode::schema::{Node, NodeId};
+use avro_decode::schema::{LogicalType, Node, NodeId, Record};
 use avro_decode::{Schema, Value};
-use tensor_batch::UNKNOWN;
 
 use super::Source;
-use super::common;
-use super::shape::{Kind, Shape, SparseField, Wrap};
+use super::constants::TEXTS;
+use super::schemas::is_sparse_name;
 
-/// Where a value is made not to fit.
+/// Deeper, everything is the smallest.
+const DEEP: usize = 9;
+
+/// What the values of a type have in common: so many items, never a null.
+pub(super) struct Habits(u32);
+
+impl Habits {
+    pub(super) fn any(source: &mut Source) -> Self {
+        Habits(source.byte().into())
+    }
+
+    /// A number below `n` that the type always has.
+    fn of(&self, ty: NodeId, n: u32) -> u32 {
+        let mixed = (self.0 ^ (ty.index() as u32) << 3).wrapping_mul(0x9e37_79b9);
+        (mixed >> 16) % n
+    }
+}
+
+/// Where a value is made to break a habit.
 pub(super) struct Faults {
     /// Places that could be at fault before the one that is.
-    pub(super) before: Option<usize>,
+    before: Option<usize>,
 }
 
 impl Faults {
+    pub(super) fn new(before: Option<usize>) -> Self {
+        Faults { before }
+    }
+
     fn now(&mut self) -> bool {
         let now = self.before == Some(0);
         self.before = self.before.and_then(|before| before.checked_sub(1));
@@ -31,114 +52,179 @@ impl Faults {
     }
 }
 
-impl Shape {
-    pub(super) fn value(
-        &self,
-        schema: &Schema,
-        id: NodeId,
-        source: &mut Source,
-        faults: &mut Faults,
-    ) -> Value {
-        match &self.kind {
-            Kind::Odd => common::value_of(schema, id, &mut source.entropy(30)),
-            Kind::Nested { leaf, arrays } => nested(arrays, self.wrap, leaf, source, faults),
-            Kind::Sparse { fields } => self.wrap.value(faults, |faults| {
-                let entries = source.below(4);
-                let array = |field: &SparseField| {
-                    field.array.value(faults, |faults| {
-                        let length = faults.length(entries, source);
-                        let item = |_| {
-                            field
-                                .item
-                                .value(faults, |faults| field.value(source, faults))
-                        };
-                        Value::Array((0..length).map(item).collect())
-                    })
-                };
-                Value::Record(fields.iter().map(array).collect())
-            }),
-            Kind::Record { fields } => self.wrap.value(faults, |faults| {
-                let Node::Record(record) = schema.node(self.wrap.inside(schema, id)) else {
-                    panic!("a record was made")
-                };
-                let values = fields
-                    .iter()
-                    .zip(&record.fields)
-                    .map(|((_, shape), field)| shape.value(schema, field.ty, source, faults));
-                Value::Record(values.collect())
-            }),
-        }
-    }
-}
-
-impl Wrap {
-    /// What is inside, or null at a fault.
-    fn value(self, faults: &mut Faults, inner: impl FnOnce(&mut Faults) -> Value) -> Value {
-        let nullable = matches!(self, Wrap::NullFirst | Wrap::NullLast);
-        if nullable && faults.now() {
-            return Value::Union(1 - self.branch(), Box::new(Value::Null));
-        }
-        match self {
-            Wrap::None => inner(faults),
-            _ => Value::Union(self.branch(), Box::new(inner(faults))),
-        }
-    }
-}
-
-fn nested(
-    arrays: &[(Wrap, Option<usize>)],
-    wrap: Wrap,
-    leaf: &str,
+pub(super) fn record(
+    schema: &Schema,
+    habits: &Habits,
     source: &mut Source,
     faults: &mut Faults,
 ) -> Value {
-    let Some(((around, length), inner)) = arrays.split_first() else {
-        return wrap.value(faults, |_| scalar(leaf, source));
+    let mut maker = Maker {
+        schema,
+        habits,
+        source,
+        faults,
     };
-    around.value(faults, |faults| {
-        let length = match length {
-            Some(length) => faults.length(*length, source),
-            None => source.below(4),
-        };
-        let items = (0..length).map(|_| nested(inner, wrap, leaf, source, faults));
-        Value::Array(items.collect())
-    })
+    maker.value(schema.root(), 0)
 }
 
-impl SparseField {
-    /// An item of the field's array.
-    fn value(&self, source: &mut Source, faults: &mut Faults) -> Value {
-        let index = match self.size {
-            0 => return scalar(self.leaf, source),
-            _ if faults.now() && source.flag() => -1,
-            UNKNOWN if faults.now() && self.leaf == "long" => i64::MAX,
-            UNKNOWN if source.below(9) == 8 && self.leaf == "long" => i64::MAX - 1,
-            UNKNOWN => source.byte().into(),
-            size if faults.now() => size,
-            size => source.below(size as usize) as i64,
-        };
-        match self.leaf {
-            "int" => Value::Int(i32::try_from(index).expect("a small index")),
-            _ => Value::Long(index),
+struct Maker<'a> {
+    schema: &'a Schema,
+    habits: &'a Habits,
+    source: &'a mut Source,
+    faults: &'a mut Faults,
+}
+
+impl<'a> Maker<'a> {
+    fn value(&mut self, ty: NodeId, depth: usize) -> Value {
+        match self.schema.node(ty) {
+            Node::Null => Value::Null,
+            Node::Boolean => Value::Boolean(self.source.flag()),
+            Node::Int => Value::Int(self.integer(ty, i32::MIN.into(), i32::MAX.into()) as i32),
+            Node::Long => Value::Long(self.integer(ty, i64::MIN, i64::MAX)),
+            Node::Float => Value::Float(self.float()),
+            Node::Double => Value::Double(self.double()),
+            Node::Bytes if self.is_decimal(ty) => {
+                let length = self.source.below(6);
+                Value::Bytes((0..length).map(|_| self.source.byte()).collect())
+            }
+            Node::Bytes => Value::Bytes(self.text().into()),
+            Node::String => Value::String(self.text()),
+            Node::Fixed(fixed) => {
+                let byte = |_| match self.source.below(4) {
+                    0 => b'a',
+                    1 => b'b',
+                    _ => self.source.byte(),
+                };
+                Value::Fixed((0..fixed.size).map(byte).collect())
+            }
+            Node::Enum(symbols) => Value::Enum(self.source.below(symbols.symbols.len()) as u32),
+            Node::Array(item) => {
+                let length = match self.habits.of(ty, 5) {
+                    _ if depth >= DEEP => 0,
+                    length @ 1..4 => self.faults.length(length as usize, self.source),
+                    _ => self.source.below(4),
+                };
+                Value::Array((0..length).map(|_| self.value(*item, depth + 1)).collect())
+            }
+            Node::Map(value) => self.map(ty, *value, depth),
+            Node::Union(branches) => self.union(ty, branches, depth),
+            Node::Record(record) if record.fields.iter().all(|f| is_sparse_name(&f.name)) => {
+                self.sparse_record(record, depth)
+            }
+            Node::Record(record) => {
+                let fields = record.fields.iter();
+                Value::Record(fields.map(|f| self.value(f.ty, depth + 1)).collect())
+            }
         }
     }
-}
 
-fn scalar(leaf: &str, source: &mut Source) -> Value {
-    match (leaf, source.below(4)) {
-        ("int", 0) => Value::Int(source.byte().into()),
-        ("int", 1) => Value::Int(i32::MIN),
-        ("int", _) => Value::Int(i32::from_le_bytes(source.array())),
-        ("long", 0) => Value::Long(source.byte().into()),
-        ("long", 1) => Value::Long(i64::MIN),
-        ("long", _) => Value::Long(i64::from_le_bytes(source.array())),
-        ("float", 0) => Value::Float(f32::NAN),
-        ("float", _) => Value::Float(f32::from_le_bytes(source.array())),
-        ("double", 0) => Value::Double(f64::NEG_INFINITY),
-        ("double", _) => Value::Double(f64::from_le_bytes(source.array())),
-        ("boolean", _) => Value::Boolean(source.flag()),
-        ("string", n) => Value::String("é水a".chars().cycle().take(n).collect()),
-        ("bytes", n) => Value::Bytes((0..n).map(|_| source.byte()).collect()),
-        (leaf, _) => panic!("{leaf} is not a leaf"),
+    fn is_decimal(&self, ty: NodeId) -> bool {
+        matches!(self.schema.logical(ty), Some(LogicalType::Decimal { .. }))
+    }
+
+    /// By habit an index.
+    fn integer(&mut self, ty: NodeId, min: i64, max: i64) -> i64 {
+        if self.habits.of(ty, 3) > 0 {
+            return match self.faults.now() {
+                true => self.source.one_of(&[-1, max, 100, min]),
+                false => self.source.below(9) as i64,
+            };
+        }
+        match self.source.below(6) {
+            0..4 => self.source.below(4) as i64,
+            4 => self.source.one_of(&[min, max, 16_777_217, -1]),
+            _ => i64::from_le_bytes(self.source.array()).clamp(min, max),
+        }
+    }
+
+    fn float(&mut self) -> f32 {
+        match self.source.below(8) {
+            0..4 => self.source.one_of(&[0.0, 1.0, 0.1, -0.0]),
+            4 => f32::NAN,
+            5 => f32::INFINITY,
+            6 => 16_777_216.0,
+            _ => f32::from_le_bytes(self.source.array()),
+        }
+    }
+
+    fn double(&mut self) -> f64 {
+        match self.source.below(8) {
+            0..4 => self.source.one_of(&[0.0, 1.0, 0.1, -0.0]),
+            4 => f64::NAN,
+            5 => f64::NEG_INFINITY,
+            6 => 0.1f32.into(),
+            _ => f64::from_le_bytes(self.source.array()),
+        }
+    }
+
+    fn text(&mut self) -> String {
+        self.source.one_of(&TEXTS).to_owned()
+    }
+
+    fn map(&mut self, ty: NodeId, value: NodeId, depth: usize) -> Value {
+        let keys = match self.habits.of(ty, 2) {
+            _ if depth >= DEEP => Vec::new(),
+            1 if self.faults.now() => vec!["l"],
+            1 => vec!["k", "l", "m"],
+            _ => {
+                let keys = 0..self.source.below(4);
+                keys.map(|_| self.source.one_of(&["k", "l", "m", "'"]))
+                    .collect()
+            }
+        };
+        let entries = keys.into_iter();
+        let entries = entries.map(|key| (key.to_owned(), self.value(value, depth + 1)));
+        Value::Map(entries.collect())
+    }
+
+    /// By habit never null, or always of one branch.
+    fn union(&mut self, ty: NodeId, branches: &[NodeId], depth: usize) -> Value {
+        let is_null = |branch: &usize| *self.schema.node(branches[*branch]) == Node::Null;
+        let all = 0..branches.len();
+        let null = all.clone().find(is_null);
+        let values: Vec<usize> = all.filter(|branch| !is_null(branch)).collect();
+        let branch = match (null, &*values) {
+            (Some(null), _) if depth >= DEEP => null,
+            (Some(null), []) => null,
+            (None, &[only]) => only,
+            _ if self.habits.of(ty, 3) > 0 => match self.faults.now() {
+                true => self.source.below(branches.len()),
+                false => values[self.habits.of(ty, values.len() as u32) as usize],
+            },
+            (Some(null), _) if self.source.below(4) == 3 => null,
+            _ => self.source.one_of(&values),
+        };
+        let value = self.value(branches[branch], depth + 1);
+        Value::Union(branch, Box::new(value))
+    }
+
+    fn sparse_record(&mut self, record: &'a Record, depth: usize) -> Value {
+        let entries = self.source.below(4);
+        let mut fields = Vec::new();
+        for field in &record.fields {
+            fields.push(self.sparse_array(field.ty, entries, depth + 1));
+        }
+        Value::Record(fields)
+    }
+
+    fn sparse_array(&mut self, ty: NodeId, entries: usize, depth: usize) -> Value {
+        let schema = self.schema;
+        match schema.node(ty) {
+            Node::Array(item) => {
+                let length = self.faults.length(entries, self.source);
+                let items = (0..length).map(|_| self.value(*item, depth + 1));
+                Value::Array(items.collect())
+            }
+            Node::Union(branches) => {
+                let is_null = |branch: usize| *schema.node(branches[branch]) == Node::Null;
+                let wants_null = entries == 0 && self.source.flag() || self.faults.now();
+                let all = 0..branches.len();
+                let found = all.clone().find(|&branch| is_null(branch) == wants_null);
+                let branch = found.unwrap_or(0);
+                let value = self.sparse_array(branches[branch], entries, depth + 1);
+                Value::Union(branch, Box::new(value))
+            }
+            _ => self.value(ty, depth),
+        }
     }
 }

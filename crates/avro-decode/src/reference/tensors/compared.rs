@@ -1,0 +1,88 @@
+//! Filters: which elements of a list count.
+
+use super::follow::{Found, Place};
+use crate::Value;
+use crate::path::{Constant, Filter, Operand};
+use crate::schema::Node;
+
+/// Whether `filter` keeps `element` of the record `root`: not if it is null, or
+/// a side is missing.
+pub(super) fn is_kept(filter: &Filter, element: Place<'_>, root: Place<'_>) -> bool {
+    if matches!(element.arrive(), Found::Missing(_)) {
+        return false;
+    }
+    let side = |operand: &Operand| match operand {
+        Operand::Element(path) => Side::found(element.follow(&path.steps, root)),
+        Operand::Root(path) => Side::found(root.follow(&path.steps, root)),
+        Operand::Constant(constant) => Some(Side::constant(constant)),
+    };
+    match (side(&filter.left), side(&filter.right)) {
+        (Some(left), Some(right)) => left.equals(&right),
+        _ => false,
+    }
+}
+
+/// A side of a filter.
+enum Side {
+    Text(Vec<u8>),
+    Boolean(bool),
+    Integer(i64),
+    Float(f32),
+    Double(f64),
+    /// A constant, which a `float` is compared with as one.
+    Decimals(f64),
+}
+
+impl Side {
+    fn constant(constant: &Constant) -> Side {
+        match constant {
+            Constant::String(text) => Side::Text(text.clone().into()),
+            Constant::Integer(number) => Side::Integer(*number),
+            Constant::Float(number) => Side::Decimals(*number),
+            Constant::Boolean(value) => Side::Boolean(*value),
+        }
+    }
+
+    fn found(found: Found<'_>) -> Option<Side> {
+        let Found::At(place) = found else {
+            return None;
+        };
+        Some(match (place.value, place.node()) {
+            (Value::String(text), _) => Side::Text(text.clone().into()),
+            (Value::Bytes(bytes) | Value::Fixed(bytes), _) => Side::Text(bytes.clone()),
+            (&Value::Enum(symbol), Node::Enum(ty)) => {
+                Side::Text(ty.symbols[symbol as usize].clone().into())
+            }
+            (&Value::Boolean(value), _) => Side::Boolean(value),
+            (&Value::Int(number), _) => Side::Integer(number.into()),
+            (&Value::Long(number), _) => Side::Integer(number),
+            (&Value::Float(number), _) => Side::Float(number),
+            (&Value::Double(number), _) => Side::Double(number),
+            (value, _) => panic!("a filter compares no {}", value.type_name()),
+        })
+    }
+
+    fn equals(&self, other: &Side) -> bool {
+        match (self, other) {
+            (Side::Text(left), Side::Text(right)) => left == right,
+            (Side::Boolean(left), Side::Boolean(right)) => left == right,
+            (Side::Integer(left), Side::Integer(right)) => left == right,
+            (Side::Float(left), Side::Decimals(right))
+            | (Side::Decimals(right), Side::Float(left)) => *left == *right as f32,
+            (&Side::Integer(integer), other) | (other, &Side::Integer(integer)) => {
+                let float = other.float();
+                // Beyond 128 bits `as` gives the nearest, which no long equals.
+                float.fract() == 0.0 && float as i128 == i128::from(integer)
+            }
+            (left, right) => left.float() == right.float(),
+        }
+    }
+
+    fn float(&self) -> f64 {
+        match *self {
+            Side::Float(number) => number.into(),
+            Side::Double(number) | Side::Decimals(number) => number,
+            _ => panic!("a filter compares what is alike"),
+        }
+    }
+}

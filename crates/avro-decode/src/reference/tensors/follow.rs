@@ -1,0 +1,212 @@
+//! Where an expression leads: to a value, to lists of them, or nowhere.
+
+use super::compared::is_kept;
+use crate::path::Step;
+use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
+use crate::{DecodeErrorKind, Value};
+
+/// What an expression leads to.
+#[derive(Clone, Debug)]
+pub(super) enum Found<'a> {
+    /// Nothing, and why.
+    Missing(DecodeErrorKind),
+    /// A value.
+    At(Place<'a>),
+    /// What it leads to from each element.
+    List(Vec<Found<'a>>),
+}
+
+/// A value in a record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) ty: NodeId,
+    pub(super) value: &'a Value,
+}
+
+/// What must have been checked before.
+const COMPILES: &str = "the plan compiles, and the value is of the schema";
+
+impl<'a> Place<'a> {
+    /// A whole record.
+    pub(super) fn root(schema: &'a Schema, value: &'a Value) -> Self {
+        let ty = schema.root();
+        Place { schema, ty, value }
+    }
+
+    pub(super) fn node(self) -> &'a Node {
+        self.schema.node(self.ty)
+    }
+
+    pub(super) fn inside(self, ty: NodeId, value: &'a Value) -> Self {
+        let schema = self.schema;
+        Place { schema, ty, value }
+    }
+
+    /// The value itself, past a union around it.
+    pub(super) fn arrive(self) -> Found<'a> {
+        self.follow(&[], self)
+    }
+
+    /// Where `steps` lead from here, in the record `root`.
+    pub(super) fn follow(self, steps: &[Step], root: Place<'a>) -> Found<'a> {
+        if let (Node::Union(branches), Value::Union(number, value)) = (self.node(), self.value) {
+            let inside = self.inside(branches[*number], value);
+            return inside.follow_branch(branches, *number, steps, root);
+        }
+        let Some((step, rest)) = steps.split_first() else {
+            return Found::At(self);
+        };
+        match step {
+            Step::Field(_) => {
+                let (Node::Record(record), Value::Record(values)) = (self.node(), self.value)
+                else {
+                    panic!("{COMPILES}");
+                };
+                let (field, rest) = field_of(record, steps).expect(COMPILES);
+                let field = self.inside(record.fields[field].ty, &values[field]);
+                field.follow(rest, root)
+            }
+            Step::Index(index) => {
+                let elements = self.elements().into_iter();
+                match elements.enumerate().find(|(i, _)| *i as u64 == *index) {
+                    Some((_, element)) => element.follow(rest, root),
+                    None => Found::Missing(DecodeErrorKind::NoItem { index: *index }),
+                }
+            }
+            Step::Key(key) => {
+                let (Node::Map(ty), Value::Map(entries)) = (self.node(), self.value) else {
+                    panic!("{COMPILES}");
+                };
+                match entries.iter().find(|(name, _)| name == key) {
+                    Some((_, value)) => self.inside(*ty, value).follow(rest, root),
+                    None => Found::Missing(DecodeErrorKind::NoKey { key: key.clone() }),
+                }
+            }
+            Step::All => {
+                let elements = self.elements().into_iter();
+                Found::List(elements.map(|one| one.follow(rest, root)).collect())
+            }
+            Step::Filter(filter) => {
+                let elements = self.elements().into_iter();
+                let kept = elements.filter(|one| is_kept(filter, *one, root));
+                Found::List(kept.map(|one| one.follow(rest, root)).collect())
+            }
+            // Of a type that is no union, its name.
+            Step::Branch(_) => self.follow(rest, root),
+        }
+    }
+
+    /// As [`follow`](Self::follow) from the union around, of whose branches
+    /// this is the one of that number.
+    fn follow_branch(
+        self,
+        branches: &[NodeId],
+        number: usize,
+        steps: &[Step],
+        root: Place<'a>,
+    ) -> Found<'a> {
+        let is_null = *self.value == Value::Null;
+        match steps.split_first() {
+            Some((Step::Branch(name), rest)) => {
+                if branch_of(self.schema, branches, name) == Some(number) {
+                    self.follow(rest, root)
+                } else if is_null {
+                    Found::Missing(DecodeErrorKind::Null)
+                } else {
+                    Found::Missing(DecodeErrorKind::OtherBranch {
+                        asked: name.clone(),
+                        found: full_name(self.schema, self.ty),
+                    })
+                }
+            }
+            _ if is_null => Found::Missing(DecodeErrorKind::Null),
+            _ => self.follow(steps, root),
+        }
+    }
+
+    /// The items of an array, the values of a map.
+    pub(super) fn elements(self) -> Vec<Place<'a>> {
+        match (self.node(), self.value) {
+            (Node::Array(ty), Value::Array(items)) => {
+                items.iter().map(|item| self.inside(*ty, item)).collect()
+            }
+            (Node::Map(ty), Value::Map(entries)) => {
+                let values = entries.iter().map(|(_, value)| value);
+                values.map(|value| self.inside(*ty, value)).collect()
+            }
+            _ => panic!("{COMPILES}"),
+        }
+    }
+}
+
+/// The dimensions of what `steps` lead to from the type `ty`: one for each
+/// `[*]` and filter, one for each array at the end, one for the three numbers
+/// of a duration.
+pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> usize {
+    let go = |ty: NodeId, steps: &[Step]| dimensions(schema, ty, steps);
+    match (schema.node(ty), steps) {
+        (Node::Union(branches), [Step::Branch(name), rest @ ..]) => {
+            let branch = branch_of(schema, branches, name).expect(COMPILES);
+            go(branches[branch], rest)
+        }
+        (Node::Union(branches), _) => {
+            let mut branches = branches.iter();
+            let value = branches.find(|&&branch| *schema.node(branch) != Node::Null);
+            go(*value.expect(COMPILES), steps)
+        }
+        (_, [Step::Branch(_), rest @ ..]) => go(ty, rest),
+        (Node::Record(record), [Step::Field(_), ..]) => {
+            let (field, rest) = field_of(record, steps).expect(COMPILES);
+            go(record.fields[field].ty, rest)
+        }
+        (Node::Array(item) | Node::Map(item), [Step::All | Step::Filter(_), rest @ ..]) => {
+            1 + go(*item, rest)
+        }
+        (Node::Array(item) | Node::Map(item), [_, rest @ ..]) => go(*item, rest),
+        (Node::Array(item), []) => 1 + go(*item, steps),
+        (_, []) => usize::from(schema.logical(ty) == Some(&LogicalType::Duration)),
+        _ => panic!("{COMPILES}"),
+    }
+}
+
+/// The field of `record` that `steps` begin with, and the steps behind it. The
+/// record's namespace or full name before the field is passed over, where its
+/// first name is not that of a field.
+fn field_of<'s>(record: &Record, steps: &'s [Step]) -> Option<(usize, &'s [Step])> {
+    let full = record.name.to_string();
+    let prefixes = [Some(""), record.name.namespace(), Some(&*full)];
+    for prefix in prefixes.into_iter().flatten() {
+        let names = prefix.split('.').filter(|name| !name.is_empty());
+        let prefix: Vec<Step> = names.map(|name| Step::Field(name.to_owned())).collect();
+        if let Some([Step::Field(name), rest @ ..]) = steps.strip_prefix(&*prefix)
+            && let Some((field, _)) = record.field(name)
+        {
+            return Some((field, rest));
+        }
+    }
+    None
+}
+
+/// The branch called `name`: by its full name, else by its simple one, if only
+/// one has that.
+fn branch_of(schema: &Schema, branches: &[NodeId], name: &str) -> Option<usize> {
+    let names: Vec<String> = branches.iter().map(|&ty| full_name(schema, ty)).collect();
+    if let Some(branch) = names.iter().position(|full| full == name) {
+        return Some(branch);
+    }
+    let simple = |full: &String| full.rsplit('.').next() == Some(name);
+    let found: Vec<usize> = (0..names.len()).filter(|&i| simple(&names[i])).collect();
+    match *found {
+        [branch] => Some(branch),
+        _ => None,
+    }
+}
+
+fn full_name(schema: &Schema, ty: NodeId) -> String {
+    let node = schema.node(ty);
+    match node.name() {
+        Some(name) => name.to_string(),
+        None => node.type_name().to_owned(),
+    }
+}

@@ -1,0 +1,178 @@
+//! What a feature has of one record.
+
+use tensor_batch::Scalar;
+
+use super::follow::{Found, Place, dimensions};
+use super::sparse::{named_entries, record_entries};
+use crate::feature::{Checked, FeatureKind, SparseKeys};
+use crate::reference::convert::convert;
+use crate::{DecodeErrorKind, PlanOptions, Value};
+
+/// What a feature has of one record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// Whether it is there at all.
+    pub(super) is_present: bool,
+    pub(super) entries: Vec<Entry>,
+    /// The lengths of the lists of each level, the outermost first; 0 for one
+    /// that is missing.
+    pub(super) lengths: Vec<Vec<usize>>,
+    /// Sparse entries left out for an index outside their dimension.
+    pub(super) dropped: u64,
+    /// What does not fit. The rest means nothing if there is any.
+    pub(super) faults: Vec<DecodeErrorKind>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The index, without that of the row.
+    pub(super) index: Vec<i64>,
+    /// The value; `None` if it is missing.
+    pub(super) value: Option<Scalar>,
+}
+
+impl Row {
+    /// The row that a feature has of a record.
+    pub(super) fn of(checked: &Checked, root: Place<'_>, options: &PlanOptions) -> Row {
+        let found = root.follow(&checked.path.steps, root);
+        let mut row = Row {
+            is_present: !matches!(found, Found::Missing(_)),
+            ..Row::default()
+        };
+        match &checked.feature.kind {
+            FeatureKind::Dense { .. } => {
+                let dims = list_dims(checked, root);
+                row.lengths = vec![Vec::new(); dims.len()];
+                row.values(checked, found, &dims, &[]);
+            }
+            FeatureKind::Varlen { .. } => {
+                row.lengths = vec![Vec::new(); checked.shape.len()];
+                row.values(checked, found, &checked.shape, &[]);
+            }
+            FeatureKind::Sparse {
+                keys: SparseKeys::Record,
+                ..
+            } => record_entries(&mut row, checked, found, options),
+            FeatureKind::Sparse { .. } => named_entries(&mut row, checked, found, root, options),
+        }
+        row
+    }
+
+    /// What a missing value or list is: a fault, unless the feature has
+    /// something for it.
+    pub(super) fn missing(&mut self, checked: &Checked, why: DecodeErrorKind) {
+        if !fills(checked) {
+            self.faults.push(why);
+        }
+    }
+
+    /// A value converted; three for a duration.
+    pub(super) fn converted(&mut self, checked: &Checked, place: Place<'_>) -> Vec<Scalar> {
+        let feature = &checked.feature;
+        let (schema, ty, value) = (place.schema, place.ty, place.value);
+        let made = convert(schema, ty, value, feature.dtype, &feature.convert);
+        made.unwrap_or_else(|kind| {
+            self.faults.push(kind);
+            vec![Scalar::zero(feature.dtype)]
+        })
+    }
+
+    /// The values at `index`, in as many lists as there are `dims`, `None`
+    /// where any length is good.
+    fn values(
+        &mut self,
+        checked: &Checked,
+        found: Found<'_>,
+        dims: &[Option<usize>],
+        index: &[i64],
+    ) {
+        let level = index.len();
+        let Some((&dim, inner)) = dims.split_first() else {
+            let value = match found {
+                Found::Missing(why) => {
+                    self.missing(checked, why);
+                    None
+                }
+                Found::At(place) => self.converted(checked, place).into_iter().next(),
+                Found::List(_) => panic!("a list beyond the dimensions"),
+            };
+            let index = index.to_vec();
+            self.entries.push(Entry { index, value });
+            return;
+        };
+        let items = match found {
+            Found::Missing(why) => {
+                self.missing(checked, why);
+                self.lengths[level].push(0);
+                return;
+            }
+            Found::At(place) if !is_array(place) => {
+                let parts = self.converted(checked, place);
+                self.list(checked, dim, level, parts.len());
+                for (i, value) in parts.into_iter().enumerate() {
+                    let value = Some(value);
+                    let index = deeper(index, i);
+                    self.entries.push(Entry { index, value });
+                }
+                return;
+            }
+            // An array at the end of the expression is taken whole.
+            Found::At(place) => {
+                let elements = place.elements().into_iter();
+                elements.map(Place::arrive).collect()
+            }
+            Found::List(items) => items,
+        };
+        self.list(checked, dim, level, items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            self.values(checked, item, inner, &deeper(index, i));
+        }
+    }
+
+    /// A list of so many items, which must fit its dimension. A dense one may
+    /// be shorter if there is something for what is missing.
+    fn list(&mut self, checked: &Checked, dim: Option<usize>, level: usize, actual: usize) {
+        let is_dense = matches!(checked.feature.kind, FeatureKind::Dense { .. });
+        if let Some(expected) = dim
+            && actual != expected
+            && !(actual < expected && is_dense && fills(checked))
+        {
+            let kind = DecodeErrorKind::ArrayLength { expected, actual };
+            self.faults.push(kind);
+        }
+        self.lengths[level].push(actual);
+    }
+}
+
+/// Whether a feature has something for what is missing.
+fn fills(checked: &Checked) -> bool {
+    let missing = &checked.feature.missing;
+    missing.default.is_some() || missing.mask.is_some() || missing.row_mask.is_some()
+}
+
+/// The dimensions of a dense feature's lists: those of its shape, or all of
+/// them in one list.
+fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
+    let shape = &checked.shape;
+    let lists = dimensions(root.schema, root.schema.root(), &checked.path.steps);
+    if lists == 1
+        && shape.len() > 1
+        && matches!(
+            checked.feature.kind,
+            FeatureKind::Dense { reshape: true, .. }
+        )
+    {
+        return vec![shape.iter().copied().product()];
+    }
+    shape.clone()
+}
+
+fn is_array(place: Place<'_>) -> bool {
+    matches!(place.value, Value::Array(_))
+}
+
+pub(super) fn deeper(index: &[i64], i: usize) -> Vec<i64> {
+    let mut deeper = index.to_vec();
+    deeper.push(i as i64);
+    deeper
+}

@@ -1,0 +1,258 @@
+//! The entries of sparse features.
+
+use std::iter::repeat_n;
+
+use tensor_batch::{Scalar, UNKNOWN};
+
+use super::follow::{Found, Place};
+use super::row::{Entry, Row, deeper};
+use crate::feature::{Checked, FeatureKind, lists};
+use crate::schema::Node;
+use crate::{DecodeErrorKind, OutOfBounds, PlanOptions, Value};
+
+/// The parts of entries, each in the order of the document.
+#[derive(Default)]
+struct Parts {
+    /// The indices of the lists around.
+    around: Vec<Vec<i64>>,
+    /// The indices of each dimension.
+    indices: Vec<Vec<i64>>,
+    /// The values; `None` if missing.
+    values: Vec<Option<Scalar>>,
+}
+
+/// The entries of ATDS's record of arrays.
+pub(super) fn record_entries(
+    row: &mut Row,
+    checked: &Checked,
+    found: Found<'_>,
+    options: &PlanOptions,
+) {
+    let place = match found {
+        Found::At(place) => place,
+        Found::Missing(why) => return row.missing(checked, why),
+        Found::List(_) => panic!("a sparse record stands in no list"),
+    };
+    let (Node::Record(record), Value::Record(values)) = (place.node(), place.value) else {
+        panic!("a sparse record is a record");
+    };
+    let mut parts = Parts {
+        indices: vec![Vec::new(); record.fields.len() - 1],
+        ..Parts::default()
+    };
+    for (field, value) in record.fields.iter().zip(values) {
+        let array = place.inside(field.ty, value).arrive();
+        let items = match array {
+            Found::At(array) => array.elements(),
+            Found::Missing(why) => {
+                row.missing(checked, why);
+                continue;
+            }
+            Found::List(_) => unreachable!("a value stands in no list"),
+        };
+        let items = Found::List(items.into_iter().map(Place::arrive).collect());
+        match field.name.strip_prefix("indices") {
+            Some(dimension) => {
+                let dimension: usize = dimension.parse().expect("a dimension");
+                row.indices(items, &mut parts.indices[dimension]);
+            }
+            None => row.entry_values(checked, items, 1, &mut parts.values),
+        }
+    }
+    parts.around = vec![Vec::new(); parts.values.len()];
+    row.entries(checked, parts, options);
+}
+
+/// The entries of a sparse feature with keys.
+pub(super) fn named_entries(
+    row: &mut Row,
+    checked: &Checked,
+    found: Found<'_>,
+    root: Place<'_>,
+    options: &PlanOptions,
+) {
+    let keys = checked.keys.as_ref().expect("the feature has keys");
+    let value_lists = lists(&keys.value.path);
+    let mut parts = Parts {
+        indices: vec![Vec::new(); keys.index.len()],
+        ..Parts::default()
+    };
+    row.lengths = vec![Vec::new(); lists(&checked.path)];
+    // Keys that all start from the root need no record of their own.
+    let is_rooted = checked.path.steps.is_empty();
+    let mut records = Vec::new();
+    if !is_rooted {
+        row.records(checked, found, &[], &mut records);
+    }
+    for (around, record) in records {
+        let mut counts = Vec::new();
+        for (key, indices) in keys.index.iter().zip(&mut parts.indices) {
+            if !key.from_root {
+                let before = indices.len();
+                row.indices(record.follow(&key.path.steps, root), indices);
+                counts.push(indices.len() - before);
+            }
+        }
+        if !keys.value.from_root {
+            let before = parts.values.len();
+            let found = record.follow(&keys.value.path.steps, root);
+            row.entry_values(checked, found, value_lists, &mut parts.values);
+            counts.push(parts.values.len() - before);
+        }
+        row.same(&counts);
+        parts.around.extend(repeat_n(around, counts[0]));
+    }
+    for (key, indices) in keys.index.iter().zip(&mut parts.indices) {
+        if key.from_root {
+            row.indices(root.follow(&key.path.steps, root), indices);
+        }
+    }
+    if keys.value.from_root {
+        let found = root.follow(&keys.value.path.steps, root);
+        row.entry_values(checked, found, value_lists, &mut parts.values);
+    }
+    if is_rooted {
+        parts.around = vec![Vec::new(); parts.values.len()];
+    }
+    row.entries(checked, parts, options);
+}
+
+impl Row {
+    /// The records that the expression leads to, each with the indices of the
+    /// lists around it. The items of an array at its end are records, too, and
+    /// no list of it.
+    fn records<'a>(
+        &mut self,
+        checked: &Checked,
+        found: Found<'a>,
+        index: &[i64],
+        records: &mut Vec<(Vec<i64>, Place<'a>)>,
+    ) {
+        match found {
+            Found::Missing(why) => {
+                self.missing(checked, why);
+                if let Some(lengths) = self.lengths.get_mut(index.len()) {
+                    lengths.push(0);
+                }
+            }
+            Found::At(place) if matches!(place.value, Value::Array(_)) => {
+                for item in place.elements() {
+                    self.records(checked, item.arrive(), index, records);
+                }
+            }
+            Found::At(place) => records.push((index.to_vec(), place)),
+            Found::List(items) => {
+                self.lengths[index.len()].push(items.len());
+                for (i, item) in items.into_iter().enumerate() {
+                    self.records(checked, item, &deeper(index, i), records);
+                }
+            }
+        }
+    }
+
+    /// Appends indices, none of which may be missing.
+    fn indices(&mut self, found: Found<'_>, indices: &mut Vec<i64>) {
+        match found {
+            Found::Missing(why) => {
+                self.faults.push(why);
+                indices.push(0);
+            }
+            Found::At(place) => indices.push(match *place.value {
+                Value::Int(index) => index.into(),
+                Value::Long(index) => index,
+                _ => panic!("an index is int or long"),
+            }),
+            Found::List(items) => {
+                for item in items {
+                    self.indices(item, indices);
+                }
+            }
+        }
+    }
+
+    /// Appends values in so many lists; nothing of a list that is missing.
+    fn entry_values(
+        &mut self,
+        checked: &Checked,
+        found: Found<'_>,
+        lists: usize,
+        values: &mut Vec<Option<Scalar>>,
+    ) {
+        match found {
+            Found::Missing(why) => {
+                self.missing(checked, why);
+                if lists == 0 {
+                    values.push(None);
+                }
+            }
+            Found::At(place) => values.extend(self.converted(checked, place).into_iter().map(Some)),
+            Found::List(items) => {
+                for item in items {
+                    self.entry_values(checked, item, lists - 1, values);
+                }
+            }
+        }
+    }
+
+    /// Makes entries of their parts.
+    fn entries(&mut self, checked: &Checked, parts: Parts, options: &PlanOptions) {
+        let FeatureKind::Sparse { shape, sort, .. } = &checked.feature.kind else {
+            panic!("a sparse feature");
+        };
+        let is_inside = |dimension: usize, index: i64| match shape[dimension] {
+            // The dimension's size, which is more by one, must be a long.
+            UNKNOWN => (0..i64::MAX).contains(&index),
+            size => (0..size).contains(&index),
+        };
+        if options.out_of_bounds == OutOfBounds::Error {
+            for (dimension, indices) in parts.indices.iter().enumerate() {
+                let outside = indices
+                    .iter()
+                    .filter(|&&index| !is_inside(dimension, index));
+                self.faults.extend(outside.map(|&index| {
+                    let size = shape[dimension];
+                    DecodeErrorKind::IndexOutOfBounds {
+                        index,
+                        dimension,
+                        size,
+                    }
+                }));
+            }
+        }
+        let counts = parts
+            .indices
+            .iter()
+            .map(Vec::len)
+            .chain([parts.values.len()]);
+        self.same(&counts.collect::<Vec<_>>());
+        if !self.faults.is_empty() {
+            return;
+        }
+        for (entry, value) in parts.values.into_iter().enumerate() {
+            let key: Vec<i64> = parts.indices.iter().map(|indices| indices[entry]).collect();
+            if (0..key.len()).all(|dimension| is_inside(dimension, key[dimension])) {
+                let mut index = parts.around[entry].clone();
+                index.extend(key);
+                self.entries.push(Entry { index, value });
+            } else {
+                self.dropped += 1;
+            }
+        }
+        if *sort {
+            self.entries
+                .sort_by(|left, right| left.index.cmp(&right.index));
+        }
+    }
+
+    /// What counts of indices and values are: the same. Where something else is
+    /// at fault, they need not be.
+    fn same(&mut self, counts: &[usize]) {
+        let expected = counts[0];
+        if let Some(&actual) = counts.iter().find(|&&count| count != expected)
+            && self.faults.is_empty()
+        {
+            self.faults
+                .push(DecodeErrorKind::SparseLengths { expected, actual });
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Features that records have.
+
+use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
+use avro_decode::path::Path;
+use avro_decode::reference::{ReferenceColumn, faults, tensors};
+use avro_decode::schema::{Node, NodeId};
+use avro_decode::{DecodeErrorKind, Feature, Features, Fill, PlanOptions, Schema, Value};
+use tensor_batch::half::{bf16, f16};
+use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
+
+use super::Source;
+use super::choices::{choice, is_duration};
+use super::constants::TEXTS;
+use super::ways::{To, Way, arrays, way};
+
+/// Some features that `records`, of `schema`, fit.
+pub(super) fn features(
+    schema: &Schema,
+    records: &[Value],
+    options: &PlanOptions,
+    source: &mut Source,
+) -> Vec<Feature> {
+    let mut maker = Maker {
+        schema,
+        records,
+        options,
+        source,
+    };
+    let mut features: Vec<Feature> = Vec::new();
+    for number in 0..maker.source.below(6) {
+        let feature = maker.feature(&format!("c{number}"));
+        let Some(mut feature) = feature.and_then(|feature| maker.fitting(feature)) else {
+            continue;
+        };
+        // Named by its expression, where no other is.
+        if maker.source.below(4) == 3
+            && let Some(expression) = &feature.expression
+            && features.iter().all(|other| other.name != *expression)
+        {
+            feature.name = feature.expression.take().unwrap_or_default();
+        }
+        features.push(feature);
+    }
+    features
+}
+
+struct Maker<'a> {
+    schema: &'a Schema,
+    records: &'a [Value],
+    options: &'a PlanOptions,
+    source: &'a mut Source,
+}
+
+impl Maker<'_> {
+    fn feature(&mut self, name: &str) -> Option<Feature> {
+        match self.source.below(10) {
+            0..7 => self.of_values(name),
+            7 => self.sparse_record(name),
+            8 => self.sparse_keys(name),
+            _ => self.sparse_root_keys(name),
+        }
+    }
+
+    fn way(&mut self, to: To) -> Option<Way> {
+        way(self.schema, self.schema.root(), to, self.source)
+    }
+
+    fn layout(&mut self) -> Layout {
+        match self.source.flag() {
+            true => Layout::Ragged,
+            false => Layout::Coo,
+        }
+    }
+
+    fn of_values(&mut self, name: &str) -> Option<Feature> {
+        let Way { path, lists, end } = self.way(To::Values)?;
+        let (arrays, leaf) = arrays(self.schema, end)?;
+        let (dtype, convert) = choice(self.schema, leaf, self.source);
+        let is_duration = is_duration(self.schema, leaf);
+        let rank = lists + arrays + usize::from(is_duration);
+        let expression = path.to_string();
+        let plain = Feature::var_len_of_rank(name, dtype, rank).at(&expression);
+        let plain = plain.with_convert(convert.clone());
+        let lengths = self.lengths(&plain)?;
+        let feature = match self.source.below(8) {
+            0..3 => {
+                let shape: Vec<usize> = lengths.iter().map(|&length| length.max(1)).collect();
+                Feature::dense(name, &shape, dtype)
+            }
+            3 => {
+                let mut shape: Vec<_> = lengths.iter().map(|&n| self.dim(n)).collect();
+                if is_duration {
+                    shape[rank - 1] = Some(3);
+                }
+                let default = self.scalar(dtype);
+                let missing = self.source.flag();
+                Feature::fixed_len_sequence(name, &shape, dtype, Some(default), missing)
+            }
+            4 => {
+                let mut shape: Vec<_> = lengths.iter().map(|&n| Some(n.max(1))).collect();
+                // All in one list.
+                if rank == 1 && !is_duration && lengths[0] % 2 == 0 && lengths[0] > 0 {
+                    shape = vec![Some(lengths[0] / 2), Some(2)];
+                }
+                if shape.len() == lists {
+                    // A first `None` is the batch.
+                    shape.insert(0, None);
+                }
+                Feature::fixed_len(name, &shape, dtype)
+            }
+            5 => {
+                let known = |&n: &usize| self.dim(n).map_or(UNKNOWN, |n| n as i64);
+                let mut shape: Vec<i64> = lengths.iter().map(known).collect();
+                if is_duration {
+                    shape[rank - 1] = self.source.one_of(&[3, UNKNOWN]);
+                }
+                if rank == 0 {
+                    return Some(plain);
+                }
+                let layout = self.layout();
+                Feature::varlen(name, &shape, dtype).with_layout(layout)
+            }
+            6 if rank == lists => {
+                let feature = Feature::var_len(name, dtype);
+                match rank {
+                    0 => feature,
+                    _ => feature.with_layout(self.layout()),
+                }
+            }
+            _ => return Some(plain),
+        };
+        Some(feature.at(expression).with_convert(convert))
+    }
+
+    /// A dimension for lists of at most this length.
+    fn dim(&mut self, length: usize) -> Option<usize> {
+        match self.source.below(3) {
+            0 => Some(length.max(1)),
+            1 => Some(length + 1),
+            _ => None,
+        }
+    }
+
+    /// The longest lists that a feature of coordinates has, by dimension.
+    fn lengths(&self, feature: &Feature) -> Option<Vec<usize>> {
+        let feature = feature.clone().with_mask("mask");
+        let features = Features::new([feature]).ok()?;
+        let made = tensors(self.schema, self.records, &features, self.options).ok()?;
+        let ReferenceColumn::Sparse { dense_shape, .. } = &made.columns[0] else {
+            panic!("coordinates");
+        };
+        Some(dense_shape[1..].iter().map(|&dim| dim as usize).collect())
+    }
+
+    fn sparse_record(&mut self, name: &str) -> Option<Feature> {
+        let Way { path, end, .. } = self.way(To::SparseRecord)?;
+        let Node::Record(record) = self.schema.node(end) else {
+            return None;
+        };
+        let (_, values) = record.field("values")?;
+        let (1, leaf) = arrays(self.schema, values.ty)? else {
+            return None;
+        };
+        if is_duration(self.schema, leaf) {
+            return None;
+        }
+        let (dtype, convert) = choice(self.schema, leaf, self.source);
+        let sizes = 1..record.fields.len();
+        let sizes: Vec<i64> = sizes.map(|_| self.size()).collect();
+        let feature = Feature::sparse(name, &sizes, dtype).at(path.to_string());
+        Some(feature.with_convert(convert).with_layout(self.layout()))
+    }
+
+    /// A dimension of indices.
+    fn size(&mut self) -> i64 {
+        self.source.one_of(&[9, UNKNOWN, 9, 5])
+    }
+
+    fn sparse_keys(&mut self, name: &str) -> Option<Feature> {
+        let Way { path, end, .. } = self.way(To::Entries)?;
+        let (_, record) = arrays(self.schema, end)?;
+        let mut keys = Vec::new();
+        for _ in 0..1 + self.source.below(2) {
+            keys.push(self.key(record, To::Index)?.0);
+        }
+        let (value, leaf) = self.key(record, To::Value)?;
+        self.keyed(name, keys, value, leaf)
+            .map(|feature| feature.at(path.to_string()))
+    }
+
+    /// A key of an entry, seldom from the root, and the type it leads to.
+    fn key(&mut self, record: NodeId, to: To) -> Option<(String, NodeId)> {
+        if self.source.below(8) == 7 {
+            let way = self.way(to)?;
+            return Some((format!("@{}", way.path), way.end));
+        }
+        let way = way(self.schema, record, to, self.source)?;
+        Some((way.path.to_string(), way.end))
+    }
+
+    fn sparse_root_keys(&mut self, name: &str) -> Option<Feature> {
+        let index = self.way(To::Index)?;
+        let value = self.way(To::Value)?;
+        let from_root = |path: &Path| format!("@{path}");
+        let keys = vec![from_root(&index.path)];
+        self.keyed(name, keys, from_root(&value.path), value.end)
+    }
+
+    fn keyed(
+        &mut self,
+        name: &str,
+        index: Vec<String>,
+        value: String,
+        leaf: NodeId,
+    ) -> Option<Feature> {
+        if is_duration(self.schema, leaf) {
+            return None;
+        }
+        let (dtype, convert) = choice(self.schema, leaf, self.source);
+        let index: Vec<&str> = index.iter().map(String::as_str).collect();
+        let sizes: Vec<i64> = index.iter().map(|_| self.size()).collect();
+        let feature = Feature::sparse_keys(name, &index, &value, &sizes, dtype);
+        let feature = feature.with_convert(convert).with_layout(self.layout());
+        Some(match self.source.below(3) {
+            2 => feature.already_sorted(),
+            _ => feature,
+        })
+    }
+
+    /// The feature with something for what is missing, or without if nothing
+    /// is; none if the records do not fit it in any case.
+    fn fitting(&mut self, feature: Feature) -> Option<Feature> {
+        let feature = match self.source.below(3) {
+            2 => self.with_missing(feature),
+            _ => feature,
+        };
+        if self.faults(&feature)?.is_empty() {
+            return Some(feature);
+        }
+        let feature = self.with_missing(feature);
+        self.faults(&feature)?.is_empty().then_some(feature)
+    }
+
+    fn faults(&self, feature: &Feature) -> Option<Vec<DecodeErrorKind>> {
+        let features = Features::new([feature.clone()]).ok()?;
+        let faults = faults(self.schema, self.records, &features, self.options);
+        Some(faults.into_iter().map(|fault| fault.kind).collect())
+    }
+
+    fn with_missing(&mut self, feature: Feature) -> Feature {
+        let what = 1 + self.source.below(7);
+        let name = feature.name.clone();
+        let dtype = feature.dtype;
+        let mut feature = feature;
+        if what & 1 != 0 {
+            let fill = match known_row(&feature) {
+                Some(cells) if cells < 40 && self.source.flag() => {
+                    Fill::Tensor((0..cells).map(|_| self.scalar(dtype)).collect())
+                }
+                _ => Fill::Scalar(self.scalar(dtype)),
+            };
+            feature = feature.with_default(fill);
+        }
+        if what & 2 != 0 {
+            feature = feature.with_mask(format!("{name}.mask"));
+        }
+        if what & 4 != 0 {
+            feature = feature.with_row_mask(format!("{name}.row"));
+        }
+        feature
+    }
+
+    fn scalar(&mut self, dtype: DType) -> Scalar {
+        let number = self.source.byte();
+        match dtype {
+            DType::Int32 => Scalar::Int32(number.into()),
+            DType::Int64 => Scalar::Int64(number.into()),
+            DType::Float16 => Scalar::Float16(f16::from_f32(number.into())),
+            DType::BFloat16 => Scalar::BFloat16(bf16::from_f32(number.into())),
+            DType::Float32 => Scalar::Float32(number.into()),
+            DType::Float64 => Scalar::Float64(number.into()),
+            DType::Bool => Scalar::Bool(number & 1 == 1),
+            DType::String => Scalar::String(self.source.one_of(&TEXTS).into()),
+        }
+    }
+}
+
+/// The values of a row of a dense feature, if they are known: a first `None`
+/// may be the batch, and is not looked at here.
+fn known_row(feature: &Feature) -> Option<usize> {
+    match &feature.kind {
+        FeatureKind::Dense { shape, .. } => shape.iter().copied().product(),
+        _ => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! Schemas that a schema's records can be read as.
+
+use std::sync::Arc;
+
+use avro_decode::resolve::Resolution;
+use avro_decode::{Schema, Value, reference};
+use serde_json::{Value as Json, json};
+
+use super::Source;
+use super::schemas::is_sparse_name;
+
+/// A reader's schema that all `records` of `schema` can become values of; none
+/// if the one that was made is not.
+pub(super) fn reader(
+    schema: &Arc<Schema>,
+    records: &[Value],
+    source: &mut Source,
+) -> Option<Arc<Schema>> {
+    let mut json = schema.to_json();
+    change(&mut json, false, source);
+    let reader = Arc::new(Schema::parse(&json.to_string()).ok()?);
+    let resolution = Resolution::new(Arc::clone(schema), Arc::clone(&reader)).ok()?;
+    let mut read = records.iter().map(|record| reference::resolve(&resolution, record));
+    read.all(|record| record.is_ok()).then_some(reader)
+}
+
+fn change(json: &mut Json, in_union: bool, source: &mut Source) {
+    let is_root = json.get("name").is_some_and(|name| name == "ns.R0");
+    match json {
+        Json::String(name) if !in_union => {
+            let promotions: &[&str] = match &**name {
+                "int" => &["int", "int", "long", "float", "double"],
+                "long" => &["long", "long", "float", "double"],
+                "float" => &["float", "float", "double"],
+                "string" => &["string", "string", "bytes"],
+                "bytes" => &["bytes", "bytes", "string"],
+                _ => &[],
+            };
+            if !promotions.is_empty() {
+                *json = json!(source.one_of(promotions));
+            }
+        }
+        Json::Array(branches) => {
+            for branch in branches.iter_mut() {
+                change(branch, true, source);
+            }
+            let by = source.below(branches.len());
+            branches.rotate_left(by);
+            return;
+        }
+        Json::Object(entries) => {
+            for inner in ["items", "values"] {
+                if let Some(inner) = entries.get_mut(inner) {
+                    change(inner, false, source);
+                }
+            }
+            if let Some(Json::Array(symbols)) = entries.get_mut("symbols") {
+                symbols.push(json!("Z"));
+                symbols.rotate_right(source.below(2));
+            }
+            if let Some(Json::Array(fields)) = entries.get_mut("fields") {
+                change_fields(fields, source);
+            }
+        }
+        _ => {}
+    }
+    if !in_union && !is_root && source.below(6) == 5 {
+        *json = json!(["null", json]);
+    }
+}
+
+fn change_fields(fields: &mut Vec<Json>, source: &mut Source) {
+    let is_sparse = |field: &Json| field["name"].as_str().is_some_and(is_sparse_name);
+    let is_sparse = fields.iter().any(is_sparse);
+    for field in fields.iter_mut() {
+        // Fields of the data have no use for their defaults.
+        change(&mut field["type"], false, source);
+        if !is_sparse && source.below(8) == 7 {
+            let name = field["name"].take();
+            field["name"] = json!(format!("{}_now", name.as_str().unwrap_or_default()));
+            field["aliases"] = json!([name]);
+        }
+    }
+    if is_sparse {
+        return fields.rotate_left(source.below(2));
+    }
+    if fields.len() > 1 && source.below(6) == 5 {
+        fields.remove(source.below(fields.len()));
+    }
+    match source.below(8) {
+        5 => fields.push(json!({"name": "added", "type": "long", "default": 3})),
+        6 => fields.insert(0, json!({"name": "added", "type": ["null", "string"], "default": null})),
+        7 => fields.push(json!({
+            "name": "added",
+            "type": {"type": "array", "items": "double"},
+            "default": [0.1, 1.0],
+        })),
+        _ => {}
+    }
+    if !fields.is_empty() {
+        fields.rotate_left(source.below(fields.len()));
+    }
+}

@@ -1,0 +1,273 @@
+//! Ways through a schema: expressions that lead somewhere.
+
+use avro_decode::Schema;
+use avro_decode::path::{Filter, Operand, Path, Step};
+use avro_decode::schema::{Node, NodeId, Record};
+
+use super::Source;
+use super::constants::Sort;
+use super::schemas::is_sparse_name;
+
+/// Steps of a way; recursive types have ways of any length.
+const MAX_STEPS: usize = 9;
+
+/// Where a way is to lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum To {
+    /// A value, or arrays of values.
+    Values,
+    /// A value, through lists or not.
+    Value,
+    /// An int or a long, through lists or not.
+    Index,
+    /// A single value that a filter can compare.
+    Operand,
+    /// ATDS's sparse record.
+    SparseRecord,
+    /// A record, or an array of records.
+    Entries,
+}
+
+/// A way, and what it leads to.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub(super) path: Path,
+    /// Its `[*]` and filters.
+    pub(super) lists: usize,
+    /// The type at its end, past a union.
+    pub(super) end: NodeId,
+}
+
+/// A way from the type `from`, which is in a record of the schema; none, if
+/// those tried lead elsewhere.
+pub(super) fn way(schema: &Schema, from: NodeId, to: To, source: &mut Source) -> Option<Way> {
+    let tries = 0..3;
+    tries.into_iter().find_map(|_| {
+        let mut walk = Walk {
+            schema,
+            to,
+            source,
+            steps: Vec::new(),
+            lists: 0,
+        };
+        let end = walk.go(from)?;
+        let (steps, lists) = (walk.steps, walk.lists);
+        let is_path = matches!(steps.first(), Some(Step::Field(_)));
+        let path = Path { steps };
+        is_path.then_some(Way { path, lists, end })
+    })
+}
+
+/// How many arrays stand in one another at the end of a way, and what is in
+/// them. None, if a union has to be told which of its types.
+pub(super) fn arrays(schema: &Schema, ty: NodeId) -> Option<(usize, NodeId)> {
+    let ty = past_union(schema, ty)?;
+    match schema.node(ty) {
+        Node::Array(item) if schema.is_always_empty(*item) => None,
+        Node::Array(item) => {
+            let (inner, ty) = arrays(schema, *item)?;
+            Some((inner + 1, ty))
+        }
+        _ => Some((0, ty)),
+    }
+}
+
+/// The one type of a union that is not null.
+fn past_union(schema: &Schema, ty: NodeId) -> Option<NodeId> {
+    let Node::Union(branches) = schema.node(ty) else {
+        return Some(ty);
+    };
+    let is_value = |branch: &&NodeId| *schema.node(**branch) != Node::Null;
+    let mut values = branches.iter().filter(is_value);
+    match (values.next(), values.next()) {
+        (Some(only), None) => Some(*only),
+        _ => None,
+    }
+}
+
+struct Walk<'a> {
+    schema: &'a Schema,
+    to: To,
+    source: &'a mut Source,
+    steps: Vec<Step>,
+    lists: usize,
+}
+
+impl Walk<'_> {
+    fn go(&mut self, ty: NodeId) -> Option<NodeId> {
+        if self.steps.len() > MAX_STEPS {
+            return None;
+        }
+        let schema = self.schema;
+        let ty = self.past_union(ty)?;
+        if self.is_end(ty) {
+            return Some(ty);
+        }
+        match schema.node(ty) {
+            Node::Record(record) => self.field(record),
+            Node::Array(item) if schema.is_always_empty(*item) => None,
+            Node::Array(item) => {
+                let index = Step::Index(self.source.below(3) as u64);
+                self.element(*item, index)
+            }
+            Node::Map(value) => {
+                let key = self.source.one_of(&["k", "l", "m", "'"]).to_owned();
+                self.element(*value, Step::Key(key))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the way ends here, which it may have a choice in.
+    fn is_end(&mut self, ty: NodeId) -> bool {
+        let node = self.schema.node(ty);
+        let is_record = |ty| matches!(self.schema.node(ty), Node::Record(_));
+        let arrays = arrays(self.schema, ty);
+        let in_arrays = arrays.map(|(_, ty)| self.schema.node(ty));
+        match self.to {
+            To::Values => {
+                in_arrays.is_some_and(is_leaf) && (is_leaf(node) || self.source.below(3) > 0)
+            }
+            To::Value => is_leaf(node),
+            To::Index => matches!(node, Node::Int | Node::Long),
+            To::Operand => Sort::of(node).is_some(),
+            To::SparseRecord => match node {
+                Node::Record(record) => is_sparse(record),
+                _ => false,
+            },
+            To::Entries => {
+                let ends = arrays.is_some_and(|(_, ty)| is_record(ty));
+                ends && !self.steps.is_empty() && self.source.below(3) > 0
+            }
+        }
+    }
+
+    fn past_union(&mut self, ty: NodeId) -> Option<NodeId> {
+        let schema = self.schema;
+        let Node::Union(branches) = schema.node(ty) else {
+            // The name of a type that is no union leads to it.
+            if !self.steps.is_empty() && self.source.below(16) == 15 {
+                let name = self.name_of(ty, &[ty]);
+                self.steps.push(Step::Branch(name));
+            }
+            return Some(ty);
+        };
+        if let Some(only) = past_union(schema, ty)
+            && self.source.below(4) < 3
+        {
+            return Some(only);
+        }
+        let is_value = |branch: &&NodeId| *schema.node(**branch) != Node::Null;
+        let values: Vec<NodeId> = branches.iter().filter(is_value).copied().collect();
+        if values.is_empty() {
+            return None;
+        }
+        let branch = self.source.one_of(&values);
+        let name = self.name_of(branch, branches);
+        self.steps.push(Step::Branch(name));
+        Some(branch)
+    }
+
+    /// The full name of a branch, or its simple one where no other has it.
+    fn name_of(&mut self, branch: NodeId, branches: &[NodeId]) -> String {
+        let name = |ty: NodeId| self.schema.node(ty).name();
+        let Some(full) = name(branch) else {
+            return self.schema.node(branch).type_name().to_owned();
+        };
+        let mut others = branches.iter().filter(|&&other| other != branch);
+        let is_other = others.any(|&other| name(other).is_some_and(|n| n.simple() == full.simple()));
+        if is_other || self.source.flag() {
+            full.to_string()
+        } else {
+            full.simple().to_owned()
+        }
+    }
+
+    fn field(&mut self, record: &Record) -> Option<NodeId> {
+        if record.fields.is_empty() {
+            return None;
+        }
+        let field = &record.fields[self.source.below(record.fields.len())];
+        if let Some(namespace) = record.name.namespace()
+            && self.source.below(8) == 7
+        {
+            let full = record.name.to_string();
+            let prefix = if self.source.flag() { namespace } else { &full };
+            let first = prefix.split('.').next().unwrap_or_default();
+            if record.field(first).is_none() {
+                let names = prefix.split('.').map(|name| Step::Field(name.to_owned()));
+                self.steps.extend(names);
+            }
+        }
+        self.steps.push(Step::Field(field.name.clone()));
+        self.go(field.ty)
+    }
+
+    /// From an array or a map into its elements; `one` leads to one of them.
+    fn element(&mut self, item: NodeId, one: Step) -> Option<NodeId> {
+        let has_lists = !matches!(self.to, To::Operand | To::SparseRecord);
+        let step = match self.source.below(5) {
+            0..2 if has_lists => Step::All,
+            2..4 if has_lists => match self.filter(item) {
+                Some(filter) => Step::Filter(filter),
+                None => Step::All,
+            },
+            _ => one,
+        };
+        self.lists += usize::from(matches!(step, Step::All | Step::Filter(_)));
+        self.steps.push(step);
+        self.go(item)
+    }
+
+    fn filter(&mut self, item: NodeId) -> Option<Filter> {
+        let (left, sort) = match self.source.below(4) {
+            3 => self.operand(None)?,
+            _ => self.operand(Some(item))?,
+        };
+        let right = match self.source.below(4) {
+            0 | 1 => None,
+            2 => self.operand(None),
+            _ => self.operand(Some(item)),
+        };
+        let right = match right {
+            Some((right, of)) if of == sort => right,
+            _ => Operand::Constant(sort.constant(self.source)),
+        };
+        Some(match self.source.flag() {
+            true => Filter { left: right, right: left },
+            false => Filter { left, right },
+        })
+    }
+
+    /// A side of a filter, of an element or of the root.
+    fn operand(&mut self, item: Option<NodeId>) -> Option<(Operand, Sort)> {
+        let from = match item {
+            Some(item) => past_union(self.schema, item)?,
+            None => self.schema.root(),
+        };
+        let Node::Record(_) = self.schema.node(from) else {
+            return None;
+        };
+        let way = way(self.schema, from, To::Operand, self.source)?;
+        let sort = Sort::of(self.schema.node(way.end))?;
+        let operand = match item {
+            Some(_) => Operand::Element(way.path),
+            None => Operand::Root(way.path),
+        };
+        Some((operand, sort))
+    }
+}
+
+fn is_leaf(node: &Node) -> bool {
+    match node {
+        Node::Fixed(fixed) => fixed.size > 0,
+        Node::Null | Node::Array(_) | Node::Map(_) | Node::Union(_) | Node::Record(_) => false,
+        _ => true,
+    }
+}
+
+/// Whether a record is ATDS's.
+pub(super) fn is_sparse(record: &Record) -> bool {
+    record.fields.iter().any(|field| field.name == "values")
+        && record.fields.iter().all(|field| is_sparse_name(&field.name))
+}
