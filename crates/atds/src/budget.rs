@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tensor_batch::BatchSpec;
+
 use crate::ErrorKind;
 use crate::limits::READ_AHEAD_SHARE;
 use crate::stats::Nanos;
@@ -226,4 +228,16 @@ impl Budget {
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Bytes of a row in the columns whose size is known beforehand: dense ones of
+/// fixed width.
+pub(crate) fn known_row_bytes(spec: &BatchSpec) -> u64 {
+    let columns = spec.columns().iter().map(|column| {
+        let size = column.dtype.size().unwrap_or(0) as u64;
+        column
+            .row_len()
+            .map_or(0, |len| (len as u64).saturating_mul(size))
+    });
+    columns.fold(0, u64::saturating_add)
 }

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use atds_sched::{BlockWork, Observed, Pool, Scheduler, Threads};
 use atds_shuffle::{Sampler, take_in_order, window_target};
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec, GatherTask};
+use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, known_row_bytes};
 use crate::limits::DOUBTFUL_BATCH_BYTES;
 use crate::reader::Message;
 use crate::stats::Counters;
@@ -79,11 +79,7 @@ impl Engine {
         let pool = Pool::new(scheduler.max_threads());
         Engine {
             workshop: Workshop::new(scheduler.max_threads()),
-            row_bytes: spec
-                .columns()
-                .iter()
-                .map(known_row_bytes)
-                .fold(0, u64::saturating_add),
+            row_bytes: known_row_bytes(&spec),
             builder: BatchBuilder::new(spec),
             last_batch_bytes: 0,
             window: Vec::new(),
@@ -401,12 +397,4 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// Bytes of a row of a dense column of fixed width; 0 for the others.
-fn known_row_bytes(column: &ColumnSpec) -> u64 {
-    let size = column.dtype.size().unwrap_or(0);
-    column
-        .row_len()
-        .map_or(0, |len| (len as u64).saturating_mul(size as u64))
 }

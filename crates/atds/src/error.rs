@@ -5,7 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use avro_decode::{DecodeError, DecodeErrorKind, FeatureError, PlanError, SchemaError};
+use avro_decode::single_object::SingleObjectError;
+use avro_decode::{
+    DecodeError, DecodeErrorKind, FeatureError, PlanError, ResolveError, SchemaError,
+};
 
 use crate::features::FeaturesError;
 
@@ -19,20 +22,24 @@ pub struct Error {
     pub place: Box<Place>,
 }
 
-/// A place in the files of a dataset.
+/// A place in the files of a dataset, or in messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
     /// The file.
     pub file: Option<PathBuf>,
+    /// The fingerprint of the writer's schema, where messages are single objects.
+    pub schema: Option<u64>,
     /// The byte of the file: of the fault itself where the block is not
-    /// compressed, else of the block it is in.
+    /// compressed, else of the block it is in. Of messages the byte of the
+    /// message.
     pub offset: Option<u64>,
     /// The block of the file, counted from 0.
     pub block: Option<u64>,
     /// The byte in the inflated block, where the block is compressed.
     pub inflated_offset: Option<u64>,
-    /// The record of the block, counted from 0.
+    /// The record of the block, counted from 0; without blocks, the message of
+    /// those that were given.
     pub record: Option<u64>,
     /// The field, dotted where it is nested.
     pub field: Option<String>,
@@ -77,6 +84,28 @@ pub enum ErrorKind {
     /// A feature that the file's schema does not have in that form.
     #[error("{0}")]
     Plan(Box<PlanError>),
+    /// Messages of one schema that cannot be read as another's.
+    #[error("{0}")]
+    Resolve(Box<ResolveError>),
+    /// A message without the header of a single object.
+    #[error("{0}")]
+    SingleObject(SingleObjectError),
+    /// A message of a schema that was not given.
+    #[error(
+        "the message's schema has the fingerprint {fingerprint:016x}, which none of the writer \
+         schemas has"
+    )]
+    UnknownSchema {
+        /// The fingerprint in the message's header.
+        fingerprint: u64,
+    },
+    /// Two writer schemas that messages do not tell apart: they differ in logical
+    /// types, which are no part of a fingerprint.
+    #[error(
+        "two writer schemas with this fingerprint are not read alike, and messages do not tell \
+         them apart"
+    )]
+    SameFingerprint,
     /// No field of the schema can be a tensor.
     #[error("no field of the schema can be a tensor")]
     NoFeatures,
@@ -126,6 +155,17 @@ pub enum ErrorKind {
         /// are for the window and the batch.
         needed: u64,
     },
+    /// A batch of messages does not fit the memory limit.
+    #[error(
+        "memory_limit is {limit} bytes, but the batch needs {needed} or more: raise it, or decode \
+         fewer messages at a time"
+    )]
+    BatchTooLarge {
+        /// The limit.
+        limit: u64,
+        /// Bytes that the batch takes, as far as is known.
+        needed: u64,
+    },
 }
 
 impl Error {
@@ -167,6 +207,28 @@ impl Error {
         located
     }
 
+    /// A fault in a message, whose record starts at byte `start`.
+    #[cold]
+    pub(crate) fn decode_message(error: DecodeError, start: usize) -> Self {
+        let mut located = Error::new(ErrorKind::Decode(error.kind));
+        located.place.offset = Some((start + error.offset) as u64);
+        located.place.field = error.field;
+        located
+    }
+
+    #[cold]
+    pub(crate) fn in_message(mut self, message: usize) -> Self {
+        self.place.record = Some(message as u64);
+        self
+    }
+
+    /// In messages of the schema with this fingerprint, if they say theirs.
+    #[cold]
+    pub(crate) fn of_schema(mut self, fingerprint: Option<u64>) -> Self {
+        self.place.schema = fingerprint;
+        self
+    }
+
     #[cold]
     pub(crate) fn in_file(mut self, file: &Path) -> Self {
         self.place.file = Some(file.to_owned());
@@ -188,13 +250,24 @@ impl fmt::Display for Error {
         if let Some(file) = &place.file {
             write!(f, "{}: ", file.display())?;
         }
-        match (place.block, place.offset) {
-            (Some(block), Some(offset)) => write!(f, "block {block} at byte {offset}: ")?,
+        if let Some(schema) = place.schema {
+            write!(f, "schema {schema:016x}: ")?;
+        }
+        // Records without blocks are messages.
+        let (part, record) = match (place.block, place.record) {
+            (Some(block), record) => (Some(("block", block)), record),
+            (None, Some(message)) => (Some(("message", message)), None),
+            (None, None) => (None, None),
+        };
+        match (part, place.offset) {
+            (Some((part, number)), Some(offset)) => {
+                write!(f, "{part} {number} at byte {offset}: ")?
+            }
             (None, Some(offset)) => write!(f, "byte {offset}: ")?,
-            (Some(block), None) => write!(f, "block {block}: ")?,
+            (Some((part, number)), None) => write!(f, "{part} {number}: ")?,
             (None, None) => {}
         }
-        if let Some(record) = place.record {
+        if let Some(record) = record {
             write!(f, "record {record}: ")?;
         }
         if let Some(field) = &place.field {

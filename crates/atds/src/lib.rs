@@ -11,6 +11,7 @@ mod files;
 pub mod generate;
 mod inspect;
 pub mod limits;
+pub mod messages;
 mod plans;
 mod reader;
 mod records;

@@ -76,6 +76,12 @@ pub enum DecodeErrorKind {
     /// The input ends inside a value.
     #[error("the input ends inside a value")]
     UnexpectedEnd,
+    /// A record that stands for itself ends before its bytes do.
+    #[error("the record ends, and {left} bytes follow it")]
+    TrailingBytes {
+        /// Bytes behind the record.
+        left: usize,
+    },
     /// A varint goes on for more bytes than its type has: 5 for `int`, 10 for
     /// `long`.
     #[error("a varint is longer than its type allows")]

@@ -123,7 +123,7 @@ impl Schema {
     }
 
     /// The places of all types.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         // A type takes a byte of text or more, and the text has a limit.
         (0..self.slots.len() as u32).map(NodeId)
     }

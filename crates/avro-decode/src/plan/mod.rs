@@ -33,7 +33,7 @@ pub use infer::{Inferred, LeftOut, infer};
 use tensor_batch::{BatchSpec, RowSlots};
 
 use crate::feature::Features;
-use crate::{DecodeError, Schema};
+use crate::{DecodeError, DecodeErrorKind, Schema};
 use cursor::Cursor;
 use program::Program;
 use run::Run;
@@ -147,4 +147,39 @@ impl Plan {
             dropped: run.state.dropped,
         })
     }
+
+    /// Reads records that stand each for itself, such as the messages of a
+    /// queue, into the next rows of `slots`: [`execute`](Self::execute) for each,
+    /// without its preparations. Gives the number of sparse entries dropped for
+    /// an index outside their dimension.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute), offsets counting from the start of the
+    /// record; and bytes that are left behind a record.
+    ///
+    /// # Panics
+    /// If `slots` are not of the plan's [`BatchSpec`] or have fewer rows left.
+    pub fn execute_each<'d>(
+        &self,
+        records: impl IntoIterator<Item = &'d [u8]>,
+        slots: &mut RowSlots<'_>,
+    ) -> Result<u64, DecodeError> {
+        let mut run = Run::new(self, slots);
+        for (record, data) in records.into_iter().enumerate() {
+            assert!(run.slots.remaining() > 0, "more records than rows");
+            let mut cursor = Cursor::new(data, 0);
+            run.record(&mut cursor)
+                .map_err(|error| error.in_record(record as u64))?;
+            if cursor.remaining() > 0 {
+                return Err(trailing_bytes(&cursor).in_record(record as u64));
+            }
+        }
+        Ok(run.state.dropped)
+    }
+}
+
+#[cold]
+fn trailing_bytes(cursor: &Cursor<'_>) -> DecodeError {
+    let left = cursor.remaining();
+    DecodeError::new(DecodeErrorKind::TrailingBytes { left }, cursor.position())
 }

@@ -1,0 +1,95 @@
+//! The options of a decoder of messages.
+
+use std::sync::Arc;
+
+use avro_decode::{Feature, Features, OutOfBounds, Plan, PlanOptions, Schema};
+
+use super::writers::Writers;
+use super::{Framing, MessageDecoder};
+use crate::limits::DEFAULT_MEMORY_LIMIT;
+use crate::{Error, ErrorKind};
+
+/// Builds a [`MessageDecoder`]; every option has a default.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct MessageDecoderBuilder {
+    writers: Vec<Arc<Schema>>,
+    features: Vec<Feature>,
+    framing: Framing,
+    plan: PlanOptions,
+    memory_limit: u64,
+}
+
+impl MessageDecoderBuilder {
+    pub(super) fn new(writer: Arc<Schema>, features: Vec<Feature>) -> Self {
+        MessageDecoderBuilder {
+            writers: vec![writer],
+            features,
+            framing: Framing::default(),
+            plan: PlanOptions::default(),
+            memory_limit: DEFAULT_MEMORY_LIMIT,
+        }
+    }
+
+    /// What messages are besides their records: nothing, by default.
+    pub fn framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
+    }
+
+    /// Another schema that messages may be of, where they are single objects and
+    /// say theirs. Messages of different ones mix in a batch.
+    pub fn writer_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
+        self.writers.push(schema.into());
+        self
+    }
+
+    /// The schema that records are read as, by Avro's schema resolution: fields
+    /// that a writer lacks have this schema's defaults, renamed fields are found
+    /// by its aliases, numbers are promoted to its types. Without, features are
+    /// found in each writer's own schema.
+    pub fn reader_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
+        self.plan.reader_schema = Some(schema.into());
+        self
+    }
+
+    /// What to do with sparse entries that have an index outside their
+    /// dimension: an error by default.
+    pub fn out_of_bounds(mut self, choice: OutOfBounds) -> Self {
+        self.plan.out_of_bounds = choice;
+        self
+    }
+
+    /// Bytes that a batch takes at most while it is made (4 GiB by default),
+    /// counted before memory is asked for where that is known, else every few
+    /// hundred kilobytes of messages. Not counted is memory kept to be used
+    /// again.
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// Compiles the features against each writer's schema.
+    ///
+    /// # Errors
+    /// Features that cannot be, or none; a writer's schema that does not have
+    /// them, or cannot become the reader's; several writers' schemas where
+    /// messages do not say theirs, or of one fingerprint and with different
+    /// logical types.
+    pub fn build(self) -> Result<MessageDecoder, Error> {
+        if self.features.is_empty() {
+            return Err(Error::option("features", "at least one"));
+        }
+        let features = Features::new(self.features)?;
+        let writers = Writers::new(self.framing, &self.writers, |schema| {
+            Plan::compile(schema, &features, &self.plan)
+                .map_err(|error| Error::new(ErrorKind::Plan(Box::new(error))))
+        })?;
+        let spec = features.spec().clone();
+        Ok(MessageDecoder::new(
+            Arc::new(writers),
+            spec,
+            self.memory_limit,
+        ))
+    }
+}

@@ -1,0 +1,168 @@
+//! Batches of messages.
+
+use std::sync::Arc;
+
+use avro_decode::{Feature, Plan, Schema};
+use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots};
+
+use super::MessageDecoderBuilder;
+use super::writers::Writers;
+use crate::budget::known_row_bytes;
+use crate::limits::COUNTED_TOGETHER;
+use crate::{Error, ErrorKind};
+
+/// Makes batches of records without a container, such as the messages of a
+/// queue: a row of each message, in their order.
+///
+/// The memory of batches that were dropped is used again for the next. Decoding
+/// runs on the caller's thread; a clone shares what is compiled and has memory
+/// of its own, for another thread.
+///
+/// ```
+/// use atds::messages::MessageDecoder;
+/// use atds::{ColumnSpec, DType, Schema};
+///
+/// let schema = Schema::parse(
+///     r#"{"type": "record", "name": "Click", "fields": [
+///         {"name": "label", "type": "int"},
+///         {"name": "page", "type": "string"}
+///     ]}"#,
+/// )?;
+/// let features = [ColumnSpec::dense("label", &[], DType::Int32)];
+/// let mut decoder = MessageDecoder::builder(schema, features).build()?;
+///
+/// // Two messages: (1, "a") and (-1, "").
+/// let batch = decoder.decode(&[vec![2, 2, b'a'], vec![1, 0]])?;
+/// assert_eq!(batch.dense::<i32>("label")?, [1, -1]);
+///
+/// let error = decoder.decode(&[[2, 0], [2, 4]]).unwrap_err();
+/// assert_eq!(error.place.record, Some(1));
+/// assert_eq!(
+///     error.to_string(),
+///     "message 1 at byte 2: field 'page': a length of 2 bytes where 0 are left"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct MessageDecoder {
+    plans: Arc<Writers<Plan>>,
+    builder: BatchBuilder,
+    /// Bytes of a row in the columns whose size is known beforehand.
+    row_bytes: u64,
+    memory_limit: u64,
+    dropped_entries: u64,
+}
+
+impl MessageDecoder {
+    /// A decoder of messages that were written with the schema `writer`, to
+    /// batches of `features`.
+    pub fn builder<F: Into<Feature>>(
+        writer: impl Into<Arc<Schema>>,
+        features: impl IntoIterator<Item = F>,
+    ) -> MessageDecoderBuilder {
+        let features = features.into_iter().map(Into::into).collect();
+        MessageDecoderBuilder::new(writer.into(), features)
+    }
+
+    pub(super) fn new(plans: Arc<Writers<Plan>>, spec: BatchSpec, memory_limit: u64) -> Self {
+        MessageDecoder {
+            plans,
+            row_bytes: known_row_bytes(&spec),
+            builder: BatchBuilder::new(spec),
+            memory_limit,
+            dropped_entries: 0,
+        }
+    }
+
+    /// The columns of a batch, sorted by name.
+    pub fn spec(&self) -> &BatchSpec {
+        self.builder.spec()
+    }
+
+    /// Sparse entries of the batches so far that were left out for an index
+    /// outside their dimension, where that [was
+    /// chosen](MessageDecoderBuilder::out_of_bounds).
+    pub fn dropped_entries(&self) -> u64 {
+        self.dropped_entries
+    }
+
+    /// Makes a batch of messages, a row of each.
+    ///
+    /// # Errors
+    /// The first message that is not a record of its schema, or does not fit the
+    /// features, or has bytes besides the record: the error says which, counted
+    /// from 0, as the [place](crate::Place)'s `record`, and where in it. There is
+    /// no batch then; the messages before it can be decoded again without it.
+    /// Or a batch above the memory limit.
+    pub fn decode(&mut self, messages: &[impl AsRef<[u8]>]) -> Result<Batch, Error> {
+        let known = (messages.len() as u64).saturating_mul(self.row_bytes);
+        check_limit(self.memory_limit, known)?;
+        let mut written = 0;
+        let mut dropped = 0;
+        for mut slots in self.builder.slots(&[messages.len()]) {
+            while slots.remaining() > 0 {
+                dropped += decode_some(&self.plans, messages, &mut slots)?;
+                written = slots.segment_bytes() as u64;
+                check_limit(self.memory_limit, known + written)?;
+            }
+        }
+        // How far lists are padded is only known now, and bounded by nothing else.
+        let padded = self.builder.padded_bytes();
+        check_limit(self.memory_limit, (known + written).saturating_add(padded))?;
+        self.builder.gather().into_iter().for_each(GatherTask::run);
+        self.dropped_entries += dropped;
+        Ok(self.builder.finish())
+    }
+}
+
+impl Clone for MessageDecoder {
+    fn clone(&self) -> Self {
+        let spec = self.builder.spec().clone();
+        MessageDecoder::new(self.plans.clone(), spec, self.memory_limit)
+    }
+}
+
+/// Decodes the next messages into `slots`, as many as are of the same schema and
+/// [counted together](COUNTED_TOGETHER). Gives the entries dropped.
+fn decode_some(
+    plans: &Writers<Plan>,
+    messages: &[impl AsRef<[u8]>],
+    slots: &mut RowSlots<'_>,
+) -> Result<u64, Error> {
+    let first = slots.row();
+    let message = plans
+        .of(messages[first].as_ref())
+        .map_err(|error| error.in_message(first))?;
+    let mut bytes = 0;
+    // One that is at fault is the first of the next.
+    let records = messages[first..].iter().map_while(|next| {
+        let next = plans.of(next.as_ref()).ok()?;
+        if next.fingerprint != message.fingerprint || bytes >= COUNTED_TOGETHER {
+            return None;
+        }
+        // Records of no bytes are not for nothing.
+        bytes += next.record.len() + size_of::<&[u8]>();
+        Some(next.record)
+    });
+    message
+        .reader
+        .execute_each(records, slots)
+        .map_err(|error| {
+            let number = first + error.record.unwrap_or(0) as usize;
+            Error::decode_message(error, message.start())
+                .in_message(number)
+                .of_schema(message.fingerprint)
+        })
+}
+
+fn check_limit(limit: u64, needed: u64) -> Result<(), Error> {
+    if needed > limit {
+        return Err(batch_too_large(limit, needed));
+    }
+    Ok(())
+}
+
+#[cold]
+fn batch_too_large(limit: u64, needed: u64) -> Error {
+    Error::new(ErrorKind::BatchTooLarge { limit, needed })
+}

@@ -1,0 +1,147 @@
+//! Messages as messages of another schema.
+
+use std::sync::Arc;
+
+use avro_decode::{DecodeError, DecodeErrorKind, Resolution, Schema, Transcoder, single_object};
+
+use super::Framing;
+use super::writers::Writers;
+use crate::{Error, ErrorKind};
+
+/// Re-encodes messages of a writer's schema by a reader's, by Avro's schema
+/// resolution: fields that the writer lacks get the reader's defaults, those
+/// that the reader lacks are left out, the others are renamed, reordered and
+/// promoted. Nothing is built in between.
+///
+/// ```
+/// use atds::Schema;
+/// use atds::messages::Reencoder;
+///
+/// let old = Schema::parse(r#"{"type": "record", "name": "R", "fields": [
+///     {"name": "gone", "type": "string"},
+///     {"name": "n", "type": "int"}
+/// ]}"#)?;
+/// let new = Schema::parse(r#"{"type": "record", "name": "R", "fields": [
+///     {"name": "n", "type": "long"},
+///     {"name": "added", "type": "boolean", "default": true}
+/// ]}"#)?;
+/// let reencoder = Reencoder::new(old, new)?;
+/// let mut out = Vec::new();
+/// reencoder.reencode(&[2, b'x', 6], &mut out)?;
+/// assert_eq!(out, [6, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Reencoder {
+    transcoders: Writers<Transcoder>,
+    /// What each message starts with.
+    header: Option<[u8; single_object::HEADER_LEN]>,
+}
+
+impl Reencoder {
+    /// Re-encodes raw records of the schema `writer` to raw ones of `reader`.
+    ///
+    /// # Errors
+    /// The writer's schema cannot become the reader's.
+    pub fn new(
+        writer: impl Into<Arc<Schema>>,
+        reader: impl Into<Arc<Schema>>,
+    ) -> Result<Self, Error> {
+        Reencoder::builder(writer, reader).build()
+    }
+
+    /// [`new`](Reencoder::new) with options.
+    pub fn builder(
+        writer: impl Into<Arc<Schema>>,
+        reader: impl Into<Arc<Schema>>,
+    ) -> ReencoderBuilder {
+        ReencoderBuilder {
+            writers: vec![writer.into()],
+            reader: reader.into(),
+            input: Framing::default(),
+            output: Framing::default(),
+        }
+    }
+
+    /// Appends the record of `message`, by the reader's schema, to `out`.
+    ///
+    /// # Errors
+    /// A message that is not a record of its schema or of one that the reader's
+    /// has no place for, or has bytes besides the record; the error says where in
+    /// it, and `out` is as before.
+    pub fn reencode(&self, message: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        let message = self.transcoders.of(message)?;
+        let start = out.len();
+        out.extend(self.header.iter().flatten());
+        transcode(message.reader, message.record, out).map_err(|error| {
+            out.truncate(start);
+            Error::decode_message(error, message.start()).of_schema(message.fingerprint)
+        })
+    }
+}
+
+/// Builds a [`Reencoder`]; every option has a default.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ReencoderBuilder {
+    writers: Vec<Arc<Schema>>,
+    reader: Arc<Schema>,
+    input: Framing,
+    output: Framing,
+}
+
+impl ReencoderBuilder {
+    /// What messages are besides their records: nothing, by default.
+    pub fn input_framing(mut self, framing: Framing) -> Self {
+        self.input = framing;
+        self
+    }
+
+    /// What re-encoded messages are besides their records: nothing, by default.
+    pub fn output_framing(mut self, framing: Framing) -> Self {
+        self.output = framing;
+        self
+    }
+
+    /// Another schema that messages may be of, where they are single objects and
+    /// say theirs.
+    pub fn writer_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
+        self.writers.push(schema.into());
+        self
+    }
+
+    /// Resolves each writer's schema to the reader's.
+    ///
+    /// # Errors
+    /// A writer's schema that cannot become the reader's; several where messages
+    /// do not say theirs, or of one fingerprint and with different logical types.
+    pub fn build(self) -> Result<Reencoder, Error> {
+        let transcoders = Writers::new(self.input, &self.writers, |writer| {
+            Resolution::new(writer.clone(), self.reader.clone())
+                .map(|resolution| Transcoder::new(&resolution))
+                .map_err(|error| Error::new(ErrorKind::Resolve(Box::new(error))))
+        })?;
+        let header = match self.output {
+            Framing::Raw => None,
+            Framing::SingleObject => Some(single_object::header(self.reader.fingerprint())),
+        };
+        Ok(Reencoder {
+            transcoders,
+            header,
+        })
+    }
+}
+
+/// Re-encodes a record and nothing else.
+fn transcode(transcoder: &Transcoder, record: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let read = transcoder.transcode(record, out)?;
+    match record.len() - read {
+        0 => Ok(()),
+        left => Err(trailing_bytes(left, read)),
+    }
+}
+
+#[cold]
+fn trailing_bytes(left: usize, offset: usize) -> DecodeError {
+    DecodeError::new(DecodeErrorKind::TrailingBytes { left }, offset)
+}
