@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
-use atds::{Batches, Codec, DatasetBuilder, Error, ErrorKind, Threads};
+use atds::{
+    Batches, Codec, Column, DType, DatasetBuilder, Error, ErrorKind, Feature, Fill, Scalar, Threads,
+};
+use avro_decode::encode::write_long;
 
-use crate::common::{CODECS, Folder, read, read_all};
+use crate::common::{CODECS, Folder, container, read, read_all};
 
 /// The least limit that suffices, to within a hundredth.
 fn least(dataset: &DatasetBuilder) -> u64 {
@@ -163,14 +166,69 @@ fn a_bomb_is_an_error_and_not_memory() {
         let folder = Folder::new();
         let mut record = Vec::new();
         avro_decode::encode::write_bytes(&mut record, &vec![0; 8 << 20]);
-        let bytes = crate::common::container(schema, *codec, [(1, record)]);
+        let bytes = container(schema, *codec, [(1, record)]);
         let path = folder.write("bomb.avro", &bytes);
-        let column = atds::ColumnSpec::dense("b", &[], atds::DType::String);
+        let column = atds::ColumnSpec::dense("b", &[], DType::String);
         let dataset = atds::Dataset::builder(path, 1).features([column]);
         let dataset = dataset.memory_limit(1 << 20).build().unwrap();
         let mut batches = dataset.iter();
         let error = batches.next().unwrap().unwrap_err();
         assert!(is_memory_limit(&error), "{codec}: {error}");
         assert!(batches.stats().memory_peak <= 1 << 20);
+    }
+}
+
+/// A list of `lists` lists, of which the first has `items` zeros and the others
+/// none.
+fn list_of_lists(lists: usize, items: usize) -> Vec<u8> {
+    let mut record = Vec::new();
+    write_long(&mut record, lists as i64);
+    write_long(&mut record, items as i64);
+    record.resize(record.len() + items, 0);
+    // The end of each inner list, and of the outer one.
+    record.resize(record.len() + lists + 1, 0);
+    record
+}
+
+/// One long list makes every row long: what lists are padded to is held against
+/// the limit before there is memory for it.
+#[test]
+fn padding_out_of_proportion_is_an_error_and_not_memory() {
+    let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type":
+        {"type": "array", "items": {"type": "array", "items": "long"}}}]}"#;
+    let feature = Feature::fixed_len("x", &[None, None], DType::Int64)
+        .with_default(Fill::Scalar(Scalar::Int64(-1)));
+    let dataset = |folder: &Folder, longest: usize| {
+        // Each record a block, so that several threads have some.
+        let blocks = (0..10).map(|record| {
+            let longest = if record == 6 { longest } else { 1 };
+            (1, list_of_lists(longest, longest))
+        });
+        let path = folder.write("x.avro", &container(schema, Codec::Null, blocks));
+        let dataset = atds::Dataset::builder(path, 10).features([feature.clone()]);
+        dataset.memory_limit(64 << 20)
+    };
+    let folder = Folder::new();
+    for threads in [1, 3] {
+        let threads = Threads::Fixed(threads);
+        let fits = dataset(&folder, 100).threads(threads).build().unwrap();
+        let batch = fits.iter().next().unwrap().unwrap();
+        let Some(Column::Dense(padded)) = batch.column("x") else {
+            panic!("not dense");
+        };
+        assert_eq!(padded.shape, [10, 100, 100]);
+
+        // No machine has 80 TB.
+        let longest = 1 << 20;
+        let limited = dataset(&folder, longest).threads(threads).build().unwrap();
+        let mut batches = limited.iter();
+        let error = batches.next().unwrap().unwrap_err();
+        let ErrorKind::MemoryLimit { limit, needed } = error.kind else {
+            panic!("{error}");
+        };
+        assert_eq!(limit, 64 << 20);
+        assert!(needed > 10 * 8 << 40, "{needed}");
+        assert!(batches.next().is_none());
+        assert!(batches.stats().memory_peak <= limit);
     }
 }
