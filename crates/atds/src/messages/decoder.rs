@@ -39,7 +39,7 @@ use crate::{Error, ErrorKind};
 /// assert_eq!(error.place.record, Some(1));
 /// assert_eq!(
 ///     error.to_string(),
-///     "message 1 at byte 2: field 'page': a length of 2 bytes where 0 are left"
+///     "message 1 at byte 1: field 'page': a length of 2 bytes where 0 are left"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

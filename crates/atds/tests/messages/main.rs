@@ -1,0 +1,33 @@
+//! Records without a container: the same batches as of files, every error, and
+//! re-encoding.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod batches;
+mod errors;
+mod memory;
+mod reencoding;
+mod single_objects;
+mod truncated;
+
+use atds::messages::{MessageDecoder, MessageDecoderBuilder};
+use atds::{Batch, Schema};
+
+use common::{Row, SCHEMA, features};
+
+/// A decoder of [`Row`]s.
+fn rows_decoder() -> MessageDecoderBuilder {
+    MessageDecoder::builder(Schema::parse(SCHEMA).unwrap(), features())
+}
+
+/// The messages of [`Row`]s with these numbers.
+fn messages(ids: impl IntoIterator<Item = i64>) -> Vec<Vec<u8>> {
+    ids.into_iter().map(|id| Row::new(id).encode()).collect()
+}
+
+/// Every value of a batch, and every shape.
+fn everything(batch: &Batch) -> String {
+    format!("{:?}", batch.columns().collect::<Vec<_>>())
+}
