@@ -1,29 +1,31 @@
 //! Decoding: inflated blocks to batches, on one thread. The blocks are more than the caches hold,
 //! and each iteration makes the next batch of them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use atds::Codec;
 use atds::generate::Preset;
 use atds_benches::AdsFiles;
 use avro_block::Block;
-use avro_decode::{Plan, PlanOptions, Schema, Value, reference};
+use avro_decode::{Features, Plan, PlanOptions, Schema, Value, reference};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, ColumnSpec};
+use tensor_batch::{Batch, BatchBuilder, ColumnSpec};
 
 const BATCH_SIZE: usize = 1_024;
 const BATCHES: usize = 32;
 
 fn decode(criterion: &mut Criterion) {
     let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
+    let schema = Arc::new(schema);
     let batches = batches();
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(BATCH_SIZE as u64));
 
-    for (name, spec) in [("all features", all()), ("one scalar", one_scalar())] {
-        let plan = Plan::compile(&schema, &spec, &PlanOptions::default()).expect("a plan");
+    for (name, features) in [("all features", all()), ("one scalar", one_scalar())] {
+        let plan = Plan::compile(&schema, &features, &PlanOptions::default()).expect("a plan");
         group.bench_function(name, |bencher| {
-            let mut builder = BatchBuilder::new(spec.clone());
+            let mut builder = BatchBuilder::new(features.spec().clone());
             let mut batches = batches.iter().cycle();
             bencher.iter(|| {
                 let runs = batches.next().expect("an endless cycle");
@@ -32,26 +34,26 @@ fn decode(criterion: &mut Criterion) {
         });
     }
 
-    let spec = all();
+    let features = all();
     group.bench_function("all features, reference decoder", |bencher| {
         let mut batches = batches.iter().cycle();
         bencher.iter(|| {
             let records = values(&schema, batches.next().expect("an endless cycle"));
-            reference::tensors(&schema, &records, &spec, &PlanOptions::default())
+            reference::tensors(&schema, &records, &features, &PlanOptions::default())
                 .expect("records of the preset")
         });
     });
     group.finish();
 }
 
-fn all() -> BatchSpec {
-    BatchSpec::new(Preset::Ads.features()).expect("the preset's features")
+fn all() -> Features {
+    Features::new(Preset::Ads.features()).expect("the preset's features")
 }
 
-fn one_scalar() -> BatchSpec {
+fn one_scalar() -> Features {
     let mut features = Preset::Ads.features();
     features.retain(|feature: &ColumnSpec| feature.name == "s_label");
-    BatchSpec::new(features).expect("a feature of the preset")
+    Features::new(features).expect("a feature of the preset")
 }
 
 /// The front records of a block.

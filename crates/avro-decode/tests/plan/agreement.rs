@@ -47,7 +47,10 @@ fn the_cases_are_of_every_sort() {
         seen.case(&case);
     }
     for sort in SORTS {
-        assert!(seen.0.get(sort).is_some_and(|&n| n >= 10), "{sort}: {seen:?}");
+        assert!(
+            seen.0.get(sort).is_some_and(|&n| n >= 10),
+            "{sort}: {seen:?}"
+        );
     }
 }
 
@@ -121,4 +124,3 @@ const SORTS: [&str; 68] = [
     "missing list",
     "nothing kept",
 ];
-

@@ -70,10 +70,7 @@ fn ids_or_unit(schema: &Schema, ty: NodeId, source: &mut Source) -> Option<(DTyp
         return Some((Int64, Convert::Unit(source.one_of(&UNITS))));
     }
     if is_duration(schema, ty)
-        || matches!(
-            schema.node(ty),
-            Node::Float | Node::Double | Node::Boolean
-        )
+        || matches!(schema.node(ty), Node::Float | Node::Double | Node::Boolean)
     {
         return None;
     }

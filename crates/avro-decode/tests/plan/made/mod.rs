@@ -111,7 +111,9 @@ fn resolved(schema: &Arc<Schema>, options: &PlanOptions, records: &[Value]) -> O
         return Some(records.to_vec());
     };
     let resolution = Resolution::new(Arc::clone(schema), Arc::clone(reader)).ok()?;
-    let resolved = records.iter().map(|record| reference::resolve(&resolution, record));
+    let resolved = records
+        .iter()
+        .map(|record| reference::resolve(&resolution, record));
     resolved.collect::<Result<_, _>>().ok()
 }
 

@@ -20,7 +20,9 @@ pub(super) fn reader(
     change(&mut json, false, source);
     let reader = Arc::new(Schema::parse(&json.to_string()).ok()?);
     let resolution = Resolution::new(Arc::clone(schema), Arc::clone(&reader)).ok()?;
-    let mut read = records.iter().map(|record| reference::resolve(&resolution, record));
+    let mut read = records
+        .iter()
+        .map(|record| reference::resolve(&resolution, record));
     read.all(|record| record.is_ok()).then_some(reader)
 }
 
@@ -89,7 +91,10 @@ fn change_fields(fields: &mut Vec<Json>, source: &mut Source) {
     }
     match source.below(8) {
         5 => fields.push(json!({"name": "added", "type": "long", "default": 3})),
-        6 => fields.insert(0, json!({"name": "added", "type": ["null", "string"], "default": null})),
+        6 => fields.insert(
+            0,
+            json!({"name": "added", "type": ["null", "string"], "default": null}),
+        ),
         7 => fields.push(json!({
             "name": "added",
             "type": {"type": "array", "items": "double"},

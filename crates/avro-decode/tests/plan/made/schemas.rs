@@ -99,9 +99,7 @@ impl Maker<'_> {
     }
 
     fn logical(&mut self) -> Json {
-        let fixed = |name: String, size: usize, logical: &str| {
-            json!({"type": "fixed", "name": name, "size": size, "logicalType": logical})
-        };
+        let fixed = |name: String, size: usize, logical: &str| json!({"type": "fixed", "name": name, "size": size, "logicalType": logical});
         match self.source.below(12) {
             0 => json!({"type": "int", "logicalType": "date"}),
             1 => json!({"type": "int", "logicalType": "time-millis"}),

@@ -175,7 +175,8 @@ impl Walk<'_> {
             return self.schema.node(branch).type_name().to_owned();
         };
         let mut others = branches.iter().filter(|&&other| other != branch);
-        let is_other = others.any(|&other| name(other).is_some_and(|n| n.simple() == full.simple()));
+        let is_other =
+            others.any(|&other| name(other).is_some_and(|n| n.simple() == full.simple()));
         if is_other || self.source.flag() {
             full.to_string()
         } else {
@@ -234,7 +235,10 @@ impl Walk<'_> {
             _ => Operand::Constant(sort.constant(self.source)),
         };
         Some(match self.source.flag() {
-            true => Filter { left: right, right: left },
+            true => Filter {
+                left: right,
+                right: left,
+            },
             false => Filter { left, right },
         })
     }
@@ -269,5 +273,8 @@ fn is_leaf(node: &Node) -> bool {
 /// Whether a record is ATDS's.
 pub(super) fn is_sparse(record: &Record) -> bool {
     record.fields.iter().any(|field| field.name == "values")
-        && record.fields.iter().all(|field| is_sparse_name(&field.name))
+        && record
+            .fields
+            .iter()
+            .all(|field| is_sparse_name(&field.name))
 }
