@@ -1,8 +1,9 @@
 //! Schemas.
 
+use std::sync::Arc;
+
 use avro_decode::schema::{Node, NodeId};
-use avro_decode::{Plan, PlanOptions, Schema, infer};
-use tensor_batch::BatchSpec;
+use avro_decode::{Features, Plan, PlanOptions, Schema, infer};
 
 use super::plan::common::{Entropy, schema_json};
 
@@ -65,7 +66,11 @@ fn inner(node: &Node) -> Vec<NodeId> {
 fn check_inferred(schema: &Schema) {
     let inferred = infer(schema);
     let is_record = matches!(schema.node(schema.root()), Node::Record(_));
-    let spec = BatchSpec::new(inferred.columns).expect("no column is bad or there twice");
-    let plan = Plan::compile(schema, &spec, &PlanOptions::default());
+    let features = Features::new(inferred.features).expect("no feature is bad or there twice");
+    let plan = Plan::compile(
+        &Arc::new(schema.clone()),
+        &features,
+        &PlanOptions::default(),
+    );
     assert_eq!(plan.is_ok(), is_record, "{plan:?}");
 }

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use avro_block::{BlockReader, InflateBuffer, InflateError, Inflater};
-use avro_decode::reference::{self, FeatureError, ReferenceTensors};
-use avro_decode::{DecodeErrorKind, PlanOptions, Schema, Value};
-use tensor_batch::BatchSpec;
+use avro_decode::reference::{self, RecordError, ReferenceTensors};
+use avro_decode::{DecodeErrorKind, Features, PlanOptions, Schema, Value};
 
 /// Trees of values are large: this many records are read, and no more.
 const MAX_RECORDS: usize = 1 << 12;
@@ -16,7 +15,7 @@ const MAX_BLOCK_BYTES: usize = 4 << 20;
 /// What is in a file.
 pub(super) struct Expected {
     schema: Schema,
-    spec: BatchSpec,
+    features: Features,
     options: PlanOptions,
     /// Its records up to the first fault.
     pub(super) records: Vec<Value>,
@@ -46,7 +45,7 @@ pub(super) fn schema(file: &[u8]) -> Option<Schema> {
 pub(super) fn read(
     file: &[u8],
     schema: Schema,
-    spec: &BatchSpec,
+    features: &Features,
     options: &PlanOptions,
 ) -> Expected {
     let mut blocks = BlockReader::new(file).expect("the header is good");
@@ -70,13 +69,13 @@ pub(super) fn read(
                 };
             }
         }
-        if let Some(end) = read_block(&schema, spec, &inflated, block.count, &mut records) {
+        if let Some(end) = read_block(&schema, features, &inflated, block.count, &mut records) {
             break end;
         }
     };
     Expected {
         schema,
-        spec: spec.clone(),
+        features: features.clone(),
         options: options.clone(),
         records,
         end,
@@ -86,7 +85,7 @@ pub(super) fn read(
 /// Reads the records of a block; how the file ends if it ends here.
 fn read_block(
     schema: &Schema,
-    spec: &BatchSpec,
+    features: &Features,
     inflated: &[u8],
     count: u64,
     records: &mut Vec<Value>,
@@ -102,7 +101,7 @@ fn read_block(
             Err(error) => {
                 let field = error.field.as_deref().unwrap_or_default();
                 let is_tree_limit = error.kind == DecodeErrorKind::TooManyZeroSizeValues;
-                let is_read = is_read(spec, field) && !is_tree_limit;
+                let is_read = is_read(features, field) && !is_tree_limit;
                 return Some(if is_read {
                     End::Block { whole }
                 } else {
@@ -114,23 +113,24 @@ fn read_block(
     (position < inflated.len()).then_some(End::Block { whole })
 }
 
-/// Whether a column is this field, in it, or around it.
-fn is_read(spec: &BatchSpec, field: &str) -> bool {
+/// Whether a feature is of this field, in it, or around it. Features of elements of arrays and maps
+/// do not count: of those the plan may read less than the reference.
+fn is_read(features: &Features, field: &str) -> bool {
     let is_inside = |inner: &str, outer: &str| {
         let rest = inner.strip_prefix(outer);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let mut names = spec.columns().iter().map(|column| &*column.name);
-    names.any(|name| is_inside(field, name) || is_inside(name, field))
+    let mut ways = features.iter().map(|feature| feature.expression());
+    ways.any(|way| !way.contains(['[', ':']) && (is_inside(field, way) || is_inside(way, field)))
 }
 
 impl Expected {
     /// The tensors that some of the records make.
-    pub(super) fn tensors(&self, records: Range<usize>) -> Result<ReferenceTensors, FeatureError> {
+    pub(super) fn tensors(&self, records: Range<usize>) -> Result<ReferenceTensors, RecordError> {
         reference::tensors(
             &self.schema,
             &self.records[records],
-            &self.spec,
+            &self.features,
             &self.options,
         )
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use atds::{Batch, BatchSpec, ColumnSpec, Dataset, Error, ErrorKind, Layout, OutOfBounds, Threads};
+use atds::{Batch, BatchSpec, Dataset, Error, ErrorKind, Feature, Layout, OutOfBounds, Threads};
 use tempfile::NamedTempFile;
 
 use crate::properties::input::Input;
@@ -22,7 +22,7 @@ pub(super) struct Options {
     reader_buffer_size: usize,
     prefetch: usize,
     memory_limit: u64,
-    layout: Option<Layout>,
+    pub(super) layout: Option<Layout>,
 }
 
 impl Options {
@@ -64,7 +64,7 @@ pub(super) struct Outcome {
 /// Reads all batches of a file of these bytes.
 pub(super) fn read(
     file: &[u8],
-    features: Option<&[ColumnSpec]>,
+    features: Option<&[Feature]>,
     options: &Options,
     threads: usize,
     mmap: bool,
