@@ -123,19 +123,20 @@ fn a_readers_schema() {
             r#""name": "pair","#,
             r#""name": "couple", "aliases": ["pair"],"#,
         )
+        .replace(r#""items": "float""#, r#""items": "double""#)
         .replace(
             r#"{"name": "text", "type": "string"}"#,
             r#"{"name": "added", "type": "string", "default": "none"}"#,
         );
     let features = [
-        ColumnSpec::dense("couple", &[2], DType::Float32),
+        ColumnSpec::dense("couple", &[2], DType::Float64),
         ColumnSpec::dense("added", &[], DType::String),
     ];
     let decoder = MessageDecoder::builder(Schema::parse(SCHEMA).unwrap(), features)
         .reader_schema(Schema::parse(&reader).unwrap());
     let batch = decoder.build().unwrap().decode(&messages(3..5)).unwrap();
     assert_eq!(
-        batch.dense::<f32>("couple").unwrap(),
+        batch.dense::<f64>("couple").unwrap(),
         [3.0, -1.5, 4.0, -2.0]
     );
     let added: Vec<&[u8]> = batch.strings("added").unwrap().iter().collect();

@@ -12,16 +12,16 @@ const READER: &str = r#"{"type": "record", "name": "Row", "fields": [
         {"name": "values", "type": {"type": "array", "items": "double"}},
         {"name": "indices0", "type": {"type": "array", "items": "long"}}]}},
     {"name": "added", "type": ["long", "null"], "default": 5},
-    {"name": "numbers", "aliases": ["list"], "type": {"type": "array", "items": "int"}},
-    {"name": "id", "type": "long"},
+    {"name": "numbers", "aliases": ["list"], "type": {"type": "array", "items": "double"}},
+    {"name": "id", "type": "float"},
     {"name": "text", "type": "bytes"}]}"#;
 
 fn features() -> [ColumnSpec; 5] {
     [
         ColumnSpec::sparse("cells", &[100], DType::Float64),
         ColumnSpec::dense("added", &[], DType::Int64),
-        ColumnSpec::varlen("numbers", &[-1], DType::Int32),
-        ColumnSpec::dense("id", &[], DType::Int64),
+        ColumnSpec::varlen("numbers", &[-1], DType::Float64),
+        ColumnSpec::dense("id", &[], DType::Float32),
         ColumnSpec::dense("text", &[], DType::String),
     ]
 }
@@ -54,7 +54,7 @@ fn reencoded_and_decoded_is_decoded_by_the_readers_schema() {
     let expected = resolving.decode(&messages).unwrap();
     assert_eq!(everything(&found), everything(&expected));
     assert_eq!(found.dense::<i64>("added").unwrap(), [5; 60]);
-    assert_eq!(found.dense::<i64>("id").unwrap()[59], 59);
+    assert_eq!(found.dense::<f32>("id").unwrap()[59], 59.0);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::common::{Row, SCHEMA, rows};
 use crate::{everything, messages, rows_decoder};
 
 const OLD: &str = r#"{"type": "record", "name": "R", "namespace": "x.y", "fields": [
-    {"name": "id", "type": "long"}, {"name": "text", "type": "string"}]}"#;
+    {"name": "id", "type": "int"}, {"name": "text", "type": "string"}]}"#;
 const NEW: &str = r#"{"type": "record", "name": "R", "namespace": "x.y", "doc": "More of it.",
     "fields": [{"name": "weight", "type": "double", "default": 0.5},
         {"name": "text", "type": "string"}, {"name": "id", "type": "long"}]}"#;
@@ -27,9 +27,9 @@ fn written(schema: &str, record: &[(&str, Value)]) -> Vec<u8> {
     out
 }
 
-fn old(id: i64) -> Vec<u8> {
+fn old(id: i32) -> Vec<u8> {
     let text = Value::String(format!("old {id}"));
-    written(OLD, &[("id", Value::Long(id)), ("text", text)])
+    written(OLD, &[("id", Value::Int(id)), ("text", text)])
 }
 
 fn new(id: i64, weight: f64) -> Vec<u8> {
@@ -42,12 +42,12 @@ fn new(id: i64, weight: f64) -> Vec<u8> {
 fn apaches_messages_of_one_schema() {
     let schema = Schema::parse(OLD).unwrap();
     let features = [
-        ColumnSpec::dense("id", &[], DType::Int64),
+        ColumnSpec::dense("id", &[], DType::Int32),
         ColumnSpec::dense("text", &[], DType::String),
     ];
     let decoder = MessageDecoder::builder(schema, features).framing(Framing::SingleObject);
     let batch = decoder.build().unwrap().decode(&[old(4), old(-5)]).unwrap();
-    assert_eq!(batch.dense::<i64>("id").unwrap(), [4, -5]);
+    assert_eq!(batch.dense::<i32>("id").unwrap(), [4, -5]);
     let texts: Vec<&[u8]> = batch.strings("text").unwrap().iter().collect();
     assert_eq!(texts, [b"old 4" as &[u8], b"old -5"]);
 }
@@ -109,12 +109,12 @@ fn schemas_of_one_fingerprint() {
     let documented = Schema::parse(&documented).unwrap();
     let schema = Schema::parse(OLD).unwrap();
     assert_eq!(documented.fingerprint(), schema.fingerprint());
-    let features = [ColumnSpec::dense("id", &[], DType::Int64)];
+    let features = [ColumnSpec::dense("id", &[], DType::Int32)];
     let decoder = MessageDecoder::builder(documented, features)
         .writer_schema(schema)
         .framing(Framing::SingleObject);
     let batch = decoder.build().unwrap().decode(&[old(9)]).unwrap();
-    assert_eq!(batch.dense::<i64>("id").unwrap(), [9]);
+    assert_eq!(batch.dense::<i32>("id").unwrap(), [9]);
 }
 
 #[test]
