@@ -85,7 +85,7 @@ fn dense_rows_are_counted_before_there_is_memory_for_them() {
     let decoder = MessageDecoder::builder(Schema::parse(text).unwrap(), features);
     let mut decoder = decoder.memory_limit(1 << 30).build().unwrap();
     let found = limits(&mut decoder, &vec![vec![0]; 100]);
-    assert_eq!(found, (1 << 30, 100 * 8 << 40));
+    assert_eq!(found, (1 << 30, (100 * 8) << 40));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn padding_is_counted_before_there_is_memory_for_it() {
     messages[6] = long;
     let (limit, needed) = limits(&mut decoder, &messages);
     assert_eq!(limit, 64 << 20);
-    assert!(needed > 10 * 8 << 40, "{needed}");
+    assert!(needed > (10 * 8) << 40, "{needed}");
 
     messages[6] = vec![2, 4, 8, 10, 0, 0];
     let batch = decoder.decode(&messages).unwrap();

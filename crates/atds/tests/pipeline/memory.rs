@@ -227,7 +227,7 @@ fn padding_out_of_proportion_is_an_error_and_not_memory() {
             panic!("{error}");
         };
         assert_eq!(limit, 64 << 20);
-        assert!(needed > 10 * 8 << 40, "{needed}");
+        assert!(needed > (10 * 8) << 40, "{needed}");
         assert!(batches.next().is_none());
         assert!(batches.stats().memory_peak <= limit);
     }
