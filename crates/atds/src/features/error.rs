@@ -1,0 +1,163 @@
+//! What is wrong with a features file.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tensor_batch::DType;
+use thiserror::Error;
+
+/// A features file that cannot be read.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum FeaturesError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Io(Arc<io::Error>),
+    /// Not JSON, not an object of objects, or a name that is there twice.
+    #[error("the features: {message} at line {line} column {column}")]
+    Json {
+        /// What the parser objects to.
+        message: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// The column, counted from 1.
+        column: usize,
+    },
+    /// A feature that cannot be.
+    #[error("feature '{feature}': {kind}")]
+    Feature {
+        /// Its name.
+        feature: String,
+        /// What is wrong with it.
+        kind: EntryErrorKind,
+    },
+}
+
+impl FeaturesError {
+    #[cold]
+    pub(super) fn io(error: io::Error) -> Self {
+        FeaturesError::Io(Arc::new(error))
+    }
+
+    #[cold]
+    pub(super) fn json(error: &serde_json::Error) -> Self {
+        let message = error.to_string();
+        let (line, column) = (error.line(), error.column());
+        // The place has fields of its own.
+        let place = format!(" at line {line} column {column}");
+        FeaturesError::Json {
+            message: message.strip_suffix(&place).unwrap_or(&message).to_owned(),
+            line,
+            column,
+        }
+    }
+
+    #[cold]
+    pub(super) fn feature(feature: &str, kind: EntryErrorKind) -> Self {
+        let feature = feature.to_owned();
+        FeaturesError::Feature { feature, kind }
+    }
+}
+
+/// What is wrong with a feature of a features file.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum EntryErrorKind {
+    /// A key that a feature must have.
+    #[error("'{key}' is missing")]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+    },
+    /// A key that features of the kind do not have.
+    #[error("{kind} has no '{key}', but {}", Listed(known))]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The kind.
+        kind: &'static str,
+        /// The keys that it has.
+        known: Vec<&'static str>,
+    },
+    /// A name that is none of those there are: a kind, a dtype, a layout.
+    #[error("'{key}' is '{found}', which is none of {}", Listed(known))]
+    UnknownName {
+        /// The key.
+        key: &'static str,
+        /// The name.
+        found: String,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
+    /// A value of a type that the key does not take.
+    #[error("'{key}' is {found}, not {expected}")]
+    WrongType {
+        /// The key.
+        key: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// Two keys of which a feature has only one.
+    #[error("'{}' and '{}' exclude each other", .keys[0], .keys[1])]
+    Exclusive {
+        /// The keys.
+        keys: [&'static str; 2],
+    },
+    /// A default that the dtype does not have.
+    #[error("'default' has {found}, which is no {dtype}")]
+    DefaultValue {
+        /// The value.
+        found: String,
+        /// The dtype.
+        dtype: DType,
+    },
+    /// Nested lists of a default that are not of one length on each level, or
+    /// not of the shape.
+    #[error("the lists of 'default' are not of the shape {expected:?}")]
+    DefaultShape {
+        /// The shape, without the batch.
+        expected: Vec<usize>,
+    },
+    /// A default of a `fixed_len_sequence` that does not allow gaps.
+    #[error("'default' fills gaps, which \"allow_missing\": true allows")]
+    DefaultWithoutGaps,
+}
+
+impl EntryErrorKind {
+    #[cold]
+    pub(super) fn wrong_type(key: &'static str, expected: &'static str, found: &Value) -> Self {
+        EntryErrorKind::WrongType {
+            key,
+            expected,
+            found: short(found),
+        }
+    }
+}
+
+/// Characters of a value that are shown; an error is for reading.
+const MAX_SHOWN: usize = 40;
+
+/// A JSON value, cut short.
+pub(super) fn short(json: &Value) -> String {
+    let text = json.to_string();
+    match text.char_indices().nth(MAX_SHOWN) {
+        None => text,
+        Some((end, _)) => format!("{}..", &text[..end]),
+    }
+}
+
+/// `'a', 'b', 'c'`.
+struct Listed<'a>(&'a [&'static str]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, name) in self.0.iter().enumerate() {
+            write!(f, "{}'{name}'", if i > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! Tensors as JSON, for people to read.
+
+use serde_json::{Value, json};
+use tensor_batch::{Batch, Column, Scalar, Values};
+
+/// The columns of a batch as a JSON object, for looking at data and for tests.
+///
+/// | column | object |
+/// |---|---|
+/// | dense | `dtype`, `shape`, `values` as nested lists |
+/// | sparse | `dtype`, `dense_shape`, `indices` (a list for each value), `values` |
+/// | ragged | `dtype`, `row_splits` (a list for each level), `values` |
+/// | ragged sparse | `dtype`, `dense_shape`, `row_splits`, `indices`, `values` |
+///
+/// Strings that are not UTF-8 have a character of U+0000 to U+00FF for each
+/// byte, as in [`Records`](crate::Records); NaN and infinities are strings.
+pub fn batch_to_json(batch: &Batch) -> Value {
+    let columns = batch.columns().map(|(spec, view)| {
+        let mut column = json!({"dtype": spec.dtype.name()});
+        match view {
+            Column::Dense(tensor) => {
+                let dims: Vec<usize> = tensor.shape.iter().map(|&dim| dim as usize).collect();
+                column["shape"] = json!(tensor.shape);
+                column["values"] = nested(&mut all(tensor.values), &dims);
+            }
+            Column::Sparse(tensor) => {
+                column["dense_shape"] = json!(tensor.dense_shape);
+                column["indices"] = rows(tensor.indices, tensor.dense_shape.len());
+                column["values"] = all(tensor.values).collect();
+            }
+            Column::Ragged(tensor) => {
+                let levels = tensor.row_splits.iter();
+                column["row_splits"] = levels.map(|splits| json!(splits.as_slice())).collect();
+                column["values"] = all(tensor.values).collect();
+            }
+            Column::RaggedSparse(tensor) => {
+                column["dense_shape"] = json!(tensor.dense_shape);
+                column["row_splits"] = json!(tensor.row_splits);
+                column["indices"] = rows(tensor.indices, tensor.dense_shape.len() - 1);
+                column["values"] = all(tensor.values).collect();
+            }
+            _ => unreachable!("every form of this version is above"),
+        }
+        (spec.name.clone(), column)
+    });
+    Value::Object(columns.collect())
+}
+
+/// The value at place `i` as JSON, as in [`batch_to_json`].
+///
+/// # Panics
+/// If there are not so many values.
+pub fn value_to_json(values: &Values, i: usize) -> Value {
+    match values {
+        Values::Int32(values) => values.as_slice()[i].into(),
+        Values::Int64(values) => values.as_slice()[i].into(),
+        Values::Float16(values) => single(values.as_slice()[i].into()),
+        Values::BFloat16(values) => single(values.as_slice()[i].into()),
+        Values::Float32(values) => single(values.as_slice()[i]),
+        Values::Float64(values) => double(values.as_slice()[i]),
+        Values::Bool(values) => (values.as_slice()[i] == 1).into(),
+        Values::String(values) => string(values.get(i).expect("there are so many")),
+        _ => unreachable!("every dtype of this version is above"),
+    }
+}
+
+/// One value as JSON, as in [`batch_to_json`].
+pub(crate) fn scalar(scalar: &Scalar) -> Value {
+    value_to_json(
+        &Values::from_scalars(scalar.dtype(), [scalar.clone()].as_slice()),
+        0,
+    )
+}
+
+/// Values in row-major order as nested lists of the dimensions `dims`, of
+/// which there are as many as the values fill.
+pub(crate) fn nested(values: &mut impl Iterator<Item = Value>, dims: &[usize]) -> Value {
+    match dims.split_first() {
+        None => values.next().unwrap_or_default(),
+        Some((&len, inner)) => (0..len).map(|_| nested(values, inner)).collect(),
+    }
+}
+
+fn all(values: &Values) -> impl Iterator<Item = Value> {
+    (0..values.len()).map(|i| value_to_json(values, i))
+}
+
+/// Lists of `len` numbers each.
+fn rows(numbers: &[i64], len: usize) -> Value {
+    numbers.chunks(len).map(|row| json!(row)).collect()
+}
+
+fn string(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => latin1(bytes).into(),
+    }
+}
+
+/// A character for each byte.
+pub(crate) fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+/// The shortest decimal that is this float, not that of the double next to it.
+fn single(value: f32) -> Value {
+    match value.to_string().parse() {
+        Ok(shortest) if value.is_finite() => double(shortest),
+        _ => double(value.into()),
+    }
+}
+
+fn double(value: f64) -> Value {
+    if value.is_nan() {
+        "NaN".into()
+    } else if value == f64::INFINITY {
+        "Infinity".into()
+    } else if value == f64::NEG_INFINITY {
+        "-Infinity".into()
+    } else {
+        value.into()
+    }
+}
