@@ -27,12 +27,22 @@
 //!
 //! Every feature may have an `expression` (its name if it has none), a `default`
 //! (a value, or nested lists of the shape), a `mask` and a `row_mask` (names of
-//! columns). `dtype` is `int32`, `int64`, `float16`, `bfloat16`, `float32`,
+//! columns), and one conversion:
+//!
+//! | key | values become |
+//! |---|---|
+//! | `"cast": true` | the dtype, see [`Convert::Cast`](crate::Convert::Cast) |
+//! | `"hash_buckets": 1000` | int64 ids, as `tf.strings.to_hash_bucket_fast` makes |
+//! | `"vocabulary": ["a", "b"]` or `{"file": "words.txt"}`, a line a word | ids from 0 in that order; of others `"unknown"`, -1 if not given |
+//! | `"unit": "millis"` | int64 in `days`, `hours`, `minutes`, `seconds`, `millis`, `micros` or `nanos` |
+//!
+//! `dtype` is `int32`, `int64`, `float16`, `bfloat16`, `float32`,
 //! `float64`, `bool`, `string` or `bytes`; `layout` is `coo` (if not given) or
 //! `ragged`. A float may be `"NaN"`, `"Infinity"` or `"-Infinity"`; a string
 //! that is not UTF-8 is `{"bytes": ".."}` with a character of U+0000 to U+00FF
 //! for each byte.
 
+mod convert;
 mod entry;
 mod error;
 mod fill;
@@ -46,22 +56,25 @@ use serde_json::Value;
 
 pub use error::{EntryErrorKind, FeaturesError};
 
-/// Reads features from the text of a features file.
+/// Reads features from the text of a features file. The files of vocabularies
+/// are looked up from the folder that the process is in.
 ///
 /// # Errors
 /// Text that is not JSON, a feature that is there twice, and whatever a feature
 /// cannot have.
 pub fn from_json(text: &str) -> Result<Vec<Feature>, FeaturesError> {
-    parse::features(text)
+    parse::features(text, Path::new(""))
 }
 
-/// Reads a features file.
+/// Reads a features file. The files of vocabularies are looked up from its
+/// folder.
 ///
 /// # Errors
 /// A file that cannot be read, and as [`from_json`].
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Feature>, FeaturesError> {
-    let text = std::fs::read_to_string(path.as_ref()).map_err(FeaturesError::io)?;
-    parse::features(&text)
+    let path = path.as_ref();
+    let text = std::fs::read_to_string(path).map_err(FeaturesError::io)?;
+    parse::features(&text, path.parent().unwrap_or(Path::new("")))
 }
 
 /// Features as the JSON of a features file; reading it gives the same features.

@@ -1,5 +1,7 @@
 //! What a file holds, found out by reading all of it.
 
+mod nulls;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,9 +10,11 @@ use avro_decode::feature::FeatureKind;
 use avro_decode::{Feature, LeftOut, Schema};
 use tensor_batch::{Column, Layout};
 
-use crate::limits::MAX_BLOCK_BYTES;
+use crate::limits::{DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
 use crate::plans::{infer_all, parse_schema};
 use crate::{Dataset, Error, ErrorKind};
+
+pub use nulls::InspectedPath;
 
 /// Records decoded at a time while a file is scanned.
 const SCAN_BATCH: usize = 1024;
@@ -45,6 +49,13 @@ pub struct Inspection {
     pub features: Vec<Feature>,
     /// The fields that cannot be a tensor, by their type.
     pub left_out: Vec<LeftOut>,
+    /// Every path of the schema, see [`paths`](crate::paths), with how often its
+    /// value is null in a sample.
+    pub paths: Vec<InspectedPath>,
+    /// Whether there are more paths than are listed.
+    pub paths_truncated: bool,
+    /// Records of the sample: the first of the file.
+    pub sampled: u64,
 }
 
 impl Inspection {
@@ -57,12 +68,35 @@ impl Inspection {
     }
 }
 
+/// What to look for in a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct InspectOptions {
+    /// Records from the first on in which nulls are counted; 1,000 by default.
+    pub sample: u64,
+}
+
+impl Default for InspectOptions {
+    fn default() -> Self {
+        let sample = DEFAULT_SAMPLE;
+        InspectOptions { sample }
+    }
+}
+
 /// Reads all of a file.
 ///
 /// # Errors
-/// Whatever is wrong with the file, anywhere in it, but for the values of
-/// fields that cannot be a tensor.
+/// Whatever is wrong with the file, anywhere in it, but for the values, behind
+/// the sample, of fields that cannot be a tensor.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
+    inspect_with(path, &InspectOptions::default())
+}
+
+/// Reads all of a file.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspection, Error> {
     let path = path.as_ref();
     let mut file = std::fs::File::open(path).map_err(|error| Error::io(error, path))?;
     let index = BlockIndex::build(&mut file).map_err(|error| Error::container(error, path))?;
@@ -73,6 +107,9 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
         true => (Vec::new(), inflate_all(path)?),
         false => scan(path, &inferred.features)?,
     };
+    let paths = avro_decode::paths(&schema);
+    let paths_truncated = paths.truncated;
+    let (paths, sampled) = nulls::count(path, paths, options.sample)?;
     let own = header.metadata().iter();
     let own = own.filter(|(key, _)| !key.starts_with("avro."));
     Ok(Inspection {
@@ -89,6 +126,9 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
         inflated_bytes,
         features,
         left_out: inferred.left_out,
+        paths,
+        paths_truncated,
+        sampled,
         schema,
     })
 }

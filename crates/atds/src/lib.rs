@@ -26,7 +26,7 @@ pub use dataset::{Batches, Dataset};
 pub use error::{Error, ErrorKind, Place};
 pub use features::{EntryErrorKind, FeaturesError};
 pub use files::Files;
-pub use inspect::{Inspection, inspect};
+pub use inspect::{InspectOptions, InspectedPath, Inspection, inspect, inspect_with};
 pub use json::{batch_to_json, value_to_json};
 pub use records::Records;
 pub use stats::Stats;
@@ -35,8 +35,9 @@ pub use atds_sched::{Decision, SchedulerStats, Threads};
 pub use avro_block::Codec;
 pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
 pub use avro_decode::{
-    Convert, DecodeErrorKind, Feature, FeatureError, Features, Fill, Inferred, LeftOut, Missing,
-    OutOfBounds, PlanError, PlanErrorKind, Schema, SchemaError, infer, path,
+    Convert, ConvertError, DecodeErrorKind, DuplicateWord, Feature, FeatureError, Features, Fill,
+    Inferred, LeftOut, Missing, OutOfBounds, PlanError, PlanErrorKind, Schema, SchemaError,
+    SchemaPath, SchemaPaths, TimeUnit, Vocabulary, infer, path, paths,
 };
 pub use tensor_batch::{
     Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnSpec, DType, DenseTensor, Element, Layout,

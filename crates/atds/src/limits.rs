@@ -10,6 +10,10 @@ pub const DEFAULT_PREFETCH: usize = 2;
 /// 10 KB fits; a machine that trains has more.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
+/// Records in which an inspection counts nulls: enough for rates of some parts
+/// in a thousand, and read in no time.
+pub const DEFAULT_SAMPLE: u64 = 1_000;
+
 /// Bytes that a block may inflate to. Writers make blocks of some ten KB to
 /// some MB; a few put a whole file into one.
 pub const MAX_BLOCK_BYTES: usize = 1 << 30;

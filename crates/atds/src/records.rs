@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use avro_block::{Block, Codec, InflateBuffer, Inflater};
-use avro_decode::{Schema, reference, to_json};
+use avro_decode::{Schema, Value, reference, to_json};
 
 use crate::limits::MAX_BLOCK_BYTES;
 use crate::plans::parse_schema;
@@ -17,6 +17,59 @@ use crate::{Error, ErrorKind};
 /// fixed strings of the code points of their bytes; NaN and infinities are
 /// strings, since JSON has none. The first error is the last item.
 pub struct Records {
+    trees: Trees,
+    over: bool,
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records")
+            .field("path", &self.trees.path)
+            .field("read", &self.trees.read)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Records {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not Avro, or has a schema that is none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let trees = Trees::open(path.as_ref())?;
+        Ok(Records { trees, over: false })
+    }
+
+    /// The schema the records were written with.
+    pub fn schema(&self) -> &Schema {
+        &self.trees.schema
+    }
+
+    fn record(&mut self) -> Result<Option<serde_json::Value>, Error> {
+        let Some(value) = self.trees.next()? else {
+            return Ok(None);
+        };
+        let schema = &self.trees.schema;
+        let value = to_json(schema, schema.root(), &value);
+        Ok(Some(value.expect("the value is of the schema")))
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<serde_json::Value, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let record = self.record().transpose();
+        self.over = !matches!(record, Some(Ok(_)));
+        record
+    }
+}
+
+/// The records of a file as trees, in file order.
+pub(crate) struct Trees {
     path: PathBuf,
     schema: Schema,
     codec: Codec,
@@ -29,32 +82,18 @@ pub struct Records {
     position: usize,
     /// Records of it that have been read.
     read: u64,
-    over: bool,
 }
 
-impl std::fmt::Debug for Records {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Records")
-            .field("path", &self.path)
-            .field("read", &self.read)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Records {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// A file that cannot be read, is not Avro, or has a schema that is none.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref().to_owned();
+impl Trees {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let path = path.to_owned();
         let read = ReadOptions {
             mmap: false,
             buffer_size: crate::limits::DEFAULT_READER_BUFFER_SIZE,
         };
         let blocks = FileBlocks::open(&path, read)?;
         let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(&path))?;
-        Ok(Records {
+        Ok(Trees {
             codec: blocks.header().codec(),
             path,
             schema,
@@ -64,16 +103,15 @@ impl Records {
             block: None,
             position: 0,
             read: 0,
-            over: false,
         })
     }
 
-    /// The schema the records were written with.
-    pub fn schema(&self) -> &Schema {
+    pub(crate) fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    fn record(&mut self) -> Result<Option<serde_json::Value>, Error> {
+    /// The next record; nothing is to be read after an error.
+    pub(crate) fn next(&mut self) -> Result<Option<Value>, Error> {
         loop {
             match &self.block {
                 Some(block) if self.read < block.count => break,
@@ -106,8 +144,7 @@ impl Records {
             self.locate(error)
         })?;
         self.read += 1;
-        let value = to_json(&self.schema, root, &value);
-        Ok(Some(value.expect("the value is of the schema")))
+        Ok(Some(value))
     }
 
     #[cold]
@@ -117,18 +154,5 @@ impl Records {
             Some(block) => error.in_block(block.index, block.offset),
             None => error,
         }
-    }
-}
-
-impl Iterator for Records {
-    type Item = Result<serde_json::Value, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.over {
-            return None;
-        }
-        let record = self.record().transpose();
-        self.over = !matches!(record, Some(Ok(_)));
-        record
     }
 }

@@ -9,6 +9,7 @@ mod json;
 pub mod limits;
 mod nearest;
 pub mod path;
+mod paths;
 mod plan;
 pub mod reference;
 pub mod resolve;
@@ -22,6 +23,7 @@ pub use convert::{Convert, ConvertError, DuplicateWord, TimeUnit, Vocabulary};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;
+pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
     Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, infer,
 };

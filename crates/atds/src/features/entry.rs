@@ -1,15 +1,29 @@
 //! From the keys of one feature to the feature.
 
+use std::path::Path;
+
 use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
 use avro_decode::{Feature, Fill};
 use serde_json::Value;
 use tensor_batch::{DType, Layout, UNKNOWN};
 
 use super::EntryErrorKind;
-use super::fill;
+use super::{convert, fill};
 
 /// Keys of every kind.
-const COMMON: [&str; 6] = ["kind", "dtype", "expression", "default", "mask", "row_mask"];
+const COMMON: [&str; 11] = [
+    "kind",
+    "dtype",
+    "expression",
+    "default",
+    "mask",
+    "row_mask",
+    "cast",
+    "hash_buckets",
+    "vocabulary",
+    "unknown",
+    "unit",
+];
 
 const KINDS: [&str; 6] = [
     "dense",
@@ -25,15 +39,15 @@ pub(super) struct Entry {
     keys: Vec<(String, Value)>,
 }
 
-type Parsed<T> = Result<T, EntryErrorKind>;
+pub(super) type Parsed<T> = Result<T, EntryErrorKind>;
 
 impl Entry {
     pub(super) fn new(keys: Vec<(String, Value)>) -> Self {
         Entry { keys }
     }
 
-    /// The feature of this name.
-    pub(super) fn feature(&self, name: &str) -> Parsed<Feature> {
+    /// The feature of this name; files are looked up from `folder`.
+    pub(super) fn feature(&self, name: &str, folder: &Path) -> Parsed<Feature> {
         // The kind says which keys are good, so it comes first.
         let kind = match self.text("kind")?.ok_or_else(|| missing("kind"))? {
             "dense" => self.dense()?,
@@ -48,6 +62,7 @@ impl Entry {
         let mut feature = Feature::dense(name, &[], self.dtype()?);
         feature.kind = kind;
         feature.expression = self.text("expression")?.map(str::to_owned);
+        feature.convert = convert::parse(self, folder)?;
         feature.missing.default = self.default(&feature)?;
         feature.missing.mask = self.text("mask")?.map(str::to_owned);
         feature.missing.row_mask = self.text("row_mask")?.map(str::to_owned);
@@ -198,17 +213,17 @@ impl Entry {
         keys.ok_or_else(|| missing("index_key"))
     }
 
-    fn flag(&self, key: &'static str) -> Parsed<bool> {
+    pub(super) fn flag(&self, key: &'static str) -> Parsed<bool> {
         let flag = self.of(key, "true or false", Value::as_bool)?;
         Ok(flag.unwrap_or(false))
     }
 
-    fn text(&self, key: &'static str) -> Parsed<Option<&str>> {
+    pub(super) fn text(&self, key: &'static str) -> Parsed<Option<&str>> {
         self.of(key, "a string", Value::as_str)
     }
 
     /// The value of a key, as `read` has it.
-    fn of<'a, T>(
+    pub(super) fn of<'a, T>(
         &'a self,
         key: &'static str,
         expected: &'static str,
@@ -223,7 +238,7 @@ impl Entry {
         }
     }
 
-    fn get(&self, key: &str) -> Option<&Value> {
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
         let mut keys = self.keys.iter();
         keys.find_map(|(name, value)| (name == key).then_some(value))
     }
@@ -243,17 +258,17 @@ impl Entry {
 }
 
 #[cold]
-fn missing(key: &'static str) -> EntryErrorKind {
+pub(super) fn missing(key: &'static str) -> EntryErrorKind {
     EntryErrorKind::MissingKey { key }
 }
 
 #[cold]
-fn exclusive(one: &'static str, other: &'static str) -> EntryErrorKind {
+pub(super) fn exclusive(one: &'static str, other: &'static str) -> EntryErrorKind {
     EntryErrorKind::Exclusive { keys: [one, other] }
 }
 
 #[cold]
-fn unknown(key: &'static str, found: &str, known: &[&'static str]) -> EntryErrorKind {
+pub(super) fn unknown(key: &'static str, found: &str, known: &[&'static str]) -> EntryErrorKind {
     EntryErrorKind::UnknownName {
         key,
         found: found.to_owned(),

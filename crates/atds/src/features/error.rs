@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use avro_decode::DuplicateWord;
 use serde_json::Value;
 use tensor_batch::DType;
 use thiserror::Error;
@@ -125,6 +127,17 @@ pub enum EntryErrorKind {
     /// A default of a `fixed_len_sequence` that does not allow gaps.
     #[error("'default' fills gaps, which \"allow_missing\": true allows")]
     DefaultWithoutGaps,
+    /// A file of words that cannot be read.
+    #[error("'vocabulary' is in {}: {error}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: Arc<io::Error>,
+    },
+    /// A vocabulary with the same word twice.
+    #[error("'vocabulary': {0}")]
+    DuplicateWord(DuplicateWord),
 }
 
 impl EntryErrorKind {

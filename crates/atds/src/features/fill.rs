@@ -90,7 +90,7 @@ fn float(json: &Value, most: f64) -> Option<f64> {
 }
 
 /// A string, or `{"bytes": ".."}` with a character for each byte.
-fn bytes(json: &Value) -> Option<Vec<u8>> {
+pub(super) fn bytes(json: &Value) -> Option<Vec<u8>> {
     match json {
         Value::String(text) => Some(text.as_bytes().to_vec()),
         Value::Object(keys) if keys.len() == 1 => {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::Path;
 
 use avro_decode::Feature;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
@@ -10,13 +11,14 @@ use serde_json::Value;
 use super::FeaturesError;
 use super::entry::Entry;
 
-pub(super) fn features(text: &str) -> Result<Vec<Feature>, FeaturesError> {
+/// The features of a text; files it names are looked up from `folder`.
+pub(super) fn features(text: &str, folder: &Path) -> Result<Vec<Feature>, FeaturesError> {
     let json = |error: serde_json::Error| FeaturesError::json(&error);
     let mut parser = serde_json::Deserializer::from_str(text);
     let entries = Whole.deserialize(&mut parser).map_err(json)?;
     parser.end().map_err(json)?;
     let features = entries.into_iter().map(|(name, keys)| {
-        let feature = Entry::new(keys).feature(&name);
+        let feature = Entry::new(keys).feature(&name, folder);
         feature.map_err(|kind| FeaturesError::feature(&name, kind))
     });
     features.collect()

@@ -5,6 +5,7 @@ use avro_decode::{Feature, Fill};
 use serde_json::{Map, Value, json};
 use tensor_batch::{Layout, Scalar, UNKNOWN};
 
+use super::convert;
 use crate::json;
 
 pub(super) fn features(features: &[Feature]) -> Value {
@@ -69,6 +70,7 @@ fn entry(feature: &Feature) -> Value {
     if let Some(row_mask) = &feature.missing.row_mask {
         set("row_mask", row_mask.as_str().into());
     }
+    convert::add(&feature.convert, &mut keys);
     Value::Object(keys)
 }
 
@@ -117,9 +119,14 @@ fn fill(fill: &Fill, kind: &FeatureKind) -> Value {
 
 fn scalar(value: &Scalar) -> Value {
     match value {
-        Scalar::String(bytes) if std::str::from_utf8(bytes).is_err() => {
-            json!({"bytes": json::latin1(bytes)})
-        }
+        Scalar::String(value) => bytes(value),
         value => json::scalar(value),
+    }
+}
+
+pub(super) fn bytes(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => json!({"bytes": json::latin1(bytes)}),
     }
 }

@@ -72,6 +72,13 @@ impl Vocabulary {
         self.ids.get(string).copied().unwrap_or(self.unknown)
     }
 
+    /// The words, in the order of their ids.
+    pub fn words(&self) -> Vec<&[u8]> {
+        let mut words: Vec<_> = self.ids.iter().collect();
+        words.sort_unstable_by_key(|(_, id)| **id);
+        words.into_iter().map(|(word, _)| &**word).collect()
+    }
+
     /// Number of words.
     pub fn len(&self) -> usize {
         self.ids.len()

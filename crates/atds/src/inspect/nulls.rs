@@ -1,0 +1,134 @@
+//! How often a value is missing, counted over records as trees.
+
+use std::path::Path;
+
+use avro_decode::schema::{Node, NodeId};
+use avro_decode::{Schema, SchemaPath, SchemaPaths, Value};
+
+use crate::Error;
+use crate::records::Trees;
+
+/// A path of a file's schema, and what is there in a sample of its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InspectedPath {
+    /// The path.
+    pub path: SchemaPath,
+    /// Values met, nulls among them. What is inside of a null is not met.
+    pub values: u64,
+    /// Nulls among them; for a branch of a union, values of another.
+    pub nulls: u64,
+}
+
+impl InspectedPath {
+    /// The share of nulls among the values met; `None` if there were none.
+    pub fn null_rate(&self) -> Option<f64> {
+        (self.values > 0).then(|| self.nulls as f64 / self.values as f64)
+    }
+}
+
+/// The paths of a file, counted over its first `sample` records, and how many
+/// those are.
+pub(super) fn count(
+    file: &Path,
+    found: SchemaPaths,
+    sample: u64,
+) -> Result<(Vec<InspectedPath>, u64), Error> {
+    let mut counts = vec![Counts::default(); found.paths.len()];
+    let mut sampled = 0;
+    let mut records = Trees::open(file)?;
+    while sampled < sample
+        && let Some(record) = records.next()?
+    {
+        let schema = records.schema();
+        let mut counter = Counter {
+            schema,
+            paths: &found.paths,
+            counts: &mut counts,
+        };
+        counter.inside(schema.root(), &record, &found.fields);
+        sampled += 1;
+    }
+    let counted = found.paths.into_iter().zip(counts);
+    let counted = counted.map(|(path, Counts { values, nulls })| InspectedPath {
+        path,
+        values,
+        nulls,
+    });
+    Ok((counted.collect(), sampled))
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    values: u64,
+    nulls: u64,
+}
+
+struct Counter<'a> {
+    schema: &'a Schema,
+    paths: &'a [SchemaPath],
+    /// For each path.
+    counts: &'a mut [Counts],
+}
+
+/// The trees are of the schema, and no deeper than the decoder allows.
+impl<'a> Counter<'a> {
+    /// Counts a value of the type `node`, to which the path at `place` leads.
+    fn value(&mut self, node: NodeId, value: &Value, place: usize) {
+        self.counts[place].values += 1;
+        let (node, value) = match (self.schema.node(node), value) {
+            (Node::Union(branches), Value::Union(branch, inner))
+                if **inner == Value::Null || types(self.schema, branches).count() == 1 =>
+            {
+                (branches[*branch], &**inner)
+            }
+            _ => (node, value),
+        };
+        match value {
+            Value::Null => self.counts[place].nulls += 1,
+            _ => self.inside(node, value, &self.paths[place].inside),
+        }
+    }
+
+    /// Counts what is inside a value: by the paths at `places`.
+    fn inside(&mut self, node: NodeId, value: &Value, places: &'a [usize]) {
+        match (self.schema.node(node), value) {
+            (Node::Record(record), Value::Record(values)) => {
+                let fields = record.fields.iter().zip(values);
+                for ((field, value), &place) in fields.zip(places) {
+                    self.value(field.ty, value, place);
+                }
+            }
+            (&Node::Array(item), Value::Array(items)) => {
+                for (value, &place) in items.iter().zip(places.iter().cycle()) {
+                    self.value(item, value, place);
+                }
+            }
+            (&Node::Map(item), Value::Map(entries)) => {
+                for ((_, value), &place) in entries.iter().zip(places.iter().cycle()) {
+                    self.value(item, value, place);
+                }
+            }
+            (Node::Union(branches), Value::Union(found, value)) => {
+                for ((branch, node), &place) in types(self.schema, branches).zip(places) {
+                    if branch == *found {
+                        self.value(node, value, place);
+                    } else {
+                        self.counts[place].values += 1;
+                        self.counts[place].nulls += 1;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The branches of a union that are not null.
+fn types<'a>(
+    schema: &'a Schema,
+    branches: &'a [NodeId],
+) -> impl Iterator<Item = (usize, NodeId)> + 'a {
+    let branches = branches.iter().copied().enumerate();
+    branches.filter(move |&(_, branch)| *schema.node(branch) != Node::Null)
+}

@@ -1,0 +1,204 @@
+//! Every path that a schema offers.
+
+use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES, MAX_PATH_STEPS};
+use crate::path::{Path, Step};
+use crate::schema::{Node, NodeId, Schema};
+
+/// The paths of a schema.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaPaths {
+    /// The paths, each before those inside it, in the order of the schema.
+    pub paths: Vec<SchemaPath>,
+    /// Those of the record's fields, in its order.
+    pub fields: Vec<usize>,
+    /// Whether there are more than
+    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), of which
+    /// those beyond are left out.
+    pub truncated: bool,
+}
+
+/// A path of a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaPath {
+    /// The path [expression](crate::path), such as `friends[*].age`.
+    pub expression: String,
+    /// The type, in a few words: without the null where it is nullable, with its
+    /// logical type, such as `int (date)`.
+    pub schema_type: String,
+    /// Whether the value may be null, or, of a branch of a union, another's.
+    pub nullable: bool,
+    /// Whether it is not looked into further, though there are paths inside: a
+    /// record that holds itself, or what lies too deep.
+    pub closed: bool,
+    /// What is inside, as places among all paths: the fields of a record, the
+    /// elements of an array or a map, the branches of a union of several types
+    /// besides null.
+    pub inside: Vec<usize>,
+}
+
+/// Every path that `schema` offers: the fields of records, the elements of
+/// arrays and the values of maps (`[*]`), and, of a union of several types
+/// besides null, each (`:type`).
+///
+/// A record that holds itself is not followed. A schema that is not a record
+/// has no paths.
+///
+/// ```
+/// use avro_decode::{Schema, paths};
+///
+/// let schema = Schema::parse(
+///     r#"{"type": "record", "name": "R", "fields": [
+///         {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+///         {"name": "tags", "type": ["null", {"type": "array", "items": "string"}]}]}"#,
+/// )?;
+/// let found = paths(&schema).paths;
+/// let found: Vec<_> = found.iter().map(|p| (&*p.expression, &*p.schema_type)).collect();
+/// assert_eq!(found, [("day", "int (date)"), ("tags", "array of string"), ("tags[*]", "string")]);
+/// # Ok::<(), avro_decode::SchemaError>(())
+/// ```
+pub fn paths(schema: &Schema) -> SchemaPaths {
+    let mut walk = Walk {
+        schema,
+        found: SchemaPaths::default(),
+        way: Path { steps: Vec::new() },
+        open: Vec::new(),
+    };
+    walk.found.fields = walk.inside(schema.root()).unwrap_or_default();
+    walk.found
+}
+
+struct Walk<'a> {
+    schema: &'a Schema,
+    found: SchemaPaths,
+    /// The way to where the walk is.
+    way: Path,
+    /// The records being walked, to stop at those that hold themselves.
+    open: Vec<NodeId>,
+}
+
+impl Walk<'_> {
+    /// Adds the path of a value and all inside it; its place, if there is room.
+    fn path(&mut self, step: Step, node: NodeId) -> Option<usize> {
+        // Records that repeat each other's types can have far more fields than
+        // the schema has bytes.
+        let place = self.found.paths.len();
+        if place == MAX_INFERRED_FIELDS {
+            self.found.truncated = true;
+            return None;
+        }
+        let value = match self.schema.node(node) {
+            Node::Union(branches) => self.only_value(branches).unwrap_or(node),
+            _ => node,
+        };
+        let nullable = matches!(step, Step::Branch(_)) || self.allows_null(node);
+        self.way.steps.push(step);
+        self.found.paths.push(SchemaPath {
+            expression: self.way.to_string(),
+            schema_type: self.describe(value),
+            nullable,
+            closed: false,
+            inside: Vec::new(),
+        });
+        let inside = self.inside(value);
+        self.found.paths[place].closed = inside.is_none();
+        self.found.paths[place].inside = inside.unwrap_or_default();
+        self.way.steps.pop();
+        Some(place)
+    }
+
+    /// Adds the paths inside a value; their places, or `None` if it is not
+    /// looked into.
+    fn inside(&mut self, node: NodeId) -> Option<Vec<usize>> {
+        let schema = self.schema;
+        let is_nested = matches!(
+            schema.node(node),
+            Node::Record(_) | Node::Array(_) | Node::Map(_) | Node::Union(_)
+        );
+        if is_nested && !self.may_enter(node) {
+            return None;
+        }
+        let mut places = Vec::new();
+        match schema.node(node) {
+            Node::Record(record) => {
+                self.open.push(node);
+                for field in &record.fields {
+                    places.extend(self.path(Step::Field(field.name.clone()), field.ty));
+                }
+                self.open.pop();
+            }
+            // Of a schema that is no record there are no paths.
+            _ if self.way.steps.is_empty() => {}
+            Node::Array(item) | Node::Map(item) => places.extend(self.path(Step::All, *item)),
+            Node::Union(branches) => {
+                for &branch in branches {
+                    if *schema.node(branch) != Node::Null {
+                        let name = self.branch_name(branches, branch);
+                        places.extend(self.path(Step::Branch(name), branch));
+                    }
+                }
+            }
+            _ => {}
+        }
+        Some(places)
+    }
+
+    /// Whether there can be paths inside a value: not in a record that holds
+    /// itself, deeper than anything that can be decoded, or behind so long an
+    /// expression that all of them would take far more memory than the schema.
+    fn may_enter(&self, node: NodeId) -> bool {
+        let length = match self.found.paths.last() {
+            Some(last) => last.expression.len(),
+            None => 0,
+        };
+        !self.open.contains(&node)
+            && self.open.len() < MAX_DECODE_DEPTH
+            && self.way.steps.len() < MAX_PATH_STEPS
+            && length <= MAX_NAME_BYTES
+    }
+
+    /// The type of a union that is not null, if there is one only.
+    fn only_value(&self, branches: &[NodeId]) -> Option<NodeId> {
+        let is_value = |branch: &&NodeId| *self.schema.node(**branch) != Node::Null;
+        let mut values = branches.iter().filter(is_value);
+        match (values.next(), values.next()) {
+            (Some(&value), None) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn allows_null(&self, node: NodeId) -> bool {
+        match self.schema.node(node) {
+            Node::Union(branches) => {
+                let mut branches = branches.iter();
+                branches.any(|&branch| *self.schema.node(branch) == Node::Null)
+            }
+            other => *other == Node::Null,
+        }
+    }
+
+    /// What a branch is called in an expression: by its simple name, unless
+    /// another has the same or is called so.
+    fn branch_name(&self, branches: &[NodeId], branch: NodeId) -> String {
+        let Some(name) = self.schema.node(branch).name() else {
+            return self.schema.node(branch).type_name().to_owned();
+        };
+        let is_called = |&other: &NodeId| match self.schema.node(other).name() {
+            Some(other) => other.simple() == name.simple(),
+            None => self.schema.node(other).type_name() == name.simple(),
+        };
+        match branches.iter().filter(|other| is_called(other)).count() {
+            1 => name.simple().to_owned(),
+            _ => name.to_string(),
+        }
+    }
+
+    fn describe(&self, node: NodeId) -> String {
+        let described = self.schema.describe(node);
+        match self.schema.logical(node) {
+            Some(logical) => format!("{described} ({})", logical.name()),
+            None => described,
+        }
+    }
+}
