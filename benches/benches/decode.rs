@@ -8,9 +8,9 @@ use atds::Codec;
 use atds::generate::Preset;
 use atds_benches::AdsFiles;
 use avro_block::Block;
-use avro_decode::{Features, Plan, PlanOptions, Schema, Value, reference};
+use avro_decode::{Feature, Features, Plan, PlanOptions, Schema, Value, reference};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tensor_batch::{Batch, BatchBuilder, ColumnSpec};
+use tensor_batch::{Batch, BatchBuilder, ColumnKind, ColumnSpec};
 
 const BATCH_SIZE: usize = 1_024;
 const BATCHES: usize = 32;
@@ -22,7 +22,13 @@ fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(BATCH_SIZE as u64));
 
-    for (name, features) in [("all features", all()), ("one scalar", one_scalar())] {
+    let ways = [
+        ("all features", all()),
+        ("all features, dense by expressions", by_expressions()),
+        ("all features, sparse by keys", by_keys()),
+        ("one scalar", one_scalar()),
+    ];
+    for (name, features) in ways {
         let plan = Plan::compile(&schema, &features, &PlanOptions::default()).expect("a plan");
         group.bench_function(name, |bencher| {
             let mut builder = BatchBuilder::new(features.spec().clone());
@@ -48,6 +54,37 @@ fn decode(criterion: &mut Criterion) {
 
 fn all() -> Features {
     Features::new(Preset::Ads.features()).expect("the preset's features")
+}
+
+/// The dense features as path expressions, which are to cost nothing.
+fn by_expressions() -> Features {
+    let features = Preset::Ads.features().into_iter().map(|column| {
+        let expression = format!("{}{}", column.name, "[*]".repeat(column.rank()));
+        match column.kind {
+            ColumnKind::Dense { .. } => Feature::from(column).at(expression),
+            _ => Feature::from(column),
+        }
+    });
+    Features::new(features).expect("the preset's features")
+}
+
+/// The sparse features by the keys of their record's arrays.
+fn by_keys() -> Features {
+    let features = Preset::Ads
+        .features()
+        .into_iter()
+        .map(|column| match &column.kind {
+            ColumnKind::Sparse { shape, .. } => {
+                let keys: Vec<String> =
+                    (0..shape.len()).map(|i| format!("indices{i}[*]")).collect();
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                let feature =
+                    Feature::sparse_keys(&column.name, &keys, "values[*]", shape, column.dtype);
+                feature.already_sorted()
+            }
+            _ => Feature::from(column),
+        });
+    Features::new(features).expect("the preset's features")
 }
 
 fn one_scalar() -> Features {
