@@ -1,14 +1,13 @@
 //! `atds bench`: reads everything and tells how fast.
 
-use std::fs;
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
-use atds::{Dataset, Feature, Layout, OutOfBounds, Stats, Threads, features};
+use atds::{Dataset, Layout, OutOfBounds, Stats, Threads};
 
 use crate::failure::Failure;
 use crate::units::{count, counted};
-use crate::{figures, options, progress};
+use crate::{figures, inputs, options, progress};
 
 /// Read files to batches of tensors, and print how fast that went and where the time was spent.
 ///
@@ -22,6 +21,9 @@ pub(crate) struct Args {
     /// A features file, or - for standard input [default: all that the first file's schema has]
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
+    /// Read the records as this schema, by Avro's schema resolution [default: each file's own]
+    #[arg(long, value_name = "S.avsc")]
+    reader_schema: Option<PathBuf>,
     /// Records in a batch
     #[arg(long, value_name = "N", default_value_t = 1_024, value_parser = options::above_zero)]
     batch_size: usize,
@@ -100,7 +102,10 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
         .threads(args.threads)
         .mmap(args.mmap);
     if let Some(path) = &args.features {
-        builder = builder.features(read_features(path)?);
+        builder = builder.features(inputs::features(path)?);
+    }
+    if let Some(path) = &args.reader_schema {
+        builder = builder.reader_schema(inputs::reader_schema(path)?);
     }
     if let Some(batches) = args.prefetch {
         builder = builder.prefetch(batches);
@@ -118,21 +123,6 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
         builder = builder.out_of_bounds(OutOfBounds::Drop);
     }
     Ok(builder.build()?)
-}
-
-/// Whatever is wrong with a features file is a fault of usage.
-fn read_features(path: &Path) -> Result<Vec<Feature>, Failure> {
-    let usage = |error: &dyn std::fmt::Display| {
-        Failure::Usage(format!("features file {}: {error}", path.display()).into())
-    };
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| usage(&error))?;
-    features::from_json(&text).map_err(|error| usage(&error))
 }
 
 /// Reads all batches, with a progress bar.

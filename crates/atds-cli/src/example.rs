@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use atds::{Batch, Column, ColumnSpec, Element, Values};
+use atds::{Batch, Column, ColumnSpec, value_to_json};
 use serde_json::{Map, Value, json};
 
 use crate::inspect::form;
@@ -28,7 +28,7 @@ impl Example {
                     column: spec.clone(),
                     indices: None,
                     values: (row * len..(row + 1) * len)
-                        .map(|i| value(tensor.values, i))
+                        .map(|i| value_to_json(tensor.values, i))
                         .collect(),
                 })
             }
@@ -36,7 +36,7 @@ impl Example {
                 let cells = tensor.indices.chunks(tensor.dense_shape.len());
                 let of_row = cells.enumerate().filter(|(_, cell)| cell[0] == row as i64);
                 let (indices, values) = of_row
-                    .map(|(i, cell)| (cell[1..].to_vec(), value(tensor.values, i)))
+                    .map(|(i, cell)| (cell[1..].to_vec(), value_to_json(tensor.values, i)))
                     .unzip();
                 Some(Feature {
                     column: spec.clone(),
@@ -98,22 +98,4 @@ impl Feature {
         };
         format!("{}{more}", shown.join(", "))
     }
-}
-
-/// Value `i` as JSON.
-fn value(values: &Values, i: usize) -> Value {
-    fn get<T: Element>(values: &Values, i: usize) -> Option<T> {
-        values.as_slice::<T>()?.get(i).copied()
-    }
-    // The shortest decimal that is this float, not that of the double next to it.
-    let float = || get::<f32>(values, i)?.to_string().parse::<f64>().ok();
-    let text = || values.as_strings()?.get(i).map(String::from_utf8_lossy);
-    let number = get::<i32>(values, i).map(Value::from);
-    number
-        .or_else(|| get::<i64>(values, i).map(Value::from))
-        .or_else(|| float().map(Value::from))
-        .or_else(|| get::<f64>(values, i).map(Value::from))
-        .or_else(|| get::<bool>(values, i).map(Value::from))
-        .or_else(|| text().map(Value::from))
-        .unwrap_or_default()
 }

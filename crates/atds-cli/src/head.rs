@@ -3,15 +3,21 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use atds::Records;
+use atds::{Dataset, Records, batch_to_json};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::inputs;
 
-/// Print the first records of a file as JSON lines.
+/// Print the first records of a file as JSON: a line for each, or the tensors of all.
 ///
 /// Records of every Avro type: unions are their value alone, enums their symbol, bytes and fixed
 /// text with a character of U+0000 to U+00FF for each byte. NaN and the infinities are the strings
 /// "NaN", "Infinity" and "-Infinity". Logical types stand as the type underneath.
+///
+/// With --features, the tensors that these features of the records are, a line for each: dense
+/// ones have "shape" and "values", sparse ones "dense_shape", "indices" and "values", ragged ones
+/// "row_splits" and "values".
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file
@@ -19,11 +25,48 @@ pub(crate) struct Args {
     /// Records to print
     #[arg(short = 'n', long = "records", value_name = "N", default_value_t = 10)]
     records: usize,
+    /// Print the tensors of the features in this file (- for standard input), not records
+    #[arg(long, value_name = "F.json")]
+    features: Option<PathBuf>,
+    /// Read the records as this schema, by Avro's schema resolution
+    #[arg(long, value_name = "S.avsc", requires = "features")]
+    reader_schema: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    if args.features.is_some() {
+        return print_tensors(args, out);
+    }
     for record in Records::open(&args.file)?.take(args.records) {
         writeln!(out, "{}", record?)?;
     }
     Ok(())
+}
+
+/// An object with a line for each column.
+fn print_tensors(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let tensors = tensors(args)?;
+    let columns = tensors.as_object().into_iter().flatten();
+    let lines: Vec<String> = columns
+        .map(|(name, column)| format!("  {}: {column}", json!(name)))
+        .collect();
+    writeln!(out, "{{\n{}\n}}", lines.join(",\n"))?;
+    Ok(())
+}
+
+/// The columns of one batch of all the records.
+fn tensors(args: &Args) -> Result<Value, Failure> {
+    // A batch has a record or more.
+    let mut builder = Dataset::builder(&args.file, args.records.max(1));
+    if let Some(path) = &args.features {
+        builder = builder.features(inputs::features(path)?);
+    }
+    if let Some(path) = &args.reader_schema {
+        builder = builder.reader_schema(inputs::reader_schema(path)?);
+    }
+    let mut batches = builder.build()?.iter().take(args.records.min(1));
+    match batches.next() {
+        Some(batch) => Ok(batch_to_json(&batch?)),
+        None => Ok(json!({})),
+    }
 }

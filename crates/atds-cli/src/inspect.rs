@@ -3,17 +3,21 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use atds::{ColumnKind, ColumnSpec, Feature, FeatureKind, Files, Inspection, features};
+use atds::{
+    ColumnKind, ColumnSpec, Feature, FeatureKind, Files, InspectOptions, InspectedPath, Inspection,
+    SchemaPath, features,
+};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, counted};
 
 /// Say what is in files, from reading all of them.
 ///
-/// Prints codec, schema, metadata, blocks, records, sizes, and the features: dense where all
-/// records have arrays of the same lengths, varlen where not, sparse where a record has arrays of
-/// indices and values.
+/// Prints codec, schema, metadata, blocks, records, sizes, the features (dense where all records
+/// have arrays of the same lengths, varlen where not, sparse where a record has arrays of indices
+/// and values, with a mask where there may be nulls), and every path that a feature's expression can
+/// be, with its type and the share of nulls among its values.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The files, folders (of *.avro files) or globs
@@ -22,6 +26,9 @@ pub(crate) struct Args {
     /// Print only the features, as a features file to start from (of one FILE)
     #[arg(long)]
     features: bool,
+    /// Records, the first of the file, in which nulls are counted
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    sample: u64,
     /// Print a JSON object for each file, one a line
     #[arg(long)]
     json: bool,
@@ -55,7 +62,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let found = atds::inspect(file)?;
+    let mut options = InspectOptions::default();
+    // A features file says nothing of the sample.
+    options.sample = if args.features { 0 } else { args.sample };
+    let found = atds::inspect_with(file, &options)?;
     if args.features {
         print_features_file(&found.features, out)?;
     } else if args.json {
@@ -97,7 +107,23 @@ fn to_json(found: &Inspection) -> Value {
         "metadata": metadata,
         "features": features::to_json(&found.features),
         "left_out": left_out,
+        "sampled": found.sampled,
+        "paths": found.paths.iter().map(path_to_json).collect::<Vec<_>>(),
+        "paths_truncated": found.paths_truncated,
         "schema": schema(found),
+    })
+}
+
+fn path_to_json(found: &InspectedPath) -> Value {
+    let path = &found.path;
+    json!({
+        "expression": path.expression,
+        "type": path.schema_type,
+        "nullable": path.nullable,
+        "recursive": path.recursive,
+        "values": found.values,
+        "nulls": found.nulls,
+        "null_rate": found.null_rate(),
     })
 }
 
@@ -127,24 +153,70 @@ fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     for (key, value) in &found.metadata {
         line("metadata", format!("{key} = {}", value.escape_ascii()))?;
     }
+    print_features(found, out)?;
+    print_paths(found, out)?;
+    writeln!(out, "  schema")?;
+    print_schema(&schema(found), out)
+}
+
+fn print_features(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  features")?;
     let names = found.features.iter().map(|column| &column.name);
     let names = names.chain(found.left_out.iter().map(|field| &field.field));
     let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
     for column in &found.features {
         let (name, dtype) = (&column.name, column.dtype.name());
-        writeln!(
-            out,
-            "    {name:<width$}  {:<22}{dtype}",
-            feature_form(column)
-        )?;
+        let mask = match &column.missing.mask {
+            Some(mask) => format!(", mask {mask}"),
+            None => String::new(),
+        };
+        let form = feature_form(column);
+        writeln!(out, "    {name:<width$}  {form:<22}{dtype}{mask}")?;
     }
     for field in &found.left_out {
         let (name, schema_type) = (&field.field, &field.schema_type);
         writeln!(out, "    {name:<width$}  {:<22}{schema_type}", "no tensor")?;
     }
-    writeln!(out, "  schema")?;
-    print_schema(&schema(found), out)
+    Ok(())
+}
+
+/// A line for each path: its expression, how often it is null, and its type.
+fn print_paths(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+    let records = counted(found.sampled, "record");
+    writeln!(out, "  paths, and nulls in the first {records}")?;
+    let widths = found.paths.iter();
+    let widths = widths.map(|found| found.path.expression.chars().count());
+    let width = widths.max().unwrap_or(0);
+    for found in &found.paths {
+        let SchemaPath {
+            expression,
+            schema_type,
+            ..
+        } = &found.path;
+        let recursive = match found.path.recursive {
+            true => ", recursive: not followed",
+            false => "",
+        };
+        let nulls = null_rate(found);
+        writeln!(
+            out,
+            "    {expression:<width$}  {nulls:>8}  {schema_type}{recursive}"
+        )?;
+    }
+    if found.paths_truncated {
+        writeln!(out, "    .. and more")?;
+    }
+    Ok(())
+}
+
+/// How often a path is null, where it can be and there are values.
+fn null_rate(found: &InspectedPath) -> String {
+    match found.null_rate().filter(|_| found.path.nullable) {
+        None => String::new(),
+        // Not never.
+        Some(rate) if rate > 0.0 && rate < 0.0005 => "< 0.1 %".to_owned(),
+        Some(rate) => format!("{:.1} %", 100.0 * rate),
+    }
 }
 
 /// The schema as JSON, a line for each field of a record.

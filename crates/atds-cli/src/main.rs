@@ -9,6 +9,7 @@ mod failure;
 mod figures;
 mod generate;
 mod head;
+mod inputs;
 mod inspect;
 mod options;
 mod progress;

@@ -12,9 +12,9 @@ pub struct SchemaPaths {
     pub paths: Vec<SchemaPath>,
     /// Those of the record's fields, in its order.
     pub fields: Vec<usize>,
-    /// Whether there are more than
-    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), of which
-    /// those beyond are left out.
+    /// Whether there are more, which are left out: beyond
+    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), or deeper
+    /// than anything that can be decoded.
     pub truncated: bool,
 }
 
@@ -29,9 +29,9 @@ pub struct SchemaPath {
     pub schema_type: String,
     /// Whether the value may be null, or, of a branch of a union, another's.
     pub nullable: bool,
-    /// Whether it is not looked into further, though there are paths inside: a
-    /// record that holds itself, or what lies too deep.
-    pub closed: bool,
+    /// Whether it is a record inside itself, whose fields are not followed
+    /// again.
+    pub recursive: bool,
     /// What is inside, as places among all paths: the fields of a record, the
     /// elements of an array or a map, the branches of a union of several types
     /// besides null.
@@ -65,7 +65,7 @@ pub fn paths(schema: &Schema) -> SchemaPaths {
         way: Path { steps: Vec::new() },
         open: Vec::new(),
     };
-    walk.found.fields = walk.inside(schema.root()).unwrap_or_default();
+    walk.found.fields = walk.inside(schema.root());
     walk.found
 }
 
@@ -98,29 +98,25 @@ impl Walk<'_> {
             expression: self.way.to_string(),
             schema_type: self.describe(value),
             nullable,
-            closed: false,
+            recursive: self.open.contains(&value),
             inside: Vec::new(),
         });
-        let inside = self.inside(value);
-        self.found.paths[place].closed = inside.is_none();
-        self.found.paths[place].inside = inside.unwrap_or_default();
+        self.found.paths[place].inside = self.inside(value);
         self.way.steps.pop();
         Some(place)
     }
 
-    /// Adds the paths inside a value; their places, or `None` if it is not
-    /// looked into.
-    fn inside(&mut self, node: NodeId) -> Option<Vec<usize>> {
+    /// Adds the paths inside a value; their places.
+    fn inside(&mut self, node: NodeId) -> Vec<usize> {
         let schema = self.schema;
-        let is_nested = matches!(
-            schema.node(node),
-            Node::Record(_) | Node::Array(_) | Node::Map(_) | Node::Union(_)
-        );
-        if is_nested && !self.may_enter(node) {
-            return None;
-        }
         let mut places = Vec::new();
         match schema.node(node) {
+            Node::Record(_) if self.open.contains(&node) => {}
+            Node::Record(_) | Node::Array(_) | Node::Map(_) | Node::Union(_)
+                if self.is_too_deep() =>
+            {
+                self.found.truncated = true;
+            }
             Node::Record(record) => {
                 self.open.push(node);
                 for field in &record.fields {
@@ -141,21 +137,17 @@ impl Walk<'_> {
             }
             _ => {}
         }
-        Some(places)
+        places
     }
 
-    /// Whether there can be paths inside a value: not in a record that holds
-    /// itself, deeper than anything that can be decoded, or behind so long an
-    /// expression that all of them would take far more memory than the schema.
-    fn may_enter(&self, node: NodeId) -> bool {
-        let length = match self.found.paths.last() {
-            Some(last) => last.expression.len(),
-            None => 0,
-        };
-        !self.open.contains(&node)
-            && self.open.len() < MAX_DECODE_DEPTH
-            && self.way.steps.len() < MAX_PATH_STEPS
-            && length <= MAX_NAME_BYTES
+    /// Whether paths inside the one added last are left out: those deeper than
+    /// anything that can be decoded, and those behind so long an expression that
+    /// all of them would take far more memory than the schema.
+    fn is_too_deep(&self) -> bool {
+        let last = self.found.paths.last();
+        self.open.len() >= MAX_DECODE_DEPTH
+            || self.way.steps.len() >= MAX_PATH_STEPS
+            || last.is_some_and(|last| last.expression.len() > MAX_NAME_BYTES)
     }
 
     /// The type of a union that is not null, if there is one only.

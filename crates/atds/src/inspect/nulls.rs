@@ -16,7 +16,7 @@ pub struct InspectedPath {
     pub path: SchemaPath,
     /// Values met, nulls among them. What is inside of a null is not met.
     pub values: u64,
-    /// Nulls among them; for a branch of a union, values of another.
+    /// Nulls among them; for a branch of a union, values of all others.
     pub nulls: u64,
 }
 
@@ -77,17 +77,21 @@ impl<'a> Counter<'a> {
     fn value(&mut self, node: NodeId, value: &Value, place: usize) {
         self.counts[place].values += 1;
         let (node, value) = match (self.schema.node(node), value) {
+            // Of one type: the union is passed through.
             (Node::Union(branches), Value::Union(branch, inner))
-                if **inner == Value::Null || types(self.schema, branches).count() == 1 =>
+                if types(self.schema, branches).count() <= 1 =>
             {
                 (branches[*branch], &**inner)
             }
             _ => (node, value),
         };
-        match value {
-            Value::Null => self.counts[place].nulls += 1,
-            _ => self.inside(node, value, &self.paths[place].inside),
-        }
+        let is_null = match value {
+            Value::Null => true,
+            Value::Union(_, inner) => **inner == Value::Null,
+            _ => false,
+        };
+        self.counts[place].nulls += u64::from(is_null);
+        self.inside(node, value, &self.paths[place].inside);
     }
 
     /// Counts what is inside a value: by the paths at `places`.

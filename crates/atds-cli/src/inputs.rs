@@ -1,0 +1,33 @@
+//! Files that say what to read. Whatever is wrong with them is a fault of usage.
+
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use atds::{Feature, Schema, features};
+
+use crate::failure::Failure;
+
+/// A features file, or standard input for `-`.
+pub(crate) fn features(path: &Path) -> Result<Vec<Feature>, Failure> {
+    let features = if path == Path::new("-") {
+        let mut text = String::new();
+        let read = io::stdin().read_to_string(&mut text);
+        read.map_err(|error| usage("features file", path, &error))?;
+        features::from_json(&text)
+    } else {
+        features::read(path)
+    };
+    features.map_err(|error| usage("features file", path, &error))
+}
+
+/// A schema that records are read as.
+pub(crate) fn reader_schema(path: &Path) -> Result<Schema, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| usage("reader schema", path, &error))?;
+    Schema::parse(&text).map_err(|error| usage("reader schema", path, &error))
+}
+
+fn usage(what: &str, path: &Path, error: &dyn Display) -> Failure {
+    Failure::Usage(format!("{what} {}: {error}", path.display()).into())
+}
