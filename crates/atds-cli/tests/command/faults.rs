@@ -97,15 +97,23 @@ fn a_features_file_at_fault_is_a_fault_of_usage() {
         message.replace(&path, "F")
     };
     assert!(run("{\"d0\": ").starts_with("features file F: the features: EOF while parsing"));
+    let twice = r#"{"d0": {"kind": "dense", "dtype": "int32"},
+        "d0": {"kind": "dense", "dtype": "int32"}}"#;
+    assert_eq!(
+        run(twice),
+        "features file F: the features: feature 'd0' is there twice at line 2 column 12"
+    );
     let kind = r#"{"d0": {"kind": "dance", "shape": [8], "dtype": "float32"}}"#;
     assert_eq!(
         run(kind),
-        "features file F: feature 'd0': unknown kind 'dance'"
+        "features file F: feature 'd0': 'kind' is 'dance', which is none of 'dense', 'sparse', \
+         'varlen', 'fixed_len', 'fixed_len_sequence', 'var_len'"
     );
-    let dtype = r#"{"d0": {"kind": "dense", "shape": [8], "dtype": "float16"}}"#;
+    let dtype = r#"{"d0": {"kind": "dense", "shape": [8], "dtype": "int"}}"#;
     assert_eq!(
         run(dtype),
-        "features file F: feature 'd0': unknown dtype 'float16'"
+        "features file F: feature 'd0': 'dtype' is 'int', which is none of 'int32', 'int64', \
+         'float16', 'bfloat16', 'float32', 'float64', 'bool', 'string'"
     );
     let dimension = r#"{"d0": {"kind": "dense", "shape": [0], "dtype": "float32"}}"#;
     assert!(run(dimension).contains("'d0'"));
@@ -141,6 +149,30 @@ fn a_feature_that_the_file_does_not_have_is_named() {
         "{message}"
     );
     assert!(message.contains("'d0'"), "{message}");
+}
+
+#[test]
+fn a_reader_schema_at_fault_is_a_fault_of_usage() {
+    let files = Generated::new(&["--records", "10", "--files", "1"]);
+    let features = r#"{"d0": {"kind": "dense", "shape": [8], "dtype": "float32"}}"#;
+    let features = files.write("f.json", features);
+    for command in ["bench", "head"] {
+        let run = |schema: &str| {
+            let (file, of) = (files.file(0), ["--features", &features, "--reader-schema"]);
+            atds(&[&[command, &file], &of[..], &[schema]].concat())
+        };
+        let schema = files.write("s.avsc", r#"{"type": "record", "name": "R"}"#);
+        assert_eq!(
+            run(&schema).fails_with(2),
+            format!("reader schema {schema}: schema: no \"fields\"")
+        );
+        let gone = text(&files.dir.path().join("gone.avsc"));
+        let message = run(&gone).fails_with(2);
+        assert!(
+            message.starts_with(&format!("reader schema {gone}: ")),
+            "{message}"
+        );
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Generated, atds, command};
+use super::{Generated, atds, command, testdata};
 
 #[test]
 fn prints_the_first_records_as_lines_of_json() {
@@ -42,6 +42,64 @@ fn prints_the_first_records_as_lines_of_json() {
     let sparse = &ten[0]["sp3"];
     let len = |key: &str| sparse[key].as_array().unwrap().len();
     assert_eq!(len("indices0"), len("values"));
+}
+
+#[test]
+fn prints_tensors_of_features() {
+    let files = Generated::new(&["--records", "1", "--files", "1"]);
+    let features = r#"{
+        "union": {"kind": "fixed_len", "expression": "u_union:string", "shape": [],
+            "dtype": "string", "default": "?", "mask": "has"},
+        "map": {"kind": "var_len", "expression": "u_map[*]", "dtype": "int64"},
+        "middle": {"kind": "varlen", "shape": [-1], "dtype": "float64", "layout": "ragged"},
+        "fixed": {"kind": "dense", "expression": "u_fixed", "dtype": "string"}
+    }"#;
+    let features = files.write("f.json", features);
+    let file = testdata("everything_fastavro.avro");
+    let args = ["head", &file, "-n", "3", "--features", &features];
+    let said = atds(&args).ok();
+    assert_eq!(said.lines().count(), 7, "a line for each column: {said}");
+    let fixed: String = (0xf0..=0xffu8).map(char::from).collect();
+    assert_eq!(
+        serde_json::from_str::<Value>(&said).unwrap(),
+        json!({
+            "fixed": {"dtype": "string", "shape": [3], "values": [fixed, fixed, fixed]},
+            "has": {"dtype": "bool", "shape": [3], "values": [false, true, false]},
+            "map": {"dtype": "int64", "dense_shape": [3, 2],
+                "indices": [[1, 0], [2, 0], [2, 1]], "values": [0, 0, 1000]},
+            "middle": {"dtype": "float64", "row_splits": [[0, 0, 1, 3]],
+                "values": [0.25, 0.5, 0.5]},
+            "union": {"dtype": "string", "shape": [3], "values": ["?", "text", "?"]},
+        })
+    );
+    let none = atds(&["head", &file, "-n", "0", "--features", &features]).json();
+    assert_eq!(none, json!({}));
+}
+
+#[test]
+fn records_are_read_as_the_readers_schema() {
+    let files = Generated::new(&["--records", "1", "--files", "1"]);
+    let schema = r#"{"type": "record", "name": "Everything", "namespace": "org.example.data",
+        "fields": [{"name": "first", "type": "double"},
+            {"name": "added", "type": "int", "default": 7}]}"#;
+    let schema = files.write("s.avsc", schema);
+    let features = r#"{"first": {"kind": "dense", "dtype": "float64"},
+        "added": {"kind": "dense", "dtype": "int32"}}"#;
+    let features = files.write("f.json", features);
+    let file = testdata("everything_fastavro.avro");
+    let reading = [&file, "--features", &features, "--reader-schema", &schema];
+    let tensors = atds(&[&["head", "-n", "2"], &reading[..]].concat()).json();
+    assert_eq!(
+        tensors,
+        json!({
+            "added": {"dtype": "int32", "shape": [2], "values": [7, 7]},
+            "first": {"dtype": "float64", "shape": [2], "values": [-8.0, -7.0]},
+        })
+    );
+    let figures = atds(&[&["bench", "--json"], &reading[..]].concat()).json();
+    assert_eq!(figures["records"], 16);
+    let ran = atds(&["head", &file, "--reader-schema", &schema]);
+    assert_eq!(ran.code, 2, "only features are read as a schema");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn finds_what_was_generated() {
     assert_eq!(
         keys.join(" "),
         "file codec blocks records file_bytes raw_bytes inflated_bytes compression_ratio metadata \
-         features left_out schema"
+         features left_out sampled paths paths_truncated schema"
     );
     assert_eq!(found["file"], files.file(0));
     assert_eq!(found["codec"], "deflate");
@@ -98,16 +98,77 @@ fn lists_what_cannot_be_a_tensor() {
     let said = atds(&["inspect", &file]).ok();
     let line = said
         .lines()
-        .find(|line| line.starts_with("    u_map "))
+        .find(|line| line.starts_with("    u_nulls "))
         .unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
-    assert_eq!(words.join(" "), "u_map no tensor map of long");
+    assert_eq!(words.join(" "), "u_nulls no tensor array of null");
     let found = atds(&["inspect", &file, "--json"]).json();
     let left_out = found["left_out"].as_array().unwrap();
     assert!(
-        left_out.contains(&json!({"field": "u_map", "type": "map of long"})),
+        left_out.contains(&json!({"field": "u_nulls", "type": "array of null"})),
         "{left_out:?}"
     );
+}
+
+#[test]
+fn lists_every_path_with_its_nulls() {
+    let file = testdata("everything_fastavro.avro");
+    let said = atds(&["inspect", &file]).ok();
+    let (_, paths) = said
+        .split_once("\n  paths, and nulls in the first 16 records\n")
+        .unwrap();
+    let lines: Vec<String> = paths
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    for line in [
+        "u_null 100.0 % null",
+        "u_boolean boolean",
+        "u_map_of_arrays[*][*] map of string",
+        "u_union:string 87.5 % string",
+        "u_union:array[*] int",
+        "u_records[*].left string",
+        "u_records[*].right 33.3 % record 'org.example.data.Pair', recursive: not followed",
+    ] {
+        assert!(lines.iter().any(|found| found == line), "{line} in {paths}");
+    }
+    let found = atds(&["inspect", &file, "--json", "--sample", "2"]).json();
+    assert_eq!(found["sampled"], 2);
+    let all = found["paths"].as_array().unwrap();
+    let path = |expression: &str| {
+        let mut all = all.iter();
+        let found = all.find(|path| path["expression"] == expression);
+        found.unwrap_or_else(|| panic!("{expression}")).clone()
+    };
+    assert_eq!(
+        path("u_union:string"),
+        json!({"expression": "u_union:string", "type": "string", "nullable": true,
+            "recursive": false, "values": 2, "nulls": 1, "null_rate": 0.5})
+    );
+    // The union holds no array in the first two records.
+    assert_eq!(
+        path("u_union:array[*]"),
+        json!({"expression": "u_union:array[*]", "type": "int", "nullable": false,
+            "recursive": false, "values": 0, "nulls": 0, "null_rate": null})
+    );
+    assert_eq!(path("u_list.tail")["recursive"], true);
+}
+
+#[test]
+fn nullable_features_have_masks() {
+    let file = testdata("nullable_fastavro.avro");
+    let features = atds(&["inspect", "--features", &file]).json();
+    assert_eq!(
+        features["f_null_last"],
+        json!({"kind": "dense", "shape": [], "dtype": "float32", "mask": "f_null_last.mask"})
+    );
+    assert_eq!(
+        features["f_alone"],
+        json!({"kind": "dense", "shape": [], "dtype": "float32"})
+    );
+    let said = atds(&["inspect", &file]).ok();
+    let line = "\n    s_null_last   dense []              string, mask s_null_last.mask\n";
+    assert!(said.contains(line), "{said}");
 }
 
 #[test]
