@@ -82,3 +82,6 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Feature>, FeaturesError> {
 pub fn to_json(features: &[Feature]) -> Value {
     write::features(features)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,9 @@ const MAX_CANDIDATES: usize = 1 << 12;
 /// Characters of the names that are compared.
 const MAX_CHARS: usize = 64;
 
-/// The candidate that differs from `name` by the fewest characters, if they are
-/// no more than a third of it.
+/// The candidate that differs from `name` by the fewest characters, not counting
+/// case, if they are no more than a third of it. A name of one or two characters
+/// is like every other.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -16,7 +17,10 @@ pub(crate) fn nearest<'a>(
     if name.len() > MAX_CHARS {
         return None;
     }
-    let most = name.len().div_ceil(3);
+    let most = match name.len() {
+        ..=2 => 0,
+        len => len.div_ceil(3),
+    };
     let candidates = candidates.into_iter().take(MAX_CANDIDATES);
     let distances = candidates.filter_map(|candidate| {
         let other: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();
@@ -60,6 +64,8 @@ mod tests {
         assert_eq!(meant("adress"), Some("address"));
         assert_eq!(meant("lasts"), Some("last"));
         assert_eq!(meant("zip"), None);
+        assert_eq!(nearest("a", ["b", "A"]), Some("A"));
+        assert_eq!(nearest("ab", ["b", "ac"]), None);
         assert_eq!(meant(""), None);
         assert_eq!(meant(&"a".repeat(65)), None);
         assert_eq!(nearest("x", []), None);

@@ -1,13 +1,13 @@
 //! Every way in which features and a schema do not fit each other.
 
-use atds::{Codec, ColumnSpec, DType, Dataset};
+use atds::{Codec, ColumnSpec, DType, Dataset, Feature};
 
 use crate::Messages;
 use crate::common::{Folder, SCHEMA, container, rows_file};
 use crate::made::field_schema as field;
 
 /// The message of building a dataset of one file without records.
-fn built(schema: &str, columns: impl IntoIterator<Item = ColumnSpec>) -> String {
+fn built<F: Into<Feature>>(schema: &str, columns: impl IntoIterator<Item = F>) -> String {
     let folder = Folder::new();
     folder.write("x.avro", &container(schema, Codec::Null, None));
     let dataset = Dataset::builder(folder.path(), 1).features(columns);
@@ -60,18 +60,27 @@ fn names() {
         messages.check(name, built(&schema, columns), expected);
     };
     case("f.a", "no error");
-    case("g", "x.avro: feature 'g': the schema has no field 'g'");
-    case("F", "x.avro: feature 'F': the schema has no field 'F'");
+    case(
+        "g",
+        "x.avro: feature 'g': the schema has no field 'g': the record 'R' has 'f'",
+    );
+    case(
+        "F",
+        "x.avro: feature 'F': the schema has no field 'F'; did you mean 'f'? The record 'R' has 'f'",
+    );
     case(
         "f.b",
-        "x.avro: feature 'f.b': the schema has no field 'f.b'",
+        "x.avro: feature 'f.b': the schema has no field 'f.b': the record 'S' has 'a'",
     );
     case(
         "f.a.b",
         "x.avro: feature 'f.a.b': 'f.a' is int, not a record, so it has no fields",
     );
-    case("", "x.avro: the schema has no field ''");
-    case("f.", "x.avro: feature 'f.': the schema has no field 'f.'");
+    case("", "feature '': the expression is empty");
+    case(
+        "f.",
+        "feature 'f.': expected a field's name at character 3 of 'f.'",
+    );
 }
 
 #[test]
@@ -92,9 +101,16 @@ fn dense_features() {
     ] {
         let ty = format!("\"{ty}\"");
         for asked in DType::ALL {
-            // No dtype is promoted to another.
+            // No dtype is cast to another, but many could be.
+            let is_integer = matches!(asked, DType::Int32 | DType::Int64);
+            let cast = match dtype {
+                DType::String => "",
+                _ if asked == DType::String => "",
+                DType::Float32 | DType::Float64 if is_integer => "",
+                _ => "; ask for a cast",
+            };
             let expected = format!(
-                "x.avro: feature 'f': the values are {}, which is read as {dtype}, not {asked}",
+                "x.avro: feature 'f': the values are {}, read as {dtype}, not {asked}{cast}",
                 ty.trim_matches('"')
             );
             case(
@@ -142,32 +158,38 @@ fn dense_features() {
     case(
         r#"{"type": "enum", "name": "E", "symbols": ["A"]}"#,
         &[],
-        DType::Int32,
-        "x.avro: feature 'f': the values are enum 'E', which cannot be an element of a tensor",
+        DType::Int64,
+        "x.avro: feature 'f': the values are enum 'E', read as int32 or string, not int64; ask for a cast",
     );
     case(
         r#"{"type": "fixed", "name": "F", "size": 4}"#,
         &[],
-        DType::String,
-        "x.avro: feature 'f': the values are fixed 'F', which cannot be an element of a tensor",
+        DType::Int32,
+        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32",
+    );
+    case(
+        r#"{"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}"#,
+        &[],
+        DType::Int32,
+        "x.avro: feature 'f': the values are record 'S', which cannot be an element of a tensor",
     );
     case(
         r#"["int", "long"]"#,
         &[],
         DType::Int32,
-        r#"x.avro: feature 'f': the union ["int", "long"] is not of the form [X], ["null", X] or [X, "null"]"#,
+        r#"x.avro: feature 'f': the union ["int", "long"] has several types: name one, as in 'field:type'"#,
     );
     case(
         r#"["null", "int", "long"]"#,
         &[],
         DType::Int32,
-        r#"x.avro: feature 'f': the union ["null", "int", "long"] is not of the form [X], ["null", X] or [X, "null"]"#,
+        r#"x.avro: feature 'f': the union ["null", "int", "long"] has several types: name one, as in 'field:type'"#,
     );
     case(
         r#"["null"]"#,
         &[],
         DType::Int32,
-        r#"x.avro: feature 'f': the union ["null"] is not of the form [X], ["null", X] or [X, "null"]"#,
+        r#"x.avro: feature 'f': the values are ["null"], which cannot be an element of a tensor"#,
     );
     case(r#"["int"]"#, &[], DType::Int32, "no error");
     case(r#"["null", "int"]"#, &[], DType::Int32, "no error");
@@ -192,7 +214,7 @@ fn varlen_features() {
         LONGS,
         &[-1],
         DType::Int32,
-        "x.avro: feature 'f': the values are long, which is read as int64, not int32",
+        "x.avro: feature 'f': the values are long, read as int64, not int32; ask for a cast",
     );
     case(
         r#""long""#,
@@ -204,7 +226,7 @@ fn varlen_features() {
         r#"{"type": "array", "items": ["int", "string"]}"#,
         &[-1],
         DType::Int32,
-        r#"x.avro: feature 'f': the union ["int", "string"] is not of the form [X], ["null", X] or [X, "null"]"#,
+        r#"x.avro: feature 'f': the union ["int", "string"] has several types: name one, as in 'field:type'"#,
     );
     case(
         r#"{"type": "array", "items": {"type": "map", "values": "int"}}"#,
@@ -293,7 +315,7 @@ fn sparse_features() {
         "long values",
         &record(&[i0, ("values", LONGS)]),
         &[3],
-        "x.avro: feature 'f': the values are long, which is read as int64, not float32",
+        "x.avro: feature 'f': the values are long, read as int64, not float32; ask for a cast",
     );
     case(
         "rank above",
@@ -306,6 +328,146 @@ fn sparse_features() {
         &record(&[i0, i1, values]),
         &[3],
         "x.avro: feature 'f': the shape has rank 1, the schema 2",
+    );
+}
+
+/// Expressions that lead to nothing, or to what the feature cannot be of.
+#[test]
+fn expressions() {
+    let mut messages = Messages::default();
+    let schema = r#"{"type": "record", "name": "R", "namespace": "com.x", "fields": [
+        {"name": "id", "type": "int"},
+        {"name": "name", "type": "string"},
+        {"name": "union", "type": ["null", "int", "string", {"type": "enum", "name": "Suit",
+            "symbols": ["A"]}]},
+        {"name": "map", "type": {"type": "map", "values": "int"}},
+        {"name": "friends", "type": {"type": "array", "items": {"type": "record",
+            "name": "Friend", "fields": [
+                {"name": "age", "type": ["null", "int"]},
+                {"name": "gender", "type": "string"},
+                {"name": "tags", "type": {"type": "array", "items": "string"}}]}}},
+        {"name": "nulls", "type": {"type": "array", "items": "null"}}]}"#;
+    let mut case = |expression: &str, expected: &str| {
+        let feature = Feature::var_len("f", DType::Int32).at(expression);
+        let expected = match expected {
+            "no error" => expected.to_owned(),
+            expected => format!("x.avro: feature 'f': {expected}"),
+        };
+        messages.check(expression, built(schema, [feature]), &expected);
+    };
+    case("friends[*].age", "no error");
+    case("com.x.id", "no error");
+    case("com.x.R.map[*]", "no error");
+    case(
+        "friends[*].ages",
+        "the schema has no field 'friends[*].ages'; did you mean 'age'? The record 'com.x.Friend' has 'age', 'gender', 'tags'",
+    );
+    case(
+        "com.y.id",
+        "the schema has no field 'com': the record 'com.x.R' has 'id', 'name', 'union', 'map', 'friends', 'nulls'",
+    );
+    case(
+        "friends[0]",
+        "the values are record 'com.x.Friend', which cannot be an element of a tensor",
+    );
+    case(
+        "friends.age",
+        "'friends' is array of record 'com.x.Friend': a field of its elements is 'friends[*].age'",
+    );
+    case("id[0]", "'id' is int, which has no '[0]'");
+    case("map[0]", "'map' is map of int, which has no '[0]'");
+    case(
+        "friends['a']",
+        "'friends' is array of record 'com.x.Friend', which has no '['a']'",
+    );
+    case("id.x", "'id' is int, not a record, so it has no fields");
+    case("name[*]", "'name' is string, which has no '[*]'");
+    case(
+        "union",
+        r#"the union ["null", "int", "string", "enum 'com.x.Suit'"] has several types: name one, as in 'field:type'"#,
+    );
+    case(
+        "union:long",
+        "there is no branch 'long', but 'null', 'int', 'string', 'com.x.Suit'",
+    );
+    case("id:long", "there is no branch 'long', but 'int'");
+    case("id:int", "no error");
+    case("union:int", "no error");
+    case(
+        "friends[gendre='a'].age",
+        "the schema has no field 'friends[*].gendre'; did you mean 'gender'? The record 'com.x.Friend' has 'age', 'gender', 'tags'",
+    );
+    case(
+        "friends[tags='a'].age",
+        "a filter compares single values, not array of string",
+    );
+    case(
+        "friends[gender=1].age",
+        "the sides of '[gender=1]' are of types that are never equal",
+    );
+    case(
+        "friends[age=@name].age",
+        "the sides of '[age=@name]' are of types that are never equal",
+    );
+    case(
+        "nulls[*]",
+        "the items of array of null take no bytes, so nothing bounds their number",
+    );
+}
+
+/// Sparse features whose entries or keys are not what they must be.
+#[test]
+fn sparse_keys() {
+    let mut messages = Messages::default();
+    let schema = r#"{"type": "record", "name": "R", "fields": [
+        {"name": "id", "type": "int"},
+        {"name": "engine", "type": {"type": "record", "name": "Engine", "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "label", "type": "string"},
+            {"name": "power", "type": "float"}]}},
+        {"name": "numbers", "type": {"type": "array", "items": "int"}}]}"#;
+    let mut case = |expression: &str, index: &str, value: &str, expected: &str| {
+        let feature = Feature::sparse_keys("f", &[index], value, &[9], DType::Float32);
+        let found = built(schema, [feature.at(expression)]);
+        messages.check(expected, found, expected);
+    };
+    case("engine", "id", "power", "no error");
+    case("engine", "@id", "power", "no error");
+    case(
+        "engine",
+        "di",
+        "power",
+        "x.avro: feature 'f': the schema has no field 'engine.di': the record 'Engine' has 'id', 'label', 'power'",
+    );
+    case(
+        "engine",
+        "label",
+        "power",
+        "x.avro: feature 'f': the index key 'engine.label' is string, not int or long",
+    );
+    case(
+        "engine",
+        "id",
+        "label",
+        "x.avro: feature 'f': the values are string, read as string, not float32",
+    );
+    case(
+        "id",
+        "id",
+        "power",
+        "x.avro: feature 'f': the entries of a sparse feature are a record or an array of records, not int",
+    );
+    case(
+        "numbers",
+        "id",
+        "power",
+        "x.avro: feature 'f': the entries of a sparse feature are a record or an array of records, not int",
+    );
+    case(
+        "engine",
+        "id[",
+        "power",
+        "feature 'f': expected an index, '*', a key in quotes or a filter at character 4 of 'id['",
     );
 }
 
@@ -322,7 +484,8 @@ fn a_later_file_without_a_feature() {
     assert_eq!(ids, [vec![0, 1], vec![2, 3], vec![4]]);
     assert_eq!(
         folder.message(&error.unwrap()),
-        "1.avro: feature 'text': the schema has no field 'text'"
+        "1.avro: feature 'text': the schema has no field 'text': the record 'Row' has 'id', \
+         'skipped', 'pair', 'name', 'list', 'cells'"
     );
 }
 
@@ -336,7 +499,7 @@ fn nothing_that_can_be_a_tensor() {
         messages.check(ty, folder.message(&error), expected);
     };
     case(
-        &field(r#"{"type": "map", "values": "int"}"#),
+        &field(r#"{"type": "array", "items": ["int", "string"]}"#),
         "x.avro: no field of the schema can be a tensor",
     );
     case(

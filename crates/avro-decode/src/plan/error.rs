@@ -128,6 +128,16 @@ pub enum PlanErrorKind {
         /// What it is.
         schema_type: String,
     },
+    /// A field of an array or a map, where that of its elements is meant.
+    #[error("'{through}' is {schema_type}: a field of its elements is '{through}[*].{field}'")]
+    FieldOfList {
+        /// The way to it.
+        through: String,
+        /// The field.
+        field: String,
+        /// What it is.
+        schema_type: String,
+    },
     /// A step that a type does not have: an index of a map, say.
     #[error("'{through}' is {schema_type}, which has no '{step}'")]
     WrongStep {

@@ -227,6 +227,11 @@ fn choice<'f>(
         (Some(Step::Index(index)), _) if !is_map => return Ok(Choice::Index(*index)),
         (Some(Step::Key(key)), _) if is_map => return Ok(Choice::Key(key)),
         (None, Goal::Values(_) | Goal::Entries(_)) if !is_map => return Ok(Choice::All),
+        (Some(Step::Field(field)), _) => PlanErrorKind::FieldOfList {
+            through: at.to_owned(),
+            field: field.clone(),
+            schema_type: place.describe(),
+        },
         (Some(step), _) => wrong_step(step, at, &place.describe()),
         (None, Goal::Record(_)) => PlanErrorKind::NotSparse {
             schema_type: place.describe(),
