@@ -227,6 +227,12 @@ pub enum PlanErrorKind {
         /// Nested arrays, or arrays of indices.
         schema_rank: usize,
     },
+    /// The last dimension is not that of a duration.
+    #[error("the last dimension is {dimension}, but a duration has 3 numbers")]
+    DurationDimension {
+        /// The dimension.
+        dimension: usize,
+    },
     /// A sparse feature's field is not a record.
     #[error(
         "a sparse feature is a record of indices0.. and values, but the field is {schema_type}"

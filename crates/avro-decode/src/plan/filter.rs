@@ -16,6 +16,9 @@ pub(crate) struct Filter {
     pub(crate) rest: Program,
     /// Where the values of the element stand.
     pub(crate) slots: Range<usize>,
+    /// The branches of the element's union that are null, where no value of the
+    /// element tells.
+    pub(crate) nulls: Box<[i64]>,
     pub(crate) left: Side,
     pub(crate) right: Side,
 }
@@ -80,9 +83,14 @@ impl Filter {
         operands[self.slots.clone()].fill(Captured::Missing);
     }
 
-    /// Whether the equation holds.
-    pub(crate) fn holds(&self, operands: &[Captured<'_>]) -> bool {
-        self.left.value(operands).equals(self.right.value(operands))
+    /// Whether the equation holds for the element at `item`.
+    pub(crate) fn holds(&self, operands: &[Captured<'_>], item: &Cursor<'_>) -> bool {
+        self.left.value(operands).equals(self.right.value(operands)) && !self.is_null(*item)
+    }
+
+    fn is_null(&self, mut item: Cursor<'_>) -> bool {
+        // What is no branch at all is an error when the element is read.
+        !self.nulls.is_empty() && item.long().is_ok_and(|branch| self.nulls.contains(&branch))
     }
 }
 

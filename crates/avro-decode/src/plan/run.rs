@@ -180,7 +180,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                     let item = *cursor;
                     filter.reset(&mut self.state.operands);
                     self.program(&filter.head, cursor)?;
-                    if !filter.holds(&self.state.operands) {
+                    if !filter.holds(&self.state.operands, &item) {
                         self.program(&filter.rest, cursor)?;
                         continue;
                     }

@@ -175,7 +175,11 @@ impl<'f> Compiler<'f> {
 
 /// Which branch of a union is called `name`: a full name, or a simple one that
 /// only one branch has.
-fn find_branch(schema: &Schema, branches: &[NodeId], name: &str) -> Result<usize, PlanErrorKind> {
+pub(super) fn find_branch(
+    schema: &Schema,
+    branches: &[NodeId],
+    name: &str,
+) -> Result<usize, PlanErrorKind> {
     let full = |node: NodeId| match schema.node(node).name() {
         Some(full) => full.to_string(),
         None => schema.node(node).type_name().to_owned(),

@@ -152,7 +152,7 @@ fn find_field<'f>(
 /// Where steps lead in a record: to a field of the first name; or, where there
 /// is none and the first names are the record's namespace (and its own name),
 /// to the field behind those.
-fn leads_to<'f>(record: &Record, steps: &'f [Step]) -> Option<(usize, &'f [Step])> {
+pub(super) fn leads_to<'f>(record: &Record, steps: &'f [Step]) -> Option<(usize, &'f [Step])> {
     let field = |steps: &'f [Step]| match steps {
         [Step::Field(name), rest @ ..] => Some((record.field(name)?.0, rest)),
         _ => None,

@@ -42,6 +42,11 @@ impl<'f> Compiler<'f> {
         };
         let (mut left, mut right) = (side(&filter.left), side(&filter.right));
         let slots = first..self.operands;
+        let nulls = if captures.is_empty() {
+            nulls(item)
+        } else {
+            [].into()
+        };
         let mut head = self.value(item, captures, &format!("{at}[*]"))?;
         // What stands behind the last operand is only read of elements that are
         // not kept.
@@ -63,6 +68,7 @@ impl<'f> Compiler<'f> {
             head,
             rest,
             slots,
+            nulls,
             left,
             right,
         })
@@ -165,6 +171,16 @@ impl<'f> Compiler<'f> {
         let peek = Operation::new(&name, Action::Peek(program(operations)));
         Ok((vec![peek], inline))
     }
+}
+
+/// The branches of an element's union that are null.
+fn nulls(item: Place<'_>) -> Box<[i64]> {
+    let Resolved::Union { branches, .. } = item.node() else {
+        return [].into();
+    };
+    let numbered = (0..).zip(&**branches);
+    let nulls = numbered.filter(|&(_, &branch)| item.at(branch).is_null());
+    nulls.map(|(number, _)| number).collect()
 }
 
 /// The type of a value that a filter needs.

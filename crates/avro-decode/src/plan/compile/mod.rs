@@ -33,7 +33,7 @@ use crate::path::Path;
 use crate::resolve::{Resolution, Resolved, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};
 use operations::program;
-use values::arrive;
+use values::{arrive, reshape};
 
 pub(super) fn compile(
     writer: &Arc<Schema>,
@@ -185,6 +185,9 @@ impl<'f> Compiler<'f> {
         let mut consumers = Vec::new();
         for (number, checked) in self.features.iter().enumerate() {
             consumers.extend(Consumer::of_feature(number, checked));
+        }
+        for consumer in &mut consumers {
+            reshape(root, consumer);
         }
         let (mut operations, inline) = self.root_operands(root)?;
         consumers.extend(inline);
