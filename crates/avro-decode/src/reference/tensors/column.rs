@@ -4,7 +4,7 @@ use tensor_batch::{Layout, Scalar, UNKNOWN};
 
 use super::ReferenceColumn;
 use super::row::{Entry, Row};
-use crate::feature::{Checked, Extents, Feature, FeatureKind, Fill};
+use crate::feature::{Checked, Extents, Feature, FeatureKind, Fill, lists};
 
 /// The columns of a feature, each with its place in the batch.
 pub(super) fn columns(checked: &Checked, rows: &[Row]) -> Vec<(usize, ReferenceColumn)> {
@@ -88,7 +88,6 @@ fn of_entries(checked: &Checked, kind: &FeatureKind, rows: &[Row]) -> ReferenceC
         value.unwrap_or_else(|| fill(&checked.feature, 0))
     };
     let values = entries().map(value).collect();
-    let levels = rows.first().map_or(0, |row| row.lengths.len());
     let by_values = |level: usize| {
         let indices = entries().map(|entry| entry.index[level]);
         indices.max().map_or(0, |largest| largest + 1)
@@ -120,6 +119,7 @@ fn of_entries(checked: &Checked, kind: &FeatureKind, rows: &[Row]) -> ReferenceC
             }
         }
         FeatureKind::Sparse { shape, layout, .. } => {
+            let levels = lists(&checked.path);
             dense_shape.extend((0..levels).map(|level| longest(rows, level) as i64));
             for (dimension, &size) in shape.iter().enumerate() {
                 dense_shape.push(match size {

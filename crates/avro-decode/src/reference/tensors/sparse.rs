@@ -244,13 +244,10 @@ impl Row {
         }
     }
 
-    /// What counts of indices and values are: the same. Where something else is
-    /// at fault, they need not be.
+    /// What counts of indices and values are: the same.
     fn same(&mut self, counts: &[usize]) {
         let expected = counts[0];
-        if let Some(&actual) = counts.iter().find(|&&count| count != expected)
-            && self.faults.is_empty()
-        {
+        if let Some(&actual) = counts.iter().find(|&&count| count != expected) {
             self.faults
                 .push(DecodeErrorKind::SparseLengths { expected, actual });
         }
