@@ -39,8 +39,14 @@ impl<'x> Run<'x, '_, '_> {
         let list = (items.is_some() || width_of(&read.source) > 1).then_some(count);
         match &writer.form {
             Form::Coo { by_values } => {
-                let mut path = [0; MAX_RANK + 1];
-                let path = self.state.path(&mut path, self.batch_row, &read.registers);
+                let (row, mut path);
+                let path = if read.registers.is_empty() {
+                    row = [self.batch_row];
+                    &row[..]
+                } else {
+                    path = [0; MAX_RANK + 1];
+                    self.state.path(&mut path, self.batch_row, &read.registers)
+                };
                 place(&mut segment.indices, path, list);
                 match list {
                     _ if *by_values => raise_to_values(&mut segment.extents, path, list),
