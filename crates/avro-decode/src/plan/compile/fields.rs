@@ -159,7 +159,8 @@ pub(super) fn leads_to<'f>(record: &Record, steps: &'f [Step]) -> Option<(usize,
     };
     field(steps).or_else(|| {
         let mut steps = steps;
-        for part in record.name.namespace()?.split('.') {
+        let namespace = record.name.namespace().into_iter();
+        for part in namespace.flat_map(|namespace| namespace.split('.')) {
             match steps {
                 [Step::Field(name), rest @ ..] if name == part => steps = rest,
                 _ => return None,
@@ -175,12 +176,17 @@ pub(super) fn leads_to<'f>(record: &Record, steps: &'f [Step]) -> Option<(usize,
 /// A step that a type does not have.
 #[cold]
 pub(super) fn wrong_step(step: &Step, at: &str, schema_type: &str) -> PlanErrorKind {
+    let (through, schema_type) = (at.to_owned(), schema_type.to_owned());
+    if let Step::Field(_) = step {
+        return PlanErrorKind::NotNested {
+            through,
+            schema_type,
+        };
+    }
+    let steps = vec![step.clone()];
     PlanErrorKind::WrongStep {
-        through: at.to_owned(),
-        step: Path {
-            steps: vec![step.clone()],
-        }
-        .to_string(),
-        schema_type: schema_type.to_owned(),
+        through,
+        step: Path { steps }.to_string(),
+        schema_type,
     }
 }

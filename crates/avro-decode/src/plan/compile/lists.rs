@@ -222,6 +222,10 @@ fn choice<'f>(
 ) -> Result<Choice<'f>, PlanError> {
     let is_map = matches!(place.node(), Resolved::Map { .. });
     let kind = match (consumer.steps.first(), consumer.goal) {
+        // A row has one of them.
+        (Some(Step::All | Step::Filter(_)) | None, Goal::Record(_)) => PlanErrorKind::NotSparse {
+            schema_type: place.describe(),
+        },
         (Some(Step::All), _) => return Ok(Choice::All),
         (Some(Step::Filter(filter)), _) => return Ok(Choice::Filter(filter)),
         (Some(Step::Index(index)), _) if !is_map => return Ok(Choice::Index(*index)),
@@ -233,9 +237,6 @@ fn choice<'f>(
             schema_type: place.describe(),
         },
         (Some(step), _) => wrong_step(step, at, &place.describe()),
-        (None, Goal::Record(_)) => PlanErrorKind::NotSparse {
-            schema_type: place.describe(),
-        },
         (None, goal) => not_an_element(goal, place),
     };
     Err(PlanError::new(consumer.name(), kind))

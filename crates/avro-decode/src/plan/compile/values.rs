@@ -6,7 +6,7 @@ use tensor_batch::DType;
 
 use super::branches::find_branch;
 use super::consumer::{Consumer, Goal};
-use super::fields::leads_to;
+use super::fields::{leads_to, wrong_step};
 use super::operations::in_turn;
 use super::{Compiler, Place};
 use crate::convert::{Convert, Source, source};
@@ -107,14 +107,7 @@ impl<'f> Compiler<'f> {
         for mut consumer in consumers {
             let error = |kind| PlanError::new(consumer.name(), kind);
             if let Some(step) = consumer.steps.first() {
-                let kind = super::fields::wrong_step(step, at, &place.describe());
-                return Err(match step {
-                    Step::Field(_) => error(PlanErrorKind::NotNested {
-                        through: at.to_owned(),
-                        schema_type: place.describe(),
-                    }),
-                    _ => error(kind),
-                });
+                return Err(error(wrong_step(step, at, &place.describe())));
             }
             let text = consumer.text();
             let mut pass = Vec::new();
