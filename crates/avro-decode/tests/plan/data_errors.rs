@@ -51,7 +51,7 @@ fn a_null_record_around_the_feature() {
     let column = ColumnSpec::dense("x.y", &[], DType::Int32);
     assert_eq!(
         message(&schema, column, &[0, 2, 0, 2, 0, 2, 2]),
-        "record 3, field 'x', byte 6: a null, where the feature allows none"
+        "record 3, field 'x.y', byte 6: a null, where the feature allows none"
     );
 }
 

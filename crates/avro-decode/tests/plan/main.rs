@@ -12,3 +12,5 @@ mod inference;
 mod made;
 mod properties;
 mod schema_errors;
+mod sorts;
+mod sparse_errors;

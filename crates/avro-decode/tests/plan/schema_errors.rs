@@ -1,42 +1,50 @@
 //! Features that do not fit the schema, each with its message.
 
-use avro_decode::{Plan, PlanError, PlanErrorKind, PlanOptions, Schema};
-use tensor_batch::{BatchSpec, ColumnSpec, DType, UNKNOWN};
+use std::sync::Arc;
+
+use avro_decode::{Feature, Features, Plan, PlanError, PlanErrorKind, PlanOptions, Schema};
+use tensor_batch::{ColumnSpec, DType, UNKNOWN};
 
 use crate::harness::{field_of, record_of};
 
-fn refused(schema: &Schema, column: ColumnSpec) -> PlanError {
-    let spec = BatchSpec::new(vec![column]).expect("a good column");
-    Plan::compile(schema, &spec, &PlanOptions::default()).expect_err("the column does not fit")
+pub(crate) fn refused(schema: &Arc<Schema>, feature: impl Into<Feature>) -> PlanError {
+    let features = Features::new([feature]).expect("a good feature");
+    Plan::compile(schema, &features, &PlanOptions::default()).expect_err("it does not fit")
 }
 
 /// The message for a field `x` of this type.
-fn message(ty: &str, column: ColumnSpec) -> String {
-    refused(&field_of(ty), column).to_string()
+pub(crate) fn message(ty: &str, feature: impl Into<Feature>) -> String {
+    refused(&field_of(ty), feature).to_string()
 }
 
 fn int(name: &str) -> ColumnSpec {
     ColumnSpec::dense(name, &[], DType::Int32)
 }
 
-/// The message for a sparse feature of rank 1 of a record of these fields.
-fn sparse(fields: &[(&str, &str)]) -> String {
-    let fields: Vec<_> = fields
-        .iter()
-        .map(|(name, ty)| format!(r#"{{"name": "{name}", "type": {ty}}}"#))
-        .collect();
-    let record = format!(
-        r#"{{"type": "record", "name": "Sparse", "fields": [{}]}}"#,
-        fields.join(", ")
-    );
-    message(&record, ColumnSpec::sparse("x", &[9], DType::Int32))
+/// A dense scalar `c` of these values.
+fn scalar(expression: &str, dtype: DType) -> Feature {
+    Feature::dense("c", &[], dtype).at(expression)
 }
 
-const INTS: &str = r#"{"type": "array", "items": "int"}"#;
+/// The values of an expression, a dimension for each list.
+fn values(expression: &str) -> Feature {
+    Feature::var_len("c", DType::Int32).at(expression)
+}
+
+pub(crate) const INTS: &str = r#"{"type": "array", "items": "int"}"#;
+const INNER: &str = r#"{"type": "record", "name": "Inner", "fields": [
+    {"name": "alpha", "type": "int"}, {"name": "beta", "type": "string"}]}"#;
+const DURATION: &str = r#"{"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}"#;
+
+/// An array of records, each a number `n`, a text `t` and a boolean `b`.
+const RECORDS: &str = r#"{"type": "array", "items": {"type": "record", "name": "Item", "fields": [
+    {"name": "n", "type": "int"}, {"name": "t", "type": "string"},
+    {"name": "b", "type": "boolean"},
+    {"name": "list", "type": {"type": "array", "items": "int"}}]}}"#;
 
 #[test]
 fn schema_not_record() {
-    let schema = Schema::parse(INTS).expect("a schema");
+    let schema = Arc::new(Schema::parse(INTS).expect("a schema"));
     let error = refused(&schema, int("x"));
     assert_eq!(error.feature, "");
     assert!(matches!(error.kind, PlanErrorKind::SchemaNotRecord { .. }));
@@ -47,38 +55,71 @@ fn schema_not_record() {
 }
 
 #[test]
+fn resolve() {
+    let mut options = PlanOptions::default();
+    options.reader_schema = Some(field_of(r#""int""#));
+    let features = Features::new([int("x")]).expect("a good feature");
+    let plan = Plan::compile(&field_of(r#""string""#), &features, &options);
+    assert_eq!(
+        plan.expect_err("no string is an int").to_string(),
+        "field 'x': string cannot be read as int"
+    );
+}
+
+#[test]
 fn no_such_field() {
     assert_eq!(
-        message(r#""int""#, int("y")),
-        "feature 'y': the schema has no field 'y'"
-    );
-    let inner = r#"{"type": "record", "name": "Inner", "fields": [{"name": "a", "type": "int"}]}"#;
-    assert_eq!(
-        message(inner, int("x.b.c")),
-        "feature 'x.b.c': the schema has no field 'x.b'"
+        message(r#""int""#, int("weight")),
+        "feature 'weight': the schema has no field 'weight': the record 'Row' has 'x'"
     );
     assert_eq!(
-        message(inner, int("x.")),
-        "feature 'x.': the schema has no field 'x.'"
+        message(INNER, int("x.alpa")),
+        "feature 'x.alpa': the schema has no field 'x.alpa'; did you mean 'alpha'? \
+         The record 'Inner' has 'alpha', 'beta'"
+    );
+    let empty = r#"{"type": "record", "name": "Empty", "fields": []}"#;
+    assert_eq!(
+        message(empty, int("x.y")),
+        "feature 'x.y': the schema has no field 'x.y': the record 'Empty' has none"
     );
 }
 
 #[test]
 fn not_nested() {
-    assert_eq!(
-        message(INTS, int("x.y")),
-        "feature 'x.y': 'x' is array of int, not a record, so it has no fields"
-    );
+    let expected = "feature 'x.y': 'x' is array of int, not a record, so it has no fields";
+    assert_eq!(message(INTS, int("x.y")), expected);
+    let expected = "feature 'x.y': 'x' is int, not a record, so it has no fields";
+    assert_eq!(message(r#""int""#, int("x.y")), expected);
+}
+
+#[test]
+fn wrong_step() {
+    let map = r#"{"type": "map", "values": "int"}"#;
+    for (ty, expression, expected) in [
+        (
+            map,
+            "x[0]",
+            "feature 'c': 'x' is map of int, which has no '[0]'",
+        ),
+        (
+            INTS,
+            "x['k']",
+            "feature 'c': 'x' is array of int, which has no '['k']'",
+        ),
+        (
+            INNER,
+            "x[*]",
+            "feature 'c': 'x' is record 'Inner', which has no '[*]'",
+        ),
+    ] {
+        assert_eq!(message(ty, scalar(expression, DType::Int32)), expected);
+    }
 }
 
 #[test]
 fn union() {
-    let expected = r#"feature 'x': the union ["null", "int", "string"] is not of the form [X], ["null", X] or [X, "null"]"#;
+    let expected = r#"feature 'x': the union ["null", "int", "string"] has several types: name one, as in 'field:type'"#;
     assert_eq!(message(r#"["null", "int", "string"]"#, int("x")), expected);
-    for bad in [r#"["null"]"#, r#"["int", "string"]"#] {
-        let kind = refused(&field_of(bad), int("x")).kind;
-        assert!(matches!(kind, PlanErrorKind::Union { .. }), "{bad}");
-    }
     // In the items, and around a record on the way, too.
     let items = r#"{"type": "array", "items": ["int", "string"]}"#;
     let column = ColumnSpec::dense("x", &[2], DType::Int32);
@@ -87,6 +128,20 @@ fn union() {
     let record = r#"["int", {"type": "record", "name": "Inner", "fields": []}]"#;
     let kind = refused(&field_of(record), int("x.y")).kind;
     assert!(matches!(kind, PlanErrorKind::Union { .. }));
+}
+
+#[test]
+fn no_such_branch() {
+    let union = r#"["null", "int", {"type": "fixed", "name": "a.F", "size": 1},
+        {"type": "enum", "name": "b.F", "symbols": ["A"]}]"#;
+    let expected = "there is no branch 'F', but 'null', 'int', 'a.F', 'b.F'";
+    let feature = scalar("x:F", DType::String);
+    assert_eq!(message(union, feature), format!("feature 'c': {expected}"));
+    let feature = scalar("x:long", DType::Int64);
+    assert_eq!(
+        message(r#""int""#, feature),
+        "feature 'c': there is no branch 'long', but 'int'"
+    );
 }
 
 #[test]
@@ -104,7 +159,7 @@ fn a_type_within_many_is_described_in_short() {
 fn dtype_mismatch() {
     assert_eq!(
         message(r#""long""#, int("x")),
-        "feature 'x': the values are long, which is read as int64, not int32"
+        "feature 'x': the values are long, read as int64, not int32; ask for a cast"
     );
     let types = [
         "int", "long", "float", "double", "boolean", "bytes", "string",
@@ -121,25 +176,68 @@ fn dtype_mismatch() {
     for (ty, is) in types.into_iter().zip(dtypes) {
         let schema = field_of(&format!("\"{ty}\""));
         for dtype in DType::ALL {
-            let spec = BatchSpec::new(vec![ColumnSpec::dense("x", &[], dtype)]).expect("good");
-            let plan = Plan::compile(&schema, &spec, &PlanOptions::default());
+            let features = Features::new([Feature::dense("x", &[], dtype)]).expect("good");
+            let plan = Plan::compile(&schema, &features, &PlanOptions::default());
             assert_eq!(plan.is_ok(), dtype == is, "{ty} as {dtype}");
         }
     }
 }
 
 #[test]
-fn not_an_element() {
+fn operands() {
+    let filtered = |filter: &str| message(RECORDS, values(&format!("x[{filter}].n")));
     assert_eq!(
-        message(
-            r#"{"type": "enum", "name": "E", "symbols": ["A"]}"#,
-            int("x")
-        ),
-        "feature 'x': the values are enum 'E', which cannot be an element of a tensor"
+        filtered("list='a'"),
+        "feature 'c': a filter compares single values, not array of int"
     );
+    assert_eq!(
+        filtered("n='a'"),
+        "feature 'c': the sides of '[n='a']' are of types that are never equal"
+    );
+    assert_eq!(
+        filtered("true=t"),
+        "feature 'c': the sides of '[true=t]' are of types that are never equal"
+    );
+    assert_eq!(
+        filtered("n=@x[0].t"),
+        "feature 'c': the sides of '[n=@x[0].t]' are of types that are never equal"
+    );
+    assert_eq!(
+        filtered("gone=1"),
+        "feature 'c': the schema has no field 'x[*].gone': \
+         the record 'Item' has 'n', 't', 'b', 'list'"
+    );
+    assert_eq!(
+        filtered("n=@y"),
+        "feature 'c': the schema has no field 'y'; did you mean 'x'? The record 'Row' has 'x'"
+    );
+}
+
+#[test]
+fn items_without_bytes() {
+    let empty = r#"{"type": "record", "name": "Empty", "fields": []}"#;
+    let array = format!(r#"{{"type": "array", "items": {empty}}}"#);
+    let keyed = Feature::sparse_keys("c", &["i"], "v", &[9], DType::Int32).at("x");
+    assert_eq!(
+        message(&array, keyed),
+        "feature 'c': the items of array of record 'Empty' take no bytes, \
+         so nothing bounds their number"
+    );
+}
+
+#[test]
+fn not_an_element() {
     assert_eq!(
         message(r#"{"type": "map", "values": "int"}"#, int("x")),
         "feature 'x': the values are map of int, which cannot be an element of a tensor"
+    );
+    assert_eq!(
+        message(INNER, int("x")),
+        "feature 'x': the values are record 'Inner', which cannot be an element of a tensor"
+    );
+    assert_eq!(
+        message(r#"["null"]"#, int("x")),
+        r#"feature 'x': the values are ["null"], which cannot be an element of a tensor"#
     );
 }
 
@@ -153,71 +251,51 @@ fn rank_mismatch() {
         message(INTS, ColumnSpec::varlen("x", &[UNKNOWN, 2], DType::Int32)),
         "feature 'x': the shape has rank 2, the schema 1"
     );
-    let longs = r#"{"type": "array", "items": "long"}"#;
+    // One list fills several dimensions, but not none, and not some of them.
+    let fixed_len = |shape: &[Option<usize>]| Feature::fixed_len("x", shape, DType::Int32);
     assert_eq!(
-        sparse(&[("indices0", longs), ("indices1", longs), ("values", INTS)]),
-        "feature 'x': the shape has rank 1, the schema 2"
+        message(INTS, fixed_len(&[])),
+        "feature 'x': the shape has rank 0, the schema 1"
+    );
+    let nested = format!(r#"{{"type": "array", "items": {INTS}}}"#);
+    assert_eq!(
+        message(&nested, fixed_len(&[Some(2), Some(2), Some(2)])),
+        "feature 'x': the shape has rank 3, the schema 2"
     );
 }
 
 #[test]
-fn not_sparse() {
+fn duration_dimension() {
     assert_eq!(
-        message(INTS, ColumnSpec::sparse("x", &[9], DType::Int32)),
-        "feature 'x': a sparse feature is a record of indices0.. and values, \
-         but the field is array of int"
+        message(DURATION, Feature::dense("x", &[4], DType::Int64)),
+        "feature 'x': the last dimension is 4, but a duration has 3 numbers"
+    );
+    assert_eq!(
+        message(DURATION, Feature::dense("x", &[], DType::Int64)),
+        "feature 'x': the shape has rank 0, the schema 1"
     );
 }
 
 #[test]
-fn sparse_fields() {
+fn too_large() {
+    // Each of two records holds both, and all are the reader's one: 2^40 ways.
+    let record = |name: &str, u: &str| {
+        format!(
+            r#"{{"type": "record", "name": "{name}", "fields": [
+                {{"name": "n", "type": "int"}}, {{"name": "u", "type": {u}}}]}}"#
+        )
+    };
+    let both = record("B", r#"["null", "A", "B"]"#);
+    let written = field_of(&record("A", &format!(r#"["null", "A", {both}]"#)));
+    let read = record("R", r#"["null", "R"]"#);
+    let read = read.replacen(r#""R","#, r#""R", "aliases": ["A", "B"],"#, 1);
+    let mut options = PlanOptions::default();
+    options.reader_schema = Some(field_of(&read));
+    let features = Features::new([int(&format!("x{}.n", ".u".repeat(40)))]).expect("good");
+    let error = Plan::compile(&written, &features, &options).expect_err("too large");
     assert_eq!(
-        sparse(&[("indices0", INTS)]),
-        "feature 'x': the sparse record has no field 'values'"
-    );
-    assert_eq!(
-        sparse(&[("indices1", INTS), ("values", INTS)]),
-        "feature 'x': the sparse record has no field 'indices0'"
-    );
-    assert_eq!(
-        sparse(&[("values", INTS)]),
-        "feature 'x': the sparse record has no field 'indices0'"
-    );
-    for extra in ["weights", "indices", "indices01", "indicesx", "Values"] {
-        assert_eq!(
-            sparse(&[("indices0", INTS), (extra, INTS), ("values", INTS)]),
-            format!(
-                "feature 'x': the sparse record has the field '{extra}', \
-                 which is neither values nor indicesN"
-            )
-        );
-    }
-}
-
-#[test]
-fn bad_indices_and_values() {
-    let floats = r#"{"type": "array", "items": "float"}"#;
-    assert_eq!(
-        sparse(&[("indices0", floats), ("values", INTS)]),
-        "feature 'x': the field 'indices0' of the sparse record is array of float, \
-         not an array of int or long"
-    );
-    assert_eq!(
-        sparse(&[("indices0", r#""long""#), ("values", INTS)]),
-        "feature 'x': the field 'indices0' of the sparse record is long, \
-         not an array of int or long"
-    );
-    assert_eq!(
-        sparse(&[
-            ("indices0", INTS),
-            ("values", r#"{"type": "array", "items": "null"}"#)
-        ]),
-        "feature 'x': the field 'values' of the sparse record is array of null, \
-         not an array of a primitive"
-    );
-    assert_eq!(
-        sparse(&[("indices0", INTS), ("values", floats)]),
-        "feature 'x': the values are float, which is read as float32, not int32"
+        error.to_string(),
+        "the plan has more than 1048576 operations"
     );
 }
 
@@ -227,7 +305,7 @@ fn nullable_is_allowed_wherever_a_feature_has_a_type() {
         r#"{"name": "x", "type": ["null", {"type": "array", "items": [
                {"type": "array", "items": ["int", "null"]}]}]}"#,
     );
-    let spec = BatchSpec::new(vec![ColumnSpec::dense("x", &[2, 2], DType::Int32)]).expect("good");
-    let plan = Plan::compile(&schema, &spec, &PlanOptions::default()).expect("nullable");
-    assert_eq!(plan.spec(), &spec);
+    let features = Features::new([Feature::dense("x", &[2, 2], DType::Int32)]).expect("good");
+    let plan = Plan::compile(&schema, &features, &PlanOptions::default()).expect("nullable");
+    assert_eq!(plan.spec(), features.spec());
 }

@@ -46,9 +46,11 @@ fn casts(schema: &Schema, ty: NodeId) -> &'static [DType] {
     match schema.node(ty) {
         _ if is_duration(schema, ty) => &[Int64],
         _ if is_decimal(schema, ty) => &[Float64, Float32, Float16, BFloat16],
-        Node::Int | Node::Long | Node::Boolean => {
-            &[Int32, Int64, Float16, BFloat16, Float32, Float64, Bool]
-        }
+        // Some do not fit.
+        Node::Long => &[
+            Int32, Int32, Int32, Float16, BFloat16, Float32, Float64, Bool,
+        ],
+        Node::Int | Node::Boolean => &[Int32, Int64, Float16, BFloat16, Float32, Float64, Bool],
         Node::Float | Node::Double => &[Float16, BFloat16, Float32, Float64, Bool],
         Node::Enum(_) => &[Int64, Int32, String],
         _ => &[String],

@@ -1,23 +1,25 @@
 //! Features that records have.
 
-use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
+use avro_decode::feature::FeatureKind;
 use avro_decode::path::Path;
 use avro_decode::reference::{ReferenceColumn, faults, tensors};
 use avro_decode::schema::{Node, NodeId};
 use avro_decode::{DecodeErrorKind, Feature, Features, Fill, PlanOptions, Schema, Value};
 use tensor_batch::half::{bf16, f16};
-use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
+use tensor_batch::{ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
 use super::Source;
 use super::choices::{choice, is_duration};
 use super::constants::TEXTS;
 use super::ways::{To, Way, arrays, way};
 
-/// Some features that `records`, of `schema`, fit.
+/// Some features that `records`, of `schema`, fit; seldom one that they do not,
+/// if that is allowed.
 pub(super) fn features(
     schema: &Schema,
     records: &[Value],
     options: &PlanOptions,
+    allows_misfits: bool,
     source: &mut Source,
 ) -> Vec<Feature> {
     let mut maker = Maker {
@@ -27,9 +29,17 @@ pub(super) fn features(
         source,
     };
     let mut features: Vec<Feature> = Vec::new();
-    for number in 0..maker.source.below(6) {
-        let feature = maker.feature(&format!("c{number}"));
-        let Some(mut feature) = feature.and_then(|feature| maker.fitting(feature)) else {
+    for number in 0..[2, 1, 3, 4, 5, 6, 0][maker.source.below(7)] {
+        let name = format!("c{number}");
+        let Some(feature) = maker.feature(&name).or_else(|| maker.feature(&name)) else {
+            continue;
+        };
+        let is_misfit = allows_misfits && maker.source.below(8) == 7;
+        let fitting = match is_misfit && maker.faults(&feature).is_some() {
+            true => Some(feature),
+            false => maker.fitting(feature),
+        };
+        let Some(mut feature) = fitting else {
             continue;
         };
         // Named by its expression, where no other is.
@@ -54,9 +64,9 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn feature(&mut self, name: &str) -> Option<Feature> {
         match self.source.below(10) {
-            0..7 => self.of_values(name),
-            7 => self.sparse_record(name),
-            8 => self.sparse_keys(name),
+            0..6 => self.of_values(name),
+            6 => self.sparse_record(name),
+            7 | 8 => self.sparse_keys(name),
             _ => self.sparse_root_keys(name),
         }
     }
@@ -81,7 +91,11 @@ impl Maker<'_> {
         let expression = path.to_string();
         let plain = Feature::var_len_of_rank(name, dtype, rank).at(&expression);
         let plain = plain.with_convert(convert.clone());
-        let lengths = self.lengths(&plain)?;
+        let mut lengths = self.lengths(&plain)?;
+        if is_duration {
+            // Even if all are null.
+            lengths[rank - 1] = 3;
+        }
         let feature = match self.source.below(8) {
             0..3 => {
                 let shape: Vec<usize> = lengths.iter().map(|&length| length.max(1)).collect();
@@ -93,8 +107,18 @@ impl Maker<'_> {
                     shape[rank - 1] = Some(3);
                 }
                 let default = self.scalar(dtype);
-                let missing = self.source.flag();
-                Feature::fixed_len_sequence(name, &shape, dtype, Some(default), missing)
+                if rank > 0 && self.source.flag() {
+                    let known = |dim: &Option<usize>| dim.map_or(UNKNOWN, |dim| dim as i64);
+                    let shape: Vec<i64> = shape.iter().map(known).collect();
+                    Feature::from(ColumnSpec::padded(name, &shape, default))
+                } else {
+                    if rank == lists + 1 && shape[0].is_none() {
+                        // It would be the batch.
+                        shape[0] = Some(lengths[0].max(1));
+                    }
+                    let missing = self.source.flag();
+                    Feature::fixed_len_sequence(name, &shape, dtype, Some(default), missing)
+                }
             }
             4 => {
                 let mut shape: Vec<_> = lengths.iter().map(|&n| Some(n.max(1))).collect();
@@ -248,7 +272,13 @@ impl Maker<'_> {
     }
 
     fn with_missing(&mut self, feature: Feature) -> Feature {
-        let what = 1 + self.source.below(7);
+        let mut what = 1 + self.source.below(7);
+        if let FeatureKind::Dense { shape, .. } = &feature.kind
+            && shape.contains(&None)
+        {
+            // Something must be padded with.
+            what |= 1 + self.source.below(2);
+        }
         let name = feature.name.clone();
         let dtype = feature.dtype;
         let mut feature = feature;
@@ -273,7 +303,6 @@ impl Maker<'_> {
     fn scalar(&mut self, dtype: DType) -> Scalar {
         let number = self.source.byte();
         match dtype {
-            DType::Int32 => Scalar::Int32(number.into()),
             DType::Int64 => Scalar::Int64(number.into()),
             DType::Float16 => Scalar::Float16(f16::from_f32(number.into())),
             DType::BFloat16 => Scalar::BFloat16(bf16::from_f32(number.into())),
@@ -281,6 +310,7 @@ impl Maker<'_> {
             DType::Float64 => Scalar::Float64(number.into()),
             DType::Bool => Scalar::Bool(number & 1 == 1),
             DType::String => Scalar::String(self.source.one_of(&TEXTS).into()),
+            _ => Scalar::Int32(number.into()),
         }
     }
 }

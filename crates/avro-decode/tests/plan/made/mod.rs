@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::resolve::Resolution;
-use avro_decode::{Feature, Features, OutOfBounds, PlanOptions, Schema, Value, reference};
+use avro_decode::{Features, OutOfBounds, PlanOptions, Schema, Value, reference};
 
 use super::common;
 use values::{Faults, Habits};
@@ -37,8 +37,9 @@ pub(crate) struct Case {
     pub(crate) call_records: usize,
 }
 
-/// Makes a case. The values fit the features, except that the one that comes
-/// as number `fault` of all that could be wrong in one way or another is.
+/// Makes a case. The values fit the features, unless there is a `fault`: then
+/// some need not fit, and the value that comes as this number of all that could
+/// be wrong in one way or another is.
 pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     let mut source = Source(bytes.into_iter());
     let mut options = PlanOptions::default();
@@ -49,13 +50,13 @@ pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     encoding.block_items = NonZeroUsize::new(source.below(4));
     encoding.byte_sizes = source.flag();
     let call_records = 1 + source.below(3);
-    let runs = 0..source.below(4);
-    let run_rows: Vec<usize> = runs.map(|_| source.below(4)).collect();
+    let runs = 0..[1, 2, 3, 0, 1, 2][source.below(6)];
+    let run_rows: Vec<usize> = runs.map(|_| source.below(5)).collect();
 
-    let schema = Arc::new(schemas::schema(&mut source));
+    let schema = Arc::new(schemas::schema(&mut source.split(200)));
     let habits = Habits::any(&mut source);
-    let mut of_values = source.split(300);
-    let mut records = |fault: Option<usize>| {
+    let of_values = source.split(250);
+    let records = |fault: Option<usize>| {
         let mut source = of_values.clone();
         let mut faults = Faults::new(fault);
         let records = 0..run_rows.iter().sum();
@@ -68,7 +69,7 @@ pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     }
     let read = resolved(&schema, &options, &good).expect("the reader was made to fit");
     let reader = reader_of(&schema, &options);
-    let features = features::features(&reader, &read, &options, &mut source);
+    let features = features::features(&reader, &read, &options, fault.is_some(), &mut source);
 
     let records = records(fault);
     let mut data = Vec::new();

@@ -7,7 +7,7 @@ use avro_decode::{Schema, Value, reference};
 use serde_json::{Value as Json, json};
 
 use super::Source;
-use super::schemas::is_sparse_name;
+use super::schemas::{PRIMITIVES, is_sparse_name};
 
 /// A reader's schema that all `records` of `schema` can become values of; none
 /// if the one that was made is not.
@@ -24,6 +24,22 @@ pub(super) fn reader(
         .iter()
         .map(|record| reference::resolve(&resolution, record));
     read.all(|record| record.is_ok()).then_some(reader)
+}
+
+/// Whether all values of a type take bytes. Arrays of those that take none are
+/// refused, whatever they are read as.
+fn takes_bytes(ty: &Json) -> bool {
+    match ty {
+        Json::String(name) => PRIMITIVES.contains(&&**name),
+        Json::Object(entries) => match entries.get("fields") {
+            Some(fields) => fields.as_array().is_some_and(|fields| {
+                let mut types = fields.iter().map(|field| &field["type"]);
+                types.any(takes_bytes)
+            }),
+            None => entries["type"] != "fixed" || entries["size"] != 0,
+        },
+        _ => true,
+    }
 }
 
 fn change(json: &mut Json, in_union: bool, source: &mut Source) {
@@ -66,7 +82,7 @@ fn change(json: &mut Json, in_union: bool, source: &mut Source) {
         }
         _ => {}
     }
-    if !in_union && !is_root && source.below(6) == 5 {
+    if !in_union && !is_root && source.below(6) == 5 && takes_bytes(json) {
         *json = json!(["null", json]);
     }
 }
@@ -75,8 +91,11 @@ fn change_fields(fields: &mut Vec<Json>, source: &mut Source) {
     let is_sparse = |field: &Json| field["name"].as_str().is_some_and(is_sparse_name);
     let is_sparse = fields.iter().any(is_sparse);
     for field in fields.iter_mut() {
-        // Fields of the data have no use for their defaults.
-        change(&mut field["type"], false, source);
+        let name = field["name"].as_str().unwrap_or_default();
+        // An index stays one.
+        if !name.starts_with("indices") {
+            change(&mut field["type"], false, source);
+        }
         if !is_sparse && source.below(8) == 7 {
             let name = field["name"].take();
             field["name"] = json!(format!("{}_now", name.as_str().unwrap_or_default()));
@@ -87,9 +106,14 @@ fn change_fields(fields: &mut Vec<Json>, source: &mut Source) {
         return fields.rotate_left(source.below(2));
     }
     if fields.len() > 1 && source.below(6) == 5 {
-        fields.remove(source.below(fields.len()));
+        let removed = source.below(fields.len());
+        fields.remove(removed);
     }
-    match source.below(8) {
+    let added = source.below(8);
+    if !fields.iter().any(|field| takes_bytes(&field["type"])) {
+        return;
+    }
+    match added {
         5 => fields.push(json!({"name": "added", "type": "long", "default": 3})),
         6 => fields.insert(
             0,
@@ -102,7 +126,6 @@ fn change_fields(fields: &mut Vec<Json>, source: &mut Source) {
         })),
         _ => {}
     }
-    if !fields.is_empty() {
-        fields.rotate_left(source.below(fields.len()));
-    }
+    let by = source.below(fields.len().max(1));
+    fields.rotate_left(by);
 }

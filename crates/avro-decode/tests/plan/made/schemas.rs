@@ -26,7 +26,8 @@ struct Maker<'s> {
     names: usize,
 }
 
-const PRIMITIVES: [&str; 7] = [
+/// The primitives but null.
+pub(super) const PRIMITIVES: [&str; 7] = [
     "int", "long", "float", "double", "boolean", "string", "bytes",
 ];
 

@@ -189,11 +189,12 @@ impl Walk<'_> {
             return None;
         }
         let field = &record.fields[self.source.below(record.fields.len())];
-        if let Some(namespace) = record.name.namespace()
-            && self.source.below(8) == 7
-        {
+        if self.source.below(8) == 7 {
             let full = record.name.to_string();
-            let prefix = if self.source.flag() { namespace } else { &full };
+            let prefix = match record.name.namespace() {
+                Some(namespace) if self.source.flag() => namespace,
+                _ => &full,
+            };
             let first = prefix.split('.').next().unwrap_or_default();
             if record.field(first).is_none() {
                 let names = prefix.split('.').map(|name| Step::Field(name.to_owned()));
@@ -207,9 +208,9 @@ impl Walk<'_> {
     /// From an array or a map into its elements; `one` leads to one of them.
     fn element(&mut self, item: NodeId, one: Step) -> Option<NodeId> {
         let has_lists = !matches!(self.to, To::Operand | To::SparseRecord);
-        let step = match self.source.below(5) {
+        let step = match self.source.below(6) {
             0..2 if has_lists => Step::All,
-            2..4 if has_lists => match self.filter(item) {
+            2..5 if has_lists => match self.filter(item) {
                 Some(filter) => Step::Filter(filter),
                 None => Step::All,
             },

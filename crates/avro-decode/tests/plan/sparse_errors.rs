@@ -1,0 +1,160 @@
+//! Sparse features that do not fit the schema, each with its message.
+
+use avro_decode::{Feature, Features, Plan, PlanOptions};
+use tensor_batch::{ColumnSpec, DType};
+
+use crate::harness::field_of;
+use crate::schema_errors::{INTS, message};
+
+fn sparse_type(fields: &[(&str, &str)]) -> String {
+    let fields: Vec<_> = fields
+        .iter()
+        .map(|(name, ty)| format!(r#"{{"name": "{name}", "type": {ty}}}"#))
+        .collect();
+    format!(
+        r#"{{"type": "record", "name": "Sparse", "fields": [{}]}}"#,
+        fields.join(", ")
+    )
+}
+
+/// The message for a sparse feature of rank 1 of a record of these fields.
+fn sparse(fields: &[(&str, &str)]) -> String {
+    let column = ColumnSpec::sparse("x", &[9], DType::Int32);
+    message(&sparse_type(fields), column)
+}
+
+const LONGS: &str = r#"{"type": "array", "items": "long"}"#;
+
+#[test]
+fn not_sparse() {
+    assert_eq!(
+        message(INTS, ColumnSpec::sparse("x", &[9], DType::Int32)),
+        "feature 'x': a sparse feature is a record of indices0.. and values, \
+         but the field is array of int"
+    );
+    // Nor are several of them.
+    let one = sparse_type(&[("indices0", LONGS), ("values", INTS)]);
+    let several = format!(r#"{{"type": "array", "items": {one}}}"#);
+    let expected = "feature 'c': a sparse feature is a record of indices0.. and values, \
+         but the field is array of record 'Sparse'";
+    for expression in ["x", "x[*]", "x[@x[0].values[0]=1]"] {
+        let feature = Feature::sparse("c", &[9], DType::Int32).at(expression);
+        assert_eq!(message(&several, feature), expected);
+    }
+}
+
+#[test]
+fn rank() {
+    assert_eq!(
+        sparse(&[("indices0", LONGS), ("indices1", LONGS), ("values", INTS)]),
+        "feature 'x': the shape has rank 1, the schema 2"
+    );
+}
+
+#[test]
+fn fields() {
+    assert_eq!(
+        sparse(&[("indices0", INTS)]),
+        "feature 'x': the sparse record has no field 'values'"
+    );
+    assert_eq!(
+        sparse(&[("indices1", INTS), ("values", INTS)]),
+        "feature 'x': the sparse record has no field 'indices0'"
+    );
+    assert_eq!(
+        sparse(&[("values", INTS)]),
+        "feature 'x': the sparse record has no field 'indices0'"
+    );
+    for extra in ["weights", "indices", "indices01", "indicesx", "Values"] {
+        assert_eq!(
+            sparse(&[("indices0", INTS), (extra, INTS), ("values", INTS)]),
+            format!(
+                "feature 'x': the sparse record has the field '{extra}', \
+                 which is neither values nor indicesN"
+            )
+        );
+    }
+}
+
+#[test]
+fn bad_indices_and_values() {
+    let floats = r#"{"type": "array", "items": "float"}"#;
+    assert_eq!(
+        sparse(&[("indices0", floats), ("values", INTS)]),
+        "feature 'x': the field 'indices0' of the sparse record is array of float, \
+         not an array of int or long"
+    );
+    assert_eq!(
+        sparse(&[("indices0", r#""long""#), ("values", INTS)]),
+        "feature 'x': the field 'indices0' of the sparse record is long, \
+         not an array of int or long"
+    );
+    assert_eq!(
+        sparse(&[("indices0", INTS), ("values", r#""int""#)]),
+        "feature 'x': the field 'values' of the sparse record is int, \
+         not an array of a primitive"
+    );
+    assert_eq!(
+        sparse(&[("indices0", INTS), ("values", floats)]),
+        "feature 'x': the values are float, read as float32, not int32"
+    );
+}
+
+#[test]
+fn a_default_of_the_reader() {
+    let written = sparse_type(&[("indices0", LONGS), ("values", INTS)]);
+    let read = written.replace(
+        r#"{"name": "values""#,
+        &format!(r#"{{"name": "indices1", "type": {LONGS}, "default": []}}, {{"name": "values""#),
+    );
+    let mut options = PlanOptions::default();
+    options.reader_schema = Some(field_of(&read));
+    let features = Features::new([ColumnSpec::sparse("x", &[9, 9], DType::Int32)]).expect("good");
+    let plan = Plan::compile(&field_of(&written), &features, &options);
+    assert_eq!(
+        plan.expect_err("a default").to_string(),
+        "feature 'x': the field 'indices1' of the sparse record is only a default \
+         of the reader's schema"
+    );
+}
+
+/// The message for a sparse feature of an entry of an index `i` and a value
+/// `v`, both int, and a text `t`.
+fn keyed(expression: &str, index: &str, value: &str) -> String {
+    let ty = r#"{"type": "record", "name": "Entry", "fields": [
+        {"name": "i", "type": "int"}, {"name": "v", "type": "int"},
+        {"name": "t", "type": "string"},
+        {"name": "list", "type": {"type": "array", "items": "int"}}]}"#;
+    let feature = Feature::sparse_keys("c", &[index], value, &[9], DType::Int32);
+    message(ty, feature.at(expression))
+}
+
+#[test]
+fn keys() {
+    assert_eq!(
+        keyed("x", "t", "v"),
+        "feature 'c': the index key 'x.t' is string, not int or long"
+    );
+    assert_eq!(
+        keyed("x", "@x.t", "v"),
+        "feature 'c': the index key 'x.t' is string, not int or long"
+    );
+    assert_eq!(
+        keyed("x", "i", "t"),
+        "feature 'c': the values are string, read as string, not int32"
+    );
+    assert_eq!(
+        keyed("x", "i", "w"),
+        "feature 'c': the schema has no field 'x.w'; did you mean 'i'? \
+         The record 'Entry' has 'i', 'v', 't', 'list'"
+    );
+    assert_eq!(
+        keyed("x", "list", "v"),
+        "feature 'c': the values are array of int, which cannot be an element of a tensor"
+    );
+    assert_eq!(
+        keyed("x.list", "i", "v"),
+        "feature 'c': the entries of a sparse feature are a record or an array of records, \
+         not int"
+    );
+}
