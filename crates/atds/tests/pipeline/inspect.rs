@@ -1,65 +1,242 @@
-//! Inspection of files with nulls, which no feature can have yet.
+//! What an inspection finds in files with nulls, unions and nested records.
 
-use atds::{Codec, ColumnSpec, DType, inspect};
+use std::path::PathBuf;
+
+use atds::{Codec, DType, Feature, InspectOptions, Inspection, inspect, inspect_with};
+use avro_decode::encode::{EncodeOptions, encode};
+use avro_decode::{Schema, Value};
 
 use crate::common::{Folder, container};
 
 const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "a", "type": ["null", "int"]},
-    {"name": "b", "type": ["int", "null"]},
     {"name": "ab", "type": "int"},
     {"name": "r", "type": ["null", {"type": "record", "name": "S", "fields": [
-        {"name": "x", "type": "int"},
-        {"name": "y", "type": {"type": "array", "items": ["null", "float"]}}]}]}]}"#;
+        {"name": "x", "type": {"type": "int", "logicalType": "date"}},
+        {"name": "y", "type": {"type": "array", "items": ["null", "float"]}}]}]},
+    {"name": "u", "type": ["null", "int", {"type": "array", "items": "S"}]},
+    {"name": "m", "type": {"type": "map", "values": ["string", "null"]}}]}"#;
 
-/// The columns and the left out fields of a file of these records.
-fn inspected(records: &[&[u8]]) -> (Vec<ColumnSpec>, Vec<String>) {
-    let folder = Folder::new();
-    let block = (records.len() as u64, records.concat());
-    let path = folder.write("x.avro", &container(SCHEMA, Codec::Deflate, [block]));
-    let found = inspect(path).unwrap();
-    assert_eq!(found.records, records.len() as u64);
-    assert_eq!(found.inflated_bytes, records.concat().len() as u64);
-    let left_out = found.left_out.into_iter();
-    let left_out = left_out.map(|left| format!("{}: {}", left.field, left.schema_type));
-    (found.features, left_out.collect())
+/// A null in a nullable union whose first branch is null.
+fn null() -> Value {
+    Value::Union(0, Box::new(Value::Null))
 }
 
-#[test]
-fn nullable_fields_without_nulls_are_features() {
-    let record = [2, 0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 0, 0, 0];
-    let (features, left_out) = inspected(&[&record, &record]);
-    let expected = [
-        ColumnSpec::dense("a", &[], DType::Int32),
-        ColumnSpec::dense("b", &[], DType::Int32),
-        ColumnSpec::dense("ab", &[], DType::Int32),
-        ColumnSpec::dense("r.x", &[], DType::Int32),
-        ColumnSpec::dense("r.y", &[1], DType::Float32),
-    ];
-    assert_eq!(features, expected);
-    assert_eq!(left_out, Vec::<String>::new());
+fn some(value: Value) -> Value {
+    Value::Union(1, Box::new(value))
 }
 
-#[test]
-fn fields_with_nulls_are_left_out_with_all_inside_them() {
-    let good = [2, 0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 0, 0, 0];
-    let (features, left_out) = inspected(&[&good, &[0, 0, 0, 0, 0]]);
-    let expected = [
-        ColumnSpec::dense("b", &[], DType::Int32),
-        ColumnSpec::dense("ab", &[], DType::Int32),
-    ];
-    assert_eq!(features, expected);
-    let expected = ["a", "r.x", "r.y"].map(|field| {
-        let dtype = if field == "r.y" { "float32" } else { "int32" };
-        format!("{field}: nullable {dtype}, with nulls")
+fn s(x: i32, y: &[Option<f32>]) -> Value {
+    let y = y.iter().map(|y| match y {
+        None => null(),
+        Some(y) => some(Value::Float(*y)),
     });
-    assert_eq!(left_out, expected);
+    Value::Record(vec![Value::Int(x), Value::Array(y.collect())])
+}
+
+/// A record without any null.
+fn full() -> Value {
+    let map = vec![(
+        "k".to_owned(),
+        Value::Union(0, Box::new(Value::String("v".into()))),
+    )];
+    Value::Record(vec![
+        some(Value::Int(1)),
+        Value::Int(2),
+        some(s(3, &[Some(0.5)])),
+        some(Value::Int(4)),
+        Value::Map(map),
+    ])
+}
+
+/// A record with a null wherever one can be, or nothing.
+fn sparse() -> Value {
+    let map = vec![
+        ("k".to_owned(), some(Value::Null)),
+        ("l".to_owned(), some(Value::Null)),
+    ];
+    Value::Record(vec![null(), Value::Int(2), null(), null(), Value::Map(map)])
+}
+
+/// A record with an array in the union, and nulls in arrays.
+fn nested() -> Value {
+    let array = Value::Array(vec![s(1, &[]), s(2, &[None, Some(1.5), None])]);
+    Value::Record(vec![
+        some(Value::Int(1)),
+        Value::Int(2),
+        some(s(3, &[None])),
+        Value::Union(2, Box::new(array)),
+        Value::Map(Vec::new()),
+    ])
+}
+
+fn file(folder: &Folder, records: &[Value]) -> PathBuf {
+    let schema = Schema::parse(SCHEMA).unwrap();
+    let mut payload = Vec::new();
+    for record in records {
+        let options = EncodeOptions::default();
+        encode(&schema, schema.root(), record, &mut payload, &options).unwrap();
+    }
+    let block = (records.len() as u64, payload);
+    folder.write("x.avro", &container(SCHEMA, Codec::Deflate, [block]))
+}
+
+fn inspected(records: &[Value]) -> Inspection {
+    let found = inspect(file(&Folder::new(), records)).unwrap();
+    assert_eq!(found.records, records.len() as u64);
+    found
+}
+
+/// A feature with a mask of its own name.
+fn masked(feature: Feature) -> Feature {
+    let mask = format!("{}.mask", feature.name);
+    feature.with_mask(mask)
 }
 
 #[test]
-fn a_null_within_an_array_leaves_out_the_array() {
-    let (features, left_out) = inspected(&[&[2, 0, 0, 0, 0, 2, 0, 2, 0, 0]]);
-    let names: Vec<&str> = features.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["a", "b", "ab", "r.x"]);
-    assert_eq!(left_out, ["r.y: nullable float32, with nulls"]);
+fn nullable_fields_are_features_with_masks() {
+    // One record, so that all lists are of one length.
+    for (record, lists) in [(full(), true), (sparse(), false)] {
+        let found = inspected(&[record.clone(), record]);
+        let y = match lists {
+            true => Feature::dense("r.y", &[1], DType::Float32),
+            false => Feature::varlen("r.y", &[-1], DType::Float32),
+        };
+        let values = if lists { 1 } else { 2 };
+        let expected = [
+            masked(Feature::dense("a", &[], DType::Int32)),
+            Feature::dense("ab", &[], DType::Int32),
+            masked(Feature::dense("r.x", &[], DType::Int32)),
+            masked(y),
+            masked(Feature::dense("m[*]", &[values], DType::String)),
+        ];
+        assert_eq!(found.features, expected);
+        let left_out = found.left_out.iter();
+        let left_out: Vec<_> = left_out
+            .map(|field| (&*field.field, &*field.schema_type))
+            .collect();
+        let union = r#"["null", "int", "array of record 'S'"]"#;
+        assert_eq!(left_out, [("u", union)]);
+    }
+}
+
+#[test]
+fn lists_of_several_lengths_are_varlen() {
+    let found = inspected(&[full(), nested()]);
+    let names = ["m[*]"];
+    for feature in found.features {
+        let is_varlen = matches!(feature.kind, atds::FeatureKind::Varlen { .. });
+        assert_eq!(is_varlen, names.contains(&&*feature.name), "{feature:?}");
+    }
+}
+
+/// Expression, type, values, nulls.
+fn paths(found: &Inspection) -> Vec<(&str, &str, u64, u64)> {
+    let paths = found.paths.iter();
+    paths
+        .map(|found| {
+            let path = &found.path;
+            (
+                &*path.expression,
+                &*path.schema_type,
+                found.values,
+                found.nulls,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn nulls_are_counted_on_every_path() {
+    let found = inspected(&[full(), sparse(), nested()]);
+    assert_eq!(found.sampled, 3);
+    assert!(!found.paths_truncated);
+    let union = r#"["null", "int", "array of record 'S'"]"#;
+    let expected = [
+        ("a", "int", 3, 1),
+        ("ab", "int", 3, 0),
+        ("r", "record 'S'", 3, 1),
+        ("r.x", "int (date)", 2, 0),
+        (r"r.y", r#"array of ["null", "float"]"#, 2, 0),
+        ("r.y[*]", "float", 2, 1),
+        ("u", union, 3, 1),
+        ("u:int", "int", 3, 2),
+        ("u:array", "array of record 'S'", 3, 2),
+        ("u:array[*]", "record 'S'", 2, 0),
+        ("u:array[*].x", "int (date)", 2, 0),
+        ("u:array[*].y", r#"array of ["null", "float"]"#, 2, 0),
+        ("u:array[*].y[*]", "float", 3, 2),
+        ("m", r#"map of ["string", "null"]"#, 3, 0),
+        ("m[*]", "string", 3, 2),
+    ];
+    assert_eq!(paths(&found), expected);
+    let nullable = [
+        "a",
+        "r",
+        "r.y[*]",
+        "u",
+        "u:int",
+        "u:array",
+        "u:array[*].y[*]",
+        "m[*]",
+    ];
+    for path in &found.paths {
+        let expression = &*path.path.expression;
+        assert_eq!(
+            path.path.nullable,
+            nullable.contains(&expression),
+            "{expression}"
+        );
+    }
+    assert_eq!(found.paths[0].null_rate(), Some(1.0 / 3.0));
+}
+
+#[test]
+fn the_sample_is_the_first_records() {
+    let folder = Folder::new();
+    let path = file(&folder, &[full(), sparse(), sparse(), sparse()]);
+    for (sample, nulls) in [(0, 0), (1, 0), (2, 1), (3, 2), (100, 3)] {
+        let mut options = InspectOptions::default();
+        options.sample = sample;
+        let found = inspect_with(&path, &options).unwrap();
+        assert_eq!(found.sampled, sample.min(4));
+        assert_eq!(paths(&found)[0], ("a", "int", sample.min(4), nulls));
+        let rate = found.paths[0].null_rate();
+        assert_eq!(rate.is_none(), sample == 0);
+        assert_eq!(found.records, 4);
+    }
+}
+
+/// Every path without a list is the expression of a feature, and its mask has
+/// as many nulls as were counted.
+#[test]
+fn counted_nulls_are_those_of_masks() {
+    let folder = Folder::new();
+    let path = file(&folder, &[full(), sparse(), nested(), sparse()]);
+    let found = inspect(&path).unwrap();
+    let mut compared = 0;
+    for counted in &found.paths {
+        let expression = &counted.path.expression;
+        let dtype = match &*counted.path.schema_type {
+            "int" | "int (date)" => DType::Int32,
+            "float" => DType::Float32,
+            "string" => DType::String,
+            _ => continue,
+        };
+        let feature = Feature::var_len("f", dtype)
+            .at(expression)
+            .with_mask("mask");
+        let dataset = atds::Dataset::builder(&path, 10).features([feature]);
+        let batch = dataset.build().unwrap().iter().next().unwrap().unwrap();
+        let mask = batch.dense::<bool>("mask").unwrap();
+        let nulls = mask.iter().filter(|&&there| !there).count() as u64;
+        // A feature knows of nulls on the way, too.
+        let on_the_way = match &**expression {
+            "r.x" => 2,
+            _ => 0,
+        };
+        assert_eq!(nulls, counted.nulls + on_the_way, "{expression}");
+        compared += 1;
+    }
+    assert_eq!(compared, 8);
 }
