@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use atds::{ColumnKind, Layout, inspect};
+use atds::{ColumnKind, FeatureKind, Layout, inspect};
 
 use crate::sample::samples;
 
@@ -45,29 +45,30 @@ fn inspect_infers_the_features_that_the_data_has() {
     for sample in samples().iter().filter(|sample| sample.records() > 0) {
         let found = inspect(&sample.path).unwrap();
         let columns = sample.columns(Layout::Ragged);
-        for feature in sample.features() {
+        for feature in sample.specs() {
             let at = format!("{}: {}", sample.name, feature.name);
             let inferred = found.features.iter().find(|f| f.name == feature.name);
             let inferred = inferred.unwrap_or_else(|| panic!("{at} is not inferred"));
             let column = &columns[&feature.name];
             match (&feature.kind, &inferred.kind) {
-                (ColumnKind::Dense { shape }, ColumnKind::Dense { shape: found }) => {
-                    assert_eq!(found, shape, "{at}");
+                (ColumnKind::Dense { shape }, FeatureKind::Dense { shape: found, .. }) => {
+                    let shape: Vec<_> = shape.iter().map(|&dim| Some(dim)).collect();
+                    assert_eq!(*found, shape, "{at}");
                     dense += usize::from(!shape.is_empty());
                 }
-                (ColumnKind::Varlen { .. }, ColumnKind::Dense { shape }) => {
+                (ColumnKind::Varlen { .. }, FeatureKind::Dense { shape, .. }) => {
                     let lengths = column.row_splits.iter().map(|splits| length(splits));
                     let lengths: Option<Vec<i64>> = lengths.collect();
-                    let shape: Vec<i64> = shape.iter().map(|&dim| dim as i64).collect();
+                    let shape: Vec<i64> = shape.iter().map(|dim| dim.unwrap() as i64).collect();
                     assert_eq!(lengths, Some(shape), "{at}");
                 }
-                (ColumnKind::Varlen { .. }, ColumnKind::Varlen { .. }) => {
+                (ColumnKind::Varlen { .. }, FeatureKind::Varlen { .. }) => {
                     let lengths = column.row_splits.iter().map(|splits| length(splits));
                     let lengths: Option<Vec<i64>> = lengths.collect();
                     let agree = lengths.is_some_and(|lengths| !lengths.contains(&0));
                     assert!(!agree, "{at} is dense");
                 }
-                (ColumnKind::Sparse { .. }, ColumnKind::Sparse { shape, .. }) => {
+                (ColumnKind::Sparse { .. }, FeatureKind::Sparse { shape, .. }) => {
                     for (dim, &size) in shape.iter().enumerate() {
                         let largest = column.indices.iter().map(|index| index[dim]).max();
                         assert_eq!(size, largest.map_or(1, |largest| largest + 1), "{at}");

@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use atds::{ColumnSpec, Dataset, DatasetBuilder, Layout, features};
+use atds::{ColumnSpec, Dataset, DatasetBuilder, Feature, Features, Layout, features};
 use serde_json::Value;
 
 use crate::whole::Whole;
@@ -19,8 +19,14 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    pub(crate) fn features(&self) -> Vec<ColumnSpec> {
+    pub(crate) fn features(&self) -> Vec<Feature> {
         features::from_json(&self.expected["features"].to_string()).unwrap()
+    }
+
+    /// The columns that the features become.
+    pub(crate) fn specs(&self) -> Vec<ColumnSpec> {
+        let features = Features::new(self.features()).unwrap();
+        features.spec().columns().to_vec()
     }
 
     pub(crate) fn records(&self) -> usize {
@@ -35,7 +41,7 @@ impl Sample {
 
     /// The columns of the whole file, by `expected.json`.
     pub(crate) fn columns(&self, layout: Layout) -> BTreeMap<String, Whole> {
-        let specs = self.features().into_iter();
+        let specs = self.specs().into_iter();
         specs
             .map(|spec| {
                 let column = &self.expected["columns"][&spec.name];

@@ -40,24 +40,42 @@ fn the_image_file_of_the_tensorflow_io_tutorial() {
     let Some(path) = shared("image-train.avro") else {
         return;
     };
-    let dataset = Dataset::builder(&path, 4).build().unwrap();
-    assert!(dataset.spec().position("features").is_some());
-    let mut left_out = dataset.left_out().iter();
-    assert!(left_out.any(|left| left.field == "dataType"));
-    let found = inspect(&path).unwrap();
-    assert_eq!((found.records, found.features.len()), (4, 1));
-    // Labels are missing, of which inspection tells.
-    let left_out = found.left_out.iter().map(|left| left.field.as_str());
-    assert_eq!(left_out.collect::<Vec<_>>(), ["dataType", "label"]);
     let records: Vec<Value> = atds::Records::open(&path)
         .unwrap()
         .map(Result::unwrap)
         .collect();
     assert_eq!(records.len(), 4);
-    // The labels may be null, so the features alone are read as a tensor.
-    let features = atds::ColumnSpec::varlen("features", &[-1], atds::DType::Int32);
-    let dataset = Dataset::builder(&path, 4).features([features.with_layout(Layout::Ragged)]);
+    let found = inspect(&path).unwrap();
+    let names: Vec<&str> = found
+        .features
+        .iter()
+        .map(|feature| &*feature.name)
+        .collect();
+    assert_eq!(names, ["features", "label", "dataType"]);
+    assert!(found.left_out.is_empty());
+    let label = found
+        .paths
+        .iter()
+        .find(|path| path.path.expression == "label");
+    let label = label.unwrap();
+    assert_eq!((label.values, label.nulls), (4, 1));
+
+    let dataset = Dataset::builder(&path, 4).layout(Layout::Ragged);
     let batch = dataset.build().unwrap().iter().next().unwrap().unwrap();
+    let labels = batch.dense::<i32>("label").unwrap();
+    let known = batch.dense::<bool>("label.mask").unwrap();
+    let kinds: Vec<&[u8]> = batch.strings("dataType").unwrap().iter().collect();
+    for (row, record) in records.iter().enumerate() {
+        assert_eq!(known[row], !record["label"].is_null());
+        assert_eq!(
+            i64::from(labels[row]),
+            record["label"].as_i64().unwrap_or(0)
+        );
+        assert_eq!(
+            Some(kinds[row]),
+            record["dataType"].as_str().map(str::as_bytes)
+        );
+    }
     let Some(Column::Ragged(tensor)) = batch.column("features") else {
         panic!("not ragged");
     };
