@@ -68,7 +68,7 @@ pub(crate) enum Action {
     /// read more than once.
     Peek(Program),
     /// Runs a program on other bytes: on a default of the reader's schema.
-    Constant(Arc<[u8]>, Program),
+    Default(Box<Default>),
 }
 
 /// How one value is read for a feature.
@@ -142,6 +142,17 @@ pub(crate) enum Which {
     Index(u64),
     /// The first entry of a key.
     Key(Box<str>),
+}
+
+/// A field that only the reader's schema has.
+#[derive(Clone, Debug)]
+pub(crate) struct Default {
+    /// Its default, encoded by the reader's schema.
+    pub(crate) encoded: Arc<[u8]>,
+    /// Values in it, and bytes of their strings.
+    pub(crate) parts: usize,
+    /// What reads it.
+    pub(crate) value: Program,
 }
 
 /// How an index of a sparse entry is read.

@@ -7,10 +7,11 @@ use super::cursor::{Cursor, Fault};
 use super::entries::EntryLists;
 use super::filter::Captured;
 use super::leaf::bad_branch;
-use super::program::{Action, Each, List, Operation, Pick, Program, Which};
+use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
 use super::values::{columns, end_list, raise, wrong_length};
 use super::writer::{Form, Length};
 use super::{Plan, SLOTS};
+use crate::limits::MAX_FILLED_PARTS;
 use crate::{DecodeError, DecodeErrorKind};
 
 /// A plan at work on some records.
@@ -35,6 +36,8 @@ pub(super) struct State<'x> {
     pub(super) operands: Vec<Captured<'x>>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
+    /// Values, and bytes of strings, of the reader's defaults so far.
+    filled_parts: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub(super) dropped: u64,
 }
@@ -77,6 +80,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             places: vec![0; plan.writers.len()],
             operands: vec![Captured::Missing; plan.operands],
             entries: EntryLists::start(plan, slots),
+            filled_parts: 0,
             dropped: 0,
         };
         let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
@@ -93,6 +97,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     #[inline]
     pub(super) fn record(&mut self, cursor: &mut Cursor<'x>) -> Result<(), Box<DecodeError>> {
         self.state.operands.fill(Captured::Missing);
+        self.state.filled_parts = 0;
         let program = self.program(&self.plan.program, cursor);
         if let Err(Stop::Located(error)) = program {
             return Err(error);
@@ -137,10 +142,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                 let mut ahead = *cursor;
                 return self.program(program, &mut ahead);
             }
-            Action::Constant(bytes, program) => {
-                let mut inside = Cursor::new(bytes, 0);
-                return self.program(program, &mut inside);
-            }
+            Action::Default(default) => return self.default(default, cursor),
         }
         Ok(())
     }
@@ -290,6 +292,23 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.program(&pick.absent, cursor)
     }
 
+    /// Reads a default in the place of data.
+    fn default(&mut self, default: &'x Default, cursor: &Cursor<'x>) -> Result<(), Stop> {
+        // A few bytes of data may each be a large default.
+        self.state.filled_parts += default.parts;
+        if self.state.filled_parts > MAX_FILLED_PARTS {
+            return Err(defaults_too_large().into());
+        }
+        let mut inside = Cursor::new(&default.encoded, 0);
+        let result = self.program(&default.value, &mut inside);
+        if let Err(Stop::Located(mut error)) = result {
+            // The place in the default says nothing of the data.
+            error.offset = cursor.position();
+            return Err(Stop::Located(error));
+        }
+        result
+    }
+
     /// The error of an operation that began at `start` and stopped at `end`.
     #[cold]
     fn locate(
@@ -315,6 +334,11 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         let error = DecodeError::new(*fault, end.position()).in_field(&operation.field);
         Stop::Located(Box::new(error))
     }
+}
+
+#[cold]
+fn defaults_too_large() -> Fault {
+    Box::new(DecodeErrorKind::DefaultsTooLarge)
 }
 
 /// Moves past the key of an entry of a map.

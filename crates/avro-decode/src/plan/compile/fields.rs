@@ -5,7 +5,7 @@ use super::operations::{in_turn, program};
 use super::values::not_an_element;
 use super::{Compiler, Place};
 use crate::path::{Path, Step};
-use crate::plan::program::{Action, EndEntry, Operation};
+use crate::plan::program::{Action, Default, EndEntry, Operation};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::{DefaultField, ResolvedId};
 use crate::schema::{Node, NodeId, Record, Schema};
@@ -72,9 +72,12 @@ impl<'f> Compiler<'f> {
                     id,
                 };
                 let way = way(default.field);
-                let inside = self.value(inside, consumers, &way)?;
-                let constant = Action::Constant(default.encoded.clone(), program(inside));
-                operations.push(Operation::new(&way, constant));
+                let value = Default {
+                    encoded: default.encoded.clone(),
+                    parts: default.parts,
+                    value: program(self.value(inside, consumers, &way)?),
+                };
+                operations.push(Operation::new(&way, Action::Default(Box::new(value))));
             }
         }
         let writer = record_of(place.writer_schema(), place.writer());
