@@ -4,7 +4,7 @@ use super::{Out, other_dtype};
 use crate::plan::cursor::{Cursor, Fault};
 
 /// Elements for each: months, days, milliseconds.
-pub(super) const WIDTH: usize = 3;
+pub(crate) const WIDTH: usize = 3;
 
 /// Durations as int64, [`WIDTH`] each.
 #[derive(Clone, Copy, Debug)]

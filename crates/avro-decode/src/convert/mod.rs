@@ -30,6 +30,7 @@ pub use time::TimeUnit;
 pub use vocabulary::{DuplicateWord, Vocabulary};
 
 pub(crate) use compile::source;
+pub(crate) use duration::WIDTH as DURATION_WIDTH;
 pub(crate) use farmhash::fingerprint64;
 pub(crate) use out::Out;
 

@@ -45,6 +45,17 @@ pub(crate) struct Keys {
     pub(crate) value: Reference,
 }
 
+impl Checked {
+    /// What errors in the data name it by: the expression, or the name where
+    /// all keys start from the root and the expression is only that.
+    pub(crate) fn text(&self) -> &str {
+        match self.path.steps.is_empty() {
+            true => &self.feature.name,
+            false => self.feature.expression(),
+        }
+    }
+}
+
 impl Features {
     /// Checks features.
     ///
@@ -164,6 +175,9 @@ impl Draft {
                 keys: SparseKeys::Record,
                 ..
             } => {
+                if lists > 0 {
+                    return Err(FeatureErrorKind::ManySparseRecords);
+                }
                 let (shape, layout) = (sizes.clone(), *layout);
                 ColumnKind::Sparse { shape, layout }
             }
@@ -289,7 +303,10 @@ fn fill_of(feature: &Feature, kind: &ColumnKind) -> Result<Option<Values>, Featu
         }
         (Some(Fill::Scalar(scalar)), _) => std::slice::from_ref(scalar),
         (Some(Fill::Tensor(values)), ColumnKind::Dense { shape }) => {
-            let row_len = shape.iter().product();
+            let mut dims = shape.iter();
+            let row_len = dims
+                .try_fold(1, |len: usize, &dim| len.checked_mul(dim))
+                .ok_or(FeatureErrorKind::Column(SpecErrorKind::ShapeTooLarge))?;
             if values.len() != row_len {
                 let default = values.len();
                 return Err(FeatureErrorKind::DefaultLength { default, row_len });

@@ -58,6 +58,9 @@ pub enum FeatureErrorKind {
     /// with what.
     #[error("a dimension that varies is padded, which takes a default or a mask")]
     PaddingWithoutDefault,
+    /// The expression of ATDS's sparse feature leads to a list of its records.
+    #[error("a row is one sparse record, but a '[*]' or a filter leads to many")]
+    ManySparseRecords,
     /// A sparse feature has no index key.
     #[error("a sparse feature has at least one index key")]
     NoIndexKey,

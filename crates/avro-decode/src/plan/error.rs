@@ -57,6 +57,17 @@ impl PlanErrorKind {
             fields,
         }
     }
+
+    /// A filter compares an enum of these symbols with `symbol`.
+    #[cold]
+    pub(super) fn no_such_symbol(symbol: &str, symbols: &[String]) -> Self {
+        let nearest = nearest(symbol, symbols.iter().map(String::as_str));
+        PlanErrorKind::NoSuchSymbol {
+            symbol: symbol.to_owned(),
+            symbols: symbols.to_vec(),
+            nearest: nearest.map(str::to_owned),
+        }
+    }
 }
 
 /// What a record has instead of a field.
@@ -70,6 +81,18 @@ impl fmt::Display for Fields<'_> {
             None => f.write_str(": the record")?,
         }
         write!(f, " '{record}' has {}", Quoted(fields))
+    }
+}
+
+/// ` (did you mean 'a'?)`, if there is a name to suggest.
+struct DidYouMean<'a>(&'a Option<String>);
+
+impl fmt::Display for DidYouMean<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(nearest) => write!(f, " (did you mean '{nearest}'?)"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -177,6 +200,20 @@ pub enum PlanErrorKind {
         /// The filter.
         filter: String,
     },
+    /// A filter compares an enum with what is not one of its symbols.
+    #[error(
+        "the enum has no symbol '{symbol}'{}, but {}",
+        DidYouMean(nearest),
+        Quoted(symbols)
+    )]
+    NoSuchSymbol {
+        /// What it is compared with.
+        symbol: String,
+        /// The symbols of the enum.
+        symbols: Vec<String>,
+        /// The one that is spelled most like it, if one is.
+        nearest: Option<String>,
+    },
     /// The entries of a sparse feature with keys are not records.
     #[error(
         "the entries of a sparse feature are a record or an array of records, not {schema_type}"
@@ -227,11 +264,11 @@ pub enum PlanErrorKind {
         /// Nested arrays, or arrays of indices.
         schema_rank: usize,
     },
-    /// The last dimension is not that of a duration.
-    #[error("the last dimension is {dimension}, but a duration has 3 numbers")]
-    DurationDimension {
+    /// The innermost dimension of durations is not that of their three numbers.
+    #[error("a duration is 3 numbers, where the shape says {length}")]
+    DurationShape {
         /// The dimension.
-        dimension: usize,
+        length: usize,
     },
     /// A sparse feature's field is not a record.
     #[error(

@@ -13,8 +13,8 @@ pub(super) struct Consumer<'f> {
     pub(super) steps: &'f [Step],
     /// The feature, for errors.
     pub(super) checked: &'f Checked,
-    /// The dimensions of a dense or varlen row, `None` where they vary; one for
-    /// each list on the way.
+    /// The dimensions of a dense or varlen feature's lists, `None` where they
+    /// vary; one for each list on the way.
     pub(super) shape: Rc<[Option<usize>]>,
     /// Where the indices of the lists on the way stand.
     pub(super) registers: Vec<usize>,
@@ -43,8 +43,12 @@ pub(super) enum Goal {
 }
 
 impl<'f> Consumer<'f> {
-    /// What a feature wants of the record.
-    pub(super) fn of_feature(number: usize, checked: &'f Checked) -> Vec<Consumer<'f>> {
+    /// What a feature wants of the record; `dims` are those of its lists.
+    pub(super) fn of_feature(
+        number: usize,
+        checked: &'f Checked,
+        dims: Rc<[Option<usize>]>,
+    ) -> Vec<Consumer<'f>> {
         let goal = match &checked.feature.kind {
             FeatureKind::Sparse {
                 keys: SparseKeys::Record,
@@ -55,7 +59,11 @@ impl<'f> Consumer<'f> {
         };
         let mut consumers = Vec::new();
         if !checked.path.steps.is_empty() {
-            consumers.push(Consumer::new(goal, checked, &checked.path));
+            let mut consumer = Consumer::new(goal, checked, &checked.path);
+            if let Goal::Values(_) = goal {
+                consumer.shape = dims;
+            }
+            consumers.push(consumer);
         }
         consumers.extend(Consumer::keys(number, checked, true));
         consumers
@@ -85,15 +93,11 @@ impl<'f> Consumer<'f> {
     }
 
     fn new(goal: Goal, checked: &'f Checked, path: &'f Path) -> Self {
-        let shape = match goal {
-            Goal::Values(_) => checked.shape.as_slice().into(),
-            _ => Rc::from([]),
-        };
         Consumer {
             goal,
             steps: &path.steps,
             checked,
-            shape,
+            shape: Rc::from([]),
             registers: Vec::new(),
             arrived: false,
             present: false,
@@ -107,11 +111,7 @@ impl<'f> Consumer<'f> {
 
     /// The expression of the feature, for errors in the data.
     pub(super) fn text(&self) -> &'f str {
-        match self.goal {
-            // Where all keys start from the root, the expression is only a name.
-            _ if self.checked.path.steps.is_empty() => &self.checked.feature.name,
-            _ => self.checked.feature.expression(),
-        }
+        self.checked.text()
     }
 
     /// The same, a step further.

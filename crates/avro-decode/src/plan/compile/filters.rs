@@ -63,6 +63,10 @@ impl<'f> Compiler<'f> {
             round(&mut left, right_sort);
             round(&mut right, left_sort);
         }
+        for (constant, other) in [(&left, &right), (&right, &left)] {
+            self.check_symbol(constant, other)
+                .map_err(|kind| PlanError::new(consumer.name(), kind))?;
+        }
         let (head, rest) = (program(head), program(rest));
         Ok(Filter {
             head,
@@ -103,6 +107,10 @@ impl<'f> Compiler<'f> {
             _ => Sort::Text,
         };
         self.sorts.insert(slot, sort);
+        if let Node::Enum(known) = reader {
+            let symbols = || known.symbols.as_slice().into();
+            self.symbols.entry(slot).or_insert_with(symbols);
+        }
         let operand = Operand {
             slot,
             kind,
@@ -119,6 +127,18 @@ impl<'f> Compiler<'f> {
             Side::Constant(Constant::Boolean(_)) => Some(Sort::Boolean),
             Side::Constant(_) => Some(Sort::Number { is_f32: false }),
         }
+    }
+
+    /// A constant that is compared with an enum is one of its symbols.
+    fn check_symbol(&self, constant: &Side, other: &Side) -> Result<(), PlanErrorKind> {
+        if let Side::Constant(Constant::String(symbol)) = constant
+            && let Side::Operand(slot) = other
+            && let Some(symbols) = self.symbols.get(slot)
+            && !symbols.contains(symbol)
+        {
+            return Err(PlanErrorKind::no_such_symbol(symbol, symbols));
+        }
+        Ok(())
     }
 
     /// Where the value of a path from the root stands.

@@ -12,6 +12,7 @@ mod fields;
 mod filters;
 mod lists;
 mod operations;
+mod reshape;
 mod values;
 mod writers;
 
@@ -33,7 +34,7 @@ use crate::path::Path;
 use crate::resolve::{Resolution, Resolved, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};
 use operations::program;
-use values::{arrive, reshape};
+use values::arrive;
 
 pub(super) fn compile(
     writer: &Arc<Schema>,
@@ -63,6 +64,7 @@ pub(super) fn compile(
         skips: SkipTable::default(),
         roots: Vec::new(),
         sorts: HashMap::new(),
+        symbols: HashMap::new(),
         registers: 0,
         operands: 0,
         operations: 0,
@@ -70,8 +72,8 @@ pub(super) fn compile(
     let mut operations = compiler.root(root)?;
     for (number, writer) in compiler.writers.iter().enumerate() {
         if writer.has_entries() {
-            let name = &features.checked()[number].feature.name;
-            operations.push(Operation::new(name, Action::EndRow(number)));
+            let text = features.checked()[number].text();
+            operations.push(Operation::new(text, Action::EndRow(number)));
         }
     }
     Ok(Plan {
@@ -174,6 +176,8 @@ struct Compiler<'f> {
     roots: Vec<(usize, &'f Path)>,
     /// What the values are that filters need, by the place they stand at.
     sorts: HashMap<usize, Sort>,
+    /// The symbols of those that are enums.
+    symbols: HashMap<usize, Box<[String]>>,
     registers: usize,
     operands: usize,
     operations: usize,
@@ -184,10 +188,8 @@ impl<'f> Compiler<'f> {
     fn root(&mut self, root: Place<'_>) -> Result<Vec<Operation>, PlanError> {
         let mut consumers = Vec::new();
         for (number, checked) in self.features.iter().enumerate() {
-            consumers.extend(Consumer::of_feature(number, checked));
-        }
-        for consumer in &mut consumers {
-            reshape(root, consumer);
+            let dims = reshape::list_dims(root.reader_schema(), checked);
+            consumers.extend(Consumer::of_feature(number, checked, dims));
         }
         let (mut operations, inline) = self.root_operands(root)?;
         consumers.extend(inline);

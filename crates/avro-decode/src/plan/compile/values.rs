@@ -1,26 +1,19 @@
 //! The ends of expressions: values, and ATDS's sparse records.
 
-use std::rc::Rc;
-
 use tensor_batch::DType;
 
-use super::branches::find_branch;
 use super::consumer::{Consumer, Goal};
-use super::fields::{leads_to, wrong_step};
+use super::fields::wrong_step;
 use super::operations::in_turn;
 use super::{Compiler, Place};
-use crate::convert::{Convert, Source, source};
-use crate::feature::{FeatureKind, lists};
-use crate::path::Step;
+use crate::convert::{Convert, DURATION_WIDTH, Source, source};
+use crate::feature::FeatureKind;
 use crate::plan::leaf::{Leaf, Nullable, width_of};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
 use crate::plan::sparse::{Role, SparseField, SparseRecord};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::{Resolved, ResolvedId};
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
-
-/// The numbers of a duration.
-const DURATION: usize = 3;
 
 /// Where a dense or varlen feature's expression ends: there are as many arrays
 /// as it has dimensions left.
@@ -47,52 +40,16 @@ pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<()
         && consumer.checked.feature.dtype != DType::String;
     let schema_rank = consumer.registers.len() + arrays + usize::from(is_duration);
     let rank = consumer.shape.len();
-    if schema_rank == rank {
-        return match consumer.shape.last() {
-            Some(&Some(dimension)) if is_duration && dimension != DURATION => {
-                Err(PlanErrorKind::DurationDimension { dimension })
-            }
-            _ => Ok(()),
-        };
+    if schema_rank != rank {
+        return Err(PlanErrorKind::RankMismatch { rank, schema_rank });
     }
-    Err(PlanErrorKind::RankMismatch { rank, schema_rank })
-}
-
-/// Gives a feature of the record `root` that has several dimensions, and may
-/// have them in one list, that one dimension, if its expression leads to one
-/// list.
-pub(super) fn reshape(root: Place<'_>, consumer: &mut Consumer<'_>) {
-    let checked = consumer.checked;
-    let schema = root.reader_schema();
-    if let FeatureKind::Dense { reshape: true, .. } = checked.feature.kind
-        && consumer.shape.len() > 1
-        && let Some(len) = consumer.shape.iter().copied().product::<Option<usize>>()
-        && let Some(end) = destination(schema, schema.root(), consumer.steps)
-        && let Ok((arrays, innermost)) = array_rank(schema, end)
-        && lists(&checked.path) + arrays == 1
-        && schema.logical(innermost) != Some(&LogicalType::Duration)
+    // Their values are not in an array, whose length would tell.
+    if let (true, Some(&Some(length))) = (is_duration, consumer.shape.last())
+        && length != DURATION_WIDTH
     {
-        consumer.shape = Rc::from([Some(len)]);
+        return Err(PlanErrorKind::DurationShape { length });
     }
-}
-
-/// The type that steps lead to from the type `ty`, if they lead anywhere.
-fn destination(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<NodeId> {
-    if let (Node::Union(branches), [Step::Branch(name), rest @ ..]) = (schema.node(ty), steps) {
-        let branch = find_branch(schema, branches, name).ok()?;
-        return destination(schema, branches[branch], rest);
-    }
-    let ty = unwrap_nullable(schema, ty).ok()?;
-    match (schema.node(ty), steps) {
-        (_, []) => Some(ty),
-        (_, [Step::Branch(_), rest @ ..]) => destination(schema, ty, rest),
-        (Node::Record(record), _) => {
-            let (field, rest) = leads_to(record, steps)?;
-            destination(schema, record.fields[field].ty, rest)
-        }
-        (Node::Array(item) | Node::Map(item), [_, rest @ ..]) => destination(schema, *item, rest),
-        _ => None,
-    }
+    Ok(())
 }
 
 impl<'f> Compiler<'f> {
@@ -336,7 +293,8 @@ pub(super) fn not_an_element(goal: Goal, place: Place<'_>) -> PlanErrorKind {
         _ => PlanErrorKind::NotAnElement { schema_type },
     }
 }
-fn unwrap_nullable(schema: &Schema, node: NodeId) -> Result<NodeId, PlanErrorKind> {
+
+pub(super) fn unwrap_nullable(schema: &Schema, node: NodeId) -> Result<NodeId, PlanErrorKind> {
     let Node::Union(branches) = schema.node(node) else {
         return Ok(node);
     };

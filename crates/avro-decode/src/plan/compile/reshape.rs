@@ -1,0 +1,61 @@
+//! Dense features of several dimensions that one list fills.
+
+use std::rc::Rc;
+
+use super::branches::find_branch;
+use super::fields::leads_to;
+use super::values::{array_rank, unwrap_nullable};
+use crate::feature::{Checked, FeatureKind, lists};
+use crate::path::Step;
+use crate::schema::{LogicalType, Node, NodeId, Schema};
+
+/// The dimensions of a dense or varlen feature's lists: those of its shape; or
+/// their product, where the record that is read has a single list for all of
+/// them and the feature may be reshaped.
+pub(super) fn list_dims(schema: &Schema, checked: &Checked) -> Rc<[Option<usize>]> {
+    match one_list(schema, checked) {
+        Some(len) => Rc::from([Some(len)]),
+        None => checked.shape.as_slice().into(),
+    }
+}
+
+/// How long the list is that fills all dimensions.
+fn one_list(schema: &Schema, checked: &Checked) -> Option<usize> {
+    let FeatureKind::Dense { reshape: true, .. } = checked.feature.kind else {
+        return None;
+    };
+    let len = checked.shape.iter().copied().product::<Option<usize>>()?;
+    let end = end(schema, &checked.path.steps)?;
+    let (arrays, innermost) = array_rank(schema, end).ok()?;
+    // The three numbers of a duration are a list, too.
+    let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration);
+    let is_one = lists(&checked.path) + arrays == 1 && !is_duration;
+    (is_one && checked.shape.len() > 1).then_some(len)
+}
+
+/// The type that steps from the root lead to, if they lead anywhere.
+fn end(schema: &Schema, mut steps: &[Step]) -> Option<NodeId> {
+    let mut node = schema.root();
+    while let [step, rest @ ..] = steps {
+        let mut behind = rest;
+        node = match (schema.node(node), step) {
+            (Node::Union(branches), Step::Branch(name)) => {
+                branches[find_branch(schema, branches, name).ok()?]
+            }
+            (Node::Union(_), _) => {
+                behind = steps;
+                unwrap_nullable(schema, node).ok()?
+            }
+            (_, Step::Branch(_)) => node,
+            (Node::Array(item) | Node::Map(item), _) => *item,
+            (Node::Record(record), _) => {
+                let (field, after) = leads_to(record, steps)?;
+                behind = after;
+                record.fields[field].ty
+            }
+            _ => return None,
+        };
+        steps = behind;
+    }
+    Some(node)
+}
