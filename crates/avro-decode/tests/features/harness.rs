@@ -1,0 +1,172 @@
+//! From schemas, records and features to tensors, all as text.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use avro_decode::encode::{EncodeOptions, encode};
+use avro_decode::schema::{Node, NodeId};
+use avro_decode::{Feature, Features, Plan, PlanOptions, Schema, Value};
+use serde_json::Value as Json;
+use tensor_batch::{Batch, BatchBuilder, Column, Values};
+
+/// The batch of some records, a line per column; or the message of the error.
+pub(crate) fn tensors(schema: &str, records: &str, feature: Feature) -> String {
+    tensors_with(schema, records, vec![feature], &PlanOptions::default())
+}
+
+/// As [`tensors`], of several features and with other options.
+pub(crate) fn tensors_with(
+    schema: &str,
+    records: &str,
+    features: Vec<Feature>,
+    options: &PlanOptions,
+) -> String {
+    let schema = Arc::new(Schema::parse(schema).unwrap());
+    let records: Vec<Json> = serde_json::from_str(records).unwrap();
+    let mut data = Vec::new();
+    for record in &records {
+        let value = value(&schema, schema.root(), record);
+        let options = EncodeOptions::default();
+        encode(&schema, schema.root(), &value, &mut data, &options).unwrap();
+    }
+    match run(&schema, &data, records.len(), features, options) {
+        Ok(batch) => show(&batch),
+        Err(message) => message,
+    }
+}
+
+/// The message of the error that features are refused with.
+pub(crate) fn refused(schema: &str, feature: Feature) -> String {
+    tensors(schema, "[]", feature)
+}
+
+/// A reader's schema.
+pub(crate) fn read_as(reader: &str) -> PlanOptions {
+    let mut options = PlanOptions::default();
+    options.reader_schema = Some(Arc::new(Schema::parse(reader).unwrap()));
+    options
+}
+
+fn run(
+    schema: &Arc<Schema>,
+    data: &[u8],
+    records: usize,
+    features: Vec<Feature>,
+    options: &PlanOptions,
+) -> Result<Batch, String> {
+    let features = Features::new(features).map_err(|error| error.to_string())?;
+    let plan = Plan::compile(schema, &features, options).map_err(|error| error.to_string())?;
+    let mut builder = BatchBuilder::new(plan.spec().clone());
+    // A run and a call per record: nothing of one may reach into the next.
+    let mut position = 0;
+    for (record, mut slots) in builder.slots(&vec![1; records]).into_iter().enumerate() {
+        let executed = plan.execute(data, position, 1, &mut slots);
+        let executed = executed.map_err(|mut error| {
+            error.record = Some(record as u64);
+            error.to_string()
+        })?;
+        position = executed.position;
+    }
+    assert_eq!(position, data.len());
+    builder.gather().into_iter().for_each(|task| task.run());
+    let by_record = builder.finish();
+    // And all of them at once.
+    for mut slots in builder.slots(&[records]) {
+        plan.execute(data, 0, records, &mut slots).unwrap();
+    }
+    builder.gather().into_iter().for_each(|task| task.run());
+    let batch = builder.finish();
+    assert_eq!(show(&batch), show(&by_record));
+    Ok(batch)
+}
+
+/// A value of JSON, in which a union's is its first branch that is not null, or
+/// `{"branch": value}`.
+fn value(schema: &Schema, id: NodeId, json: &Json) -> Value {
+    match schema.node(id) {
+        Node::Null => Value::Null,
+        Node::Boolean => Value::Boolean(json.as_bool().unwrap()),
+        Node::Int => Value::Int(json.as_i64().unwrap().try_into().unwrap()),
+        Node::Long => Value::Long(json.as_i64().unwrap()),
+        Node::Float => Value::Float(json.as_f64().unwrap() as f32),
+        Node::Double => Value::Double(json.as_f64().unwrap()),
+        Node::Bytes => Value::Bytes(json.as_str().unwrap().into()),
+        Node::String => Value::String(json.as_str().unwrap().into()),
+        Node::Fixed(_) => Value::Fixed(json.as_str().unwrap().into()),
+        Node::Enum(symbols) => {
+            let mut symbols = symbols.symbols.iter();
+            let place = symbols.position(|symbol| symbol == json.as_str().unwrap());
+            Value::Enum(place.unwrap() as u32)
+        }
+        Node::Array(item) => {
+            let items = json.as_array().unwrap().iter();
+            Value::Array(items.map(|json| value(schema, *item, json)).collect())
+        }
+        Node::Map(item) => {
+            let entries = json.as_object().unwrap().iter();
+            let entry = |(key, json): (&String, _)| (key.clone(), value(schema, *item, json));
+            Value::Map(entries.map(entry).collect())
+        }
+        Node::Union(branches) => {
+            let is_null = |id: &NodeId| *schema.node(*id) == Node::Null;
+            let place = branches.iter().position(|id| is_null(id) == json.is_null());
+            let place = place.unwrap();
+            Value::Union(place, Box::new(value(schema, branches[place], json)))
+        }
+        Node::Record(record) => {
+            let fields = record.fields.iter();
+            let field = |field: &avro_decode::schema::Field| {
+                value(schema, field.ty, &json[field.name.as_str()])
+            };
+            Value::Record(fields.map(field).collect())
+        }
+    }
+}
+
+fn show(batch: &Batch) -> String {
+    let mut text = String::new();
+    for (spec, column) in batch.columns() {
+        let name = &spec.name;
+        let line = match column {
+            Column::Dense(dense) => {
+                let (shape, values) = (dense.shape, values(dense.values));
+                format!("{name}: {values} {shape:?}")
+            }
+            Column::Sparse(coo) => {
+                let (shape, values) = (coo.dense_shape, values(coo.values));
+                let stride = shape.len();
+                let indices: Vec<_> = coo.indices.chunks(stride).collect();
+                format!("{name}: {values} at {indices:?} of {shape:?}")
+            }
+            Column::Ragged(ragged) => {
+                let values = values(ragged.values);
+                format!("{name}: {values} split {:?}", ragged.row_splits)
+            }
+            Column::RaggedSparse(ragged) => {
+                let values = values(ragged.values);
+                let (indices, splits) = (ragged.indices, ragged.row_splits);
+                format!("{name}: {values} at {indices:?} split {splits:?}")
+            }
+            other => format!("{name}: {other:?}"),
+        };
+        writeln!(text, "{line}").unwrap();
+    }
+    text.trim_end().to_owned()
+}
+
+fn values(values: &Values) -> String {
+    match values {
+        Values::Int32(values) => format!("{values:?}"),
+        Values::Int64(values) => format!("{values:?}"),
+        Values::Float16(values) => format!("{values:?}"),
+        Values::BFloat16(values) => format!("{values:?}"),
+        Values::Float32(values) => format!("{values:?}"),
+        Values::Float64(values) => format!("{values:?}"),
+        Values::Bool(values) => format!("{values:?}"),
+        Values::String(strings) => {
+            let strings = strings.iter().map(String::from_utf8_lossy);
+            format!("{:?}", strings.collect::<Vec<_>>())
+        }
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,10 @@
+//! Corner cases of features, each with the tensor or the whole message that
+//! comes of it.
+
+#![allow(clippy::unwrap_used)]
+
+mod defaults;
+mod dense;
+mod filters;
+mod harness;
+mod sparse;
