@@ -3,7 +3,7 @@
 use super::consumer::{Consumer, Goal};
 use super::fields::wrong_step;
 use super::operations::{in_turn, program};
-use super::values::not_an_element;
+use super::values::{not_an_element, unwrap_nullable};
 use super::{Compiler, Place};
 use crate::DecodeErrorKind;
 use crate::feature::FeatureKind;
@@ -13,6 +13,7 @@ use crate::plan::program::{Action, Each, Items, List, Operation, Pick, Which};
 use crate::plan::writer::Length;
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::Resolved;
+use crate::schema::Node;
 
 /// How elements are chosen.
 #[derive(Clone, Copy, PartialEq)]
@@ -34,7 +35,7 @@ impl<'f> Compiler<'f> {
     ) -> Result<Vec<Operation>, PlanError> {
         let mut groups: Vec<(Choice<'f>, Vec<Consumer<'f>>)> = Vec::new();
         for consumer in consumers {
-            let choice = choice(place, &consumer, at)?;
+            let choice = choice(place, item, &consumer, at)?;
             match groups.iter_mut().find(|(other, _)| *other == choice) {
                 Some((_, group)) => group.push(consumer),
                 None => groups.push((choice, vec![consumer])),
@@ -217,6 +218,7 @@ fn min_item(
 /// How a consumer chooses the elements of an array or a map.
 fn choice<'f>(
     place: Place<'_>,
+    item: Place<'_>,
     consumer: &Consumer<'f>,
     at: &str,
 ) -> Result<Choice<'f>, PlanError> {
@@ -231,7 +233,7 @@ fn choice<'f>(
         (Some(Step::Index(index)), _) if !is_map => return Ok(Choice::Index(*index)),
         (Some(Step::Key(key)), _) if is_map => return Ok(Choice::Key(key)),
         (None, Goal::Values(_) | Goal::Entries(_)) if !is_map => return Ok(Choice::All),
-        (Some(Step::Field(field)), _) => PlanErrorKind::FieldOfList {
+        (Some(Step::Field(field)), _) if is_record(item) => PlanErrorKind::FieldOfList {
             through: at.to_owned(),
             field: field.clone(),
             schema_type: place.describe(),
@@ -240,4 +242,13 @@ fn choice<'f>(
         (None, goal) => not_an_element(goal, place),
     };
     Err(PlanError::new(consumer.name(), kind))
+}
+
+/// Whether something is read as a record, which may be null.
+fn is_record(place: Place<'_>) -> bool {
+    let schema = place.reader_schema();
+    let reader = place
+        .reader()
+        .and_then(|reader| unwrap_nullable(schema, reader).ok());
+    reader.is_some_and(|reader| matches!(schema.node(reader), Node::Record(_)))
 }

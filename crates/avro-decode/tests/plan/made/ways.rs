@@ -1,7 +1,7 @@
 //! Ways through a schema: expressions that lead somewhere.
 
 use avro_decode::Schema;
-use avro_decode::path::{Filter, Operand, Path, Step};
+use avro_decode::path::{Constant, Filter, Operand, Path, Step};
 use avro_decode::schema::{Node, NodeId, Record};
 
 use super::Source;
@@ -222,7 +222,7 @@ impl Walk<'_> {
     }
 
     fn filter(&mut self, item: NodeId) -> Option<Filter> {
-        let (left, sort) = match self.source.below(4) {
+        let (left, sort, end) = match self.source.below(4) {
             3 => self.operand(None)?,
             _ => self.operand(Some(item))?,
         };
@@ -232,8 +232,14 @@ impl Walk<'_> {
             _ => self.operand(Some(item)),
         };
         let right = match right {
-            Some((right, of)) if of == sort => right,
-            _ => Operand::Constant(sort.constant(self.source)),
+            Some((right, of, _)) if of == sort => right,
+            _ => Operand::Constant(match self.schema.node(end) {
+                // Another text is refused.
+                Node::Enum(symbols) => Constant::String(
+                    symbols.symbols[self.source.below(symbols.symbols.len())].clone(),
+                ),
+                _ => sort.constant(self.source),
+            }),
         };
         Some(match self.source.flag() {
             true => Filter {
@@ -244,8 +250,8 @@ impl Walk<'_> {
         })
     }
 
-    /// A side of a filter, of an element or of the root.
-    fn operand(&mut self, item: Option<NodeId>) -> Option<(Operand, Sort)> {
+    /// A side of a filter, of an element or of the root; and the type there.
+    fn operand(&mut self, item: Option<NodeId>) -> Option<(Operand, Sort, NodeId)> {
         let from = match item {
             Some(item) => past_union(self.schema, item)?,
             None => self.schema.root(),
@@ -259,7 +265,7 @@ impl Walk<'_> {
             Some(_) => Operand::Element(way.path),
             None => Operand::Root(way.path),
         };
-        Some((operand, sort))
+        Some((operand, sort, way.end))
     }
 }
 
