@@ -80,6 +80,7 @@ replay! {
     inflate_xz: INFLATE_XZ,
     schema: SCHEMA,
     expression: EXPRESSION,
+    filter: FILTER,
     resolver: RESOLVER,
     plan_vs_reference: PLAN_VS_REFERENCE,
     pipeline: PIPELINE,

@@ -4,6 +4,7 @@
 //! on what fuzzing has found.
 
 mod expression;
+mod filter;
 mod framing;
 mod header;
 mod inflate;
@@ -126,6 +127,9 @@ pub const RESOLVER: Property = Property::new("resolver", DECODED, resolver::chec
 /// the same.
 pub const EXPRESSION: Property = Property::new("expression", EXPRESSION_PARSED, expression::check);
 
+/// A filter of any text is refused, or keeps the elements that the reference keeps.
+pub const FILTER: Property = Property::new("filter", DECODED, filter::check);
+
 /// The plan makes of any records what the reference makes of them, or refuses them as it does.
 pub const PLAN_VS_REFERENCE: Property = Property::new("plan_vs_reference", DECODED, plan::check);
 
@@ -138,7 +142,7 @@ pub const PIPELINE_DAMAGED: Property =
     Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
 
 /// All of them.
-pub const ALL: [Property; 14] = [
+pub const ALL: [Property; 15] = [
     HEADER,
     FRAMER_CHUNKED,
     INDEX_VS_FRAMER,
@@ -149,6 +153,7 @@ pub const ALL: [Property; 14] = [
     INFLATE_XZ,
     SCHEMA,
     EXPRESSION,
+    FILTER,
     RESOLVER,
     PLAN_VS_REFERENCE,
     PIPELINE,
