@@ -15,7 +15,7 @@ use super::{from_json, read, to_json};
 #[track_caller]
 fn both_ways(json: &str, feature: Feature) {
     let text = format!(r#"{{"f": {json}}}"#);
-    assert_eq!(from_json(&text).unwrap(), [feature.clone()], "{json}");
+    assert_eq!(from_json(&text).unwrap(), std::slice::from_ref(&feature));
     let written = to_json(&[feature]);
     let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(written, expected, "{json}");
