@@ -61,6 +61,7 @@ pub const MAX_DEFAULT_PARTS: usize = 1 << 20;
 /// becomes one of large defaults.
 pub const MAX_FILLED_PARTS: usize = 1 << 22;
 
-/// Types that the compiler of a plan visits. Schemas that name a record again
-/// and again can lead an expression through exponentially many.
-pub const MAX_PLAN_OPERATIONS: usize = 1 << 20;
+/// What the compiler of a plan visits: types, and what wants something of them.
+/// Schemas that name a record again and again can lead an expression through
+/// exponentially many.
+pub const MAX_PLAN_PARTS: usize = 1 << 20;

@@ -243,11 +243,11 @@ pub enum PlanErrorKind {
         /// The array.
         schema_type: String,
     },
-    /// The program has more operations than
-    /// [`MAX_PLAN_OPERATIONS`](crate::limits::MAX_PLAN_OPERATIONS).
+    /// The features lead through more of the schema than
+    /// [`MAX_PLAN_PARTS`](crate::limits::MAX_PLAN_PARTS).
     #[error(
-        "the plan has more than {} operations",
-        crate::limits::MAX_PLAN_OPERATIONS
+        "the features lead through more than {} parts of the schema",
+        crate::limits::MAX_PLAN_PARTS
     )]
     TooLarge,
     /// The values are of a type that has no dtype.

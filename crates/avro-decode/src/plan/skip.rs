@@ -1,6 +1,7 @@
 //! Skipping values nobody asked for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
@@ -18,9 +19,9 @@ pub(crate) enum Skip {
     /// A length and as many bytes.
     Length,
     /// Blocks of items; maps are arrays of a key and a value.
-    Items { item: Box<Skip>, min_item: usize },
+    Items { item: Arc<Skip>, min_item: usize },
     /// A branch number and that branch.
-    Union(Box<[Skip]>),
+    Union(Arc<[Skip]>),
     /// One after another.
     Sequence(Box<[Skip]>),
     /// A record in the table: what lets types refer to themselves.
@@ -35,12 +36,11 @@ impl Skip {
         matches!(self, Skip::Bytes(0))
     }
 
-    /// This, then `next`, in as few steps as their sizes allow.
-    pub(crate) fn join(&mut self, next: Skip) {
+    /// One after another, in as few steps as their sizes allow.
+    pub(crate) fn all(skips: impl Iterator<Item = Skip>) -> Skip {
         let mut sequence = Vec::new();
-        std::mem::replace(self, Skip::NOTHING).push_to(&mut sequence);
-        next.push_to(&mut sequence);
-        *self = Skip::sequence(sequence);
+        skips.for_each(|skip| skip.push_to(&mut sequence));
+        Skip::sequence(sequence)
     }
 
     /// Appends to a sequence, joined to what stands last where that can be.
@@ -70,6 +70,9 @@ pub(crate) struct SkipTable {
     /// The place of each record, with the address of its schema: types of
     /// different schemas have the same ids.
     places: HashMap<(usize, NodeId), usize>,
+    /// The skips of arrays, maps and unions, which may be large and are asked
+    /// for again wherever their type is met.
+    known: HashMap<(usize, NodeId), Skip>,
     /// Records that have a place and no skip yet: records may be nested through
     /// their names as deep as a schema is long, so there is no recursion into
     /// them.
@@ -82,11 +85,9 @@ impl SkipTable {
         let skip = self.make(schema, node);
         while let Some(node) = self.pending.pop() {
             if let Node::Record(record) = schema.node(node) {
-                let mut sequence = Vec::new();
-                for field in &record.fields {
-                    self.make(schema, field.ty).push_to(&mut sequence);
-                }
-                self.records[self.places[&key(schema, node)]] = Skip::sequence(sequence);
+                let fields = record.fields.iter();
+                let skip = Skip::all(fields.map(|field| self.make(schema, field.ty)));
+                self.records[self.places[&key(schema, node)]] = skip;
             }
         }
         skip
@@ -104,11 +105,13 @@ impl SkipTable {
             Node::Double => Skip::Bytes(8),
             Node::Bytes | Node::String => Skip::Length,
             Node::Fixed(fixed) => Skip::Bytes(fixed.size),
-            Node::Array(item) => self.items(schema, *item, None),
-            Node::Map(value) => self.items(schema, *value, Some(Skip::Length)),
-            Node::Union(branches) => {
-                let branches = branches.iter().map(|&branch| self.make(schema, branch));
-                Skip::Union(branches.collect())
+            Node::Array(_) | Node::Map(_) | Node::Union(_) => {
+                if let Some(known) = self.known.get(&key(schema, node)) {
+                    return known.clone();
+                }
+                let skip = self.make_large(schema, node);
+                self.known.insert(key(schema, node), skip.clone());
+                skip
             }
             Node::Record(_) => {
                 let places = &mut self.places;
@@ -122,16 +125,27 @@ impl SkipTable {
         }
     }
 
+    fn make_large(&mut self, schema: &Schema, node: NodeId) -> Skip {
+        match schema.node(node) {
+            Node::Array(item) => self.items(schema, *item, None),
+            Node::Map(value) => self.items(schema, *value, Some(Skip::Length)),
+            Node::Union(branches) => {
+                let branches = branches.iter().map(|&branch| self.make(schema, branch));
+                Skip::Union(branches.collect())
+            }
+            _ => Skip::NOTHING,
+        }
+    }
+
     fn items(&mut self, schema: &Schema, item: NodeId, key: Option<Skip>) -> Skip {
         // A key takes at least the byte of its length.
         let key_bytes = usize::from(key.is_some());
         let min = schema
             .min_encoded_len(item)
             .saturating_add(key_bytes as u64);
-        let mut sequence = Vec::from_iter(key);
-        self.make(schema, item).push_to(&mut sequence);
+        let item = Skip::all(key.into_iter().chain([self.make(schema, item)]));
         Skip::Items {
-            item: Box::new(Skip::sequence(sequence)),
+            item: Arc::new(item),
             min_item: usize::try_from(min).unwrap_or(usize::MAX),
         }
     }

@@ -7,4 +7,5 @@ mod defaults;
 mod dense;
 mod filters;
 mod harness;
+mod hostile;
 mod sparse;

@@ -113,6 +113,8 @@ impl<'f> Compiler<'f> {
         let Node::Union(branches) = schema.node(union) else {
             unreachable!("the reader has a union");
         };
+        // Each consumer looks through all of them, at each of the writer's.
+        self.count(consumers.len() * branches.len() / BRANCHES)?;
         let mut operations = Vec::new();
         let mut here = Vec::new();
         for consumer in consumers {
@@ -172,6 +174,9 @@ impl<'f> Compiler<'f> {
         consumers.collect()
     }
 }
+
+/// Branches looked through that count as much as another value.
+const BRANCHES: usize = 16;
 
 /// Which branch of a union is called `name`: a full name, or a simple one that
 /// only one branch has.

@@ -91,7 +91,7 @@ impl<'f> Compiler<'f> {
                     "" => writer.fields[number].name.clone(),
                     at => format!("{at}.{}", writer.fields[number].name),
                 };
-                operations.extend(self.skip_type(place.writer_schema(), ty, &way));
+                operations.extend(self.skip(place.writer_schema(), ty, &way)?);
             }
         }
         operations.extend(ends);

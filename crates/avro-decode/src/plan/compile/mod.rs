@@ -29,7 +29,7 @@ use super::writer::Writer;
 use super::{Plan, PlanError, PlanErrorKind, PlanOptions};
 use crate::DecodeErrorKind;
 use crate::feature::{Checked, Features};
-use crate::limits::MAX_PLAN_OPERATIONS;
+use crate::limits::MAX_PLAN_PARTS;
 use crate::path::Path;
 use crate::resolve::{Resolution, Resolved, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};
@@ -67,7 +67,7 @@ pub(super) fn compile(
         symbols: HashMap::new(),
         registers: 0,
         operands: 0,
-        operations: 0,
+        parts: 0,
     };
     let mut operations = compiler.root(root)?;
     for (number, writer) in compiler.writers.iter().enumerate() {
@@ -180,7 +180,8 @@ struct Compiler<'f> {
     symbols: HashMap<usize, Box<[String]>>,
     registers: usize,
     operands: usize,
-    operations: usize,
+    /// Types, consumers and names met so far.
+    parts: usize,
 }
 
 impl<'f> Compiler<'f> {
@@ -212,13 +213,10 @@ impl<'f> Compiler<'f> {
         consumers: Vec<Consumer<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        self.operations += 1;
-        if self.operations > MAX_PLAN_OPERATIONS {
-            return Err(PlanError::new("", PlanErrorKind::TooLarge));
-        }
         if consumers.is_empty() {
-            return Ok(self.skip(place, at));
+            return self.skip(place.writer_schema(), place.writer(), at);
         }
+        self.count(1 + consumers.len() + at.len() / NAME)?;
         let mut consumers = consumers;
         for consumer in &mut consumers {
             arrive(place, consumer).map_err(|kind| PlanError::new(consumer.name(), kind))?;
@@ -256,16 +254,30 @@ impl<'f> Compiler<'f> {
     }
 
     /// The operations that move past a value.
-    fn skip(&mut self, place: Place<'_>, at: &str) -> Vec<Operation> {
-        self.skip_type(place.writer_schema(), place.writer(), at)
-    }
-
-    fn skip_type(&mut self, schema: &Schema, node: NodeId, at: &str) -> Vec<Operation> {
+    fn skip(
+        &mut self,
+        schema: &Schema,
+        node: NodeId,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        self.count(1 + at.len() / NAME)?;
         let skip = self.skips.skip_of(schema, node);
         if skip.is_nothing() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let (all, each) = (skip.clone(), vec![(at.into(), skip)]);
-        vec![Operation::new(at, Action::Skip { all, each })]
+        Ok(vec![Operation::new(at, Action::Skip { all, each })])
+    }
+
+    /// Adds up what it takes to compile the plan.
+    fn count(&mut self, parts: usize) -> Result<(), PlanError> {
+        self.parts += parts;
+        if self.parts > MAX_PLAN_PARTS {
+            return Err(PlanError::new("", PlanErrorKind::TooLarge));
+        }
+        Ok(())
     }
 }
+
+/// Bytes of the way to a value that count as much as another value.
+const NAME: usize = 64;

@@ -2,6 +2,7 @@
 
 use crate::DecodeErrorKind;
 use crate::plan::program::{Action, Gap, Missing, Operation, Program};
+use crate::plan::skip::Skip;
 
 use super::Compiler;
 use super::consumer::{Consumer, Goal};
@@ -20,16 +21,17 @@ pub(super) fn program(operations: Vec<Operation>) -> Program {
     let mut joined: Vec<Operation> = Vec::with_capacity(operations.len());
     for mut operation in operations {
         if let Some(last) = joined.last_mut()
-            && let Action::Skip { all, each } = &mut last.action
-            && let Action::Skip {
-                all: next,
-                each: names,
-            } = &mut operation.action
+            && let Action::Skip { each, .. } = &mut last.action
+            && let Action::Skip { each: next, .. } = &mut operation.action
         {
-            all.join(next.clone());
-            each.append(names);
+            each.append(next);
         } else {
             joined.push(operation);
+        }
+    }
+    for operation in &mut joined {
+        if let Action::Skip { all, each } = &mut operation.action {
+            *all = Skip::all(each.iter().map(|(_, skip)| skip.clone()));
         }
     }
     joined.into()
