@@ -3,7 +3,7 @@
 use avro_decode::Feature;
 use tensor_batch::DType;
 
-use crate::harness::{refused, tensors};
+use crate::harness::{read_as, refused, tensors, tensors_with};
 
 const RECORDS: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "all", "type": {"type": "array", "items":
@@ -58,5 +58,25 @@ fn counts_of_keys_that_differ_from_those_of_entries() {
         tensors(schema, records, mixed),
         "record 0, field 'e', byte 8: the arrays of the sparse record have different lengths: 2 \
          and 1"
+    );
+}
+
+#[test]
+fn a_sparse_record_that_the_writer_has_more_in() {
+    let reader = r#"{"type": "record", "name": "R", "fields": [
+        {"name": "s", "type": {"type": "record", "name": "S", "fields": [
+            {"name": "indices0", "type": {"type": "array", "items": "long"}},
+            {"name": "values", "type": {"type": "array", "items": "float"}}
+        ]}}
+    ]}"#;
+    let last = r#"{"type": "array", "items": "float"}}"#;
+    let writer = reader.replace(
+        last,
+        &format!(r#"{last}, {{"name": "note", "type": "int"}}"#),
+    );
+    let sparse = Feature::sparse("s", &[9], DType::Float32);
+    assert_eq!(
+        tensors_with(&writer, "[]", vec![sparse], &read_as(reader)),
+        "feature 's': the sparse record has the field 'note', which is neither values nor indicesN"
     );
 }

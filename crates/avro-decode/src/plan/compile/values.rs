@@ -183,10 +183,11 @@ impl<'f> Compiler<'f> {
             return Err(PlanErrorKind::SparseDefault { field });
         }
         let mut sparse_fields = Vec::with_capacity(roles.len());
-        for field in fields {
+        let written = super::fields::record_of(place.writer_schema(), place.writer());
+        for (field, written) in fields.iter().zip(&written.fields) {
             // What only the writer has would have to be skipped on the way.
             let Some((field, id)) = *field else {
-                let field = "another field of the writer's".to_owned();
+                let field = written.name.clone();
                 return Err(PlanErrorKind::ExtraField { field });
             };
             let (role, name) = (roles[field], &record.fields[field].name);
@@ -259,7 +260,7 @@ fn is_integer(place: Place<'_>) -> bool {
 /// The union around a value, if it is one of those that need no branch step.
 fn nullable_of(place: Place<'_>) -> Result<(Option<Nullable>, Place<'_>), PlanErrorKind> {
     let union = || {
-        let union = place.describe();
+        let union = place.writer_schema().describe(place.writer());
         PlanErrorKind::Union { union }
     };
     match place.node() {
