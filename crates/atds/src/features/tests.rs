@@ -1,6 +1,8 @@
 //! What features files are read to, and back.
 #![allow(clippy::unwrap_used)]
 
+mod round_trip;
+
 use std::fs;
 use std::sync::Arc;
 

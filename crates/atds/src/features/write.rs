@@ -110,10 +110,11 @@ fn fill(fill: &Fill, kind: &FeatureKind) -> Value {
         _ => Vec::new(),
     };
     let mut json = values.iter().map(scalar);
-    match dims.iter().product::<usize>() == values.len() {
-        true => json::nested(&mut json, &dims),
+    let mut places = dims.iter();
+    match places.try_fold(1usize, |places, &dim| places.checked_mul(dim)) {
+        Some(places) if places == values.len() => json::nested(&mut json, &dims),
         // No feature can be like that; all of it is shown.
-        false => json.collect(),
+        _ => json.collect(),
     }
 }
 

@@ -7,6 +7,7 @@ mod common;
 
 mod compressed;
 mod container;
+mod expressions;
 mod features;
 mod files;
 mod made;
