@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use avro_decode::encode::{EncodeOptions, encode};
+use avro_decode::resolve::Resolution;
 use avro_decode::schema::{Node, NodeId};
-use avro_decode::{Feature, Features, Plan, PlanOptions, Schema, Value};
+use avro_decode::{DecodeError, Feature, Features, Plan, PlanOptions, Schema, Value, reference};
 use serde_json::Value as Json;
 use tensor_batch::{Batch, BatchBuilder, Column, Values};
 
@@ -23,13 +24,10 @@ pub(crate) fn tensors_with(
 ) -> String {
     let schema = Arc::new(Schema::parse(schema).unwrap());
     let records: Vec<Json> = serde_json::from_str(records).unwrap();
-    let mut data = Vec::new();
-    for record in &records {
-        let value = value(&schema, schema.root(), record);
-        let options = EncodeOptions::default();
-        encode(&schema, schema.root(), &value, &mut data, &options).unwrap();
-    }
-    match run(&schema, &data, records.len(), features, options) {
+    let records: Vec<Value> = (records.iter())
+        .map(|record| value(&schema, schema.root(), record))
+        .collect();
+    match run(&schema, &records, features, options) {
         Ok(batch) => show(&batch),
         Err(message) => message,
     }
@@ -49,22 +47,29 @@ pub(crate) fn read_as(reader: &str) -> PlanOptions {
 
 fn run(
     schema: &Arc<Schema>,
-    data: &[u8],
-    records: usize,
+    records: &[Value],
     features: Vec<Feature>,
     options: &PlanOptions,
 ) -> Result<Batch, String> {
+    let mut data = Vec::new();
+    for record in records {
+        let options = EncodeOptions::default();
+        encode(schema, schema.root(), record, &mut data, &options).unwrap();
+    }
     let features = Features::new(features).map_err(|error| error.to_string())?;
     let plan = Plan::compile(schema, &features, options).map_err(|error| error.to_string())?;
+    let batch = execute(&plan, &data, records.len());
+    hold_against_oracle(&batch, schema, records, &features, options);
+    batch.map_err(|error| error.to_string())
+}
+
+fn execute(plan: &Plan, data: &[u8], records: usize) -> Result<Batch, DecodeError> {
     let mut builder = BatchBuilder::new(plan.spec().clone());
     // A run and a call per record: nothing of one may reach into the next.
     let mut position = 0;
     for (record, mut slots) in builder.slots(&vec![1; records]).into_iter().enumerate() {
         let executed = plan.execute(data, position, 1, &mut slots);
-        let executed = executed.map_err(|mut error| {
-            error.record = Some(record as u64);
-            error.to_string()
-        })?;
+        let executed = executed.map_err(|error| error.in_record(record as u64))?;
         position = executed.position;
     }
     assert_eq!(position, data.len());
@@ -80,8 +85,36 @@ fn run(
     Ok(batch)
 }
 
-/// A value of JSON, in which a union's is its first branch that is not null, or
-/// `{"branch": value}`.
+/// Panics unless the oracle makes the same of the records.
+fn hold_against_oracle(
+    batch: &Result<Batch, DecodeError>,
+    schema: &Arc<Schema>,
+    records: &[Value],
+    features: &Features,
+    options: &PlanOptions,
+) {
+    let reader = options.reader_schema.as_ref().unwrap_or(schema);
+    let resolution = Resolution::new(Arc::clone(schema), Arc::clone(reader)).unwrap();
+    let mut resolved = Vec::new();
+    for record in records {
+        match reference::resolve(&resolution, record) {
+            Ok(record) => resolved.push(record),
+            Err(_) => return assert!(batch.is_err()),
+        }
+    }
+    let expected = reference::tensors(reader, &resolved, features, options);
+    match (batch, expected) {
+        (Ok(batch), Ok(expected)) => expected.compare(batch).unwrap(),
+        (Err(error), Err(expected)) => {
+            assert_eq!(error.kind, expected.kind);
+            assert_eq!(error.record, Some(expected.record as u64));
+        }
+        (batch, expected) => panic!("{batch:?}, but {expected:?}"),
+    }
+}
+
+/// A value of JSON, in which a union's is null, or of the branch `name` if it is
+/// `{"name": value}`, or else of the first that is not null.
 fn value(schema: &Schema, id: NodeId, json: &Json) -> Value {
     match schema.node(id) {
         Node::Null => Value::Null,
@@ -108,9 +141,18 @@ fn value(schema: &Schema, id: NodeId, json: &Json) -> Value {
             Value::Map(entries.map(entry).collect())
         }
         Node::Union(branches) => {
-            let is_null = |id: &NodeId| *schema.node(*id) == Node::Null;
-            let place = branches.iter().position(|id| is_null(id) == json.is_null());
-            let place = place.unwrap();
+            let name = |id: &NodeId| schema.node(*id).type_name();
+            let entry = json.as_object().and_then(|entries| entries.iter().next());
+            let named = entry.and_then(|(key, json)| {
+                let place = branches.iter().position(|id| name(id) == key)?;
+                Some((place, json))
+            });
+            let (place, json) = named.unwrap_or_else(|| {
+                let is_null = |id: &NodeId| name(id) == "null";
+                let mut branches = branches.iter();
+                let place = branches.position(|id| is_null(id) == json.is_null());
+                (place.unwrap(), json)
+            });
             Value::Union(place, Box::new(value(schema, branches[place], json)))
         }
         Node::Record(record) => {

@@ -6,6 +6,8 @@
 mod defaults;
 mod dense;
 mod filters;
+mod given;
 mod harness;
 mod hostile;
+mod missing;
 mod sparse;
