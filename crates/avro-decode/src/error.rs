@@ -179,7 +179,7 @@ pub enum DecodeErrorKind {
     )]
     DefaultsTooLarge,
     /// A null where the feature has no way to say so.
-    #[error("a null, where the feature allows none")]
+    #[error("a null, where the feature has neither a default nor a mask")]
     Null,
     /// An array has no element at the place that the expression names.
     #[error("an array has no element [{index}]")]

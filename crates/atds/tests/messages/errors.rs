@@ -154,7 +154,7 @@ fn records_that_do_not_fit() {
     };
     case(
         b"\x02a\x00",
-        "message 1 at byte 2: field 'x': a null, where the feature allows none",
+        "message 1 at byte 2: field 'x': a null, where the feature has neither a default nor a mask",
     );
     case(
         b"\x02a\x04",

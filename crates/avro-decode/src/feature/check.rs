@@ -173,8 +173,12 @@ impl Draft {
                 shape: sizes,
                 layout,
                 keys: SparseKeys::Record,
+                sort,
                 ..
             } => {
+                if *sort {
+                    return Err(FeatureErrorKind::SortedRecord);
+                }
                 if lists > 0 {
                     return Err(FeatureErrorKind::ManySparseRecords);
                 }

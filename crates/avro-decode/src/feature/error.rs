@@ -58,6 +58,9 @@ pub enum FeatureErrorKind {
     /// with what.
     #[error("a dimension that varies is padded, which takes a default or a mask")]
     PaddingWithoutDefault,
+    /// ATDS's sparse feature is to be sorted, which it never is.
+    #[error("a sparse record's entries are not sorted")]
+    SortedRecord,
     /// The expression of ATDS's sparse feature leads to a list of its records.
     #[error("a row is one sparse record, but a '[*]' or a filter leads to many")]
     ManySparseRecords,

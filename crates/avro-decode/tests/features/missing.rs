@@ -151,14 +151,14 @@ fn an_index_is_never_missing() {
     let feature = filled(Feature::sparse_keys("s", &["i"], "v", &[9], DType::Int32));
     assert_eq!(
         tensors(ENTRIES, rows, feature.at("x[*]")),
-        "record 0, field 'x[*]', byte 5: a null, where the feature allows none"
+        "record 0, field 'x[*]', byte 5: a null, where the feature has neither a default nor a mask"
     );
 }
 
 #[test]
 fn with_nothing_for_it() {
     let dense = |expression: &str| Feature::dense("y", &[], DType::Int32).at(expression);
-    let null = "a null, where the feature allows none";
+    let null = "a null, where the feature has neither a default nor a mask";
     assert_eq!(
         tensors(LISTS, r#"[{"x": [[1]]}, {"x": null}]"#, dense("x[0][0]")),
         format!("record 1, field 'x', byte 8: {null}")
