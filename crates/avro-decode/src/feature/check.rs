@@ -23,7 +23,7 @@ pub(crate) struct Checked {
     pub(crate) feature: Feature,
     /// The way to the values; to the entries of a sparse feature with keys.
     pub(crate) path: Path,
-    /// The keys of a sparse feature that has them.
+    /// The keys of a sparse feature; of ATDS's the arrays of its record.
     pub(crate) keys: Option<Keys>,
     /// The dimensions of a dense or varlen row, `None` where they vary.
     pub(crate) shape: Vec<Option<usize>>,
@@ -256,7 +256,7 @@ fn keys_of(feature: &Feature) -> Result<Option<Keys>, FeatureErrorKind> {
         return Ok(None);
     };
     let SparseKeys::Named { index, value } = keys else {
-        return Ok(None);
+        return Ok(Some(keys_of_record(shape.len())?));
     };
     if index.is_empty() {
         return Err(FeatureErrorKind::NoIndexKey);
@@ -268,6 +268,16 @@ fn keys_of(feature: &Feature) -> Result<Option<Keys>, FeatureErrorKind> {
     let index: Result<Vec<_>, _> = index.iter().map(|key| Reference::parse(key)).collect();
     let (index, value) = (index?, Reference::parse(value)?);
     Ok(Some(Keys { index, value }))
+}
+
+/// The arrays of ATDS's sparse record, as keys.
+fn keys_of_record(rank: usize) -> Result<Keys, FeatureErrorKind> {
+    let index = (0..rank).map(|dimension| Reference::parse(&format!("indices{dimension}[*]")));
+    let (index, value) = (
+        index.collect::<Result<_, _>>()?,
+        Reference::parse("values[*]")?,
+    );
+    Ok(Keys { index, value })
 }
 
 fn dense_column(

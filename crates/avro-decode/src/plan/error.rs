@@ -230,12 +230,6 @@ pub enum PlanErrorKind {
         /// What it is.
         schema_type: String,
     },
-    /// The reader's sparse record has a field that the writer's does not.
-    #[error("the field '{field}' of the sparse record is only a default of the reader's schema")]
-    SparseDefault {
-        /// The field.
-        field: String,
-    },
     /// The items of an array take no bytes, so that nothing bounds how many
     /// there are.
     #[error("the items of {schema_type} take no bytes, so nothing bounds their number")]

@@ -69,13 +69,6 @@ pub(crate) enum Length {
     AtMost(usize),
 }
 
-impl Writer {
-    /// Whether it has entries of a sparse feature with keys.
-    pub(crate) fn has_entries(&self) -> bool {
-        matches!(self.form, Form::Entries(_))
-    }
-}
-
 impl Length {
     /// The most items.
     #[inline]

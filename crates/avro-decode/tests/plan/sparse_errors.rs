@@ -1,10 +1,9 @@
 //! Sparse features that do not fit the schema, each with its message.
 
 use avro_decode::feature::FeatureErrorKind;
-use avro_decode::{Feature, Features, Plan, PlanOptions};
+use avro_decode::{Feature, Features};
 use tensor_batch::{ColumnSpec, DType};
 
-use crate::harness::field_of;
 use crate::schema_errors::{INTS, message};
 
 fn sparse_type(fields: &[(&str, &str)]) -> String {
@@ -101,24 +100,6 @@ fn bad_indices_and_values() {
     assert_eq!(
         sparse(&[("indices0", INTS), ("values", floats)]),
         "feature 'x': the values are float, read as float32, not int32"
-    );
-}
-
-#[test]
-fn a_default_of_the_reader() {
-    let written = sparse_type(&[("indices0", LONGS), ("values", INTS)]);
-    let read = written.replace(
-        r#"{"name": "values""#,
-        &format!(r#"{{"name": "indices1", "type": {LONGS}, "default": []}}, {{"name": "values""#),
-    );
-    let mut options = PlanOptions::default();
-    options.reader_schema = Some(field_of(&read));
-    let features = Features::new([ColumnSpec::sparse("x", &[9, 9], DType::Int32)]).expect("good");
-    let plan = Plan::compile(&field_of(&written), &features, &options);
-    assert_eq!(
-        plan.expect_err("a default").to_string(),
-        "feature 'x': the field 'indices1' of the sparse record is only a default \
-         of the reader's schema"
     );
 }
 

@@ -3,6 +3,7 @@
 use super::consumer::{Consumer, Goal};
 use super::operations::{in_turn, program};
 use super::values::not_an_element;
+use super::writers::entries;
 use super::{Compiler, Place};
 use crate::path::{Path, Step};
 use crate::plan::program::{Action, Default, EndEntry, Operation};
@@ -34,8 +35,15 @@ impl<'f> Compiler<'f> {
                 by_field[field].push(consumer);
                 continue;
             }
+            if let Goal::Record(number) = consumer.goal {
+                if let Some(pass) = self.sparse_record(place, reader, &mut consumer)? {
+                    passes.push(pass);
+                    continue;
+                }
+                self.writers[number].form = entries(consumer.checked, self.options);
+                consumer.goal = Goal::Entries(number);
+            }
             match consumer.goal {
-                Goal::Record(_) => passes.push(self.sparse_record(place, consumer)?),
                 Goal::Entries(number) => {
                     operations.extend(self.present(&mut consumer));
                     let registers = consumer.registers.as_slice().into();

@@ -25,7 +25,7 @@ pub(super) use values::{array_rank, sparse_roles};
 
 use super::program::{Action, Operation};
 use super::skip::SkipTable;
-use super::writer::Writer;
+use super::writer::{Form, Writer};
 use super::{Plan, PlanError, PlanErrorKind, PlanOptions};
 use crate::DecodeErrorKind;
 use crate::feature::{Checked, Features};
@@ -70,8 +70,10 @@ pub(super) fn compile(
         parts: 0,
     };
     let mut operations = compiler.root(root)?;
-    for (number, writer) in compiler.writers.iter().enumerate() {
-        if writer.has_entries() {
+    let mut states = 0..;
+    for (number, writer) in compiler.writers.iter_mut().enumerate() {
+        if let Form::Entries(entries) = &mut writer.form {
+            entries.state = states.next().unwrap_or(0);
             let text = features.checked()[number].text();
             operations.push(Operation::new(text, Action::EndRow(number)));
         }

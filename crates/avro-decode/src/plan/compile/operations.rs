@@ -60,6 +60,12 @@ impl<'f> Compiler<'f> {
         let is_list = |step: &Step| matches!(step, Step::All | Step::Filter(_));
         let gap = match consumer.goal {
             Goal::Operand(_) => return None,
+            // A list of them that is missing is empty, where that is not an error.
+            Goal::Index(number, _)
+                if consumer.steps.iter().any(is_list) && self.writers[number].fill.is_some() =>
+            {
+                return None;
+            }
             Goal::Index(..) => {
                 return Some(Operation::new(consumer.text(), Action::Fail(why)));
             }

@@ -137,27 +137,42 @@ impl<'f> Compiler<'f> {
         source(writer, reader, symbols, dtype, convert).map_err(PlanErrorKind::Convert)
     }
 
-    /// ATDS's sparse record.
+    /// ATDS's sparse record, if it is read as it was written. If the reader's
+    /// differs in its fields, or in what may be null, its arrays are keys.
     pub(super) fn sparse_record(
         &mut self,
         place: Place<'_>,
-        mut consumer: Consumer<'f>,
-    ) -> Result<Vec<Operation>, PlanError> {
-        let mut operations = Vec::from_iter(self.present(&mut consumer));
-        let sparse = self.sparse_fields(place, &consumer);
-        let sparse = sparse.map_err(|kind| PlanError::new(consumer.name(), kind))?;
-        operations.push(Operation::new(
-            consumer.text(),
-            Action::SparseRecord(sparse),
-        ));
-        Ok(operations)
+        reader: NodeId,
+        consumer: &mut Consumer<'f>,
+    ) -> Result<Option<Vec<Operation>>, PlanError> {
+        let error = |kind| PlanError::new(consumer.name(), kind);
+        let Some(sparse) = self.sparse_fields(place, consumer).map_err(error)? else {
+            return Ok(None);
+        };
+        // The branches of a union may hold the reader's record in several forms.
+        for (id, node) in place.resolution.nodes.iter().enumerate() {
+            if matches!(node, Resolved::Record { reader: other, .. } if *other == reader) {
+                let other = place.at(ResolvedId(id as u32));
+                if self
+                    .sparse_fields(other, consumer)
+                    .map_err(error)?
+                    .is_none()
+                {
+                    return Ok(None);
+                }
+            }
+        }
+        let mut operations = Vec::from_iter(self.present(consumer));
+        let action = Action::SparseRecord(sparse);
+        operations.push(Operation::new(consumer.text(), action));
+        Ok(Some(operations))
     }
 
     fn sparse_fields(
         &self,
         place: Place<'_>,
         consumer: &Consumer<'f>,
-    ) -> Result<SparseRecord, PlanErrorKind> {
+    ) -> Result<Option<SparseRecord>, PlanErrorKind> {
         let Resolved::Record {
             reader,
             fields,
@@ -178,17 +193,13 @@ impl<'f> Compiler<'f> {
         if schema_rank != rank {
             return Err(PlanErrorKind::RankMismatch { rank, schema_rank });
         }
-        if let Some(default) = defaults.first() {
-            let field = record.fields[default.field].name.clone();
-            return Err(PlanErrorKind::SparseDefault { field });
+        if !defaults.is_empty() {
+            return Ok(None);
         }
         let mut sparse_fields = Vec::with_capacity(roles.len());
-        let written = super::fields::record_of(place.writer_schema(), place.writer());
-        for (field, written) in fields.iter().zip(&written.fields) {
-            // What only the writer has would have to be skipped on the way.
+        for field in fields {
             let Some((field, id)) = *field else {
-                let field = written.name.clone();
-                return Err(PlanErrorKind::ExtraField { field });
+                return Ok(None);
             };
             let (role, name) = (roles[field], &record.fields[field].name);
             let bad = |of: Place<'_>| {
@@ -201,11 +212,15 @@ impl<'f> Compiler<'f> {
                     },
                 }
             };
-            let (list_nullable, array) = nullable_of(place.at(id))?;
+            let Ok((list_nullable, array)) = nullable_of(place.at(id)) else {
+                return Ok(None);
+            };
             let Resolved::Array { item, .. } = *array.node() else {
                 return Err(bad(array));
             };
-            let (nullable, value) = nullable_of(array.at(item))?;
+            let Ok((nullable, value)) = nullable_of(array.at(item)) else {
+                return Ok(None);
+            };
             if !matches!(value.node(), Resolved::Leaf { .. } | Resolved::Enum { .. }) {
                 return Err(bad(array));
             }
@@ -228,13 +243,13 @@ impl<'f> Compiler<'f> {
             };
             sparse_fields.push(field);
         }
-        Ok(SparseRecord {
+        Ok(Some(SparseRecord {
             writer: consumer.feature().unwrap_or(0),
             fields: sparse_fields.into(),
             shape: shape.as_slice().into(),
             layout: *layout,
             out_of_bounds: self.options.out_of_bounds,
-        })
+        }))
     }
 }
 

@@ -7,22 +7,17 @@ use crate::plan::PlanOptions;
 use crate::plan::writer::{Entries, Form, Writer};
 
 pub(super) fn writers(features: &[Checked], options: &PlanOptions) -> Vec<Writer> {
-    let mut states = 0..;
     let writers = features.iter().map(|checked| Writer {
         column: checked.column,
         mask: checked.mask,
         row_mask: checked.row_mask,
-        form: form(checked, options, &mut states),
+        form: form(checked, options),
         fill: checked.fill.clone(),
     });
     writers.collect()
 }
 
-fn form(
-    checked: &Checked,
-    options: &PlanOptions,
-    states: &mut impl Iterator<Item = usize>,
-) -> Form {
+fn form(checked: &Checked, options: &PlanOptions) -> Form {
     match &checked.feature.kind {
         FeatureKind::Dense { .. } => match checked.shape.iter().copied().collect() {
             Some(shape) => Form::Dense {
@@ -41,25 +36,35 @@ fn form(
             keys: SparseKeys::Record,
             ..
         } => Form::Record,
-        FeatureKind::Sparse {
-            shape,
-            sort,
-            layout,
-            ..
-        } => {
-            let keys = checked.keys.iter();
-            let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));
-            Form::Entries(Entries {
-                state: states.next().unwrap_or(0),
-                lists: lists(&checked.path),
-                shape: shape.as_slice().into(),
-                relative: keys.map(|key| !key.from_root).collect(),
-                sort: *sort,
-                layout: *layout,
-                out_of_bounds: options.out_of_bounds,
-            })
-        }
+        FeatureKind::Sparse { .. } => entries(checked, options),
     }
+}
+
+/// A sparse feature by its keys; where its state stands is settled last.
+///
+/// # Panics
+/// If the feature is not sparse.
+pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> Form {
+    let FeatureKind::Sparse {
+        shape,
+        sort,
+        layout,
+        ..
+    } = &checked.feature.kind
+    else {
+        unreachable!("a sparse feature");
+    };
+    let keys = checked.keys.iter();
+    let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));
+    Form::Entries(Entries {
+        state: 0,
+        lists: lists(&checked.path),
+        shape: shape.as_slice().into(),
+        relative: keys.map(|key| !key.from_root).collect(),
+        sort: *sort,
+        layout: *layout,
+        out_of_bounds: options.out_of_bounds,
+    })
 }
 
 /// Per dimension how many values it has with all inside it, then 1.

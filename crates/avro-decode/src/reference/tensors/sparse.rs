@@ -54,7 +54,7 @@ pub(super) fn record_entries(
         match field.name.strip_prefix("indices") {
             Some(dimension) => {
                 let dimension: usize = dimension.parse().expect("a dimension");
-                row.indices(items, &mut parts.indices[dimension]);
+                row.indices(checked, items, 1, &mut parts.indices[dimension]);
             }
             None => row.entry_values(checked, items, 1, &mut parts.values),
         }
@@ -89,7 +89,8 @@ pub(super) fn named_entries(
         for (key, indices) in keys.index.iter().zip(&mut parts.indices) {
             if !key.from_root {
                 let before = indices.len();
-                row.indices(record.follow(&key.path.steps, root), indices);
+                let found = record.follow(&key.path.steps, root);
+                row.indices(checked, found, lists(&key.path), indices);
                 counts.push(indices.len() - before);
             }
         }
@@ -104,7 +105,8 @@ pub(super) fn named_entries(
     }
     for (key, indices) in keys.index.iter().zip(&mut parts.indices) {
         if key.from_root {
-            row.indices(root.follow(&key.path.steps, root), indices);
+            let found = root.follow(&key.path.steps, root);
+            row.indices(checked, found, lists(&key.path), indices);
         }
     }
     if keys.value.from_root {
@@ -150,9 +152,17 @@ impl Row {
         }
     }
 
-    /// Appends indices, none of which may be missing.
-    fn indices(&mut self, found: Found<'_>, indices: &mut Vec<i64>) {
+    /// Appends indices in so many lists; none may be missing, but a list of
+    /// them.
+    fn indices(
+        &mut self,
+        checked: &Checked,
+        found: Found<'_>,
+        lists: usize,
+        indices: &mut Vec<i64>,
+    ) {
         match found {
+            Found::Missing(why) if lists > 0 => self.missing(checked, why),
             Found::Missing(why) => {
                 self.faults.push(why);
                 indices.push(0);
@@ -164,7 +174,7 @@ impl Row {
             }),
             Found::List(items) => {
                 for item in items {
-                    self.indices(item, indices);
+                    self.indices(checked, item, lists - 1, indices);
                 }
             }
         }
