@@ -10,4 +10,5 @@ mod given;
 mod harness;
 mod hostile;
 mod missing;
+mod names;
 mod sparse;

@@ -31,6 +31,10 @@ pub(super) fn damaged_file(data: &[u8]) {
         return;
     }
     let features: Vec<Feature> = case.features.iter().cloned().collect();
+    if checked(&features, &options).is_none() {
+        // A value in no list has no ragged layout.
+        return;
+    }
     let features = Some(&*features);
     check(&file, features.filter(|f| !f.is_empty()), &options);
 }
@@ -56,10 +60,9 @@ fn check(file: &[u8], features: Option<&[Feature]>, options: &Options) {
         (None, None) => assert!(one.error.is_some()),
         (None, Some(schema)) => {
             let schema = Arc::new(schema);
-            let is_misfit = features.is_some_and(|features| match checked(features, options) {
-                Some(features) => Plan::compile(&schema, &features, &plan_options).is_err(),
-                None => true,
-            });
+            let features = features.and_then(|features| checked(features, options));
+            let is_misfit = features
+                .is_some_and(|features| Plan::compile(&schema, &features, &plan_options).is_err());
             assert!(is_misfit || one.has_no_features(), "{:?}", one.error);
         }
     }
