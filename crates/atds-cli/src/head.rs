@@ -43,19 +43,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An object with a line for each column.
+/// An object with a line for each column; behind it, the error that left records out.
 fn print_tensors(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let tensors = tensors(args)?;
-    let columns = tensors.as_object().into_iter().flatten();
-    let lines: Vec<String> = columns
-        .map(|(name, column)| format!("  {}: {column}", json!(name)))
-        .collect();
-    writeln!(out, "{{\n{}\n}}", lines.join(",\n"))?;
-    Ok(())
-}
-
-/// The columns of one batch of all the records.
-fn tensors(args: &Args) -> Result<Value, Failure> {
     // A batch has a record or more.
     let mut builder = Dataset::builder(&args.file, args.records.max(1));
     if let Some(path) = &args.features {
@@ -64,9 +53,27 @@ fn tensors(args: &Args) -> Result<Value, Failure> {
     if let Some(path) = &args.reader_schema {
         builder = builder.reader_schema(inputs::reader_schema(path)?);
     }
-    let mut batches = builder.build()?.iter().take(args.records.min(1));
-    match batches.next() {
-        Some(batch) => Ok(batch_to_json(&batch?)),
-        None => Ok(json!({})),
+    let mut batches = builder.build()?.iter();
+    let first = match args.records {
+        0 => None,
+        _ => batches.next().transpose()?,
+    };
+    let Some(batch) = first else {
+        writeln!(out, "{{}}")?;
+        return Ok(());
+    };
+    print_columns(&batch_to_json(&batch), out)?;
+    if batch.rows() < args.records {
+        batches.next().transpose()?;
     }
+    Ok(())
+}
+
+fn print_columns(tensors: &Value, out: &mut dyn Write) -> Result<(), Failure> {
+    let columns = tensors.as_object().into_iter().flatten();
+    let lines: Vec<String> = columns
+        .map(|(name, column)| format!("  {}: {column}", json!(name)))
+        .collect();
+    writeln!(out, "{{\n{}\n}}", lines.join(",\n"))?;
+    Ok(())
 }

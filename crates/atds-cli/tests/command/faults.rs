@@ -36,6 +36,23 @@ fn a_file_that_is_not_avro_is_named() {
 }
 
 #[test]
+fn tensors_of_records_before_a_fault_are_printed_with_it() {
+    let files = Generated::new(&["--records", "50", "--files", "1"]);
+    let whole = std::fs::read(files.file(0)).unwrap();
+    let cut = files.write("cut.avro", &whole[..whole.len() - 100]);
+    let features = r#"{"s_label": {"kind": "dense", "dtype": "int32"}}"#;
+    let features = files.write("f.json", features.as_bytes());
+    let head = |n: &str| atds(&["head", "--features", &features, "-n", n, &cut]);
+    let ran = head("50");
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains(r#""shape":[43]"#), "{}", ran.out);
+    let expected = format!("atds: error: {cut}: block 5 at byte ");
+    assert!(ran.err.starts_with(&expected), "{}", ran.err);
+    // As many as are asked for are all good.
+    assert!(head("8").ok().contains(r#""shape":[8]"#));
+}
+
+#[test]
 fn a_cut_names_the_block() {
     let files = Generated::new(&["--records", "50", "--files", "1"]);
     let whole = std::fs::read(files.file(0)).unwrap();
