@@ -181,6 +181,9 @@ pub enum DecodeErrorKind {
     /// A null where the feature has no way to say so.
     #[error("a null, where the feature has neither a default nor a mask")]
     Null,
+    /// The index of a sparse entry is null: no default stands for it.
+    #[error("the index of a sparse entry is null, and no default stands for one")]
+    NullIndex,
     /// An array has no element at the place that the expression names.
     #[error("an array has no element [{index}]")]
     NoItem {

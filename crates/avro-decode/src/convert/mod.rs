@@ -104,6 +104,16 @@ pub(crate) enum Source {
     Other(Box<Conversion>),
 }
 
+impl Source {
+    /// Elements of the tensor that a value becomes.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Source::Plain(_) => 1,
+            Source::Other(conversion) => conversion.width(),
+        }
+    }
+}
+
 /// A compiled conversion to one dtype.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversion(Family);

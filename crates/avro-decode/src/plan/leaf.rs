@@ -4,7 +4,6 @@ use tensor_batch::DType;
 
 use super::cursor::{Cursor, Fault};
 use crate::DecodeErrorKind;
-use crate::convert::Source;
 
 /// A union with one branch besides null: `[X]`, `["null", X]`, `[X, "null"]`.
 #[derive(Clone, Copy, Debug)]
@@ -76,14 +75,6 @@ impl Leaf {
             Leaf::Boolean => DType::Bool,
             Leaf::Bytes | Leaf::String => DType::String,
         }
-    }
-}
-
-/// Elements of the tensor that a value becomes.
-pub(crate) fn width_of(source: &Source) -> usize {
-    match source {
-        Source::Plain(_) => 1,
-        Source::Other(conversion) => conversion.width(),
     }
 }
 

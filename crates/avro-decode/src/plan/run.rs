@@ -351,6 +351,6 @@ fn skip_key(cursor: &mut Cursor<'_>) -> Result<(), Fault> {
 fn is_missing(kind: &DecodeErrorKind) -> bool {
     matches!(
         kind,
-        DecodeErrorKind::Null | DecodeErrorKind::OtherBranch { .. }
+        DecodeErrorKind::Null | DecodeErrorKind::NullIndex | DecodeErrorKind::OtherBranch { .. }
     )
 }

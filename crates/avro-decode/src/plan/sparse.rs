@@ -168,7 +168,11 @@ impl SparseRecord {
             };
             for place in places.chunks_exact_mut(stride) {
                 if let Some(nullable) = field.nullable {
-                    nullable.expect_value(cursor)?;
+                    let start = *cursor;
+                    if !nullable.is_value(cursor)? {
+                        *cursor = start;
+                        return Err(null_index());
+                    }
                 }
                 let start = *cursor;
                 let index = match is_int {
@@ -270,6 +274,11 @@ pub(super) fn end_of(size: i64) -> u64 {
         UNKNOWN => i64::MAX as u64,
         size => size as u64,
     }
+}
+
+#[cold]
+fn null_index() -> Fault {
+    Box::new(DecodeErrorKind::NullIndex)
 }
 
 #[cold]

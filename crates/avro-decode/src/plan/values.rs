@@ -5,7 +5,7 @@ use tensor_batch::{Buffer, Element, MAX_RANK, Segment, Slot, Values};
 
 use super::blocks::each_block;
 use super::cursor::{Cursor, Fault};
-use super::leaf::{Leaf, Nullable, for_leaf, null, width_of};
+use super::leaf::{Leaf, Nullable, for_leaf, null};
 use super::program::{Items, Read};
 use super::run::Run;
 use super::sink::{
@@ -36,7 +36,7 @@ impl<'x> Run<'x, '_, '_> {
         let fill = writer.fill.as_ref();
         let mask_values = Mask::of_segment(mask.as_deref_mut());
         let count = kernel.append(cursor, &mut segment.values, mask_values, fill)?;
-        let list = (items.is_some() || width_of(&read.source) > 1).then_some(count);
+        let list = (items.is_some() || read.source.width() > 1).then_some(count);
         match &writer.form {
             Form::Coo { by_values } => {
                 let (row, mut path);
@@ -258,7 +258,7 @@ impl<'x> Kernel<'x> {
 
     #[inline]
     fn run<S: Sink>(&self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<usize, Fault> {
-        let (nullable, width) = (self.nullable, width_of(self.source));
+        let (nullable, width) = (self.nullable, self.source.width());
         match self.items {
             None => {
                 leaves(cursor, nullable, 1, width, sink)?;

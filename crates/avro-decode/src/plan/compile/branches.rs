@@ -5,7 +5,7 @@ use super::operations::program;
 use super::{Compiler, Place};
 use crate::DecodeErrorKind;
 use crate::path::Step;
-use crate::plan::leaf::{Nullable, width_of};
+use crate::plan::leaf::Nullable;
 use crate::plan::program::{Action, Gap, Missing, Operation};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::ResolvedId;
@@ -75,7 +75,7 @@ impl<'f> Compiler<'f> {
             },
         ] = &*programs[value]
             && read.nullable.is_none()
-            && width_of(&read.source) == 1
+            && read.source.width() == 1
             && nulls.clone().all(|(_, null)| is_gap(null, read.writer))
         {
             let mut operations = std::mem::take(&mut programs[value]);

@@ -8,7 +8,6 @@ use super::{Compiler, Place};
 use crate::DecodeErrorKind;
 use crate::feature::FeatureKind;
 use crate::path::{Filter, Path, Step};
-use crate::plan::leaf::width_of;
 use crate::plan::program::{Action, Each, Items, List, Operation, Pick, Which};
 use crate::plan::writer::Length;
 use crate::plan::{PlanError, PlanErrorKind};
@@ -139,7 +138,7 @@ impl<'f> Compiler<'f> {
         ] = &mut *item_operations
             && !is_map
             && filter.is_none()
-            && width_of(&read.source) == 1
+            && read.source.width() == 1
             && lists.len() <= 1
             && read
                 .registers

@@ -67,6 +67,12 @@ impl<'f> Compiler<'f> {
                 return None;
             }
             Goal::Index(..) => {
+                let why = match why {
+                    DecodeErrorKind::Null if !consumer.steps.iter().any(is_list) => {
+                        DecodeErrorKind::NullIndex
+                    }
+                    why => why,
+                };
                 return Some(Operation::new(consumer.text(), Action::Fail(why)));
             }
             Goal::Values(_) if depth == consumer.shape.len() => Gap::Value,

@@ -8,7 +8,7 @@ use super::operations::in_turn;
 use super::{Compiler, Place};
 use crate::convert::{Convert, DURATION_WIDTH, Source, source};
 use crate::feature::FeatureKind;
-use crate::plan::leaf::{Leaf, Nullable, width_of};
+use crate::plan::leaf::{Leaf, Nullable};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
 use crate::plan::sparse::{Role, SparseField, SparseRecord};
 use crate::plan::{PlanError, PlanErrorKind};
@@ -74,7 +74,7 @@ impl<'f> Compiler<'f> {
                     let (dtype, convert) = (feature.dtype, &feature.convert);
                     let source = self.source(place, dtype, convert).map_err(error)?;
                     let is_key = matches!(consumer.goal, Goal::Value(_));
-                    if is_key && width_of(&source) > 1 {
+                    if is_key && source.width() > 1 {
                         return Err(error(not_an_element(consumer.goal, place)));
                     }
                     let registers = consumer.registers.as_slice().into();
@@ -231,7 +231,7 @@ impl<'f> Compiler<'f> {
                 Role::Indices(_) => return Err(bad(array)),
             };
             let min_item = usize::try_from(array.at(item).min_len()).unwrap_or(usize::MAX);
-            if width_of(&source) > 1 || min_item == 0 {
+            if source.width() > 1 || min_item == 0 {
                 return Err(bad(array));
             }
             let field = SparseField {

@@ -164,7 +164,10 @@ impl Row {
         match found {
             Found::Missing(why) if lists > 0 => self.missing(checked, why),
             Found::Missing(why) => {
-                self.faults.push(why);
+                self.faults.push(match why {
+                    DecodeErrorKind::Null => DecodeErrorKind::NullIndex,
+                    why => why,
+                });
                 indices.push(0);
             }
             Found::At(place) => indices.push(match *place.value {
