@@ -25,12 +25,23 @@ fn alone() -> MutexGuard<'static, ()> {
 fn pipeline_threads() -> Vec<String> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| {
+        let task = task.ok()?.path();
         // A thread that ends meanwhile has no name any more.
-        let name = fs::read_to_string(task.ok()?.path().join("comm")).ok()?;
-        name.starts_with("atds-")
-            .then(|| name.trim_end().to_owned())
+        let name = fs::read_to_string(task.join("comm")).ok()?;
+        let stat = fs::read_to_string(task.join("stat")).ok()?;
+        (name.starts_with("atds-") && !is_exiting(&stat)).then(|| name.trim_end().to_owned())
     });
     names.collect()
+}
+
+/// Whether a thread has left its code for good, by its line in `stat` (proc(5)):
+/// the kernel lets `join` return a little before it takes the thread off the
+/// list.
+fn is_exiting(stat: &str) -> bool {
+    const PF_EXITING: u64 = 4;
+    let (_, behind_name) = stat.rsplit_once(')').unwrap();
+    let flags = behind_name.split_whitespace().nth(6).unwrap();
+    flags.parse::<u64>().unwrap() & PF_EXITING != 0
 }
 
 /// Takes `batches` batches and lets go.
