@@ -9,31 +9,47 @@ pub(crate) type Fault = Box<DecodeErrorKind>;
 /// A place in a slice of Avro binary data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
-    data: &'a [u8],
-    position: usize,
+    rest: &'a [u8],
+    /// Bytes of the data, with those before the cursor.
+    len: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(data: &'a [u8], position: usize) -> Self {
-        Cursor { data, position }
+        Cursor {
+            rest: &data[position..],
+            len: data.len(),
+        }
     }
 
     #[inline]
     pub(crate) fn position(&self) -> usize {
-        self.position
+        self.len - self.rest.len()
     }
 
     #[inline]
     pub(crate) fn remaining(&self) -> usize {
-        self.data.len() - self.position
+        self.rest.len()
+    }
+
+    /// All bytes that are left.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Moves past `n` bytes, which are there.
+    #[inline]
+    pub(crate) fn advance(&mut self, n: usize) {
+        self.rest = &self.rest[n..];
     }
 
     /// The next `n` bytes.
     #[inline]
     pub(crate) fn bytes(&mut self, n: usize) -> Result<&'a [u8], Fault> {
-        match self.data[self.position..].get(..n) {
-            Some(bytes) => {
-                self.position += n;
+        match self.rest.split_at_checked(n) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
                 Ok(bytes)
             }
             None => Err(unexpected_end()),
@@ -43,42 +59,123 @@ impl<'a> Cursor<'a> {
     /// A zig-zag varint of at most 64 bits.
     #[inline]
     pub(crate) fn long(&mut self) -> Result<i64, Fault> {
-        let (value, len) = match self.data[self.position..].first_chunk::<8>() {
-            Some(word) => match varint_in_word(u64::from_le_bytes(*word)) {
-                Some(found) => found,
-                None => self.varint_slowly()?,
-            },
+        // Most counts, lengths and branch numbers take a byte.
+        match self.rest.split_first() {
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.rest = rest;
+                Ok(zigzag(byte.into()))
+            }
+            _ => self.long_of_some_bytes(),
+        }
+    }
+
+    fn long_of_some_bytes(&mut self) -> Result<i64, Fault> {
+        let word = self.rest.first_chunk::<8>();
+        let (value, len) = match word.and_then(|word| varint_in_word(u64::from_le_bytes(*word))) {
+            Some(found) => found,
             None => self.varint_slowly()?,
         };
-        self.position += len;
+        self.advance(len);
         Ok(zigzag(value))
+    }
+
+    /// The number of items of an array that is laid out as most are, in one
+    /// block that does not say its size: `Some(None)` for an empty one, `None`
+    /// if it is laid out in another way, or is at fault.
+    #[inline]
+    pub(crate) fn whole_array(&mut self) -> Option<Option<usize>> {
+        match self.long().ok()? {
+            0 => Some(None),
+            count => {
+                let count = usize::try_from(count).ok()?;
+                // An item takes a byte at least.
+                (count <= self.remaining()).then_some(Some(count))
+            }
+        }
+    }
+
+    /// Moves past the end of an array, if it is here.
+    #[inline]
+    pub(crate) fn ends_array(&mut self) -> bool {
+        match self.rest.split_first() {
+            Some((0, rest)) => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// A zig-zag varint of at most 32 bits.
     #[inline]
     pub(crate) fn int(&mut self) -> Result<i32, Fault> {
-        let start = self.position;
+        let start = *self;
         let value = self.long()?;
+        let taken = start.remaining() - self.remaining();
         match i32::try_from(value) {
-            Ok(value) if self.position - start <= MAX_INT_BYTES => Ok(value),
+            Ok(value) if taken <= MAX_INT_BYTES => Ok(value),
             _ => {
-                let taken = self.position - start;
-                self.position = start;
+                *self = start;
                 Err(bad_int(value, taken))
             }
         }
     }
 
+    /// Indices below `end`, each behind `row`. Gives the largest + 1, or `None`
+    /// if one of them is at fault.
+    #[inline]
+    pub(crate) fn coordinates(
+        &mut self,
+        is_int: bool,
+        row: i64,
+        end: u64,
+        out: &mut [[i64; 2]],
+    ) -> Option<i64> {
+        let mut extent = 0;
+        for out in out {
+            let index = if is_int {
+                i64::from(self.int().ok()?)
+            } else {
+                self.long().ok()?
+            };
+            if index as u64 >= end {
+                return None;
+            }
+            extent = extent.max(index + 1);
+            *out = [row, index];
+        }
+        Some(extent)
+    }
+
+    /// As [`coordinates`](Self::coordinates), indices alone.
+    #[inline]
+    pub(crate) fn indices(&mut self, is_int: bool, end: u64, out: &mut [i64]) -> Option<i64> {
+        let mut extent = 0;
+        for out in out {
+            let index = if is_int {
+                i64::from(self.int().ok()?)
+            } else {
+                self.long().ok()?
+            };
+            if index as u64 >= end {
+                return None;
+            }
+            extent = extent.max(index + 1);
+            *out = index;
+        }
+        Some(extent)
+    }
+
     /// The length of bytes or a string, checked against what is left.
     #[inline]
     pub(crate) fn length(&mut self) -> Result<usize, Fault> {
-        let start = self.position;
+        let start = *self;
         let length = self.long()?;
         match usize::try_from(length) {
             Ok(length) if length <= self.remaining() => Ok(length),
             _ => {
                 let remaining = self.remaining();
-                self.position = start;
+                *self = start;
                 Err(bad_length(length, remaining))
             }
         }
@@ -87,29 +184,29 @@ impl<'a> Cursor<'a> {
     /// Moves past `n` varints, a word at a time: each ends with the one byte of
     /// it that is below 0x80.
     pub(crate) fn skip_varints(&mut self, mut n: usize) -> Result<(), Fault> {
-        let mut position = self.position;
+        let mut rest = self.rest;
         while n > 8 {
-            let Some(word) = self.data[position..].first_chunk::<8>() else {
+            let Some((word, behind)) = rest.split_first_chunk::<8>() else {
                 break;
             };
             n -= (!u64::from_le_bytes(*word) & END_BITS).count_ones() as usize;
-            position += 8;
+            rest = behind;
         }
         while n > 0 {
-            let Some(&byte) = self.data.get(position) else {
+            let Some((&byte, behind)) = rest.split_first() else {
                 return Err(unexpected_end());
             };
             n -= usize::from(byte < 0x80);
-            position += 1;
+            rest = behind;
         }
-        self.position = position;
+        self.rest = rest;
         Ok(())
     }
 
     #[cold]
     fn varint_slowly(&self) -> Result<(u64, usize), Fault> {
         let mut value = 0u64;
-        for (i, &byte) in self.data[self.position..].iter().enumerate() {
+        for (i, &byte) in self.rest.iter().enumerate() {
             // The tenth byte holds the 64th bit and nothing else.
             if i == 9 && byte > 1 {
                 return Err(Box::new(if byte < 0x80 {
@@ -142,9 +239,6 @@ fn zigzag(value: u64) -> i64 {
 /// if it does not end within the word.
 #[inline]
 fn varint_in_word(word: u64) -> Option<(u64, usize)> {
-    if word & 0x80 == 0 {
-        return Some((word & 0x7f, 1));
-    }
     let ends = !word & END_BITS;
     if ends == 0 {
         return None;

@@ -18,10 +18,12 @@ pub(crate) mod items;
 pub(crate) mod leaf;
 mod missing;
 mod program;
+mod row;
 mod run;
 mod sink;
 pub(crate) mod skip;
 mod sparse;
+mod sparse_row;
 mod values;
 mod writer;
 

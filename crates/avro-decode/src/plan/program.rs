@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::filter::{Filter, Operand};
 use super::leaf::Nullable;
+use super::row::Row;
 use super::skip::Skip;
 use super::sparse::SparseRecord;
 use super::writer::Length;
@@ -44,6 +45,8 @@ pub(crate) enum Action {
     Value(Read),
     /// Reads an array of values for a feature: its innermost dimension.
     Array(Items, Read),
+    /// Reads neighbouring values of a dense row.
+    Row(Box<Row>),
     /// Runs a program for the items of an array or the entries of a map.
     Each(Box<Each>),
     /// Runs a program for one item of an array or one entry of a map.

@@ -126,6 +126,11 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             Action::Skip { all, .. } => self.plan.skips.run(all, cursor)?,
             Action::Value(read) => self.read(read, None, cursor)?,
             Action::Array(items, read) => self.read(read, Some(*items), cursor)?,
+            Action::Row(row) => {
+                if !self.row(row, cursor) {
+                    self.read(&row.read, row.items, cursor)?;
+                }
+            }
             Action::SparseRecord(sparse) => self.sparse_record(sparse, cursor)?,
             Action::ExpectValue(nullable) => nullable.expect_value(cursor)?,
             Action::Union(branches) => return self.union(branches, cursor),

@@ -7,6 +7,7 @@ use super::leaf::{Leaf, Nullable, null};
 use super::program::Items;
 use super::run::Run;
 use super::sink::Mask;
+use super::sparse_row::SparseRow;
 use super::values::{Kernel, array, columns};
 use super::writer::{Length, Writer};
 use super::{OutOfBounds, SLOTS};
@@ -24,6 +25,8 @@ pub(crate) struct SparseRecord {
     pub(crate) shape: Box<[i64]>,
     pub(crate) layout: Layout,
     pub(crate) out_of_bounds: OutOfBounds,
+    /// How it is read if it is laid out as most are.
+    pub(crate) row: Option<SparseRow>,
 }
 
 /// An array of a sparse record.
@@ -73,6 +76,11 @@ impl<'x> Run<'x, '_, '_> {
         let writer = &self.plan.writers[sparse.writer];
         let (values, mask) = columns(self.slots.columns(), writer);
         let segment = values.segment().expect(SLOTS);
+        if let Some(row) = &sparse.row
+            && row.read(cursor, segment, self.batch_row)
+        {
+            return Ok(());
+        }
         let mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let dropped = sparse.read(cursor, segment, mask, writer, self.batch_row)?;
         self.state.dropped += dropped as u64;

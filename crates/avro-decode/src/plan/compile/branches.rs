@@ -31,7 +31,10 @@ impl<'f> Compiler<'f> {
         if let Some(operations) = self.of_one_branch(&mut programs, field) {
             return Ok(operations);
         }
-        let programs = programs.into_iter().map(program).collect();
+        let programs = programs
+            .into_iter()
+            .map(|one| program(&self.writers, one))
+            .collect();
         Ok(vec![Operation::new(field, Action::Union(programs))])
     }
 

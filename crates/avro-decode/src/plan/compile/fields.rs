@@ -64,7 +64,7 @@ impl<'f> Compiler<'f> {
             }
         }
         if by_field.iter().all(Vec::is_empty) && ends.is_empty() && !passes.is_empty() {
-            return Ok(in_turn(passes, at));
+            return Ok(in_turn(&self.writers, passes, at));
         }
         let way = |field: usize| match at {
             "" => record.fields[field].name.clone(),
@@ -80,10 +80,11 @@ impl<'f> Compiler<'f> {
                     id,
                 };
                 let way = way(default.field);
+                let value = self.value(inside, consumers, &way)?;
                 let value = Default {
                     encoded: default.encoded.clone(),
                     parts: default.parts,
-                    value: program(self.value(inside, consumers, &way)?),
+                    value: program(&self.writers, value),
                 };
                 operations.push(Operation::new(&way, Action::Default(Box::new(value))));
             }
@@ -104,7 +105,7 @@ impl<'f> Compiler<'f> {
         }
         operations.extend(ends);
         passes.push(operations);
-        Ok(in_turn(passes, at))
+        Ok(in_turn(&self.writers, passes, at))
     }
 
     /// The place of a consumer's first field among the writer's fields of the

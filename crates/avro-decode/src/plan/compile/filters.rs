@@ -67,7 +67,7 @@ impl<'f> Compiler<'f> {
             self.check_symbol(constant, other)
                 .map_err(|kind| PlanError::new(consumer.name(), kind))?;
         }
-        let (head, rest) = (program(head), program(rest));
+        let (head, rest) = (program(&self.writers, head), program(&self.writers, rest));
         Ok(Filter {
             head,
             rest,
@@ -188,7 +188,7 @@ impl<'f> Compiler<'f> {
             return Ok((Vec::new(), inline));
         }
         let name = operations[0].field.clone();
-        let peek = Operation::new(&name, Action::Peek(program(operations)));
+        let peek = Operation::new(&name, Action::Peek(program(&self.writers, operations)));
         Ok((vec![peek], inline))
     }
 }

@@ -57,7 +57,7 @@ impl<'f> Compiler<'f> {
                 Choice::Filter(filter) => self.each(place, item, Some(filter), group, at)?,
             });
         }
-        Ok(in_turn(passes, at))
+        Ok(in_turn(&self.writers, passes, at))
     }
 
     /// One element.
@@ -73,13 +73,14 @@ impl<'f> Compiler<'f> {
         let absent = consumers
             .iter()
             .filter_map(|one| self.missing(one, why.clone()));
-        let absent = program(absent.collect());
+        let absent = program(&self.writers, absent.collect());
         let step = Path {
             steps: vec![consumers[0].steps[0].clone()],
         };
         let min_item = min_item(place, item, &consumers[0])?;
         let inside: Vec<_> = consumers.into_iter().map(Consumer::further).collect();
-        let item_program = program(self.value(item, inside, &format!("{at}{step}"))?);
+        let operations = self.value(item, inside, &format!("{at}{step}"))?;
+        let item_program = program(&self.writers, operations);
         let pick = Pick {
             which,
             min_item,
@@ -165,7 +166,7 @@ impl<'f> Compiler<'f> {
             min_item,
             filter,
             register,
-            item: program(item_operations),
+            item: program(&self.writers, item_operations),
             lists: lists.into(),
         };
         operations.push(Operation::new(text, Action::Each(Box::new(each))));

@@ -80,7 +80,7 @@ pub(super) fn compile(
     }
     Ok(Plan {
         spec: features.spec().clone(),
-        program: program(operations),
+        program: program(&compiler.writers, operations),
         writers: compiler.writers.into(),
         registers: compiler.registers,
         operands: compiler.operands,

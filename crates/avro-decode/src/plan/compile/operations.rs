@@ -2,7 +2,9 @@
 
 use crate::DecodeErrorKind;
 use crate::plan::program::{Action, Gap, Missing, Operation, Program};
+use crate::plan::row::Row;
 use crate::plan::skip::Skip;
+use crate::plan::writer::Writer;
 
 use super::Compiler;
 use super::consumer::{Consumer, Goal};
@@ -16,8 +18,8 @@ impl Operation {
 }
 
 /// Makes a program, in which neighbouring skips are one step where their sizes
-/// are known.
-pub(super) fn program(operations: Vec<Operation>) -> Program {
+/// are known, and values of dense rows are read as most are laid out.
+pub(super) fn program(writers: &[Writer], operations: Vec<Operation>) -> Program {
     let mut joined: Vec<Operation> = Vec::with_capacity(operations.len());
     for mut operation in operations {
         if let Some(last) = joined.last_mut()
@@ -30,8 +32,17 @@ pub(super) fn program(operations: Vec<Operation>) -> Program {
         }
     }
     for operation in &mut joined {
-        if let Action::Skip { all, each } = &mut operation.action {
-            *all = Skip::all(each.iter().map(|(_, skip)| skip.clone()));
+        let row = match &mut operation.action {
+            Action::Skip { all, each } => {
+                *all = Skip::all(each.iter().map(|(_, skip)| skip.clone()));
+                None
+            }
+            Action::Value(read) => Row::new(read, None, writers),
+            Action::Array(items, read) => Row::new(read, Some(*items), writers),
+            _ => None,
+        };
+        if let Some(row) = row {
+            operation.action = Action::Row(Box::new(row));
         }
     }
     joined.into()
@@ -39,11 +50,15 @@ pub(super) fn program(operations: Vec<Operation>) -> Program {
 
 /// One after another on the same bytes: all but the last go back to where they
 /// started.
-pub(super) fn in_turn(mut passes: Vec<Vec<Operation>>, at: &str) -> Vec<Operation> {
+pub(super) fn in_turn(
+    writers: &[Writer],
+    mut passes: Vec<Vec<Operation>>,
+    at: &str,
+) -> Vec<Operation> {
     let last = passes.pop().unwrap_or_default();
     let peeks = passes.into_iter().map(|pass| {
         let field = pass.first().map_or(at, |first| &first.field).to_owned();
-        Operation::new(&field, Action::Peek(program(pass)))
+        Operation::new(&field, Action::Peek(program(writers, pass)))
     });
     peeks.chain(last).collect()
 }

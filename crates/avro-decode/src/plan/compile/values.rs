@@ -11,6 +11,7 @@ use crate::feature::FeatureKind;
 use crate::plan::leaf::{Leaf, Nullable};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
 use crate::plan::sparse::{Role, SparseField, SparseRecord};
+use crate::plan::sparse_row::SparseRow;
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::{Resolved, ResolvedId};
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
@@ -115,7 +116,7 @@ impl<'f> Compiler<'f> {
             }
             passes.push(pass);
         }
-        Ok(in_turn(passes, at))
+        Ok(in_turn(&self.writers, passes, at))
     }
 
     /// How the values of a leaf are read.
@@ -243,13 +244,17 @@ impl<'f> Compiler<'f> {
             };
             sparse_fields.push(field);
         }
-        Ok(Some(SparseRecord {
-            writer: consumer.feature().unwrap_or(0),
+        let writer = consumer.feature().unwrap_or(0);
+        let mut sparse = SparseRecord {
+            writer,
             fields: sparse_fields.into(),
             shape: shape.as_slice().into(),
             layout: *layout,
             out_of_bounds: self.options.out_of_bounds,
-        }))
+            row: None,
+        };
+        sparse.row = SparseRow::new(&sparse, self.writers[writer].mask.is_some());
+        Ok(Some(sparse))
     }
 }
 

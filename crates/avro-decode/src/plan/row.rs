@@ -1,0 +1,128 @@
+//! Values of a dense row as nearly every writer lays them out: a value after
+//! its branch number, or an array in one block that does not say its size.
+//!
+//! One look at both ends of such an array stands for the walk through its
+//! blocks. Whatever is laid out in another way, or is at fault, is left to the
+//! general way, which starts over.
+
+use super::SLOTS;
+use super::cursor::Cursor;
+use super::items::Primitive;
+use super::leaf::{Leaf, for_leaf};
+use super::program::{Items, Read};
+use super::run::Run;
+use super::writer::{Form, Length, Writer};
+use crate::convert::Source;
+use crate::encode::write_long;
+
+/// Neighbouring values of a dense row of fixed width.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// The general way.
+    pub(crate) read: Read,
+    pub(crate) items: Option<Items>,
+    column: usize,
+    leaf: Leaf,
+    /// Values of a row of the column.
+    row_len: usize,
+    /// How many of them are read.
+    count: usize,
+    /// What stands before them.
+    header: Header,
+}
+
+/// The bytes of a branch number, or of the number of items in a block.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    bytes: [u8; 2],
+    len: u8,
+}
+
+impl Header {
+    /// `None` for a number that takes more bytes.
+    fn new(number: i64) -> Option<Self> {
+        let mut encoded = Vec::new();
+        write_long(&mut encoded, number);
+        let mut bytes = [0; 2];
+        bytes.get_mut(..encoded.len())?.copy_from_slice(&encoded);
+        let len = encoded.len() as u8;
+        Some(Header { bytes, len })
+    }
+
+    /// Moves past the header, if it is there.
+    #[inline]
+    fn pass(self, cursor: &mut Cursor<'_>) -> bool {
+        let here = match self.len {
+            0 => true,
+            1 => cursor.rest().first() == Some(&self.bytes[0]),
+            _ => cursor.rest().first_chunk() == Some(&self.bytes),
+        };
+        if here {
+            cursor.advance(self.len.into());
+        }
+        here
+    }
+}
+
+impl Row {
+    /// The row that `read` is, if it is one.
+    pub(crate) fn new(read: &Read, items: Option<Items>, writers: &[Writer]) -> Option<Self> {
+        let writer = &writers[read.writer];
+        let (Form::Dense { strides }, Source::Plain(leaf), None) =
+            (&writer.form, &read.source, writer.mask)
+        else {
+            return None;
+        };
+        if matches!(leaf, Leaf::Bytes | Leaf::String) {
+            return None;
+        }
+        let (count, header) = match (items, read.nullable) {
+            (None, None) => (
+                1,
+                Header {
+                    bytes: [0; 2],
+                    len: 0,
+                },
+            ),
+            (None, Some(nullable)) => (1, Header::new(nullable.value)?),
+            (Some(items), None) => match items.length {
+                Length::Exactly(n) | Length::AtMost(n) if n > 0 => (n, Header::new(n as i64)?),
+                _ => return None,
+            },
+            (Some(_), Some(_)) => return None,
+        };
+        Some(Row {
+            read: read.clone(),
+            items,
+            column: writer.column,
+            leaf: *leaf,
+            row_len: strides[0],
+            count,
+            header,
+        })
+    }
+}
+
+impl Run<'_, '_, '_> {
+    /// Reads the values, if they are laid out as most are; whether they were.
+    #[inline]
+    pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
+        let place = &mut self.state.places[row.read.writer];
+        let start = self.row * row.row_len + *place;
+        let slot = &mut self.slots.columns()[row.column];
+        let mut ahead = *cursor;
+        let is_read = row.header.pass(&mut ahead)
+            && for_leaf!(row.leaf, P => {
+                let rows = slot.dense::<<P as Primitive>::Element>().expect(SLOTS);
+                P::read(&mut ahead, &mut rows[start..start + row.count]).is_ok()
+            }, _utf8 => false)
+            && (row.items.is_none() || ahead.ends_array());
+        if is_read {
+            *cursor = ahead;
+            let end = *place + row.count;
+            // A full row ends where the next begins.
+            *place = if end == row.row_len { 0 } else { end };
+        }
+        is_read
+    }
+}
