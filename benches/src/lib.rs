@@ -11,6 +11,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod handwritten;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,289 @@
+//! A batch of the `ads` preset: a field of the struct for each of the schema.
+
+use super::cursor::{Cursor, Fault};
+
+/// A batch, its columns named as the schema's fields.
+///
+/// The dense ones are `[rows, n]` in row-major order; what lies behind the last row is left over
+/// from an earlier batch.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the names are the schema's")]
+pub struct AdsBatch {
+    rows: usize,
+    batch_size: usize,
+    pub s_label: Vec<i32>,
+    pub s_weight: Vec<f32>,
+    pub s_member: Vec<i64>,
+    pub s_bid: Vec<f64>,
+    pub s_click: Vec<u8>,
+    /// Row `i` is `s_country[s_country_offsets[i]..s_country_offsets[i + 1]]`.
+    pub s_country_offsets: Vec<i64>,
+    pub s_country: Vec<u8>,
+    pub d0: Vec<f32>,
+    pub d1: Vec<f32>,
+    pub d2: Vec<f64>,
+    pub d3: Vec<i64>,
+    pub d4: Vec<i32>,
+    pub d5: Vec<f32>,
+    pub d6: Vec<f32>,
+    pub d7: Vec<f32>,
+    pub sp0: Coo<f32>,
+    pub sp1: Coo<f32>,
+    pub sp2: Coo<f32>,
+    pub sp3: Coo<i64>,
+    pub sp4: Coo<f64>,
+}
+
+impl AdsBatch {
+    /// No rows, and room for `batch_size`.
+    pub fn new(batch_size: usize) -> Self {
+        AdsBatch {
+            rows: 0,
+            batch_size,
+            s_label: vec![0; batch_size],
+            s_weight: vec![0.0; batch_size],
+            s_member: vec![0; batch_size],
+            s_bid: vec![0.0; batch_size],
+            s_click: vec![0; batch_size],
+            s_country_offsets: vec![0; batch_size + 1],
+            s_country: Vec::with_capacity(2 * batch_size),
+            d0: vec![0.0; 8 * batch_size],
+            d1: vec![0.0; 16 * batch_size],
+            d2: vec![0.0; 16 * batch_size],
+            d3: vec![0; 32 * batch_size],
+            d4: vec![0; 32 * batch_size],
+            d5: vec![0.0; 64 * batch_size],
+            d6: vec![0.0; 64 * batch_size],
+            d7: vec![0.0; 128 * batch_size],
+            sp0: Coo::new(50_001, 14 * batch_size),
+            sp1: Coo::new(200_000, 28 * batch_size),
+            sp2: Coo::new(1_000, 8 * batch_size),
+            sp3: Coo::new(5_000_000, 44 * batch_size),
+            sp4: Coo::new(100, 6 * batch_size),
+        }
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is room for another row.
+    pub fn is_full(&self) -> bool {
+        self.rows == self.batch_size
+    }
+
+    /// Forgets the rows; memory is kept.
+    pub fn clear(&mut self) {
+        self.rows = 0;
+        self.s_country.clear();
+        self.sp0.len = 0;
+        self.sp1.len = 0;
+        self.sp2.len = 0;
+        self.sp3.len = 0;
+        self.sp4.len = 0;
+    }
+
+    /// Reads the record that `cursor` stands before as the next row.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a record of the preset; then some columns may have the row, and others not.
+    ///
+    /// # Panics
+    ///
+    /// If the batch is full.
+    pub fn push_record(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let row = self.rows;
+        let mut at = *cursor;
+        self.s_label[row] = at.int()?;
+        self.s_weight[row] = f32::from_le_bytes(at.array()?);
+        self.s_member[row] = at.long()?;
+        self.s_bid[row] = f64::from_le_bytes(at.array()?);
+        self.s_click[row] = at.boolean()?;
+        self.s_country.extend_from_slice(at.string()?.as_bytes());
+        self.s_country_offsets[row + 1] = self.s_country.len() as i64;
+        fixed::<8, _, _>(&mut at, &mut self.d0, row, f32::from_le_bytes)?;
+        fixed::<16, _, _>(&mut at, &mut self.d1, row, f32::from_le_bytes)?;
+        fixed::<16, _, _>(&mut at, &mut self.d2, row, f64::from_le_bytes)?;
+        varints::<32, _>(&mut at, &mut self.d3, row, Cursor::long)?;
+        varints::<32, _>(&mut at, &mut self.d4, row, Cursor::int)?;
+        fixed::<64, _, _>(&mut at, &mut self.d5, row, f32::from_le_bytes)?;
+        fixed::<64, _, _>(&mut at, &mut self.d6, row, f32::from_le_bytes)?;
+        fixed::<128, _, _>(&mut at, &mut self.d7, row, f32::from_le_bytes)?;
+        self.sp0.push_fixed(&mut at, row, f32::from_le_bytes)?;
+        self.sp1.push_fixed(&mut at, row, f32::from_le_bytes)?;
+        self.sp2.push_fixed(&mut at, row, f32::from_le_bytes)?;
+        self.sp3.push_longs(&mut at, row)?;
+        self.sp4.push_fixed(&mut at, row, f64::from_le_bytes)?;
+        *cursor = at;
+        self.rows += 1;
+        Ok(())
+    }
+}
+
+/// Reads an array of `N` values of `W` bytes each into its row of `column`.
+#[inline(always)]
+fn fixed<const N: usize, const W: usize, T>(
+    at: &mut Cursor<'_>,
+    column: &mut [T],
+    row: usize,
+    from_bytes: impl Fn([u8; W]) -> T,
+) -> Result<(), Fault> {
+    let mut out = &mut column[row * N..][..N];
+    loop {
+        let count = at.items()?;
+        if count == 0 {
+            break;
+        }
+        let (part, rest) = out.split_at_mut_checked(count).ok_or(Fault::Length)?;
+        copy(at.bytes(count * W)?, part, &from_bytes);
+        out = rest;
+    }
+    if out.is_empty() {
+        Ok(())
+    } else {
+        Err(Fault::Length)
+    }
+}
+
+/// Reads an array of `N` varints into its row of `column`.
+#[inline(always)]
+fn varints<'a, const N: usize, T>(
+    at: &mut Cursor<'a>,
+    column: &mut [T],
+    row: usize,
+    read: impl Fn(&mut Cursor<'a>) -> Result<T, Fault>,
+) -> Result<(), Fault> {
+    let mut out = &mut column[row * N..][..N];
+    loop {
+        let count = at.items()?;
+        if count == 0 {
+            break;
+        }
+        let (part, rest) = out.split_at_mut_checked(count).ok_or(Fault::Length)?;
+        for value in part {
+            *value = read(at)?;
+        }
+        out = rest;
+    }
+    if out.is_empty() {
+        Ok(())
+    } else {
+        Err(Fault::Length)
+    }
+}
+
+/// `bytes` are `out`'s values, little-endian.
+#[inline(always)]
+fn copy<const W: usize, T>(bytes: &[u8], out: &mut [T], from_bytes: impl Fn([u8; W]) -> T) {
+    for (value, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+        *value = from_bytes(*bytes);
+    }
+}
+
+/// A sparse column as coordinates.
+#[derive(Debug)]
+pub struct Coo<T> {
+    dim: u64,
+    len: usize,
+    /// Room for entries, the first `len` of which are.
+    indices: Vec<[i64; 2]>,
+    values: Vec<T>,
+}
+
+impl<T: Copy + Default> Coo<T> {
+    fn new(dim: u64, room: usize) -> Self {
+        Coo {
+            dim,
+            len: 0,
+            indices: vec![[0; 2]; room],
+            values: vec![T::default(); room],
+        }
+    }
+
+    /// Row and index of each entry.
+    pub fn indices(&self) -> &[[i64; 2]] {
+        &self.indices[..self.len]
+    }
+
+    /// The value of each entry.
+    pub fn values(&self) -> &[T] {
+        &self.values[..self.len]
+    }
+
+    /// Reads a record of `indices0` and `values`, of `W` bytes each.
+    #[inline(always)]
+    fn push_fixed<const W: usize>(
+        &mut self,
+        at: &mut Cursor<'_>,
+        row: usize,
+        from_bytes: impl Fn([u8; W]) -> T,
+    ) -> Result<(), Fault> {
+        self.push(at, row, |at, out| {
+            copy(at.bytes(out.len() * W)?, out, &from_bytes);
+            Ok(())
+        })
+    }
+
+    #[inline(always)]
+    fn push(
+        &mut self,
+        at: &mut Cursor<'_>,
+        row: usize,
+        read: impl Fn(&mut Cursor<'_>, &mut [T]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut end = self.len;
+        loop {
+            let count = at.items()?;
+            if count == 0 {
+                break;
+            }
+            if count > self.indices.len() - end {
+                self.grow(end + count);
+            }
+            for entry in &mut self.indices[end..][..count] {
+                let index = at.long()?;
+                if index as u64 >= self.dim {
+                    return Err(Fault::Index);
+                }
+                *entry = [row as i64, index];
+            }
+            end += count;
+        }
+        let mut out = &mut self.values[self.len..end];
+        loop {
+            let count = at.items()?;
+            if count == 0 {
+                break;
+            }
+            let (part, rest) = out.split_at_mut_checked(count).ok_or(Fault::Length)?;
+            read(at, part)?;
+            out = rest;
+        }
+        if !out.is_empty() {
+            return Err(Fault::Length);
+        }
+        self.len = end;
+        Ok(())
+    }
+
+    #[cold]
+    fn grow(&mut self, room: usize) {
+        let room = room.max(2 * self.values.len());
+        self.indices.resize(room, [0; 2]);
+        self.values.resize(room, T::default());
+    }
+}
+
+impl Coo<i64> {
+    #[inline(always)]
+    fn push_longs(&mut self, at: &mut Cursor<'_>, row: usize) -> Result<(), Fault> {
+        self.push(at, row, |at, out| {
+            for value in out {
+                *value = at.long()?;
+            }
+            Ok(())
+        })
+    }
+}

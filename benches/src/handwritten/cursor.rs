@@ -1,0 +1,165 @@
+//! Reading Avro's values off the front of a block.
+
+/// Why a record cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The data end inside a value.
+    #[error("the data end inside a value")]
+    End,
+    /// A varint has more bytes, or bits, than its type.
+    #[error("a varint is longer than its type")]
+    Varint,
+    /// An array has more or fewer values than its feature's shape or its indices say.
+    #[error("an array has another length than its feature")]
+    Length,
+    /// A sparse index lies outside its dimension.
+    #[error("a sparse index lies outside its dimension")]
+    Index,
+    /// A boolean is neither 0 nor 1.
+    #[error("a boolean is neither 0 nor 1")]
+    Boolean,
+    /// A string is not UTF-8.
+    #[error("a string is not UTF-8")]
+    Utf8,
+    /// A block goes on behind its last record.
+    #[error("a block goes on behind its last record")]
+    Trailing,
+}
+
+/// What is left of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    /// Stands before the first value of `data`.
+    pub fn new(data: &'a [u8]) -> Self {
+        Cursor { rest: data }
+    }
+
+    /// Checks that nothing is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Trailing`].
+    pub fn at_end(&self) -> Result<(), Fault> {
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Fault::Trailing)
+        }
+    }
+
+    /// A `long`: zig-zag, 7 bits a byte, 10 bytes at most.
+    #[inline(always)]
+    pub(super) fn long(&mut self) -> Result<i64, Fault> {
+        // One word holds what is common, 1 to 4 bytes. A branch for each length, rather than
+        // arithmetic that serves all, lets the next value be read before this one's length is
+        // known: lengths come in runs.
+        let Some(word) = self.rest.first_chunk() else {
+            return self.long_bytewise();
+        };
+        let word = u64::from_le_bytes(*word);
+        let (bits, len) = if word & 0x80 == 0 {
+            (word & 0x7f, 1)
+        } else if word & 0x8000 == 0 {
+            (word & 0x7f | word >> 1 & 0x3f80, 2)
+        } else if word & 0x80_0000 == 0 {
+            (word & 0x7f | word >> 1 & 0x3f80 | word >> 2 & 0x1f_c000, 3)
+        } else if word & 0x8000_0000 == 0 {
+            let low = word & 0x7f | word >> 1 & 0x3f80;
+            (low | word >> 2 & 0x1f_c000 | word >> 3 & 0xfe0_0000, 4)
+        } else {
+            return self.long_bytewise();
+        };
+        self.rest = &self.rest[len..];
+        Ok(unzigzag(bits))
+    }
+
+    /// An `int`: as a long, 5 bytes at most, and within 32 bits.
+    #[inline(always)]
+    pub(super) fn int(&mut self) -> Result<i32, Fault> {
+        let before = self.rest.len();
+        let value = self.long()?;
+        if before - self.rest.len() > 5 {
+            return Err(Fault::Varint);
+        }
+        i32::try_from(value).map_err(|_| Fault::Varint)
+    }
+
+    #[inline(never)]
+    fn long_bytewise(&mut self) -> Result<i64, Fault> {
+        let mut bits = 0;
+        for (i, &byte) in self.rest.iter().take(10).enumerate() {
+            bits |= u64::from(byte & 0x7f) << (7 * i);
+            if byte & 0x80 == 0 {
+                // The tenth byte has one bit of 64 left.
+                if i == 9 && byte > 1 {
+                    return Err(Fault::Varint);
+                }
+                self.rest = &self.rest[i + 1..];
+                return Ok(unzigzag(bits));
+            }
+        }
+        Err(if self.rest.len() < 10 {
+            Fault::End
+        } else {
+            Fault::Varint
+        })
+    }
+
+    /// The next `len` bytes.
+    #[inline(always)]
+    pub(super) fn bytes(&mut self, len: usize) -> Result<&'a [u8], Fault> {
+        let (bytes, rest) = self.rest.split_at_checked(len).ok_or(Fault::End)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// The next `N` bytes.
+    #[inline(always)]
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Fault::End)?;
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    #[inline(always)]
+    pub(super) fn boolean(&mut self) -> Result<u8, Fault> {
+        match self.array()? {
+            [byte @ (0 | 1)] => Ok(byte),
+            _ => Err(Fault::Boolean),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn string(&mut self) -> Result<&'a str, Fault> {
+        let len = usize::try_from(self.long()?).map_err(|_| Fault::Length)?;
+        std::str::from_utf8(self.bytes(len)?).map_err(|_| Fault::Utf8)
+    }
+
+    /// The number of items in an array's next block; 0 at its end. No more than there are bytes
+    /// left, of which each item has one at least.
+    #[inline(always)]
+    pub(super) fn items(&mut self) -> Result<usize, Fault> {
+        let mut count = self.long()?;
+        if count < 0 {
+            // A negative count is followed by the block's size in bytes.
+            count = count.checked_neg().ok_or(Fault::Length)?;
+            if self.long()? < 0 {
+                return Err(Fault::Length);
+            }
+        }
+        if count as u64 > self.rest.len() as u64 {
+            return Err(Fault::End);
+        }
+        Ok(count as usize)
+    }
+}
+
+#[inline(always)]
+fn unzigzag(bits: u64) -> i64 {
+    (bits >> 1) as i64 ^ -((bits & 1) as i64)
+}
