@@ -2,8 +2,10 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use atds::{Dataset, Layout, OutOfBounds, Stats, Threads};
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::units::{count, counted};
@@ -77,10 +79,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
         let (field, schema_type) = (&field.field, &field.schema_type);
         eprintln!("atds: left out field '{field}', no tensor: {schema_type}");
     }
-    let stats = read_all(&dataset, args.epochs)?;
+    let (stats, steps) = read_all(&dataset, args.epochs)?;
     figures::report_dropped(&stats);
     if args.json {
-        writeln!(out, "{}", figures::to_json(&stats))?;
+        let mut figures = figures::to_json(&stats);
+        figures["epoch_seconds"] = epoch_seconds(&steps, args.epochs).into();
+        writeln!(out, "{figures}")?;
     } else {
         let files = counted(dataset.files().len() as u64, "file");
         let columns = counted(dataset.spec().columns().len() as u64, "column");
@@ -125,14 +129,31 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
     Ok(builder.build()?)
 }
 
-/// Reads all batches, with a progress bar.
-fn read_all(dataset: &Dataset, epochs: u64) -> Result<Stats, Failure> {
+/// Reads all batches, with a progress bar; also gives the time from the start to each batch.
+fn read_all(dataset: &Dataset, epochs: u64) -> Result<(Stats, Vec<Duration>), Failure> {
     let bar = progress::bytes(dataset.total_bytes()?.saturating_mul(epochs), "reading");
+    let mut steps = Vec::new();
     let mut batches = dataset.iter();
     while let Some(batch) = batches.next() {
         batch?;
-        bar.set_position(batches.stats().raw_bytes);
+        let stats = batches.stats();
+        steps.push(stats.elapsed);
+        bar.set_position(stats.raw_bytes);
     }
     bar.finish_and_clear();
-    Ok(batches.stats())
+    Ok((batches.stats(), steps))
+}
+
+/// Seconds between the last batches of epochs, which all have the same number of them. The
+/// pipeline does not stop between epochs, so only the first has the start in it.
+fn epoch_seconds(steps: &[Duration], epochs: u64) -> Vec<Value> {
+    let steps_per_epoch = (steps.len() as u64 / epochs).max(1) as usize;
+    let ends = steps
+        .chunks_exact(steps_per_epoch)
+        .map(|epoch| epoch[epoch.len() - 1]);
+    ends.scan(Duration::ZERO, |before, end| {
+        let took = end - std::mem::replace(before, end);
+        Some(took.as_secs_f64().into())
+    })
+    .collect()
 }

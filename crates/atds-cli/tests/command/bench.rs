@@ -18,7 +18,7 @@ fn json_has_the_promised_keys() {
     assert_eq!(
         keys.join(" "),
         "records steps seconds records_per_s raw_bytes inflated_bytes ms_per_step threads \
-         read_wait_s inflate_s decode_s consumer_wait_s"
+         read_wait_s inflate_s decode_s consumer_wait_s epoch_seconds"
     );
     assert_eq!(figures["records"], 2_500);
     assert_eq!(figures["steps"], 3);
@@ -85,6 +85,30 @@ fn every_option_reads_every_record() {
         (&epochs["records"], &epochs["steps"]),
         (&7_500.into(), &9.into())
     );
+}
+
+#[test]
+fn epochs_are_timed_one_by_one() {
+    let files = Generated::new(&["--records", "2500", "--files", "3"]);
+    let figures = atds(&["bench", &files.files(), "--json", "--epochs", "4"]).json();
+    let seconds = figures["epoch_seconds"].as_array().unwrap();
+    let seconds: Vec<f64> = seconds.iter().map(|s| s.as_f64().unwrap()).collect();
+    assert_eq!(seconds.len(), 4);
+    assert!(seconds.iter().all(|&s| s > 0.0), "{seconds:?}");
+    assert!(seconds.iter().sum::<f64>() <= figures["seconds"].as_f64().unwrap());
+
+    // Fewer records than a batch has, and those left out: epochs without a step.
+    let arguments = [
+        "--json",
+        "--epochs",
+        "2",
+        "--batch-size",
+        "5000",
+        "--drop-remainder",
+    ];
+    let ran = atds(&[&["bench", &files.files()], &arguments[..]].concat());
+    let figures: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(figures["epoch_seconds"], Value::Array(Vec::new()));
 }
 
 #[test]
