@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
 
 mod convert;
 pub mod encode;
@@ -18,6 +17,8 @@ pub mod single_object;
 mod transcode;
 mod value;
 mod varint;
+#[doc(hidden)]
+pub mod varints;
 
 pub use convert::{Convert, ConvertError, DuplicateWord, TimeUnit, Vocabulary};
 pub use error::{DecodeError, DecodeErrorKind};

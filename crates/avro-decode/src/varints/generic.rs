@@ -1,0 +1,73 @@
+//! The kernels in portable code.
+
+use super::Indices;
+use super::word::{END_BITS, MAX_INT_BYTES, first, zigzag};
+
+/// See [`Kernels::longs`](super::Kernels::longs).
+pub(super) fn longs(data: &[u8], out: &mut [i64]) -> Option<usize> {
+    each::<false>(data, out.len(), |i, bits| out[i] = zigzag(bits))
+}
+
+/// See [`Kernels::ints`](super::Kernels::ints).
+pub(super) fn ints(data: &[u8], out: &mut [i32]) -> Option<usize> {
+    each::<true>(data, out.len(), |i, bits| out[i] = zigzag(bits) as i32)
+}
+
+/// See [`Kernels::coordinates`](super::Kernels::coordinates).
+pub(super) fn coordinates<const INT: bool>(
+    data: &[u8],
+    row: i64,
+    end: u64,
+    out: &mut [[i64; 2]],
+) -> Option<Indices> {
+    let mut max = 0;
+    let len = each::<INT>(data, out.len(), |i, bits| {
+        let index = zigzag(bits);
+        max = max.max(index as u64);
+        out[i] = [row, index];
+    })?;
+    Indices::new(len, out.len(), max, end)
+}
+
+/// See [`Kernels::indices`](super::Kernels::indices).
+pub(super) fn indices<const INT: bool>(data: &[u8], end: u64, out: &mut [i64]) -> Option<Indices> {
+    let mut max = 0;
+    let len = each::<INT>(data, out.len(), |i, bits| {
+        let index = zigzag(bits);
+        max = max.max(index as u64);
+        out[i] = index;
+    })?;
+    Indices::new(len, out.len(), max, end)
+}
+
+/// See [`Kernels::skip`](super::Kernels::skip).
+pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
+    let mut position = 0;
+    while n > 8 {
+        let Some(word) = data[position..].first_chunk() else {
+            break;
+        };
+        n -= (!u64::from_le_bytes(*word) & END_BITS).count_ones() as usize;
+        position += 8;
+    }
+    while n > 0 {
+        n -= usize::from(*data.get(position)? < 0x80);
+        position += 1;
+    }
+    Some(position)
+}
+
+/// Reads `n` varints, each an `int` if `INT`; gives the bytes they take.
+#[inline]
+fn each<const INT: bool>(data: &[u8], n: usize, mut put: impl FnMut(usize, u64)) -> Option<usize> {
+    let mut position = 0;
+    for i in 0..n {
+        let (bits, len) = first(&data[position..])?;
+        if INT && (len > MAX_INT_BYTES || bits > u64::from(u32::MAX)) {
+            return None;
+        }
+        put(i, bits);
+        position += len;
+    }
+    Some(position)
+}

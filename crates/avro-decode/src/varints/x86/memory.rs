@@ -1,0 +1,58 @@
+//! Vectors from and to slices that may be shorter than them.
+#![allow(unsafe_code)] // The instructions that leave lanes out take pointers.
+
+use std::arch::x86_64::{
+    __m512i, _bzhi_u64, _mm512_loadu_si512, _mm512_mask_storeu_epi32, _mm512_mask_storeu_epi64,
+    _mm512_maskz_loadu_epi8,
+};
+
+/// The vector of 64 bytes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the reference is to 64 bytes; the load needs no alignment.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+/// The first bytes of `bytes`, up to 64, zeros behind them; and a bit for each
+/// that there was.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+pub(super) fn load_some(bytes: &[u8]) -> (__m512i, u64) {
+    let lanes = first_lanes(bytes.len());
+    // SAFETY: only the lanes of `lanes` are read, which are bytes of the slice.
+    let vector = unsafe { _mm512_maskz_loadu_epi8(lanes, bytes.as_ptr().cast()) };
+    (vector, lanes)
+}
+
+/// Writes lanes of 64 bits to `out`, from the first vector on, as many as it
+/// has.
+#[inline]
+#[target_feature(enable = "avx512f,bmi2")]
+pub(super) fn store_longs<const N: usize>(out: &mut [i64], vectors: [__m512i; N]) {
+    let lanes = first_lanes(out.len());
+    let start = out.as_mut_ptr();
+    for (i, vector) in vectors.into_iter().enumerate() {
+        let lanes = (lanes >> (8 * i)) as u8;
+        // SAFETY: only the lanes of `lanes` are written, which are elements of
+        // the slice; where there are none, the pointer may be outside of it.
+        unsafe { _mm512_mask_storeu_epi64(start.wrapping_add(8 * i), lanes, vector) };
+    }
+}
+
+/// Writes lanes of 32 bits to `out`, as many as it has, up to 16.
+#[inline]
+#[target_feature(enable = "avx512f,bmi2")]
+pub(super) fn store_ints(out: &mut [i32], vector: __m512i) {
+    let lanes = first_lanes(out.len()) as u16;
+    // SAFETY: only the lanes of `lanes` are written, which are elements of the
+    // slice.
+    unsafe { _mm512_mask_storeu_epi32(out.as_mut_ptr(), lanes, vector) };
+}
+
+/// The mask of the first `n` lanes, at most 64.
+#[inline]
+#[target_feature(enable = "bmi2")]
+fn first_lanes(n: usize) -> u64 {
+    _bzhi_u64(u64::MAX, n.min(64) as u32)
+}
