@@ -121,51 +121,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Indices below `end`, each behind `row`. Gives the largest + 1, or `None`
-    /// if one of them is at fault.
-    #[inline]
-    pub(crate) fn coordinates(
-        &mut self,
-        is_int: bool,
-        row: i64,
-        end: u64,
-        out: &mut [[i64; 2]],
-    ) -> Option<i64> {
-        let mut extent = 0;
-        for out in out {
-            let index = if is_int {
-                i64::from(self.int().ok()?)
-            } else {
-                self.long().ok()?
-            };
-            if index as u64 >= end {
-                return None;
-            }
-            extent = extent.max(index + 1);
-            *out = [row, index];
-        }
-        Some(extent)
-    }
-
-    /// As [`coordinates`](Self::coordinates), indices alone.
-    #[inline]
-    pub(crate) fn indices(&mut self, is_int: bool, end: u64, out: &mut [i64]) -> Option<i64> {
-        let mut extent = 0;
-        for out in out {
-            let index = if is_int {
-                i64::from(self.int().ok()?)
-            } else {
-                self.long().ok()?
-            };
-            if index as u64 >= end {
-                return None;
-            }
-            extent = extent.max(index + 1);
-            *out = index;
-        }
-        Some(extent)
-    }
-
     /// The length of bytes or a string, checked against what is left.
     #[inline]
     pub(crate) fn length(&mut self) -> Result<usize, Fault> {

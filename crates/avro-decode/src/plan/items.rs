@@ -1,10 +1,15 @@
 //! Runs of values of one Avro primitive, read in one go into values of its own
 //! dtype.
 
+use bytemuck::Pod;
 use tensor_batch::{DenseElement, Element};
 
 use super::cursor::{Cursor, Fault};
 use crate::DecodeErrorKind;
+use crate::varints::Kernels;
+
+/// Varints that are read one by one: so few that a kernel would not pay.
+const FEW: usize = 2;
 
 /// How an Avro primitive is read into values of a fixed-width dtype.
 pub(crate) trait Primitive {
@@ -32,6 +37,12 @@ impl Primitive for Int {
     type Element = i32;
     #[inline]
     fn read(cursor: &mut Cursor<'_>, out: &mut [i32]) -> Result<(), Fault> {
+        if out.len() > FEW
+            && let Some(len) = Kernels::fastest().ints(cursor.rest(), out)
+        {
+            cursor.advance(len);
+            return Ok(());
+        }
         for out in out {
             *out = cursor.int()?;
         }
@@ -43,6 +54,12 @@ impl Primitive for Long {
     type Element = i64;
     #[inline]
     fn read(cursor: &mut Cursor<'_>, out: &mut [i64]) -> Result<(), Fault> {
+        if out.len() > FEW
+            && let Some(len) = Kernels::fastest().longs(cursor.rest(), out)
+        {
+            cursor.advance(len);
+            return Ok(());
+        }
         for out in out {
             *out = cursor.long()?;
         }
@@ -54,10 +71,9 @@ impl Primitive for Float {
     type Element = f32;
     #[inline]
     fn read(cursor: &mut Cursor<'_>, out: &mut [f32]) -> Result<(), Fault> {
-        let bytes = cursor.bytes(out.len() * 4)?;
-        for (out, bytes) in out.iter_mut().zip(bytes.as_chunks::<4>().0) {
-            *out = f32::from_le_bytes(*bytes);
-        }
+        copy(cursor.bytes(out.len() * 4)?, out, |out| {
+            *out = f32::from_bits(u32::from_le(out.to_bits()));
+        });
         Ok(())
     }
 }
@@ -66,11 +82,19 @@ impl Primitive for Double {
     type Element = f64;
     #[inline]
     fn read(cursor: &mut Cursor<'_>, out: &mut [f64]) -> Result<(), Fault> {
-        let bytes = cursor.bytes(out.len() * 8)?;
-        for (out, bytes) in out.iter_mut().zip(bytes.as_chunks::<8>().0) {
-            *out = f64::from_le_bytes(*bytes);
-        }
+        copy(cursor.bytes(out.len() * 8)?, out, |out| {
+            *out = f64::from_bits(u64::from_le(out.to_bits()));
+        });
         Ok(())
+    }
+}
+
+/// Copies little-endian values, which `swap` puts in the machine's order.
+#[inline]
+fn copy<T: Pod>(bytes: &[u8], out: &mut [T], swap: impl Fn(&mut T)) {
+    bytemuck::cast_slice_mut(out).copy_from_slice(bytes);
+    if cfg!(target_endian = "big") {
+        out.iter_mut().for_each(swap);
     }
 }
 

@@ -10,6 +10,7 @@ use super::leaf::{Leaf, for_leaf};
 use super::sparse::{Role, SparseRecord, end_of};
 use super::{OutOfBounds, SLOTS};
 use crate::convert::Source;
+use crate::varints::Kernels;
 
 /// What a sparse record of rank 1 is read as.
 #[derive(Clone, Copy, Debug)]
@@ -98,17 +99,25 @@ impl SparseRow {
         let Some(count) = cursor.whole_array()? else {
             return Some((0, 0));
         };
-        let extent = match self.layout {
+        let (kernels, data) = (Kernels::fastest(), cursor.rest());
+        let indices = match self.layout {
             Layout::Coo => {
                 let places = segment.indices.append(2 * count).as_chunks_mut::<2>().0;
-                cursor.coordinates(self.is_int, batch_row, self.end, places)?
+                match self.is_int {
+                    true => kernels.coordinates::<true>(data, batch_row, self.end, places)?,
+                    false => kernels.coordinates::<false>(data, batch_row, self.end, places)?,
+                }
             }
             Layout::Ragged => {
                 let places = segment.indices.append(count);
-                cursor.indices(self.is_int, self.end, places)?
+                match self.is_int {
+                    true => kernels.indices::<true>(data, self.end, places)?,
+                    false => kernels.indices::<false>(data, self.end, places)?,
+                }
             }
         };
-        cursor.ends_array().then_some((count, extent))
+        cursor.advance(indices.len);
+        cursor.ends_array().then_some((count, indices.extent))
     }
 
     /// Gives the number of values.

@@ -8,6 +8,8 @@
 //! gives `None`: then the caller reads one by one to learn what is wrong, and
 //! what the kernel wrote is unspecified.
 
+use std::sync::LazyLock;
+
 mod generic;
 mod word;
 #[cfg(target_arch = "x86_64")]
@@ -25,12 +27,16 @@ pub enum Kernels {
 
 impl Kernels {
     /// The fastest for this machine.
+    #[inline]
     pub fn fastest() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(avx512) = x86::Avx512::detect() {
-            return Kernels::Avx512(avx512);
-        }
-        Kernels::Generic
+        static FASTEST: LazyLock<Kernels> = LazyLock::new(|| {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(avx512) = x86::Avx512::detect() {
+                return Kernels::Avx512(avx512);
+            }
+            Kernels::Generic
+        });
+        *FASTEST
     }
 
     /// All that this machine can run.
