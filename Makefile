@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 60
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench compare fmt doc testdata clean
+.PHONY: help demo test fuzz bench ratios compare fmt doc testdata clean
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitize
 
 bench: ## Run the benchmarks (ARGS="-- NAME" for one)
 	cargo bench --locked -p atds-benches $(ARGS)
+
+ratios: ## Hold the pipeline against the bounds it is meant to keep (ARGS="--only NAME"; ARGS="--help")
+	@cargo run --release --locked -p atds-benches --bin ratios -- $(ARGS)
 
 compare: ## Compare with tensorflow-io, and write a record (needs Python 3.11; ARGS="--help")
 	@benches/compare/run.sh $(ARGS)

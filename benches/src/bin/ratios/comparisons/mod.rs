@@ -1,0 +1,36 @@
+//! What is compared with what.
+
+mod codecs;
+mod inflate;
+mod shuffle;
+mod skipping;
+mod threads;
+mod yardstick;
+
+use clap::builder::PossibleValuesParser;
+
+use crate::row::Row;
+use crate::{Lab, Result};
+
+/// A comparison, of some rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparison {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) measure: fn(&Lab) -> Result<Vec<Row>>,
+}
+
+/// All, in the order of the table.
+pub(crate) const COMPARISONS: [Comparison; 6] = [
+    yardstick::COMPARISON,
+    inflate::COMPARISON,
+    threads::COMPARISON,
+    codecs::COMPARISON,
+    shuffle::COMPARISON,
+    skipping::COMPARISON,
+];
+
+/// The names, for the command line.
+pub(crate) fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(COMPARISONS.map(|comparison| comparison.name))
+}

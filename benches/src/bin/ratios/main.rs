@@ -1,0 +1,100 @@
+//! Holds the pipeline against the bounds that it is meant to keep, as ratios of things measured in
+//! turn in one process: `make ratios`, or see `--help`.
+
+#![forbid(unsafe_code)]
+
+mod comparisons;
+mod data;
+mod machine;
+mod measure;
+mod pipeline;
+mod record;
+mod row;
+mod table;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use comparisons::COMPARISONS;
+use data::Data;
+use machine::Machine;
+use row::Row;
+
+/// Anything that may go wrong; it ends the program.
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Measure atds against the bounds it is meant to keep, and print a table of ratios.
+///
+/// The exit code is 1 if a bound does not hold.
+#[derive(Debug, Parser)]
+#[command(name = "ratios", after_help = after_help())]
+struct Args {
+    /// Only the comparison of this name; may be repeated [default: all]
+    #[arg(long, value_name = "NAME", value_parser = comparisons::names())]
+    only: Vec<String>,
+    /// Measured rounds, in each of which every side of a comparison has one epoch
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    epochs: u16,
+    /// Keep the sample files in this folder, and use those that are there [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Write benches/record/DATE-ratios.md and .json
+    #[arg(long)]
+    write: bool,
+}
+
+fn after_help() -> String {
+    let lines = COMPARISONS
+        .iter()
+        .map(|comparison| format!("  {:<10} {}\n", comparison.name, comparison.about));
+    format!("Comparisons:\n{}", lines.collect::<String>())
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("ratios: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all bounds hold.
+fn run(args: &Args) -> Result<bool> {
+    let machine = Machine::describe()?;
+    if machine.is_busy() {
+        eprintln!("ratios: other work keeps this machine busy; do not trust the figures");
+    }
+    let lab = Lab {
+        epochs: args.epochs.into(),
+        data: Data::new(args.data.clone())?,
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    for comparison in &COMPARISONS {
+        if args.only.is_empty() || args.only.iter().any(|name| name == comparison.name) {
+            eprintln!("{}: {}", comparison.name, comparison.about);
+            let new = (comparison.measure)(&lab)?;
+            rows.extend(new.into_iter().map(|row| row.of(comparison.name)));
+        }
+    }
+    print!("{}", table::markdown(&rows));
+    if args.write {
+        for path in record::write(&machine, lab.epochs, &rows)? {
+            eprintln!("wrote {}", path.display());
+        }
+    }
+    Ok(rows.iter().all(Row::holds))
+}
+
+/// What a comparison has at hand.
+#[derive(Debug)]
+struct Lab {
+    /// Measured rounds.
+    epochs: usize,
+    data: Data,
+}

@@ -1,0 +1,113 @@
+//! Measuring the sides of a comparison in turn.
+
+use std::time::Instant;
+
+use crate::Result;
+
+/// What each epoch of a side took.
+#[derive(Clone, Debug)]
+pub(crate) struct Times {
+    /// Records of an epoch.
+    pub(crate) records: u64,
+    /// Of each round, in order.
+    pub(crate) seconds: Vec<f64>,
+}
+
+impl Times {
+    /// One thing done after the other, to the same records.
+    pub(crate) fn and_then(&self, other: &Times) -> Times {
+        let both = self.seconds.iter().zip(&other.seconds);
+        Times {
+            records: self.records,
+            seconds: both.map(|(a, b)| a + b).collect(),
+        }
+    }
+
+    /// The time of a record, in each round.
+    pub(crate) fn per_record(&self) -> impl Iterator<Item = f64> + '_ {
+        self.seconds.iter().map(|s| s / self.records as f64)
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        median(self.seconds.iter().copied())
+    }
+}
+
+/// A side: an epoch of it gives the number of its records, always the same.
+pub(crate) type Epoch<'a> = Box<dyn FnMut() -> Result<u64> + 'a>;
+
+/// Runs an epoch of each side, one side after the other, `rounds` times after one round that is not
+/// measured: what drifts meanwhile, drifts for all.
+pub(crate) fn in_turn<const N: usize>(
+    rounds: usize,
+    mut sides: [Epoch<'_>; N],
+) -> Result<[Times; N]> {
+    let mut all = sides.each_ref().map(|_| Times {
+        records: 0,
+        seconds: Vec::with_capacity(rounds),
+    });
+    for (side, times) in sides.iter_mut().zip(&mut all) {
+        times.records = side()?;
+    }
+    for _ in 0..rounds {
+        for (side, times) in sides.iter_mut().zip(&mut all) {
+            let start = Instant::now();
+            let records = side()?;
+            times.seconds.push(start.elapsed().as_secs_f64());
+            if records != times.records {
+                return Err(format!("{records} records after {}", times.records).into());
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The value in the middle; of an even number, the mean of the two.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        (values[middle - 1] + values[middle]) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn sides_take_turns() {
+        let order = RefCell::new(String::new());
+        let side = |name| -> Epoch<'_> {
+            let order = &order;
+            Box::new(move || {
+                order.borrow_mut().push(name);
+                Ok(7)
+            })
+        };
+        let [a, b] = in_turn(2, [side('a'), side('b')]).expect("nothing fails");
+        assert_eq!(*order.borrow(), "ababab");
+        assert_eq!((a.records, a.seconds.len(), b.seconds.len()), (7, 2, 2));
+    }
+
+    #[test]
+    fn an_epoch_without_all_records_is_an_error() {
+        let mut left = 2;
+        let side: Epoch<'_> = Box::new(|| {
+            left -= 1;
+            Ok(left)
+        });
+        assert!(in_turn(1, [side]).is_err());
+    }
+}

@@ -1,0 +1,36 @@
+//! The pipeline as a side of a comparison.
+
+use atds::generate::Preset;
+use atds::{Dataset, DatasetBuilder, Threads};
+
+use crate::Result;
+use crate::data::Files;
+use crate::measure::Epoch;
+
+/// Records of a batch, unless a comparison says otherwise.
+pub(crate) const BATCH_SIZE: usize = 1_024;
+
+/// All features of `preset` from mapped files, in order, on one thread.
+pub(crate) fn pipeline(files: &Files, preset: Preset) -> DatasetBuilder {
+    in_batches(files, BATCH_SIZE).features(preset.features())
+}
+
+/// As [`pipeline`], the features and the size of a batch to be said.
+pub(crate) fn in_batches(files: &Files, batch_size: usize) -> DatasetBuilder {
+    Dataset::builder(files.folder.as_path(), batch_size)
+        .threads(Threads::Fixed(1))
+        .mmap(true)
+}
+
+/// Epochs of a data set, its batches dropped as they come. Starting and ending the threads is part
+/// of an epoch, and so is opening the files; checking the options is not.
+pub(crate) fn epochs<'a>(builder: DatasetBuilder) -> Result<Epoch<'a>> {
+    let dataset = builder.build()?;
+    Ok(Box::new(move || {
+        let mut records = 0;
+        for batch in &dataset {
+            records += batch?.rows() as u64;
+        }
+        Ok(records)
+    }))
+}

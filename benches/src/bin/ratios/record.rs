@@ -1,0 +1,78 @@
+//! Dated records: JSON with every figure, Markdown to read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::machine::{self, Machine};
+use crate::row::{Bound, Figure, Row};
+use crate::table;
+
+/// Writes `DATE-ratios.md` and `.json`, in place of those of the same date.
+pub(crate) fn write(machine: &Machine, epochs: usize, rows: &[Row]) -> Result<[PathBuf; 2]> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record");
+    fs::create_dir_all(&folder)?;
+    let date = machine::today()?;
+    let (commit, rustc) = machine::versions()?;
+    let command = command();
+
+    let record = json!({
+        "name": "ratios",
+        "date": date,
+        "machine": machine.json(),
+        "versions": {"commit": commit, "rustc": rustc},
+        "command": command,
+        "epochs": epochs,
+        "results": rows.iter().map(json).collect::<Vec<_>>(),
+    });
+    let markdown = format!(
+        "# ratios, {date}\n\n\
+         - machine: {}\n\
+         - versions: commit {commit}, rustc {rustc}\n\
+         - `{command}`\n\
+         - {epochs} epochs of each side in turn, after one that is not measured; files in the page cache\n\n\
+         Medians. A ratio is the median of those of the rounds, not the ratio of the medians.\n\n{}",
+        machine.line(),
+        table::markdown(rows),
+    );
+
+    let paths = ["json", "md"].map(|suffix| folder.join(format!("{date}-ratios.{suffix}")));
+    fs::write(&paths[0], format!("{record:#}\n"))?;
+    fs::write(&paths[1], markdown)?;
+    Ok(paths)
+}
+
+/// The command that gives this record.
+fn command() -> String {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    format!("make ratios ARGS=\"{}\"", args.join(" "))
+}
+
+fn json(row: &Row) -> Value {
+    let figure = |figure: &Figure| {
+        json!({
+            "label": figure.label,
+            "unit": figure.unit,
+            "median": figure.median,
+            "min": figure.least,
+            "max": figure.most,
+        })
+    };
+    let bound = match row.bound {
+        None => Value::Null,
+        Some(Bound::AtLeast(least)) => json!({"at_least": least}),
+        Some(Bound::AtMost(most)) => json!({"at_most": most}),
+    };
+    json!({
+        "comparison": row.comparison,
+        "what": row.what,
+        "a": figure(&row.a),
+        "b": figure(&row.b),
+        "of": row.of.name(),
+        "ratio": row.ratio,
+        "bound": bound,
+        "holds": row.holds(),
+    })
+}

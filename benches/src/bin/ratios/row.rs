@@ -1,0 +1,163 @@
+//! A ratio with the figures it is made of and the bound it should keep.
+
+use crate::measure::{Times, median};
+
+/// A line of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// The comparison's name.
+    pub(crate) comparison: &'static str,
+    /// What is compared, within the comparison.
+    pub(crate) what: String,
+    pub(crate) a: Figure,
+    pub(crate) b: Figure,
+    /// What of A and B is divided.
+    pub(crate) of: Quantity,
+    /// A over B: the median over the rounds.
+    pub(crate) ratio: f64,
+    pub(crate) bound: Option<Bound>,
+}
+
+/// What a side gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    /// What was measured.
+    pub(crate) label: String,
+    pub(crate) unit: &'static str,
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+/// What a ratio divides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Quantity {
+    /// Records (or bytes) a second.
+    Speed,
+    /// The time of an epoch.
+    Time,
+    /// Bytes of memory.
+    Memory,
+}
+
+/// What a ratio should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// A side's label and times.
+pub(crate) type Side<'a> = (&'a str, &'a Times);
+
+impl Row {
+    /// A's speed over B's.
+    pub(crate) fn speed(what: impl Into<String>, a: Side<'_>, b: Side<'_>) -> Self {
+        Self::timed(what.into(), Quantity::Speed, a, b)
+    }
+
+    /// A's time over B's.
+    pub(crate) fn time(what: impl Into<String>, a: Side<'_>, b: Side<'_>) -> Self {
+        Self::timed(what.into(), Quantity::Time, a, b)
+    }
+
+    fn timed(what: String, of: Quantity, a: Side<'_>, b: Side<'_>) -> Self {
+        // Of each round by itself: what slows a round down, slows down both sides of it.
+        let rounds = a.1.per_record().zip(b.1.per_record());
+        let ratio = median(rounds.map(|(a, b)| match of {
+            Quantity::Speed => b / a,
+            Quantity::Time | Quantity::Memory => a / b,
+        }));
+        Row {
+            comparison: "",
+            what,
+            a: Figure::records_per_s(a),
+            b: Figure::records_per_s(b),
+            of,
+            ratio,
+            bound: None,
+        }
+    }
+
+    pub(crate) fn at_least(mut self, least: f64) -> Self {
+        self.bound = Some(Bound::AtLeast(least));
+        self
+    }
+
+    pub(crate) fn at_most(mut self, most: f64) -> Self {
+        self.bound = Some(Bound::AtMost(most));
+        self
+    }
+
+    /// The row under the name of its comparison.
+    pub(crate) fn of(mut self, comparison: &'static str) -> Self {
+        self.comparison = comparison;
+        self
+    }
+
+    /// Whether the ratio keeps its bound, if it has one.
+    pub(crate) fn holds(&self) -> bool {
+        match self.bound {
+            None => true,
+            Some(Bound::AtLeast(least)) => self.ratio >= least,
+            Some(Bound::AtMost(most)) => self.ratio <= most,
+        }
+    }
+}
+
+impl Figure {
+    fn records_per_s((label, times): Side<'_>) -> Self {
+        let speeds: Vec<f64> = times.per_record().map(f64::recip).collect();
+        Figure::over(label, "records/s", &speeds)
+    }
+
+    fn over(label: &str, unit: &'static str, values: &[f64]) -> Self {
+        Figure {
+            label: label.to_owned(),
+            unit,
+            median: median(values.iter().copied()),
+            least: values.iter().copied().fold(f64::INFINITY, f64::min),
+            most: values.iter().copied().fold(0.0, f64::max),
+        }
+    }
+}
+
+impl Quantity {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Quantity::Speed => "speed",
+            Quantity::Time => "time",
+            Quantity::Memory => "memory",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_that_of_the_rounds() {
+        let times = |seconds: &[f64]| Times {
+            records: 10,
+            seconds: seconds.to_vec(),
+        };
+        // The second round had the machine for half the time.
+        let (a, b) = (times(&[1.0, 2.0, 1.0]), times(&[2.0, 4.0, 2.0]));
+        let row = Row::speed("", ("a", &a), ("b", &b));
+        assert_eq!((row.ratio, row.a.median, row.a.least), (2.0, 10.0, 5.0));
+        assert_eq!(Row::time("", ("a", &a), ("b", &b)).ratio, 0.5);
+    }
+
+    #[test]
+    fn a_bound_holds_up_to_itself() {
+        let times = Times {
+            records: 1,
+            seconds: vec![1.0],
+        };
+        let row = Row::time("", ("a", &times), ("b", &times));
+        assert!(row.clone().at_least(1.0).holds() && row.clone().at_most(1.0).holds());
+        assert!(!row.clone().at_least(1.1).holds() && !row.clone().at_most(0.9).holds());
+        assert!(row.holds());
+    }
+}
