@@ -8,9 +8,10 @@ use atds::Codec;
 use atds::generate::Preset;
 use atds_benches::AdsFiles;
 use avro_block::Block;
+use avro_decode::feature::FeatureKind;
 use avro_decode::{Feature, Features, Plan, PlanOptions, Schema, Value, reference};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tensor_batch::{Batch, BatchBuilder, ColumnKind, ColumnSpec};
+use tensor_batch::{Batch, BatchBuilder};
 
 const BATCH_SIZE: usize = 1_024;
 const BATCHES: usize = 32;
@@ -58,38 +59,33 @@ fn all() -> Features {
 
 /// The dense features as path expressions, which are to cost nothing.
 fn by_expressions() -> Features {
-    let features = Preset::Ads.features().into_iter().map(|column| {
-        let expression = format!("{}{}", column.name, "[*]".repeat(column.rank()));
-        match column.kind {
-            ColumnKind::Dense { .. } => Feature::from(column).at(expression),
-            _ => Feature::from(column),
-        }
+    let features = Preset::Ads.features().into_iter().map(|feature| {
+        let FeatureKind::Dense { shape, .. } = &feature.kind else {
+            return feature;
+        };
+        let expression = format!("{}{}", feature.name, "[*]".repeat(shape.len()));
+        feature.at(expression)
     });
     Features::new(features).expect("the preset's features")
 }
 
 /// The sparse features by the keys of their record's arrays.
 fn by_keys() -> Features {
-    let features = Preset::Ads
-        .features()
-        .into_iter()
-        .map(|column| match &column.kind {
-            ColumnKind::Sparse { shape, .. } => {
-                let keys: Vec<String> =
-                    (0..shape.len()).map(|i| format!("indices{i}[*]")).collect();
-                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-                let feature =
-                    Feature::sparse_keys(&column.name, &keys, "values[*]", shape, column.dtype);
-                feature.already_sorted()
-            }
-            _ => Feature::from(column),
-        });
+    let features = Preset::Ads.features().into_iter().map(|feature| {
+        let FeatureKind::Sparse { shape, .. } = &feature.kind else {
+            return feature;
+        };
+        let keys: Vec<String> = (0..shape.len()).map(|i| format!("indices{i}[*]")).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        Feature::sparse_keys(&feature.name, &keys, "values[*]", shape, feature.dtype)
+            .already_sorted()
+    });
     Features::new(features).expect("the preset's features")
 }
 
 fn one_scalar() -> Features {
     let mut features = Preset::Ads.features();
-    features.retain(|feature: &ColumnSpec| feature.name == "s_label");
+    features.retain(|feature| feature.name == "s_label");
     Features::new(features).expect("a feature of the preset")
 }
 

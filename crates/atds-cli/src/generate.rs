@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use atds::Codec;
 use atds::generate::{GenerateOptions, Generated, MAX_FILES, Preset, generate_with_progress};
+use atds::limits::MAX_MEAN_LENGTH;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::units::{bytes, counted, per};
-use crate::{options, progress};
+use crate::{inputs, options, progress};
 
 /// Make sample files: records of a known shape with random values.
 ///
@@ -19,8 +20,12 @@ use crate::{options, progress};
 /// files, the codec or the size of the blocks.
 ///
 /// The presets: `ads` has 6 scalars, 8 dense and 5 sparse vectors, as records of advertising have;
-/// `wide` has 210 scalars; `varlen` arrays of varying length, up to rank 3; `strings` strings and
-/// bytes of all kinds.
+/// `ads-nullable` the same, of which 5 % are null; `wide` has 210 scalars; `varlen` arrays of
+/// varying length, up to rank 3; `strings` strings and bytes of all kinds.
+///
+/// With --features, the records are of your own shape: a field for each feature of the file. Lists
+/// whose length it leaves open vary in length; what has a default or a mask is null in 5 % of the
+/// records.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder to write to; made if it is not there
@@ -37,12 +42,22 @@ pub(crate) struct Args {
     /// Inflated bytes at which a block is closed
     #[arg(long, value_name = "B", default_value_t = 16_000, value_parser = options::above_zero)]
     block_bytes: usize,
+    /// Write arrays with their size in bytes, by which readers can skip them
+    #[arg(long)]
+    byte_sizes: bool,
     /// Fixes the values
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Shape of the records
     #[arg(long, default_value = "ads", value_parser = options::preset())]
     preset: Preset,
+    /// Make records that the features in this file (- for standard input) can read, not a preset
+    #[arg(long, value_name = "F.json", conflicts_with = "preset")]
+    features: Option<PathBuf>,
+    /// Mean length of lists whose length the features leave open, and of sparse features
+    #[arg(long, value_name = "L", default_value_t = 16.0, value_parser = mean_length)]
+    #[arg(requires = "features")]
+    mean_length: f64,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -55,11 +70,23 @@ fn files(text: &str) -> Result<usize, String> {
     }
 }
 
+fn mean_length(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(mean) if mean > 0.0 && mean <= MAX_MEAN_LENGTH => Ok(mean),
+        _ => Err(format!("must be above 0, at most {MAX_MEAN_LENGTH}")),
+    }
+}
+
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut options = GenerateOptions::new(args.preset, args.records);
+    let shape = match &args.features {
+        None => args.preset.into(),
+        Some(path) => inputs::record_shape(path, args.mean_length)?,
+    };
+    let mut options = GenerateOptions::new(shape, args.records);
     options.files = args.files;
     options.codec = args.codec;
     options.block_bytes = args.block_bytes;
+    options.byte_sizes = args.byte_sizes;
     options.seed = args.seed;
     let made = Made::new(&args.dir, &options)?;
     if args.json {

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use atds::{Feature, Schema, features};
+use atds::generate::RecordShape;
+use atds::{Feature, Features, Schema, features};
 
 use crate::failure::Failure;
 
@@ -20,6 +21,13 @@ pub(crate) fn features(path: &Path) -> Result<Vec<Feature>, Failure> {
         features::read(path)
     };
     features.map_err(|error| usage("features file", path, &error))
+}
+
+/// The shape of records that a features file can read.
+pub(crate) fn record_shape(path: &Path, mean_length: f64) -> Result<RecordShape, Failure> {
+    let at_fault = |error: &dyn Display| usage("features file", path, error);
+    let features = Features::new(features(path)?).map_err(|error| at_fault(&error))?;
+    RecordShape::of_features(&features, mean_length).map_err(|error| at_fault(&error))
 }
 
 /// A schema that records are read as.

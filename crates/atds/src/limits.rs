@@ -52,3 +52,13 @@ pub(crate) const READ_AHEAD_SHARE: u64 = 8;
 /// Groups of blocks between the reader and the engine; the memory limit bounds
 /// their bytes.
 pub(crate) const READ_AHEAD: usize = 16;
+
+/// The mean length of generated lists: the probabilities of a Poisson
+/// distribution are made from a factor of e to this power, which must be a
+/// number.
+pub const MAX_MEAN_LENGTH: f64 = 500.0;
+
+/// Values of a generated record on average: some 100 MB, which is more than
+/// anyone's records have, and a block of one still far below
+/// [`MAX_BLOCK_BYTES`].
+pub const MAX_SAMPLE_VALUES: f64 = 16e6;

@@ -1,13 +1,14 @@
-//! Records of a preset as Avro's bytes, without a value tree between.
+//! Records of a shape as Avro's bytes, without a value tree between.
 
-use avro_decode::encode::{write_long, write_string};
+use avro_decode::encode::write_long;
 
-use super::alias::{Alias, Thousandths, poisson};
-use super::field::{Field, Length, Shape, Values};
-use super::preset::Preset;
+use super::alias::{Alias, poisson};
+use super::draws::Draws;
+use super::field::{Field, Length, ONE_NULL_IN, Type, Values};
 use super::random::Random;
+use super::shape::RecordShape;
 
-/// Encodes the records of a preset, each fixed by its number and the seed.
+/// Encodes the records of a shape, each fixed by its number and the seed.
 ///
 /// ```
 /// use atds::generate::{Preset, RecordEncoder};
@@ -21,44 +22,38 @@ use super::random::Random;
 #[derive(Clone, Debug)]
 pub struct RecordEncoder {
     seed: u64,
-    fields: Vec<(Values, Arrangement)>,
-    array_draws: Draws,
-    sparse_draws: Draws,
-    /// The cells of a sparse field; kept for its memory.
-    cells: Vec<u64>,
+    fields: Vec<Part>,
+    writer: PartWriter,
 }
 
 impl RecordEncoder {
-    /// An encoder of records of `preset` under `seed`.
-    pub fn new(preset: Preset, seed: u64) -> Self {
-        let fields = preset.fields();
+    /// An encoder of records of `shape` under `seed`.
+    pub fn new(shape: impl Into<RecordShape>, seed: u64) -> Self {
+        let part = |field: &Field| Part::new(&field.ty);
         RecordEncoder {
             seed,
-            fields: fields
-                .iter()
-                .map(|field| (field.values, Arrangement::new(field)))
-                .collect(),
-            array_draws: Draws::new(ZEROS),
-            sparse_draws: Draws::new(0.0),
-            cells: Vec::new(),
+            fields: shape.into().fields.iter().map(part).collect(),
+            writer: PartWriter {
+                values: Draws::new(ZEROS),
+                sparse_values: Draws::new(0.0),
+                cells: Vec::new(),
+                arrays: ArrayWriter::default(),
+            },
         }
+    }
+
+    /// The same encoder; arrays say their size in bytes if `byte_sizes`
+    /// ([`GenerateOptions::byte_sizes`](super::GenerateOptions::byte_sizes)).
+    pub fn with_byte_sizes(mut self, byte_sizes: bool) -> Self {
+        self.writer.arrays = ArrayWriter { byte_sizes };
+        self
     }
 
     /// Appends record `index` to `out`.
     pub fn encode(&mut self, index: u64, out: &mut Vec<u8>) {
         let mut random = Random::new(self.seed, index);
-        for (values, arrangement) in &self.fields {
-            match arrangement {
-                Arrangement::Array(counts) => {
-                    self.array_draws.nested(*values, counts, &mut random, out);
-                }
-                Arrangement::Sparse { dims, count } => {
-                    draw_cells(dims, count, &mut self.cells, &mut random);
-                    write_indices(dims, &self.cells, out);
-                    let len = self.cells.len();
-                    self.sparse_draws.array(*values, len, &mut random, out);
-                }
-            }
+        for field in &self.fields {
+            self.writer.write(field, &mut random, out);
         }
     }
 }
@@ -66,14 +61,19 @@ impl RecordEncoder {
 /// The part of floats and doubles that is 0, but in sparse fields, which list what is not 0.
 const ZEROS: f64 = 0.3;
 
-/// The mean length of texts in characters and of bytes in bytes.
-const TEXT_LENGTH: f64 = 12.0;
-
-/// A field's shape, its distributions ready to draw from.
+/// A type, its distributions ready to draw from.
 #[derive(Clone, Debug)]
-enum Arrangement {
-    Array(Vec<Count>),
-    Sparse { dims: Vec<u64>, count: Alias },
+enum Part {
+    Value(Values),
+    /// An array of single values.
+    Values(Count, Values),
+    Array(Count, Box<Part>),
+    Sparse {
+        values: Values,
+        dims: Vec<u64>,
+        count: Alias,
+    },
+    Nullable(Box<Part>),
 }
 
 #[derive(Clone, Debug)]
@@ -82,14 +82,20 @@ enum Count {
     Drawn(Alias),
 }
 
-impl Arrangement {
-    fn new(field: &Field) -> Self {
-        match &field.shape {
-            Shape::Array(lengths) => Arrangement::Array(lengths.iter().map(Count::new).collect()),
-            Shape::Sparse { dims, mean } => Arrangement::Sparse {
+impl Part {
+    fn new(ty: &Type) -> Self {
+        match ty {
+            Type::Value(values) => Part::Value(*values),
+            Type::Array(length, items) => match &**items {
+                Type::Value(values) => Part::Values(Count::new(length), *values),
+                items => Part::Array(Count::new(length), Box::new(Part::new(items))),
+            },
+            Type::Sparse { values, dims, mean } => Part::Sparse {
+                values: *values,
                 dims: dims.clone(),
                 count: poisson(*mean),
             },
+            Type::Nullable(ty) => Part::Nullable(Box::new(Part::new(ty))),
         }
     }
 }
@@ -110,6 +116,65 @@ impl Count {
     }
 }
 
+/// Draws and writes parts of records.
+#[derive(Clone, Debug)]
+struct PartWriter {
+    values: Draws,
+    sparse_values: Draws,
+    /// The cells of a sparse field; kept for its memory.
+    cells: Vec<u64>,
+    arrays: ArrayWriter,
+}
+
+impl PartWriter {
+    fn write(&mut self, part: &Part, random: &mut Random, out: &mut Vec<u8>) {
+        let arrays = self.arrays;
+        match part {
+            Part::Value(values) => self.values.run(*values, 1, random, out),
+            Part::Values(count, values) => {
+                let len = count.draw(random);
+                arrays.write(len, out, |out| self.values.run(*values, len, random, out));
+            }
+            Part::Array(count, items) => {
+                let len = count.draw(random);
+                arrays.write(len, out, |out| {
+                    (0..len).for_each(|_| self.write(items, random, out));
+                });
+            }
+            Part::Sparse {
+                values,
+                dims,
+                count,
+            } => {
+                draw_cells(dims, count, &mut self.cells, random);
+                self.write_indices(dims, out);
+                let (len, draws) = (self.cells.len(), &mut self.sparse_values);
+                arrays.write(len, out, |out| draws.run(*values, len, random, out));
+            }
+            Part::Nullable(part) => {
+                let is_null = random.below(ONE_NULL_IN) == 0;
+                write_long(out, i64::from(!is_null));
+                if !is_null {
+                    self.write(part, random, out);
+                }
+            }
+        }
+    }
+
+    /// Writes `indices0`, `indices1`, .. of the cells.
+    fn write_indices(&self, dims: &[u64], out: &mut Vec<u8>) {
+        let mut stride: u64 = dims.iter().product();
+        for dim in dims {
+            stride /= dim;
+            self.arrays.write(self.cells.len(), out, |out| {
+                for cell in &self.cells {
+                    write_long(out, (cell / stride % dim) as i64);
+                }
+            });
+        }
+    }
+}
+
 /// Draws distinct cells of an array of `dims`, sorted. A cell is its row-major number.
 fn draw_cells(dims: &[u64], count: &Alias, cells: &mut Vec<u64>, random: &mut Random) {
     let all: u64 = dims.iter().product();
@@ -123,119 +188,28 @@ fn draw_cells(dims: &[u64], count: &Alias, cells: &mut Vec<u64>, random: &mut Ra
     }
 }
 
-/// Writes `indices0`, `indices1`, .. of `cells`.
-fn write_indices(dims: &[u64], cells: &[u64], out: &mut Vec<u8>) {
-    let mut stride: u64 = dims.iter().product();
-    for dim in dims {
-        stride /= dim;
-        write_array(cells.len(), out, |out| {
-            for cell in cells {
-                write_long(out, (cell / stride % dim) as i64);
-            }
-        });
-    }
+/// Writes arrays (Avro 1.12, "Arrays").
+#[derive(Clone, Copy, Debug, Default)]
+struct ArrayWriter {
+    /// Whether they say their size in bytes.
+    byte_sizes: bool,
 }
 
-/// Writes an array of `len` items, in one block (Avro 1.12, "Arrays").
-fn write_array(len: usize, out: &mut Vec<u8>, items: impl FnOnce(&mut Vec<u8>)) {
-    if len > 0 {
-        write_long(out, len as i64);
-        items(out);
-    }
-    out.push(0);
-}
-
-/// What values are drawn from.
-#[derive(Clone, Debug)]
-struct Draws {
-    thousandths: Thousandths,
-    /// The least of the integers below 1,000.
-    least: u64,
-    text_length: Alias,
-    /// A text; kept for its memory.
-    text: String,
-}
-
-impl Draws {
-    /// Draws floats of which the part `zeros` is 0, and integers that may be 0 if any float may.
-    fn new(zeros: f64) -> Self {
-        Draws {
-            thousandths: Thousandths::new(zeros),
-            least: if zeros > 0.0 { 0 } else { 1 },
-            text_length: poisson(TEXT_LENGTH),
-            text: String::new(),
+impl ArrayWriter {
+    /// Writes an array of `len` items, in one block.
+    fn write(self, len: usize, out: &mut Vec<u8>, items: impl FnOnce(&mut Vec<u8>)) {
+        let len = len as i64;
+        if len > 0 && self.byte_sizes {
+            write_long(out, -len);
+            let start = out.len();
+            items(out);
+            let mut size = Vec::new();
+            write_long(&mut size, (out.len() - start) as i64);
+            out.splice(start..start, size);
+        } else if len > 0 {
+            write_long(out, len);
+            items(out);
         }
-    }
-
-    /// Writes nested arrays of `counts`, the outermost first; a single value if there are none.
-    fn nested(&mut self, values: Values, counts: &[Count], random: &mut Random, out: &mut Vec<u8>) {
-        match counts {
-            [] => self.run(values, 1, random, out),
-            [count] => {
-                let len = count.draw(random);
-                self.array(values, len, random, out);
-            }
-            [count, inner @ ..] => {
-                let len = count.draw(random);
-                write_array(len, out, |out| {
-                    for _ in 0..len {
-                        self.nested(values, inner, random, out);
-                    }
-                });
-            }
-        }
-    }
-
-    fn array(&mut self, values: Values, len: usize, random: &mut Random, out: &mut Vec<u8>) {
-        write_array(len, out, |out| self.run(values, len, random, out));
-    }
-
-    /// Writes `len` values, one loop for each type.
-    fn run(&mut self, values: Values, len: usize, random: &mut Random, out: &mut Vec<u8>) {
-        match values {
-            Values::Int | Values::Long => {
-                let draw = |random: &mut Random| self.least + random.below(1_000 - self.least);
-                (0..len).for_each(|_| write_long(out, draw(random) as i64));
-            }
-            Values::Id => (0..len).for_each(|_| write_long(out, random.below(1 << 40) as i64)),
-            Values::Float => {
-                let draw = |_| (self.thousandths.draw(random) as f32 / 1e3).to_le_bytes();
-                out.extend((0..len).flat_map(draw));
-            }
-            Values::Double => {
-                let draw = |_| (f64::from(self.thousandths.draw(random)) / 1e3).to_le_bytes();
-                out.extend((0..len).flat_map(draw));
-            }
-            Values::Boolean => out.extend((0..len).map(|_| (random.bits() >> 63) as u8)),
-            Values::Country => (0..len).for_each(|_| {
-                write_string(
-                    out,
-                    COUNTRIES[random.below(COUNTRIES.len() as u64) as usize],
-                );
-            }),
-            Values::Text => (0..len).for_each(|_| {
-                let len = self.text_length.draw(random);
-                let letter = |_| LETTERS[random.below(LETTERS.len() as u64) as usize];
-                self.text.clear();
-                self.text.extend((0..len).map(letter));
-                write_string(out, &self.text);
-            }),
-            Values::Bytes => (0..len).for_each(|_| {
-                let len = self.text_length.draw(random);
-                write_long(out, len as i64);
-                out.extend((0..len).map(|_| (random.bits() >> 56) as u8));
-            }),
-        }
+        out.push(0);
     }
 }
-
-/// ISO 3166-1 codes.
-const COUNTRIES: [&str; 16] = [
-    "AU", "BR", "CA", "CN", "DE", "ES", "FR", "GB", "ID", "IN", "IT", "JP", "MX", "NG", "US", "ZA",
-];
-
-/// Letters of one to four bytes in UTF-8, most of one.
-const LETTERS: [char; 32] = [
-    'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's',
-    't', 'u', 'v', 'w', ' ', ' ', 'é', 'ß', 'ж', 'ω', '語', '한', '🦀',
-];

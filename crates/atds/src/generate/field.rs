@@ -1,17 +1,37 @@
-//! What a generated field is: its schema and its column.
+//! What a generated field is: its type, and how its values are drawn.
 
 use serde_json::{Value, json};
-use tensor_batch::{ColumnSpec, DType, UNKNOWN};
+use tensor_batch::DType;
 
 /// A field of the generated records.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) name: String,
-    pub(super) values: Values,
-    pub(super) shape: Shape,
+    pub(super) ty: Type,
 }
 
-/// How a field's values are drawn.
+/// A type, and how its values are drawn.
+#[derive(Clone, Debug)]
+pub(super) enum Type {
+    /// A single value.
+    Value(Values),
+    /// An array.
+    Array(Length, Box<Type>),
+    /// A record of `indices0..` and `values`: distinct cells in row-major order.
+    Sparse {
+        values: Values,
+        dims: Vec<u64>,
+        /// The mean number of values, Poisson distributed.
+        mean: f64,
+    },
+    /// A union with null, which one in [`ONE_NULL_IN`] is.
+    Nullable(Box<Type>),
+}
+
+/// Of so many values of a nullable field one is null.
+pub(super) const ONE_NULL_IN: u64 = 20;
+
+/// How single values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Values {
     /// Uniform below 1,000; not 0 in a sparse field.
@@ -34,20 +54,6 @@ pub(super) enum Values {
     Bytes,
 }
 
-/// How a field's values are arranged.
-#[derive(Clone, Debug)]
-pub(super) enum Shape {
-    /// In nested arrays, the outermost length first; a scalar has none.
-    Array(Vec<Length>),
-    /// In a record of `indices0..` and `values`: distinct cells in row-major order.
-    Sparse {
-        /// The dimensions.
-        dims: Vec<u64>,
-        /// The mean number of values, Poisson distributed.
-        mean: f64,
-    },
-}
-
 /// The length of an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Length {
@@ -58,75 +64,42 @@ pub(super) enum Length {
 }
 
 impl Field {
-    pub(super) fn scalar(name: impl Into<String>, values: Values) -> Self {
-        Self::array(name, values, &[])
-    }
-
-    pub(super) fn array(name: impl Into<String>, values: Values, lengths: &[Length]) -> Self {
-        Field {
-            name: name.into(),
-            values,
-            shape: Shape::Array(lengths.to_vec()),
-        }
-    }
-
-    pub(super) fn sparse(name: impl Into<String>, values: Values, dims: &[u64], mean: f64) -> Self {
-        Field {
-            name: name.into(),
-            values,
-            shape: Shape::Sparse {
-                dims: dims.to_vec(),
-                mean,
-            },
-        }
+    pub(super) fn new(name: impl Into<String>, ty: Type) -> Self {
+        let name = name.into();
+        Field { name, ty }
     }
 
     /// The field in its record's schema.
     pub(super) fn schema(&self) -> Value {
-        let values = self.values.avro_type();
-        let array = |items: Value| json!({"type": "array", "items": items});
-        let avro_type = match &self.shape {
-            Shape::Array(lengths) => lengths.iter().fold(json!(values), |items, _| array(items)),
-            Shape::Sparse { dims, .. } => {
-                let indices = (0..dims.len())
-                    .map(|i| json!({"name": format!("indices{i}"), "type": array(json!("long"))}));
-                let values = json!({"name": "values", "type": array(json!(values))});
-                let fields: Vec<Value> = indices.chain([values]).collect();
-                json!({"type": "record", "name": format!("{}_sparse", self.name), "fields": fields})
-            }
-        };
-        json!({"name": self.name, "type": avro_type})
-    }
-
-    /// The column that the field is read as.
-    pub(super) fn column(&self) -> ColumnSpec {
-        let dtype = self.values.dtype();
-        match &self.shape {
-            Shape::Array(lengths) => {
-                let fixed: Option<Vec<usize>> =
-                    lengths.iter().map(|length| length.fixed()).collect();
-                match fixed {
-                    Some(shape) => ColumnSpec::dense(&self.name, &shape, dtype),
-                    None => {
-                        let dim = |length: &Length| length.fixed().map_or(UNKNOWN, |n| n as i64);
-                        let shape: Vec<i64> = lengths.iter().map(dim).collect();
-                        ColumnSpec::varlen(&self.name, &shape, dtype)
-                    }
-                }
-            }
-            Shape::Sparse { dims, .. } => {
-                let shape: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
-                ColumnSpec::sparse(&self.name, &shape, dtype)
-            }
+        let mut field = json!({"name": self.name, "type": self.ty.schema(&self.name)});
+        if let Type::Nullable(_) = self.ty {
+            field["default"] = Value::Null;
         }
+        field
     }
 }
 
-impl Length {
-    fn fixed(self) -> Option<usize> {
+impl Type {
+    /// Nested arrays, the outermost length first; a single value if there are none.
+    pub(super) fn arrays(values: Values, lengths: &[Length]) -> Self {
+        let array = |items, length: &Length| Type::Array(*length, Box::new(items));
+        lengths.iter().rev().fold(Type::Value(values), array)
+    }
+
+    /// The schema, in a field of this name.
+    fn schema(&self, field: &str) -> Value {
+        let array = |items: Value| json!({"type": "array", "items": items});
         match self {
-            Length::Fixed(n) => Some(n),
-            Length::Poisson(_) => None,
+            Type::Value(values) => json!(values.avro_type()),
+            Type::Array(_, items) => array(items.schema(field)),
+            Type::Sparse { values, dims, .. } => {
+                let indices = (0..dims.len())
+                    .map(|i| json!({"name": format!("indices{i}"), "type": array(json!("long"))}));
+                let values = json!({"name": "values", "type": array(json!(values.avro_type()))});
+                let fields: Vec<Value> = indices.chain([values]).collect();
+                json!({"type": "record", "name": format!("{field}_sparse"), "fields": fields})
+            }
+            Type::Nullable(ty) => json!(["null", ty.schema(field)]),
         }
     }
 }
@@ -144,7 +117,7 @@ impl Values {
         }
     }
 
-    fn dtype(self) -> DType {
+    pub(super) fn dtype(self) -> DType {
         match self {
             Values::Int => DType::Int32,
             Values::Long | Values::Id => DType::Int64,

@@ -1,4 +1,4 @@
-//! Writing a preset's records to files.
+//! Writing records to files.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -12,15 +12,15 @@ use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
 
 use super::encoder::RecordEncoder;
 use super::error::GenerateError;
-use super::preset::Preset;
 use super::random::Random;
+use super::shape::RecordShape;
 
 /// What to generate.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GenerateOptions {
-    /// The shape of the records.
-    pub preset: Preset,
+    /// What the records are.
+    pub shape: RecordShape,
     /// Records in all files together.
     pub records: u64,
     /// Files that the records are split over, as evenly as possible: 1 to [`MAX_FILES`], 1 by
@@ -30,20 +30,24 @@ pub struct GenerateOptions {
     pub codec: Codec,
     /// Inflated bytes at which a block is closed. Default 16,000.
     pub block_bytes: usize,
-    /// Fixes every value, and the files byte for byte. The records depend on nothing else: they
-    /// are the same whatever the number of files, the codec and the size of the blocks.
+    /// Whether arrays say their size in bytes, so that readers can skip them without reading their
+    /// items: their counts are negative then (Avro 1.12, "Arrays"). Default false.
+    pub byte_sizes: bool,
+    /// Fixes every value, and the files byte for byte. The values depend on nothing else: they are
+    /// the same whatever the number of files, the codec and the size of the blocks.
     pub seed: u64,
 }
 
 impl GenerateOptions {
-    /// The defaults, for `records` records of `preset`.
-    pub fn new(preset: Preset, records: u64) -> Self {
+    /// The defaults, for `records` records of `shape`, such as a [`Preset`](super::Preset).
+    pub fn new(shape: impl Into<RecordShape>, records: u64) -> Self {
         GenerateOptions {
-            preset,
+            shape: shape.into(),
             records,
             files: 1,
             codec: Codec::Null,
             block_bytes: 16_000,
+            byte_sizes: false,
             seed: 0,
         }
     }
@@ -111,7 +115,7 @@ pub fn generate_with_progress(
     let job = Job {
         options,
         files: &files,
-        schema: options.preset.schema(),
+        schema: options.shape.schema(),
         next: AtomicUsize::new(0),
         failed: AtomicBool::new(false),
     };
@@ -189,7 +193,8 @@ struct Job<'a> {
 impl Job<'_> {
     /// Writes files and tells the records written; gives the bytes, raw and inflated.
     fn work(&self, progress: &Sender<u64>) -> Result<(u64, u64), GenerateError> {
-        let mut encoder = RecordEncoder::new(self.options.preset, self.options.seed);
+        let mut encoder = RecordEncoder::new(self.options.shape.clone(), self.options.seed)
+            .with_byte_sizes(self.options.byte_sizes);
         let (mut raw, mut inflated) = (0, 0);
         while let Some(i) = self.take() {
             let result = self.write(i, &mut encoder, progress);
@@ -270,10 +275,10 @@ impl Job<'_> {
         let mut options = WriterOptions::with_codec(self.options.codec);
         options.block_bytes = self.options.block_bytes;
         options.sync = Some(SyncMarker(marker));
-        options.metadata = vec![
-            ("atds.preset".to_owned(), self.options.preset.name().into()),
-            ("atds.seed".to_owned(), self.options.seed.to_string().into()),
-        ];
+        let preset = self.options.shape.preset();
+        let preset = preset.map(|preset| ("atds.preset".to_owned(), preset.name().into()));
+        let seed = ("atds.seed".to_owned(), self.options.seed.to_string().into());
+        options.metadata = preset.into_iter().chain([seed]).collect();
         options
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
-use tensor_batch::ColumnSpec;
+use avro_decode::Feature;
 
-use super::field::{Field, Length, Values};
+use super::field::{Length, Values};
+use super::shape::{Column, RecordShape};
 
 /// A shape of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub enum Preset {
     /// bytes a record; deflate makes them smaller by about 1.39.
     #[default]
     Ads,
+    /// The fields of [`Preset::Ads`], each in a union with null, which 5 % are.
+    AdsNullable,
     /// 210 scalars, 30 of each type.
     Wide,
     /// Arrays of varying length: ranks 1 to 3, of every fixed-width type.
@@ -25,7 +27,13 @@ pub enum Preset {
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 4] = [Self::Ads, Self::Wide, Self::Varlen, Self::Strings];
+    pub const ALL: [Self; 5] = [
+        Self::Ads,
+        Self::AdsNullable,
+        Self::Wide,
+        Self::Varlen,
+        Self::Strings,
+    ];
 
     /// The preset of a name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -36,6 +44,7 @@ impl Preset {
     pub fn name(self) -> &'static str {
         match self {
             Self::Ads => "ads",
+            Self::AdsNullable => "ads-nullable",
             Self::Wide => "wide",
             Self::Varlen => "varlen",
             Self::Strings => "strings",
@@ -44,23 +53,25 @@ impl Preset {
 
     /// The Avro schema of the records, as JSON text.
     pub fn schema(self) -> String {
-        let fields: Vec<Value> = self.fields().iter().map(Field::schema).collect();
-        json!({"type": "record", "name": self.name(), "fields": fields}).to_string()
+        self.shape().schema()
     }
 
-    /// All fields as columns, in the order of the schema; their dimensions are known where they
-    /// are the same in every record.
-    pub fn features(self) -> Vec<ColumnSpec> {
-        self.fields().iter().map(Field::column).collect()
+    /// Features to read the records by: all fields, in the order of the schema. Their dimensions
+    /// are known where they are the same in every record; a null is 0, false or the empty string,
+    /// of a sparse feature no entries.
+    pub fn features(self) -> Vec<Feature> {
+        self.shape().features().to_vec()
     }
 
-    pub(super) fn fields(self) -> Vec<Field> {
-        match self {
+    pub(super) fn shape(self) -> RecordShape {
+        let columns = match self {
             Self::Ads => ads(),
+            Self::AdsNullable => ads().into_iter().map(Column::nullable).collect(),
             Self::Wide => wide(),
             Self::Varlen => varlen(),
             Self::Strings => strings(),
-        }
+        };
+        RecordShape::of_columns(self, columns)
     }
 }
 
@@ -70,16 +81,16 @@ impl fmt::Display for Preset {
     }
 }
 
-fn ads() -> Vec<Field> {
+fn ads() -> Vec<Column> {
     use Values::{Boolean, Country, Double, Float, Id, Int, Long};
-    let dense = |name, values, n| Field::array(name, values, &[Length::Fixed(n)]);
+    let dense = |name, values, n| Column::array(name, values, &[Length::Fixed(n)]);
     vec![
-        Field::scalar("s_label", Int),
-        Field::scalar("s_weight", Float),
-        Field::scalar("s_member", Id),
-        Field::scalar("s_bid", Double),
-        Field::scalar("s_click", Boolean),
-        Field::scalar("s_country", Country),
+        Column::scalar("s_label", Int),
+        Column::scalar("s_weight", Float),
+        Column::scalar("s_member", Id),
+        Column::scalar("s_bid", Double),
+        Column::scalar("s_click", Boolean),
+        Column::scalar("s_country", Country),
         dense("d0", Float, 8),
         dense("d1", Float, 16),
         dense("d2", Double, 16),
@@ -88,15 +99,15 @@ fn ads() -> Vec<Field> {
         dense("d5", Float, 64),
         dense("d6", Float, 64),
         dense("d7", Float, 128),
-        Field::sparse("sp0", Float, &[50_001], 12.0),
-        Field::sparse("sp1", Float, &[200_000], 25.0),
-        Field::sparse("sp2", Float, &[1_000], 6.0),
-        Field::sparse("sp3", Long, &[5_000_000], 40.0),
-        Field::sparse("sp4", Double, &[100], 4.0),
+        Column::sparse("sp0", Float, &[50_001], 12.0),
+        Column::sparse("sp1", Float, &[200_000], 25.0),
+        Column::sparse("sp2", Float, &[1_000], 6.0),
+        Column::sparse("sp3", Long, &[5_000_000], 40.0),
+        Column::sparse("sp4", Double, &[100], 4.0),
     ]
 }
 
-fn wide() -> Vec<Field> {
+fn wide() -> Vec<Column> {
     use Values::{Boolean, Bytes, Double, Float, Int, Long, Text};
     let types = [
         ("int", Int),
@@ -110,45 +121,45 @@ fn wide() -> Vec<Field> {
     let rounds = (0..30).map(|i| types.map(|(name, values)| (format!("{name}_{i}"), values)));
     rounds
         .flatten()
-        .map(|(name, values)| Field::scalar(name, values))
+        .map(|(name, values)| Column::scalar(name, values))
         .collect()
 }
 
-fn varlen() -> Vec<Field> {
+fn varlen() -> Vec<Column> {
     use Length::{Fixed, Poisson};
     use Values::{Boolean, Double, Float, Id, Int, Long};
     vec![
-        Field::scalar("label", Int),
-        Field::array("v1_int", Int, &[Poisson(20.0)]),
-        Field::array("v1_long", Id, &[Poisson(10.0)]),
-        Field::array("v1_float", Float, &[Poisson(40.0)]),
-        Field::array("v1_double", Double, &[Poisson(8.0)]),
-        Field::array("v1_boolean", Boolean, &[Poisson(16.0)]),
-        Field::array("v2_float", Float, &[Poisson(5.0), Poisson(6.0)]),
-        Field::array("v2_long", Long, &[Poisson(3.0), Poisson(12.0)]),
-        Field::array("v2_pairs", Int, &[Poisson(8.0), Fixed(2)]),
-        Field::array(
+        Column::scalar("label", Int),
+        Column::array("v1_int", Int, &[Poisson(20.0)]),
+        Column::array("v1_long", Id, &[Poisson(10.0)]),
+        Column::array("v1_float", Float, &[Poisson(40.0)]),
+        Column::array("v1_double", Double, &[Poisson(8.0)]),
+        Column::array("v1_boolean", Boolean, &[Poisson(16.0)]),
+        Column::array("v2_float", Float, &[Poisson(5.0), Poisson(6.0)]),
+        Column::array("v2_long", Long, &[Poisson(3.0), Poisson(12.0)]),
+        Column::array("v2_pairs", Int, &[Poisson(8.0), Fixed(2)]),
+        Column::array(
             "v3_float",
             Float,
             &[Poisson(2.0), Poisson(3.0), Poisson(4.0)],
         ),
-        Field::array("v3_double", Double, &[Fixed(2), Poisson(2.0), Poisson(3.0)]),
+        Column::array("v3_double", Double, &[Fixed(2), Poisson(2.0), Poisson(3.0)]),
     ]
 }
 
-fn strings() -> Vec<Field> {
+fn strings() -> Vec<Column> {
     use Length::{Fixed, Poisson};
     use Values::{Bytes, Country, Text};
     vec![
-        Field::scalar("s_country", Country),
-        Field::scalar("s_title", Text),
-        Field::scalar("s_token", Bytes),
-        Field::array("d_words", Text, &[Fixed(4)]),
-        Field::array("d_keys", Bytes, &[Fixed(2), Fixed(2)]),
-        Field::array("v_words", Text, &[Poisson(15.0)]),
-        Field::array("v_blobs", Bytes, &[Poisson(5.0)]),
-        Field::array("v_sentences", Text, &[Poisson(3.0), Poisson(6.0)]),
-        Field::sparse("sp_words", Text, &[10_000], 8.0),
-        Field::sparse("sp_cells", Bytes, &[100, 100], 4.0),
+        Column::scalar("s_country", Country),
+        Column::scalar("s_title", Text),
+        Column::scalar("s_token", Bytes),
+        Column::array("d_words", Text, &[Fixed(4)]),
+        Column::array("d_keys", Bytes, &[Fixed(2), Fixed(2)]),
+        Column::array("v_words", Text, &[Poisson(15.0)]),
+        Column::array("v_blobs", Bytes, &[Poisson(5.0)]),
+        Column::array("v_sentences", Text, &[Poisson(3.0), Poisson(6.0)]),
+        Column::sparse("sp_words", Text, &[10_000], 8.0),
+        Column::sparse("sp_cells", Bytes, &[100, 100], 4.0),
     ]
 }

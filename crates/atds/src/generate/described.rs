@@ -1,0 +1,171 @@
+//! Records for features: a field for each, of the type it is read from.
+
+use std::collections::HashSet;
+
+use avro_decode::feature::{FeatureKind, SparseKeys};
+use avro_decode::path::{Path, Step};
+use avro_decode::{Convert, Feature, Features, Missing, Schema};
+use tensor_batch::{ColumnKind, DType, UNKNOWN};
+
+use super::error::{ShapeError, ShapeErrorKind};
+use super::field::{Field, Length, Type, Values};
+use super::shape::RecordShape;
+use crate::limits::{MAX_MEAN_LENGTH, MAX_SAMPLE_VALUES};
+
+impl RecordShape {
+    /// Records with a field for each of `features`, which can be read by them.
+    ///
+    /// Dense features have their shape in every record; lists of varying length, and the entries
+    /// of sparse features, are `mean_length` on average. What a feature has a default or a mask
+    /// for is null in 5 % of the records. Values are as in the presets; indices of a dimension that
+    /// is [`UNKNOWN`] are below 1,000.
+    ///
+    /// # Errors
+    ///
+    /// If a feature has an expression that is not the name of a field, sparse entries by keys, a
+    /// vocabulary, a unit, or a dtype that no Avro type is read as; if two features are of one
+    /// field; if records would be too large; if `mean_length` is not above 0 and at most
+    /// [`MAX_MEAN_LENGTH`].
+    pub fn of_features(features: &Features, mean_length: f64) -> Result<Self, ShapeError> {
+        if !(mean_length > 0.0 && mean_length <= MAX_MEAN_LENGTH) {
+            return Err(ShapeError::mean_length(mean_length));
+        }
+        let mut draft = Draft {
+            mean_length,
+            names: HashSet::new(),
+            values: 0.0,
+        };
+        let columns = features.spec().columns();
+        let kind_of = |feature: &Feature| {
+            let column = columns.iter().find(|column| column.name == feature.name);
+            &column.expect("a column for each feature").kind
+        };
+        let fields = features.iter().map(|feature| {
+            let field = draft.field(feature, kind_of(feature));
+            field.map_err(|kind| ShapeError::feature(&feature.name, kind))
+        });
+        let fields = fields.collect::<Result<_, _>>()?;
+        let shape = RecordShape {
+            preset: None,
+            name: "sample".to_owned(),
+            fields,
+            features: features.iter().cloned().collect(),
+        };
+        Schema::parse(&shape.schema()).map_err(ShapeError::Schema)?;
+        Ok(shape)
+    }
+}
+
+/// A dimension of a sparse feature that may be any.
+const UNKNOWN_DIM: u64 = 1_000;
+
+/// Records that are being described.
+struct Draft {
+    mean_length: f64,
+    names: HashSet<String>,
+    /// Values that a record has on average.
+    values: f64,
+}
+
+impl Draft {
+    fn field(&mut self, feature: &Feature, kind: &ColumnKind) -> Result<Field, ShapeErrorKind> {
+        let name = self.name(feature)?;
+        let values = values(feature)?;
+        let ty = match kind {
+            ColumnKind::Dense { shape } => {
+                let lengths: Vec<Length> = shape.iter().map(|&dim| Length::Fixed(dim)).collect();
+                self.array(values, &lengths)?
+            }
+            ColumnKind::Varlen { shape, .. } | ColumnKind::Padded { shape, .. } => {
+                let length = |&dim: &i64| match usize::try_from(dim) {
+                    Ok(dim) => Length::Fixed(dim),
+                    Err(_) => Length::Poisson(self.mean_length),
+                };
+                let lengths: Vec<Length> = shape.iter().map(length).collect();
+                self.array(values, &lengths)?
+            }
+            ColumnKind::Sparse { shape, .. } => self.sparse(feature, values, shape)?,
+            _ => return Err(ShapeErrorKind::Kind),
+        };
+        Ok(Field {
+            name,
+            ty: match feature.missing == Missing::default() {
+                true => ty,
+                false => Type::Nullable(Box::new(ty)),
+            },
+        })
+    }
+
+    /// The field that the feature is read from.
+    fn name(&mut self, feature: &Feature) -> Result<String, ShapeErrorKind> {
+        let expression = feature.expression();
+        let path = Path::parse(expression).ok();
+        let Some([Step::Field(name)]) = path.as_ref().map(|path| &*path.steps) else {
+            let expression = expression.to_owned();
+            return Err(ShapeErrorKind::Expression { expression });
+        };
+        if !self.names.insert(name.clone()) {
+            let field = name.clone();
+            return Err(ShapeErrorKind::DuplicateField { field });
+        }
+        Ok(name.clone())
+    }
+
+    fn array(&mut self, values: Values, lengths: &[Length]) -> Result<Type, ShapeErrorKind> {
+        let length = |length: &Length| match *length {
+            Length::Fixed(n) => n as f64,
+            Length::Poisson(mean) => mean,
+        };
+        self.count(lengths.iter().map(length).product())?;
+        Ok(Type::arrays(values, lengths))
+    }
+
+    fn sparse(
+        &mut self,
+        feature: &Feature,
+        values: Values,
+        shape: &[i64],
+    ) -> Result<Type, ShapeErrorKind> {
+        if let FeatureKind::Sparse { keys, .. } = &feature.kind
+            && *keys != SparseKeys::Record
+        {
+            return Err(ShapeErrorKind::Kind);
+        }
+        let dim = |&dim: &i64| match dim {
+            UNKNOWN => UNKNOWN_DIM,
+            dim => dim.unsigned_abs(),
+        };
+        let dims: Vec<u64> = shape.iter().map(dim).collect();
+        let cells = dims.iter().try_fold(1u64, |all, dim| all.checked_mul(*dim));
+        cells.ok_or(ShapeErrorKind::TooManyCells)?;
+        let mean = self.mean_length;
+        self.count(mean * dims.len() as f64)?;
+        Ok(Type::Sparse { values, dims, mean })
+    }
+
+    /// Counts so many more values, and refuses what would be too many.
+    fn count(&mut self, values: f64) -> Result<(), ShapeErrorKind> {
+        self.values += values;
+        match self.values <= MAX_SAMPLE_VALUES {
+            true => Ok(()),
+            false => Err(ShapeErrorKind::TooManyValues),
+        }
+    }
+}
+
+/// The values that a feature is made of.
+fn values(feature: &Feature) -> Result<Values, ShapeErrorKind> {
+    let dtype = feature.dtype;
+    match (&feature.convert, dtype) {
+        (Convert::HashBuckets(_), _) => Ok(Values::Text),
+        (Convert::Exact | Convert::Cast, DType::Int32) => Ok(Values::Int),
+        (Convert::Exact | Convert::Cast, DType::Int64) => Ok(Values::Long),
+        (Convert::Exact | Convert::Cast, DType::Float32) => Ok(Values::Float),
+        (Convert::Exact | Convert::Cast, DType::Float64) => Ok(Values::Double),
+        (Convert::Exact | Convert::Cast, DType::Bool) => Ok(Values::Boolean),
+        (Convert::Exact | Convert::Cast, DType::String) => Ok(Values::Text),
+        (Convert::Cast, DType::Float16 | DType::BFloat16) => Ok(Values::Float),
+        (Convert::Exact, _) => Err(ShapeErrorKind::DType { dtype }),
+        _ => Err(ShapeErrorKind::Conversion),
+    }
+}

@@ -1,0 +1,117 @@
+//! What the generated records are: their fields, and the features they are read as.
+
+use avro_decode::{Feature, Fill};
+use serde_json::{Value, json};
+use tensor_batch::{ColumnSpec, Scalar, UNKNOWN};
+
+use super::field::{Field, Length, Type, Values};
+use super::preset::Preset;
+
+/// The shape of records to generate: a schema and the distributions of its values. That of a
+/// [`Preset`], or [one for features](RecordShape::of_features).
+#[derive(Clone, Debug)]
+pub struct RecordShape {
+    pub(super) preset: Option<Preset>,
+    /// The name of the record in its schema.
+    pub(super) name: String,
+    pub(super) fields: Vec<Field>,
+    pub(super) features: Vec<Feature>,
+}
+
+impl RecordShape {
+    /// The Avro schema of the records, as JSON text.
+    pub fn schema(&self) -> String {
+        let fields: Vec<Value> = self.fields.iter().map(Field::schema).collect();
+        json!({"type": "record", "name": self.name, "fields": fields}).to_string()
+    }
+
+    /// Features to read the records by.
+    pub fn features(&self) -> &[Feature] {
+        &self.features
+    }
+
+    /// The preset that has this shape.
+    pub fn preset(&self) -> Option<Preset> {
+        self.preset
+    }
+
+    /// The shape of `preset`: of these columns, in this order.
+    pub(super) fn of_columns(preset: Preset, columns: Vec<Column>) -> Self {
+        let columns = columns
+            .into_iter()
+            .map(|column| (column.field, column.feature));
+        let (fields, features) = columns.unzip();
+        RecordShape {
+            preset: Some(preset),
+            // Avro's names have no hyphens.
+            name: preset.name().replace('-', "_"),
+            fields,
+            features,
+        }
+    }
+}
+
+impl From<Preset> for RecordShape {
+    fn from(preset: Preset) -> Self {
+        preset.shape()
+    }
+}
+
+/// A field, and the feature it is read as.
+pub(super) struct Column {
+    field: Field,
+    feature: Feature,
+}
+
+impl Column {
+    pub(super) fn scalar(name: impl Into<String>, values: Values) -> Self {
+        Self::array(name, values, &[])
+    }
+
+    /// Nested arrays, the outermost length first; dense if all lengths are fixed.
+    pub(super) fn array(name: impl Into<String>, values: Values, lengths: &[Length]) -> Self {
+        let (name, dtype) = (name.into(), values.dtype());
+        let fixed: Option<Vec<usize>> = lengths.iter().map(|length| length.fixed()).collect();
+        let column = match fixed {
+            Some(shape) => ColumnSpec::dense(&name, &shape, dtype),
+            None => {
+                let dim = |length: &Length| length.fixed().map_or(UNKNOWN, |n| n as i64);
+                let shape: Vec<i64> = lengths.iter().map(dim).collect();
+                ColumnSpec::varlen(&name, &shape, dtype)
+            }
+        };
+        Column {
+            field: Field::new(name, Type::arrays(values, lengths)),
+            feature: column.into(),
+        }
+    }
+
+    /// A sparse record of `mean` values.
+    pub(super) fn sparse(name: impl Into<String>, values: Values, dims: &[u64], mean: f64) -> Self {
+        let (name, dims) = (name.into(), dims.to_vec());
+        let shape: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
+        Column {
+            feature: ColumnSpec::sparse(&name, &shape, values.dtype()).into(),
+            field: Field::new(name, Type::Sparse { values, dims, mean }),
+        }
+    }
+
+    /// The same field, null now and then: then read as 0, false, the empty string, or no entries.
+    pub(super) fn nullable(self) -> Self {
+        let Field { name, ty } = self.field;
+        let zero = Scalar::zero(self.feature.dtype);
+        Column {
+            field: Field::new(name, Type::Nullable(Box::new(ty))),
+            feature: self.feature.with_default(Fill::Scalar(zero)),
+        }
+    }
+}
+
+impl Length {
+    fn fixed(self) -> Option<usize> {
+        match self {
+            Length::Fixed(n) => Some(n),
+            Length::Poisson(_) => None,
+        }
+    }
+}
