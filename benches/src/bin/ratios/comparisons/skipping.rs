@@ -1,7 +1,7 @@
 //! One scalar against all features.
 
 use atds::generate::Preset;
-use atds::{Codec, ColumnSpec};
+use atds::Codec;
 
 use super::Comparison;
 use crate::data::Files;
@@ -53,6 +53,6 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
 /// Epochs of the feature `name` alone.
 fn one<'a>(files: &Files, preset: Preset, name: &str) -> Result<Epoch<'a>> {
     let mut features = preset.features();
-    features.retain(|feature: &ColumnSpec| feature.name == name);
+    features.retain(|feature| feature.name == name);
     epochs(in_batches(files, BATCH_SIZE).features(features))
 }
