@@ -2,6 +2,7 @@
 //! [`reference`](crate::reference).
 
 use crate::DecodeErrorKind;
+use crate::varints::Kernels;
 
 /// What went wrong, boxed to keep the results of the hot functions small.
 pub(crate) type Fault = Box<DecodeErrorKind>;
@@ -9,47 +10,49 @@ pub(crate) type Fault = Box<DecodeErrorKind>;
 /// A place in a slice of Avro binary data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
-    rest: &'a [u8],
-    /// Bytes of the data, with those before the cursor.
-    len: usize,
+    data: &'a [u8],
+    // The only part that moves: going back loads and stores one word.
+    position: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(data: &'a [u8], position: usize) -> Self {
-        Cursor {
-            rest: &data[position..],
-            len: data.len(),
-        }
+        Cursor { data, position }
     }
 
     #[inline]
     pub(crate) fn position(&self) -> usize {
-        self.len - self.rest.len()
+        self.position
     }
 
     #[inline]
     pub(crate) fn remaining(&self) -> usize {
-        self.rest.len()
+        self.data.len() - self.position
+    }
+
+    /// A cursor at another place of the same data.
+    pub(crate) fn at(&self, position: usize) -> Self {
+        Cursor { position, ..*self }
     }
 
     /// All bytes that are left.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
-        self.rest
+        &self.data[self.position..]
     }
 
     /// Moves past `n` bytes, which are there.
     #[inline]
     pub(crate) fn advance(&mut self, n: usize) {
-        self.rest = &self.rest[n..];
+        self.position += n;
     }
 
     /// The next `n` bytes.
     #[inline]
     pub(crate) fn bytes(&mut self, n: usize) -> Result<&'a [u8], Fault> {
-        match self.rest.split_at_checked(n) {
-            Some((bytes, rest)) => {
-                self.rest = rest;
+        match self.rest().get(..n) {
+            Some(bytes) => {
+                self.position += n;
                 Ok(bytes)
             }
             None => Err(unexpected_end()),
@@ -60,9 +63,9 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn long(&mut self) -> Result<i64, Fault> {
         // Most counts, lengths and branch numbers take a byte.
-        match self.rest.split_first() {
-            Some((&byte, rest)) if byte < 0x80 => {
-                self.rest = rest;
+        match self.rest().first() {
+            Some(&byte) if byte < 0x80 => {
+                self.position += 1;
                 Ok(zigzag(byte.into()))
             }
             _ => self.long_of_some_bytes(),
@@ -70,7 +73,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn long_of_some_bytes(&mut self) -> Result<i64, Fault> {
-        let word = self.rest.first_chunk::<8>();
+        let word = self.rest().first_chunk::<8>();
         let (value, len) = match word.and_then(|word| varint_in_word(u64::from_le_bytes(*word))) {
             Some(found) => found,
             None => self.varint_slowly()?,
@@ -97,25 +100,21 @@ impl<'a> Cursor<'a> {
     /// Moves past the end of an array, if it is here.
     #[inline]
     pub(crate) fn ends_array(&mut self) -> bool {
-        match self.rest.split_first() {
-            Some((0, rest)) => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
+        let here = self.rest().first() == Some(&0);
+        self.position += usize::from(here);
+        here
     }
 
     /// A zig-zag varint of at most 32 bits.
     #[inline]
     pub(crate) fn int(&mut self) -> Result<i32, Fault> {
-        let start = *self;
+        let start = self.position;
         let value = self.long()?;
-        let taken = start.remaining() - self.remaining();
+        let taken = self.position - start;
         match i32::try_from(value) {
             Ok(value) if taken <= MAX_INT_BYTES => Ok(value),
             _ => {
-                *self = start;
+                self.position = start;
                 Err(bad_int(value, taken))
             }
         }
@@ -124,44 +123,35 @@ impl<'a> Cursor<'a> {
     /// The length of bytes or a string, checked against what is left.
     #[inline]
     pub(crate) fn length(&mut self) -> Result<usize, Fault> {
-        let start = *self;
+        let start = self.position;
         let length = self.long()?;
         match usize::try_from(length) {
             Ok(length) if length <= self.remaining() => Ok(length),
             _ => {
                 let remaining = self.remaining();
-                *self = start;
+                self.position = start;
                 Err(bad_length(length, remaining))
             }
         }
     }
 
-    /// Moves past `n` varints, a word at a time: each ends with the one byte of
-    /// it that is below 0x80.
-    pub(crate) fn skip_varints(&mut self, mut n: usize) -> Result<(), Fault> {
-        let mut rest = self.rest;
-        while n > 8 {
-            let Some((word, behind)) = rest.split_first_chunk::<8>() else {
-                break;
-            };
-            n -= (!u64::from_le_bytes(*word) & END_BITS).count_ones() as usize;
-            rest = behind;
+    /// Moves past `n` varints: each ends with the one byte of it that is below
+    /// 0x80.
+    #[inline]
+    pub(crate) fn skip_varints(&mut self, n: usize) -> Result<(), Fault> {
+        match Kernels::fastest().skip(self.rest(), n) {
+            Some(len) => {
+                self.position += len;
+                Ok(())
+            }
+            None => Err(unexpected_end()),
         }
-        while n > 0 {
-            let Some((&byte, behind)) = rest.split_first() else {
-                return Err(unexpected_end());
-            };
-            n -= usize::from(byte < 0x80);
-            rest = behind;
-        }
-        self.rest = rest;
-        Ok(())
     }
 
     #[cold]
     fn varint_slowly(&self) -> Result<(u64, usize), Fault> {
         let mut value = 0u64;
-        for (i, &byte) in self.rest.iter().enumerate() {
+        for (i, &byte) in self.rest().iter().enumerate() {
             // The tenth byte holds the 64th bit and nothing else.
             if i == 9 && byte > 1 {
                 return Err(Box::new(if byte < 0x80 {

@@ -112,7 +112,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     #[inline]
     fn program(&mut self, program: &'x Program, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         for operation in program {
-            let start = *cursor;
+            let start = cursor.position();
             if let Err(stop) = self.run(&operation.action, cursor) {
                 return Err(self.locate(stop, start, cursor, operation));
             }
@@ -316,19 +316,13 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
 
     /// The error of an operation that began at `start` and stopped at `end`.
     #[cold]
-    fn locate(
-        &self,
-        stop: Stop,
-        start: Cursor<'x>,
-        end: &Cursor<'x>,
-        operation: &Operation,
-    ) -> Stop {
+    fn locate(&self, stop: Stop, start: usize, end: &Cursor<'x>, operation: &Operation) -> Stop {
         let fault = match stop {
             Stop::Located(_) => return stop,
             Stop::Fault(fault) => fault,
         };
         if let Action::Skip { each, .. } = &operation.action {
-            let mut cursor = start;
+            let mut cursor = end.at(start);
             for (field, skip) in each {
                 if let Err(fault) = self.plan.skips.run(skip, &mut cursor) {
                     let error = DecodeError::new(*fault, cursor.position()).in_field(field);

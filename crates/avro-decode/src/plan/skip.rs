@@ -174,9 +174,13 @@ impl SkipTable {
             Skip::Items { item, min_item } => (0..n).try_for_each(|_| {
                 let depth = deeper(depth)?;
                 while let Some(block) = next_block(cursor, *min_item)? {
-                    match block.bytes {
-                        Some(bytes) => cursor.bytes(bytes).map(drop)?,
-                        None => self.skip(item, cursor, block.count, depth)?,
+                    match (block.bytes, &**item) {
+                        (Some(bytes), _) => cursor.bytes(bytes).map(drop)?,
+                        (None, Skip::Bytes(each)) => {
+                            cursor.bytes(each.saturating_mul(block.count)).map(drop)?;
+                        }
+                        (None, Skip::Varints(each)) => cursor.skip_varints(each * block.count)?,
+                        (None, item) => self.skip(item, cursor, block.count, depth)?,
                     }
                 }
                 Ok(())
