@@ -10,6 +10,7 @@ mod nearest;
 pub mod path;
 mod paths;
 mod plan;
+mod prefetch;
 pub mod reference;
 pub mod resolve;
 pub mod schema;
@@ -28,6 +29,7 @@ pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
     Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, infer,
 };
+pub use prefetch::prefetch;
 pub use resolve::{Resolution, ResolveError};
 pub use schema::{Schema, SchemaError};
 pub use transcode::Transcoder;

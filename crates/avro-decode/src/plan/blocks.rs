@@ -45,18 +45,28 @@ pub(crate) fn next_block(
         None
     };
     let count = count.unsigned_abs();
-    let most = match min_item {
-        0 => MAX_ZERO_SIZE_ITEMS as u64,
-        min => (bytes.unwrap_or(cursor.remaining()) / min) as u64,
-    };
-    if count > most {
+    let room = bytes.unwrap_or(cursor.remaining());
+    if !fits(count, min_item, room) {
         *cursor = start;
-        return Err(too_many(count, most));
+        return Err(too_many(count, min_item, room));
     }
     Ok(Some(ItemBlock {
         count: count as usize,
         bytes,
     }))
+}
+
+/// Whether `room` bytes can hold that many items. Items of no bytes are bounded
+/// by their number.
+#[inline]
+fn fits(count: u64, min_item: usize, room: usize) -> bool {
+    match min_item {
+        0 => count <= MAX_ZERO_SIZE_ITEMS as u64,
+        // A division would take longer than all else here.
+        min => count
+            .checked_mul(min as u64)
+            .is_some_and(|bytes| bytes <= room as u64),
+    }
 }
 
 /// Runs `items` on each block of an array, with the number of its items.
@@ -75,7 +85,12 @@ pub(crate) fn each_block(
 }
 
 #[cold]
-fn too_many(count: u64, most: u64) -> Fault {
+fn too_many(count: u64, min_item: usize, room: usize) -> Fault {
+    let most = match min_item {
+        0 => MAX_ZERO_SIZE_ITEMS,
+        min => room / min,
+    };
+    let most = most as u64;
     Box::new(DecodeErrorKind::TooManyItems { count, most })
 }
 

@@ -35,6 +35,7 @@ pub use infer::{Inferred, LeftOut, infer};
 use tensor_batch::{BatchSpec, RowSlots};
 
 use crate::feature::Features;
+use crate::prefetch::prefetch;
 use crate::{DecodeError, DecodeErrorKind, Schema};
 use cursor::Cursor;
 use program::Program;
@@ -140,9 +141,18 @@ impl Plan {
         assert!(records <= slots.remaining(), "more records than rows");
         let mut cursor = Cursor::new(data, position.min(data.len()));
         let mut run = Run::new(self, slots);
+        let mut len = 0;
         for record in 0..records {
+            let (start, next) = (cursor.position(), cursor.rest().get(len..));
+            // The next record, if it is about as long as the last.
+            if let Some(next) = next
+                && record + 1 < records
+            {
+                prefetch(&next[..len.min(next.len())]);
+            }
             run.record(&mut cursor)
                 .map_err(|error| error.in_record(record as u64))?;
+            len = cursor.position() - start;
         }
         Ok(Executed {
             position: cursor.position(),
