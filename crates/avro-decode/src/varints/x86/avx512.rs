@@ -9,28 +9,27 @@
 use std::arch::x86_64::*;
 
 use super::super::Indices;
-use super::super::word::{first, zigzag};
+use super::super::word::first;
 use super::memory::{load, load_some, store_ints, store_longs};
 
 /// See [`Kernels::longs`](super::super::Kernels::longs).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn longs(data: &[u8], out: &mut [i64]) -> Option<usize> {
-    each::<false>(data, out.len(), |i, values| {
-        put_longs(&mut out[i..], values)
-    })
+    let narrow = |(), out: &mut [i64], values| store_longs(out, widened(values));
+    let wide = |(), out: &mut [i64], values| store_longs(out, [values]);
+    let (len, ()) = each::<false, _, _>(data, out, (), narrow, wide)?;
+    Some(len)
 }
 
 /// See [`Kernels::ints`](super::super::Kernels::ints).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn ints(data: &[u8], out: &mut [i32]) -> Option<usize> {
-    each::<true>(data, out.len(), |i, values| match values {
-        Values::Narrow(n, values) => store_ints(&mut out[i..i + n], values),
-        Values::Wide(n, values) => {
-            let values = _mm512_castsi256_si512(_mm512_cvtepi64_epi32(values));
-            store_ints(&mut out[i..i + n], values);
-        }
-        Values::One(value) => out[i] = value as i32,
-    })
+    let narrow = |(), out: &mut [i32], values| store_ints(out, values);
+    let wide = |(), out: &mut [i32], values| {
+        store_ints(out, _mm512_castsi256_si512(_mm512_cvtepi64_epi32(values)));
+    };
+    let (len, ()) = each::<true, _, _>(data, out, (), narrow, wide)?;
+    Some(len)
 }
 
 /// See [`Kernels::coordinates`](super::super::Kernels::coordinates).
@@ -41,59 +40,46 @@ pub(super) fn coordinates<const INT: bool>(
     end: u64,
     out: &mut [[i64; 2]],
 ) -> Option<Indices> {
-    let mut max = Max::new();
-    // The row, and zeros between for the indices.
+    // The row, and zeros between.
     let rows = _mm512_maskz_set1_epi64(0b0101_0101, row);
-    let len = each::<INT>(data, out.len(), |i, values| {
-        max.raise(&values);
-        match values {
-            Values::Narrow(n, values) => {
-                // The upper half of an index is zero: none is negative.
-                let four = |i: i32| {
-                    let lanes = _mm512_setr_epi32(
-                        0,
-                        0,
-                        i,
-                        0,
-                        0,
-                        0,
-                        i + 1,
-                        0,
-                        0,
-                        0,
-                        i + 2,
-                        0,
-                        0,
-                        0,
-                        i + 3,
-                        0,
-                    );
-                    _mm512_mask_permutexvar_epi32(rows, 0b0100_0100_0100_0100, lanes, values)
-                };
-                let out = out[i..i + n].as_flattened_mut();
-                store_longs(out, [four(0), four(4), four(8), four(12)]);
-            }
-            Values::Wide(n, values) => {
-                let four = |i: i64| {
-                    let lanes = _mm512_setr_epi64(0, i, 0, i + 1, 0, i + 2, 0, i + 3);
-                    _mm512_mask_permutexvar_epi64(rows, 0b1010_1010, lanes, values)
-                };
-                store_longs(out[i..i + n].as_flattened_mut(), [four(0), four(4)]);
-            }
-            Values::One(index) => out[i] = [row, index],
-        }
-    })?;
+    let narrow = |max: Max, out: &mut [[i64; 2]], indices| {
+        let max = max.or_narrow(out.len(), indices);
+        // The upper half of an index is zero: none is negative.
+        let four = [0, 4, 8, 12].map(|i| {
+            let lanes =
+                _mm512_setr_epi32(0, 0, i, 0, 0, 0, i + 1, 0, 0, 0, i + 2, 0, 0, 0, i + 3, 0);
+            _mm512_mask_permutexvar_epi32(rows, 0b0100_0100_0100_0100, lanes, indices)
+        });
+        store_longs(out.as_flattened_mut(), four);
+        max
+    };
+    let wide = |max: Max, out: &mut [[i64; 2]], indices| {
+        let max = max.or_wide(out.len(), indices);
+        let four = [0, 4].map(|i| {
+            let lanes = _mm512_setr_epi64(0, i, 0, i + 1, 0, i + 2, 0, i + 3);
+            _mm512_mask_permutexvar_epi64(rows, 0b1010_1010, lanes, indices)
+        });
+        store_longs(out.as_flattened_mut(), four);
+        max
+    };
+    let (len, max) = each::<INT, _, _>(data, out, Max::new(), narrow, wide)?;
     Indices::new(len, out.len(), max.get(), end)
 }
 
 /// See [`Kernels::indices`](super::super::Kernels::indices).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn indices<const INT: bool>(data: &[u8], end: u64, out: &mut [i64]) -> Option<Indices> {
-    let mut max = Max::new();
-    let len = each::<INT>(data, out.len(), |i, values| {
-        max.raise(&values);
-        put_longs(&mut out[i..], values);
-    })?;
+    let narrow = |max: Max, out: &mut [i64], indices| {
+        let max = max.or_narrow(out.len(), indices);
+        store_longs(out, widened(indices));
+        max
+    };
+    let wide = |max: Max, out: &mut [i64], indices| {
+        let max = max.or_wide(out.len(), indices);
+        store_longs(out, [indices]);
+        max
+    };
+    let (len, max) = each::<INT, _, _>(data, out, Max::new(), narrow, wide)?;
     Indices::new(len, out.len(), max.get(), end)
 }
 
@@ -117,67 +103,65 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     Some(position)
 }
 
-#[inline]
-#[target_feature(enable = "avx512f,bmi2")]
-fn put_longs(out: &mut [i64], values: Values) {
-    match values {
-        Values::Narrow(n, values) => {
-            let low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(values));
-            let high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64::<1>(values));
-            store_longs(&mut out[..n], [low, high]);
-        }
-        Values::Wide(n, values) => store_longs(&mut out[..n], [values]),
-        Values::One(value) => out[0] = value,
-    }
-}
-
-/// Values of a run.
-enum Values {
-    /// Up to 16, in lanes of 32 bits.
-    Narrow(usize, __m512i),
-    /// Up to 8, in lanes of 64 bits.
-    Wide(usize, __m512i),
-    One(i64),
-}
-
-/// Reads `n` varints, each an `int` if `INT`, and gives `put` the values and the
-/// number of those before; gives the bytes they take.
+/// Reads `out.len()` varints, each an `int` if `INT`. Gives the bytes they take,
+/// and what has become of `state`.
+///
+/// `narrow` gets the next places in `out`, up to 16, with their values in lanes
+/// of 32 bits; `wide` up to 8, with lanes of 64. Two functions so that each is
+/// inlined, and so that the second's constants are not loaded for a short run.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn each<const INT: bool>(
+fn each<const INT: bool, T, S>(
     data: &[u8],
-    n: usize,
-    mut put: impl FnMut(usize, Values),
-) -> Option<usize> {
+    out: &mut [T],
+    mut state: S,
+    narrow: impl Fn(S, &mut [T], __m512i) -> S,
+    wide: impl Fn(S, &mut [T], __m512i) -> S,
+) -> Option<(usize, S)> {
     let (mut position, mut done) = (0, 0);
-    while done < n {
+    while done < out.len() {
+        let out = &mut out[done..];
+        let n = out.len().min(16);
         let window = Window::at(&data[position..]);
-        let narrow = (n - done).min(16);
-        if let Some(len) = window.narrow(narrow) {
-            put(done, Values::Narrow(narrow, window.narrow_values()));
-            position += len;
-            done += narrow;
-            continue;
-        }
-        let (wide, len) = window.wide((n - done).min(8));
-        if wide > 0 {
-            let bits = window.wide_bits();
-            if INT && !window.are_ints(wide, len, bits) {
-                return None;
-            }
-            put(done, Values::Wide(wide, zigzag_wide(bits)));
-            position += len;
-            done += wide;
-        } else if INT {
-            return None;
-        } else {
-            let (bits, len) = first(&data[position..])?;
-            put(done, Values::One(zigzag(bits)));
-            position += len;
-            done += 1;
-        }
+        let Some(len) = window.narrow(n) else {
+            let (len, state) = each_wide::<INT, _, _>(&data[position..], out, state, wide)?;
+            return Some((position + len, state));
+        };
+        state = narrow(state, &mut out[..n], window.narrow_values());
+        position += len;
+        done += n;
     }
-    Some(position)
+    Some((position, state))
+}
+
+/// As [`each`], once a varint has more than 4 bytes.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn each_wide<const INT: bool, T, S>(
+    data: &[u8],
+    out: &mut [T],
+    mut state: S,
+    wide: impl Fn(S, &mut [T], __m512i) -> S,
+) -> Option<(usize, S)> {
+    let (mut position, mut done) = (0, 0);
+    while done < out.len() {
+        let out = &mut out[done..];
+        let window = Window::at(&data[position..]);
+        let (mut n, mut len) = window.wide(out.len().min(8));
+        let mut bits = window.wide_bits();
+        if n == 0 {
+            let (only, only_len) = first(&data[position..])?;
+            (n, len) = (1, only_len);
+            bits = _mm512_set1_epi64(only as i64);
+        }
+        if INT && !window.are_ints(n, len, bits) {
+            return None;
+        }
+        state = wide(state, &mut out[..n], zigzag_wide(bits));
+        position += len;
+        done += n;
+    }
+    Some((position, state))
 }
 
 /// The next bytes of the data.
@@ -191,18 +175,13 @@ impl Window {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,bmi2")]
     fn at(data: &[u8]) -> Self {
-        match data.first_chunk() {
-            Some(bytes) => {
-                let bytes = load(bytes);
-                let ends = !_mm512_movepi8_mask(bytes);
-                Window { bytes, ends }
-            }
-            None => {
-                let (bytes, lanes) = load_some(data);
-                let ends = lanes & !_mm512_movepi8_mask(bytes);
-                Window { bytes, ends }
-            }
-        }
+        let bytes = match data.first_chunk() {
+            Some(bytes) => load(bytes),
+            // What is not there goes on.
+            None => load_some(data, _mm512_set1_epi8(-0x80)),
+        };
+        let ends = !_mm512_movepi8_mask(bytes);
+        Window { bytes, ends }
     }
 
     /// The bytes of the first `n` varints, more than 64 if they go on behind the
@@ -261,14 +240,14 @@ impl Window {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
     fn narrow_values(&self) -> __m512i {
-        let first = _mm512_permutexvar_epi8(load(&FOUR_TIMES), self.starts());
+        let lanes = load(&FOUR_TIMES);
+        let first = _mm512_maskz_permutexvar_epi8(u64::MAX << 4, lanes, self.behind());
         let places = _mm512_add_epi8(first, _mm512_set1_epi32(0x0302_0100));
         let bytes = _mm512_permutexvar_epi8(places, self.bytes);
-        let ends = _mm512_andnot_si512(bytes, _mm512_set1_epi8(-0x80));
-        let before = _mm512_add_epi32(ends, _mm512_set1_epi32(-1));
-        let bits = join_sevens(up_to_end(bytes, ends, before));
-        let sign = _mm512_and_si512(bits, _mm512_set1_epi32(1));
-        let sign = _mm512_sub_epi32(_mm512_setzero_si512(), sign);
+        let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
+        let next = _mm512_sub_epi32(filled, _mm512_set1_epi32(-1));
+        let bits = join_sevens(up_to_end(bytes, filled, next));
+        let sign = _mm512_srai_epi32::<31>(_mm512_slli_epi32::<31>(bits));
         _mm512_xor_si512(_mm512_srli_epi32::<1>(bits), sign)
     }
 
@@ -277,32 +256,37 @@ impl Window {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
     fn wide_bits(&self) -> __m512i {
-        let first = _mm512_permutexvar_epi8(load(&EIGHT_TIMES), self.starts());
+        let lanes = load(&EIGHT_TIMES);
+        let first = _mm512_maskz_permutexvar_epi8(u64::MAX << 8, lanes, self.behind());
         let places = _mm512_add_epi8(first, _mm512_set1_epi64(0x0706_0504_0302_0100));
         let bytes = _mm512_permutexvar_epi8(places, self.bytes);
-        let ends = _mm512_andnot_si512(bytes, _mm512_set1_epi8(-0x80));
-        let before = _mm512_add_epi64(ends, _mm512_set1_epi64(-1));
-        let halves = join_sevens(up_to_end(bytes, ends, before));
+        let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
+        let next = _mm512_sub_epi64(filled, _mm512_set1_epi64(-1));
+        let halves = join_sevens(up_to_end(bytes, filled, next));
         // The upper half's 28 bits go right behind the lower's.
         let upper = _mm512_srli_epi64::<4>(halves);
         let is_lower = _mm512_set1_epi64(0x0fff_ffff);
         _mm512_ternarylogic_epi64::<FIRST_IF_THIRD_ELSE_SECOND>(halves, upper, is_lower)
     }
 
-    /// The places of the bytes that start a varint.
+    /// The places behind the ends of the varints; others behind them.
+    ///
+    /// Zeros there would do, but the instruction that writes them waits on Zen 4
+    /// for what its destination held before: all the work on the last window.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
-    fn starts(&self) -> __m512i {
-        _mm512_maskz_compress_epi8(self.ends << 1 | 1, load(&PLACES))
+    fn behind(&self) -> __m512i {
+        let places = load(&PLACES);
+        _mm512_mask_compress_epi8(places, self.ends, places)
     }
 }
 
-/// Seven bits of each byte up to that of the lowest bit of `ends`, for each lane;
-/// `before` is `ends` - 1.
+/// Seven bits of each byte of a varint, and zeros behind it. `filled` has them
+/// set, so that `next`, which is one more, differs in all bytes of the varint.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn up_to_end(bytes: __m512i, ends: __m512i, before: __m512i) -> __m512i {
-    let bytes = _mm512_ternarylogic_epi64::<FIRST_IF_OTHERS_DIFFER>(bytes, ends, before);
+fn up_to_end(bytes: __m512i, filled: __m512i, next: __m512i) -> __m512i {
+    let bytes = _mm512_ternarylogic_epi64::<FIRST_IF_OTHERS_DIFFER>(bytes, filled, next);
     _mm512_and_si512(bytes, _mm512_set1_epi8(0x7f))
 }
 
@@ -313,6 +297,15 @@ fn join_sevens(bytes: __m512i) -> __m512i {
     // Unsigned bytes times signed ones, pairs added: 1 and 0x80.
     let fourteens = _mm512_maddubs_epi16(_mm512_set1_epi16(0x80_01u16 as i16), bytes);
     _mm512_madd_epi16(fourteens, _mm512_set1_epi32(0x4000_0001))
+}
+
+/// 16 values of 32 bits as 64.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn widened(values: __m512i) -> [__m512i; 2] {
+    let low = _mm512_castsi512_si256(values);
+    let high = _mm512_extracti64x4_epi64::<1>(values);
+    [_mm512_cvtepi32_epi64(low), _mm512_cvtepi32_epi64(high)]
 }
 
 /// Undoes the zig-zag coding of 8 values.
@@ -328,34 +321,35 @@ fn zigzag_wide(bits: __m512i) -> __m512i {
 /// is larger than any other.
 struct Max {
     narrow: __m512i,
-    wide: __m512i,
-    one: u64,
+    wide: u64,
 }
 
 impl Max {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn new() -> Self {
-        Max {
-            narrow: _mm512_setzero_si512(),
-            wide: _mm512_setzero_si512(),
-            one: 0,
-        }
+        let narrow = _mm512_setzero_si512();
+        Max { narrow, wide: 0 }
     }
 
+    /// The larger of it and the first `n` of 16 lanes.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn raise(&mut self, values: &Values) {
-        match *values {
-            Values::Narrow(n, values) => {
-                let lanes = ((1u32 << n) - 1) as u16;
-                self.narrow = _mm512_mask_max_epu32(self.narrow, lanes, self.narrow, values);
-            }
-            Values::Wide(n, values) => {
-                let lanes = ((1u32 << n) - 1) as u8;
-                self.wide = _mm512_mask_max_epu64(self.wide, lanes, self.wide, values);
-            }
-            Values::One(value) => self.one = self.one.max(value as u64),
+    fn or_narrow(self, n: usize, indices: __m512i) -> Self {
+        let lanes = ((1u32 << n) - 1) as u16;
+        let narrow = _mm512_mask_max_epu32(self.narrow, lanes, self.narrow, indices);
+        Max { narrow, ..self }
+    }
+
+    /// The larger of it and the first `n` of 8 lanes.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn or_wide(self, n: usize, indices: __m512i) -> Self {
+        let lanes = ((1u32 << n) - 1) as u8;
+        let wide = _mm512_mask_reduce_max_epu64(lanes, indices);
+        Max {
+            wide: wide.max(self.wide),
+            ..self
         }
     }
 
@@ -364,7 +358,7 @@ impl Max {
     fn get(&self) -> u64 {
         // A negative one of 32 bits is one of 64.
         let narrow = i64::from(_mm512_reduce_max_epu32(self.narrow) as i32) as u64;
-        narrow.max(_mm512_reduce_max_epu64(self.wide)).max(self.one)
+        narrow.max(self.wide)
     }
 }
 
@@ -373,17 +367,20 @@ const FIRST_IF_OTHERS_DIFFER: i32 = 0b0110_0000;
 /// Truth table of a choice between two vectors.
 const FIRST_IF_THIRD_ELSE_SECOND: i32 = 0b1110_0100;
 
-/// 0, 1, 2 ..
-static PLACES: [u8; 64] = repeated::<1>();
-/// 0 four times, 1 four times ..
-static FOUR_TIMES: [u8; 64] = repeated::<4>();
-static EIGHT_TIMES: [u8; 64] = repeated::<8>();
+/// 1, 2, 3 ..
+static PLACES: [u8; 64] = counted_up::<1>(1);
+/// For each byte of 16 values the number of the value before, of which there is
+/// none for the first.
+static FOUR_TIMES: [u8; 64] = counted_up::<4>(-1);
+/// The same of 8 values.
+static EIGHT_TIMES: [u8; 64] = counted_up::<8>(-1);
 
-const fn repeated<const TIMES: usize>() -> [u8; 64] {
+/// Numbers from `first` on, each `TIMES` times.
+const fn counted_up<const TIMES: usize>(first: i8) -> [u8; 64] {
     let mut numbers = [0; 64];
     let mut i = 0;
     while i < 64 {
-        numbers[i] = (i / TIMES) as u8;
+        numbers[i] = (first as u8).wrapping_add((i / TIMES) as u8);
         i += 1;
     }
     numbers

@@ -2,8 +2,8 @@
 #![allow(unsafe_code)] // The instructions that leave lanes out take pointers.
 
 use std::arch::x86_64::{
-    __m512i, _bzhi_u64, _mm512_loadu_si512, _mm512_mask_storeu_epi32, _mm512_mask_storeu_epi64,
-    _mm512_maskz_loadu_epi8,
+    __m512i, _bzhi_u64, _mm512_loadu_si512, _mm512_mask_loadu_epi8, _mm512_mask_storeu_epi32,
+    _mm512_mask_storeu_epi64,
 };
 
 /// The vector of 64 bytes.
@@ -14,15 +14,13 @@ pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// The first bytes of `bytes`, up to 64, zeros behind them; and a bit for each
-/// that there was.
+/// The first bytes of `bytes`, up to 64, those of `others` behind them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
-pub(super) fn load_some(bytes: &[u8]) -> (__m512i, u64) {
+pub(super) fn load_some(bytes: &[u8], others: __m512i) -> __m512i {
     let lanes = first_lanes(bytes.len());
     // SAFETY: only the lanes of `lanes` are read, which are bytes of the slice.
-    let vector = unsafe { _mm512_maskz_loadu_epi8(lanes, bytes.as_ptr().cast()) };
-    (vector, lanes)
+    unsafe { _mm512_mask_loadu_epi8(others, lanes, bytes.as_ptr().cast()) }
 }
 
 /// Writes lanes of 64 bits to `out`, from the first vector on, as many as it
