@@ -1,6 +1,5 @@
 //! The kernels in portable code.
 
-use super::Indices;
 use super::word::{END_BITS, MAX_INT_BYTES, first, zigzag};
 
 /// See [`Kernels::longs`](super::Kernels::longs).
@@ -17,27 +16,31 @@ pub(super) fn ints(data: &[u8], out: &mut [i32]) -> Option<usize> {
 pub(super) fn coordinates<const INT: bool>(
     data: &[u8],
     row: i64,
-    end: u64,
+    bound: u64,
     out: &mut [[i64; 2]],
-) -> Option<Indices> {
-    let mut max = 0;
+) -> Option<(usize, bool)> {
+    let mut any = false;
     let len = each::<INT>(data, out.len(), |i, bits| {
         let index = zigzag(bits);
-        max = max.max(index as u64);
+        any |= index as u64 >= bound;
         out[i] = [row, index];
     })?;
-    Indices::new(len, out.len(), max, end)
+    Some((len, any))
 }
 
 /// See [`Kernels::indices`](super::Kernels::indices).
-pub(super) fn indices<const INT: bool>(data: &[u8], end: u64, out: &mut [i64]) -> Option<Indices> {
-    let mut max = 0;
+pub(super) fn indices<const INT: bool>(
+    data: &[u8],
+    bound: u64,
+    out: &mut [i64],
+) -> Option<(usize, bool)> {
+    let mut any = false;
     let len = each::<INT>(data, out.len(), |i, bits| {
         let index = zigzag(bits);
-        max = max.max(index as u64);
+        any |= index as u64 >= bound;
         out[i] = index;
     })?;
-    Indices::new(len, out.len(), max, end)
+    Some((len, any))
 }
 
 /// See [`Kernels::skip`](super::Kernels::skip).

@@ -71,22 +71,29 @@ impl Kernels {
         }
     }
 
-    /// Reads `out.len()` indices, each below `end` and not negative, from the
-    /// start of `data`: places in the sparse vector of `row`. They are of type
-    /// `int` if `INT`, else `long`.
+    /// Reads `out.len()` indices from the start of `data`, places in the sparse
+    /// vector of `row`. They are of type `int` if `INT`, else `long`; not
+    /// negative, and below `end`, which is at most `i64::MAX`. Gives the bytes
+    /// they take, and raises `extent` to the largest + 1.
     #[inline]
     pub fn coordinates<const INT: bool>(
         self,
         data: &[u8],
         row: i64,
         end: u64,
+        extent: &mut i64,
         out: &mut [[i64; 2]],
-    ) -> Option<Indices> {
-        match self {
-            Kernels::Generic => generic::coordinates::<INT>(data, row, end, out),
+    ) -> Option<usize> {
+        let bound = *extent as u64;
+        let (len, any_at_bound) = match self {
+            Kernels::Generic => generic::coordinates::<INT>(data, row, bound, out),
             #[cfg(target_arch = "x86_64")]
-            Kernels::Avx512(avx512) => avx512.coordinates::<INT>(data, row, end, out),
+            Kernels::Avx512(avx512) => avx512.coordinates::<INT>(data, row, bound, out),
+        }?;
+        if any_at_bound {
+            *extent = raised(out.iter().map(|[_, index]| *index), end)?;
         }
+        Some(len)
     }
 
     /// As [`coordinates`](Self::coordinates), without the row.
@@ -95,13 +102,19 @@ impl Kernels {
         self,
         data: &[u8],
         end: u64,
+        extent: &mut i64,
         out: &mut [i64],
-    ) -> Option<Indices> {
-        match self {
-            Kernels::Generic => generic::indices::<INT>(data, end, out),
+    ) -> Option<usize> {
+        let bound = *extent as u64;
+        let (len, any_at_bound) = match self {
+            Kernels::Generic => generic::indices::<INT>(data, bound, out),
             #[cfg(target_arch = "x86_64")]
-            Kernels::Avx512(avx512) => avx512.indices::<INT>(data, end, out),
+            Kernels::Avx512(avx512) => avx512.indices::<INT>(data, bound, out),
+        }?;
+        if any_at_bound {
+            *extent = raised(out.iter().copied(), end)?;
         }
+        Some(len)
     }
 
     /// The bytes that `n` varints take at the start of `data`, or `None` if it
@@ -116,28 +129,12 @@ impl Kernels {
     }
 }
 
-/// What was read of a run of indices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Indices {
-    /// The bytes they take.
-    pub len: usize,
-    /// The largest index + 1, or 0 without any.
-    pub extent: i64,
-}
-
-impl Indices {
-    /// Of `n` indices of which `max` is the largest as `u64`, if it is below
-    /// `end`: a negative one would not be.
-    #[inline]
-    fn new(len: usize, n: usize, max: u64, end: u64) -> Option<Self> {
-        let extent = match n {
-            0 => 0,
-            // It fits: `end` is at most `i64::MAX`.
-            _ if max < end => max as i64 + 1,
-            _ => return None,
-        };
-        Some(Indices { len, extent })
-    }
+/// The extent of indices of which one is above that of those before, as few are;
+/// `None` if one is not below `end`. Negative ones are larger than any other.
+#[cold]
+fn raised(indices: impl Iterator<Item = i64>, end: u64) -> Option<i64> {
+    let max = indices.map(|index| index as u64).max()?;
+    (max < end).then_some(max as i64 + 1)
 }
 
 #[cfg(test)]

@@ -8,27 +8,36 @@
 
 use std::arch::x86_64::*;
 
-use super::super::Indices;
 use super::super::word::first;
 use super::memory::{load, load_some, store_ints, store_longs};
 
 /// See [`Kernels::longs`](super::super::Kernels::longs).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn longs(data: &[u8], out: &mut [i64]) -> Option<usize> {
-    let narrow = |(), out: &mut [i64], values| store_longs(out, widened(values));
-    let wide = |(), out: &mut [i64], values| store_longs(out, [values]);
-    let (len, ()) = each::<false, _, _>(data, out, (), narrow, wide)?;
+    let narrow = |out: &mut [i64], values| {
+        store_longs(out, widened(values));
+        false
+    };
+    let wide = |out: &mut [i64], values| {
+        store_longs(out, [values]);
+        false
+    };
+    let (len, _) = each::<false, _>(data, out, &IN_ORDER, narrow, wide)?;
     Some(len)
 }
 
 /// See [`Kernels::ints`](super::super::Kernels::ints).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn ints(data: &[u8], out: &mut [i32]) -> Option<usize> {
-    let narrow = |(), out: &mut [i32], values| store_ints(out, values);
-    let wide = |(), out: &mut [i32], values| {
-        store_ints(out, _mm512_castsi256_si512(_mm512_cvtepi64_epi32(values)));
+    let narrow = |out: &mut [i32], values| {
+        store_ints(out, values);
+        false
     };
-    let (len, ()) = each::<true, _, _>(data, out, (), narrow, wide)?;
+    let wide = |out: &mut [i32], values| {
+        store_ints(out, _mm512_castsi256_si512(_mm512_cvtepi64_epi32(values)));
+        false
+    };
+    let (len, _) = each::<true, _>(data, out, &IN_ORDER, narrow, wide)?;
     Some(len)
 }
 
@@ -37,50 +46,76 @@ pub(super) fn ints(data: &[u8], out: &mut [i32]) -> Option<usize> {
 pub(super) fn coordinates<const INT: bool>(
     data: &[u8],
     row: i64,
-    end: u64,
+    bound: u64,
     out: &mut [[i64; 2]],
-) -> Option<Indices> {
+) -> Option<(usize, bool)> {
     // The row, and zeros between.
     let rows = _mm512_maskz_set1_epi64(0b0101_0101, row);
-    let narrow = |max: Max, out: &mut [[i64; 2]], indices| {
-        let max = max.or_narrow(out.len(), indices);
-        // The upper half of an index is zero: none is negative.
-        let four = [0, 4, 8, 12].map(|i| {
-            let lanes =
-                _mm512_setr_epi32(0, 0, i, 0, 0, 0, i + 1, 0, 0, 0, i + 2, 0, 0, 0, i + 3, 0);
-            _mm512_mask_permutexvar_epi32(rows, 0b0100_0100_0100_0100, lanes, indices)
-        });
-        store_longs(out.as_flattened_mut(), four);
-        max
+    let narrow_bound = narrow_bound(bound);
+    let narrow = |out: &mut [[i64; 2]], indices| {
+        let n = _mm512_set1_epi32(out.len() as i32);
+        let lanes = _mm512_cmplt_epu32_mask(
+            _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+            n,
+        );
+        // Those of a vector stand in the same place of each four lanes. The upper
+        // half of an index is zero: none is negative.
+        const TO: __mmask16 = 0b0100_0100_0100_0100;
+        let pairs = [
+            _mm512_mask_shuffle_epi32::<0b00_00_00_00>(rows, TO, indices),
+            _mm512_mask_shuffle_epi32::<0b00_01_00_00>(rows, TO, indices),
+            _mm512_mask_shuffle_epi32::<0b00_10_00_00>(rows, TO, indices),
+            _mm512_mask_shuffle_epi32::<0b00_11_00_00>(rows, TO, indices),
+        ];
+        store_longs(out.as_flattened_mut(), pairs);
+        _mm512_mask_cmpge_epu32_mask(lanes, indices, narrow_bound) != 0
     };
-    let wide = |max: Max, out: &mut [[i64; 2]], indices| {
-        let max = max.or_wide(out.len(), indices);
-        let four = [0, 4].map(|i| {
+    let wide = |out: &mut [[i64; 2]], indices| {
+        let pairs = [0, 4].map(|i| {
             let lanes = _mm512_setr_epi64(0, i, 0, i + 1, 0, i + 2, 0, i + 3);
             _mm512_mask_permutexvar_epi64(rows, 0b1010_1010, lanes, indices)
         });
-        store_longs(out.as_flattened_mut(), four);
-        max
+        let n = out.len();
+        store_longs(out.as_flattened_mut(), pairs);
+        is_any_wide_at(bound, n, indices)
     };
-    let (len, max) = each::<INT, _, _>(data, out, Max::new(), narrow, wide)?;
-    Indices::new(len, out.len(), max.get(), end)
+    each::<INT, _>(data, out, &BY_FOURS, narrow, wide)
 }
 
 /// See [`Kernels::indices`](super::super::Kernels::indices).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(super) fn indices<const INT: bool>(data: &[u8], end: u64, out: &mut [i64]) -> Option<Indices> {
-    let narrow = |max: Max, out: &mut [i64], indices| {
-        let max = max.or_narrow(out.len(), indices);
+pub(super) fn indices<const INT: bool>(
+    data: &[u8],
+    bound: u64,
+    out: &mut [i64],
+) -> Option<(usize, bool)> {
+    let narrow_bound = narrow_bound(bound);
+    let narrow = |out: &mut [i64], indices| {
+        let lanes = ((1u32 << out.len()) - 1) as u16;
         store_longs(out, widened(indices));
-        max
+        _mm512_mask_cmpge_epu32_mask(lanes, indices, narrow_bound) != 0
     };
-    let wide = |max: Max, out: &mut [i64], indices| {
-        let max = max.or_wide(out.len(), indices);
+    let wide = |out: &mut [i64], indices| {
+        let n = out.len();
         store_longs(out, [indices]);
-        max
+        is_any_wide_at(bound, n, indices)
     };
-    let (len, max) = each::<INT, _, _>(data, out, Max::new(), narrow, wide)?;
-    Indices::new(len, out.len(), max.get(), end)
+    each::<INT, _>(data, out, &IN_ORDER, narrow, wide)
+}
+
+/// What a lane of 32 bits is compared with: a negative index is larger, too.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn narrow_bound(bound: u64) -> __m512i {
+    _mm512_set1_epi32(bound.min(1 << 31) as u32 as i32)
+}
+
+/// Whether any of the first `n` indices is at or above `bound`, as `u64`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn is_any_wide_at(bound: u64, n: usize, indices: __m512i) -> bool {
+    let lanes = ((1u32 << n) - 1) as u8;
+    _mm512_mask_cmpge_epu64_mask(lanes, indices, _mm512_set1_epi64(bound as i64)) != 0
 }
 
 /// See [`Kernels::skip`](super::super::Kernels::skip).
@@ -104,46 +139,45 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
 }
 
 /// Reads `out.len()` varints, each an `int` if `INT`. Gives the bytes they take,
-/// and what has become of `state`.
+/// and whether any call of the two functions said so.
 ///
 /// `narrow` gets the next places in `out`, up to 16, with their values in lanes
-/// of 32 bits; `wide` up to 8, with lanes of 64. Two functions so that each is
-/// inlined, and so that the second's constants are not loaded for a short run.
+/// of 32 bits, in the order of `lanes`; `wide` up to 8, with lanes of 64.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn each<const INT: bool, T, S>(
+fn each<const INT: bool, T>(
     data: &[u8],
     out: &mut [T],
-    mut state: S,
-    narrow: impl Fn(S, &mut [T], __m512i) -> S,
-    wide: impl Fn(S, &mut [T], __m512i) -> S,
-) -> Option<(usize, S)> {
-    let (mut position, mut done) = (0, 0);
+    lanes: &[u8; 64],
+    narrow: impl Fn(&mut [T], __m512i) -> bool,
+    wide: impl Fn(&mut [T], __m512i) -> bool,
+) -> Option<(usize, bool)> {
+    let (mut position, mut done, mut any) = (0, 0, false);
     while done < out.len() {
         let out = &mut out[done..];
         let n = out.len().min(16);
         let window = Window::at(&data[position..]);
         let Some(len) = window.narrow(n) else {
-            let (len, state) = each_wide::<INT, _, _>(&data[position..], out, state, wide)?;
-            return Some((position + len, state));
+            let (len, any_wide) = each_wide::<INT, _>(&data[position..], out, wide)?;
+            return Some((position + len, any | any_wide));
         };
-        state = narrow(state, &mut out[..n], window.narrow_values());
+        any |= narrow(&mut out[..n], window.narrow_values(lanes));
         position += len;
         done += n;
     }
-    Some((position, state))
+    Some((position, any))
 }
 
-/// As [`each`], once a varint has more than 4 bytes.
-#[inline(never)]
+/// As [`each`], once a varint has more than 4 bytes. Apart, so that its constants
+/// are not loaded for a short run.
+#[cold]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn each_wide<const INT: bool, T, S>(
+fn each_wide<const INT: bool, T>(
     data: &[u8],
     out: &mut [T],
-    mut state: S,
-    wide: impl Fn(S, &mut [T], __m512i) -> S,
-) -> Option<(usize, S)> {
-    let (mut position, mut done) = (0, 0);
+    wide: impl Fn(&mut [T], __m512i) -> bool,
+) -> Option<(usize, bool)> {
+    let (mut position, mut done, mut any) = (0, 0, false);
     while done < out.len() {
         let out = &mut out[done..];
         let window = Window::at(&data[position..]);
@@ -157,11 +191,11 @@ fn each_wide<const INT: bool, T, S>(
         if INT && !window.are_ints(n, len, bits) {
             return None;
         }
-        state = wide(state, &mut out[..n], zigzag_wide(bits));
+        any |= wide(&mut out[..n], zigzag_wide(bits));
         position += len;
         done += n;
     }
-    Some((position, state))
+    Some((position, any))
 }
 
 /// The next bytes of the data.
@@ -236,12 +270,11 @@ impl Window {
         too_long == 0 && too_large == 0
     }
 
-    /// The first 16 varints, of at most 4 bytes each.
+    /// The first 16 varints, of at most 4 bytes each, in the order of `lanes`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
-    fn narrow_values(&self) -> __m512i {
-        let lanes = load(&FOUR_TIMES);
-        let first = _mm512_maskz_permutexvar_epi8(u64::MAX << 4, lanes, self.behind());
+    fn narrow_values(&self, lanes: &[u8; 64]) -> __m512i {
+        let first = _mm512_permutexvar_epi8(load(lanes), self.behind());
         let places = _mm512_add_epi8(first, _mm512_set1_epi32(0x0302_0100));
         let bytes = _mm512_permutexvar_epi8(places, self.bytes);
         let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
@@ -256,8 +289,7 @@ impl Window {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
     fn wide_bits(&self) -> __m512i {
-        let lanes = load(&EIGHT_TIMES);
-        let first = _mm512_maskz_permutexvar_epi8(u64::MAX << 8, lanes, self.behind());
+        let first = _mm512_permutexvar_epi8(load(&EIGHTS_IN_ORDER), self.behind());
         let places = _mm512_add_epi8(first, _mm512_set1_epi64(0x0706_0504_0302_0100));
         let bytes = _mm512_permutexvar_epi8(places, self.bytes);
         let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
@@ -276,7 +308,7 @@ impl Window {
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn behind(&self) -> __m512i {
-        let places = load(&PLACES);
+        let places = load(&BEHIND);
         _mm512_mask_compress_epi8(places, self.ends, places)
     }
 }
@@ -317,71 +349,36 @@ fn zigzag_wide(bits: __m512i) -> __m512i {
     _mm512_xor_si512(_mm512_srli_epi64::<1>(bits), sign)
 }
 
-/// The largest of the indices, compared as unsigned ones, so that a negative one
-/// is larger than any other.
-struct Max {
-    narrow: __m512i,
-    wide: u64,
-}
-
-impl Max {
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn new() -> Self {
-        let narrow = _mm512_setzero_si512();
-        Max { narrow, wide: 0 }
-    }
-
-    /// The larger of it and the first `n` of 16 lanes.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn or_narrow(self, n: usize, indices: __m512i) -> Self {
-        let lanes = ((1u32 << n) - 1) as u16;
-        let narrow = _mm512_mask_max_epu32(self.narrow, lanes, self.narrow, indices);
-        Max { narrow, ..self }
-    }
-
-    /// The larger of it and the first `n` of 8 lanes.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn or_wide(self, n: usize, indices: __m512i) -> Self {
-        let lanes = ((1u32 << n) - 1) as u8;
-        let wide = _mm512_mask_reduce_max_epu64(lanes, indices);
-        Max {
-            wide: wide.max(self.wide),
-            ..self
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn get(&self) -> u64 {
-        // A negative one of 32 bits is one of 64.
-        let narrow = i64::from(_mm512_reduce_max_epu32(self.narrow) as i32) as u64;
-        narrow.max(self.wide)
-    }
-}
-
 /// Truth table of a vector where two others differ, and zero elsewhere.
 const FIRST_IF_OTHERS_DIFFER: i32 = 0b0110_0000;
 /// Truth table of a choice between two vectors.
 const FIRST_IF_THIRD_ELSE_SECOND: i32 = 0b1110_0100;
 
-/// 1, 2, 3 ..
-static PLACES: [u8; 64] = counted_up::<1>(1);
-/// For each byte of 16 values the number of the value before, of which there is
-/// none for the first.
-static FOUR_TIMES: [u8; 64] = counted_up::<4>(-1);
-/// The same of 8 values.
-static EIGHT_TIMES: [u8; 64] = counted_up::<8>(-1);
-
-/// Numbers from `first` on, each `TIMES` times.
-const fn counted_up<const TIMES: usize>(first: i8) -> [u8; 64] {
-    let mut numbers = [0; 64];
+/// The places behind those of a window: 1 to 64. The last stands for the window's
+/// start, as places count modulo 64.
+static BEHIND: [u8; 64] = {
+    let mut places = [0; 64];
     let mut i = 0;
     while i < 64 {
-        numbers[i] = (first as u8).wrapping_add((i / TIMES) as u8);
+        places[i] = i as u8 + 1;
         i += 1;
     }
-    numbers
+    places
+};
+
+/// For each byte of lanes of 4 the number of the value before theirs, modulo 64.
+static IN_ORDER: [u8; 64] = values_before::<4, 16>([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+/// Every fourth value next to another.
+static BY_FOURS: [u8; 64] = values_before::<4, 16>([0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
+/// Of lanes of 8.
+static EIGHTS_IN_ORDER: [u8; 64] = values_before::<8, 8>([0, 1, 2, 3, 4, 5, 6, 7]);
+
+const fn values_before<const BYTES: usize, const LANES: usize>(values: [u8; LANES]) -> [u8; 64] {
+    let mut before = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        before[i] = (values[i / BYTES] + 63) % 64;
+        i += 1;
+    }
+    before
 }

@@ -8,7 +8,6 @@ pub(super) use dispatch::Avx512;
 mod dispatch {
     #![allow(unsafe_code)] // Only the proof that the machine has the features makes the calls sound.
 
-    use super::super::Indices;
     use super::avx512;
 
     /// The kernels of [`avx512`], on a machine that has what they need.
@@ -45,22 +44,22 @@ mod dispatch {
             self,
             data: &[u8],
             row: i64,
-            end: u64,
+            bound: u64,
             out: &mut [[i64; 2]],
-        ) -> Option<Indices> {
+        ) -> Option<(usize, bool)> {
             // SAFETY: as above.
-            unsafe { avx512::coordinates::<INT>(data, row, end, out) }
+            unsafe { avx512::coordinates::<INT>(data, row, bound, out) }
         }
 
         #[inline]
         pub fn indices<const INT: bool>(
             self,
             data: &[u8],
-            end: u64,
+            bound: u64,
             out: &mut [i64],
-        ) -> Option<Indices> {
+        ) -> Option<(usize, bool)> {
             // SAFETY: as above.
-            unsafe { avx512::indices::<INT>(data, end, out) }
+            unsafe { avx512::indices::<INT>(data, bound, out) }
         }
 
         #[inline]
