@@ -10,6 +10,7 @@
 
 mod batch;
 mod cursor;
+mod value;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use avro_block::{Codec, MappedBlocks, map_file};
 
 pub use batch::{AdsBatch, Coo};
 pub use cursor::{Cursor, Fault};
+pub use value::Value;
 
 /// Batches used in turn: one is made while two wait or are in use.
 pub const BATCHES: usize = 3;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use atds::generate::{Preset, RecordEncoder};
 use atds::{Batch, Codec, Column, Dataset, Element, Threads};
 use atds_benches::AdsFiles;
-use atds_benches::handwritten::{AdsBatch, Coo, Cursor, Error, Fault, HandwrittenLoop};
+use atds_benches::handwritten::{AdsBatch, Coo, Cursor, Error, Fault, HandwrittenLoop, Value};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
 use tensor_batch::BatchBuilder;
 
@@ -138,11 +138,7 @@ fn assert_dense<T: Element + Bits>(values: &[T], expected: &Batch, name: &str) {
     assert_bits(&values[..expected.len()], expected, name);
 }
 
-fn assert_sparse<T: Copy + Default + Element + Bits>(
-    column: &Coo<T>,
-    expected: &Batch,
-    name: &str,
-) {
+fn assert_sparse<T: Value + Element + Bits>(column: &Coo<T>, expected: &Batch, name: &str) {
     let Some(Column::Sparse(tensor)) = expected.column(name) else {
         panic!("{name} is not sparse")
     };

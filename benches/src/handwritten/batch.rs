@@ -1,6 +1,7 @@
 //! A batch of the `ads` preset: a field of the struct for each of the schema.
 
 use super::cursor::{Cursor, Fault};
+use super::value::Value;
 
 /// A batch, its columns named as the schema's fields.
 ///
@@ -103,82 +104,51 @@ impl AdsBatch {
         self.s_click[row] = at.boolean()?;
         self.s_country.extend_from_slice(at.string()?.as_bytes());
         self.s_country_offsets[row + 1] = self.s_country.len() as i64;
-        fixed::<8, _, _>(&mut at, &mut self.d0, row, f32::from_le_bytes)?;
-        fixed::<16, _, _>(&mut at, &mut self.d1, row, f32::from_le_bytes)?;
-        fixed::<16, _, _>(&mut at, &mut self.d2, row, f64::from_le_bytes)?;
-        varints::<32, _>(&mut at, &mut self.d3, row, Cursor::long)?;
-        varints::<32, _>(&mut at, &mut self.d4, row, Cursor::int)?;
-        fixed::<64, _, _>(&mut at, &mut self.d5, row, f32::from_le_bytes)?;
-        fixed::<64, _, _>(&mut at, &mut self.d6, row, f32::from_le_bytes)?;
-        fixed::<128, _, _>(&mut at, &mut self.d7, row, f32::from_le_bytes)?;
-        self.sp0.push_fixed(&mut at, row, f32::from_le_bytes)?;
-        self.sp1.push_fixed(&mut at, row, f32::from_le_bytes)?;
-        self.sp2.push_fixed(&mut at, row, f32::from_le_bytes)?;
-        self.sp3.push_longs(&mut at, row)?;
-        self.sp4.push_fixed(&mut at, row, f64::from_le_bytes)?;
+        dense::<8, _>(&mut at, &mut self.d0, row)?;
+        dense::<16, _>(&mut at, &mut self.d1, row)?;
+        dense::<16, _>(&mut at, &mut self.d2, row)?;
+        dense::<32, _>(&mut at, &mut self.d3, row)?;
+        dense::<32, _>(&mut at, &mut self.d4, row)?;
+        dense::<64, _>(&mut at, &mut self.d5, row)?;
+        dense::<64, _>(&mut at, &mut self.d6, row)?;
+        dense::<128, _>(&mut at, &mut self.d7, row)?;
+        self.sp0.push(&mut at, row)?;
+        self.sp1.push(&mut at, row)?;
+        self.sp2.push(&mut at, row)?;
+        self.sp3.push(&mut at, row)?;
+        self.sp4.push(&mut at, row)?;
         *cursor = at;
         self.rows += 1;
         Ok(())
     }
 }
 
-/// Reads an array of `N` values of `W` bytes each into its row of `column`.
+/// Reads an array of `N` values into its row of `column`.
 #[inline(always)]
-fn fixed<const N: usize, const W: usize, T>(
+fn dense<const N: usize, T: Value>(
     at: &mut Cursor<'_>,
     column: &mut [T],
     row: usize,
-    from_bytes: impl Fn([u8; W]) -> T,
 ) -> Result<(), Fault> {
-    let mut out = &mut column[row * N..][..N];
+    array(at, &mut column[row * N..][..N])
+}
+
+/// Reads an array of as many values as `out` has.
+#[inline(always)]
+fn array<T: Value>(at: &mut Cursor<'_>, mut out: &mut [T]) -> Result<(), Fault> {
     loop {
         let count = at.items()?;
         if count == 0 {
             break;
         }
         let (part, rest) = out.split_at_mut_checked(count).ok_or(Fault::Length)?;
-        copy(at.bytes(count * W)?, part, &from_bytes);
+        T::read(at, part)?;
         out = rest;
     }
     if out.is_empty() {
         Ok(())
     } else {
         Err(Fault::Length)
-    }
-}
-
-/// Reads an array of `N` varints into its row of `column`.
-#[inline(always)]
-fn varints<'a, const N: usize, T>(
-    at: &mut Cursor<'a>,
-    column: &mut [T],
-    row: usize,
-    read: impl Fn(&mut Cursor<'a>) -> Result<T, Fault>,
-) -> Result<(), Fault> {
-    let mut out = &mut column[row * N..][..N];
-    loop {
-        let count = at.items()?;
-        if count == 0 {
-            break;
-        }
-        let (part, rest) = out.split_at_mut_checked(count).ok_or(Fault::Length)?;
-        for value in part {
-            *value = read(at)?;
-        }
-        out = rest;
-    }
-    if out.is_empty() {
-        Ok(())
-    } else {
-        Err(Fault::Length)
-    }
-}
-
-/// `bytes` are `out`'s values, little-endian.
-#[inline(always)]
-fn copy<const W: usize, T>(bytes: &[u8], out: &mut [T], from_bytes: impl Fn([u8; W]) -> T) {
-    for (value, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
-        *value = from_bytes(*bytes);
     }
 }
 
@@ -192,7 +162,7 @@ pub struct Coo<T> {
     values: Vec<T>,
 }
 
-impl<T: Copy + Default> Coo<T> {
+impl<T: Value> Coo<T> {
     fn new(dim: u64, room: usize) -> Self {
         Coo {
             dim,
@@ -212,27 +182,9 @@ impl<T: Copy + Default> Coo<T> {
         &self.values[..self.len]
     }
 
-    /// Reads a record of `indices0` and `values`, of `W` bytes each.
+    /// Reads a record of `indices0` and `values`.
     #[inline(always)]
-    fn push_fixed<const W: usize>(
-        &mut self,
-        at: &mut Cursor<'_>,
-        row: usize,
-        from_bytes: impl Fn([u8; W]) -> T,
-    ) -> Result<(), Fault> {
-        self.push(at, row, |at, out| {
-            copy(at.bytes(out.len() * W)?, out, &from_bytes);
-            Ok(())
-        })
-    }
-
-    #[inline(always)]
-    fn push(
-        &mut self,
-        at: &mut Cursor<'_>,
-        row: usize,
-        read: impl Fn(&mut Cursor<'_>, &mut [T]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+    fn push(&mut self, at: &mut Cursor<'_>, row: usize) -> Result<(), Fault> {
         let mut end = self.len;
         loop {
             let count = at.items()?;
@@ -251,19 +203,7 @@ impl<T: Copy + Default> Coo<T> {
             }
             end += count;
         }
-        let mut out = &mut self.values[self.len..end];
-        loop {
-            let count = at.items()?;
-            if count == 0 {
-                break;
-            }
-            let (part, rest) = out.split_at_mut_checked(count).ok_or(Fault::Length)?;
-            read(at, part)?;
-            out = rest;
-        }
-        if !out.is_empty() {
-            return Err(Fault::Length);
-        }
+        array(at, &mut self.values[self.len..end])?;
         self.len = end;
         Ok(())
     }
@@ -273,17 +213,5 @@ impl<T: Copy + Default> Coo<T> {
         let room = room.max(2 * self.values.len());
         self.indices.resize(room, [0; 2]);
         self.values.resize(room, T::default());
-    }
-}
-
-impl Coo<i64> {
-    #[inline(always)]
-    fn push_longs(&mut self, at: &mut Cursor<'_>, row: usize) -> Result<(), Fault> {
-        self.push(at, row, |at, out| {
-            for value in out {
-                *value = at.long()?;
-            }
-            Ok(())
-        })
     }
 }

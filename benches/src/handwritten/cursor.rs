@@ -58,10 +58,10 @@ impl<'a> Cursor<'a> {
         // One word holds what is common, 1 to 4 bytes. A branch for each length, rather than
         // arithmetic that serves all, lets the next value be read before this one's length is
         // known: lengths come in runs.
-        let Some(word) = self.rest.first_chunk() else {
-            return self.long_bytewise();
+        let word = match self.rest.first_chunk() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => u64::MAX,
         };
-        let word = u64::from_le_bytes(*word);
         let (bits, len) = if word & 0x80 == 0 {
             (word & 0x7f, 1)
         } else if word & 0x8000 == 0 {
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
             let low = word & 0x7f | word >> 1 & 0x3f80;
             (low | word >> 2 & 0x1f_c000 | word >> 3 & 0xfe0_0000, 4)
         } else {
-            return self.long_bytewise();
+            long_bytewise(self.rest)?
         };
         self.rest = &self.rest[len..];
         Ok(unzigzag(bits))
@@ -89,25 +89,18 @@ impl<'a> Cursor<'a> {
         i32::try_from(value).map_err(|_| Fault::Varint)
     }
 
-    #[inline(never)]
-    fn long_bytewise(&mut self) -> Result<i64, Fault> {
-        let mut bits = 0;
-        for (i, &byte) in self.rest.iter().take(10).enumerate() {
-            bits |= u64::from(byte & 0x7f) << (7 * i);
-            if byte & 0x80 == 0 {
-                // The tenth byte has one bit of 64 left.
-                if i == 9 && byte > 1 {
-                    return Err(Fault::Varint);
-                }
-                self.rest = &self.rest[i + 1..];
-                return Ok(unzigzag(bits));
-            }
+    /// The next four longs if each of them takes two bytes, as most of those below 1,000 do.
+    #[inline(always)]
+    pub(super) fn four_of_two_bytes(&mut self) -> Option<[i16; 4]> {
+        let (word, rest) = self.rest.split_first_chunk()?;
+        let word = u64::from_le_bytes(*word);
+        if word & 0x8080_8080_8080_8080 != 0x0080_0080_0080_0080 {
+            return None;
         }
-        Err(if self.rest.len() < 10 {
-            Fault::End
-        } else {
-            Fault::Varint
-        })
+        self.rest = rest;
+        let bits = word & 0x007f_007f_007f_007f | word >> 1 & 0x3f80_3f80_3f80_3f80;
+        let long = |shift: u32| unzigzag(bits >> shift & 0xffff) as i16;
+        Some([long(0), long(16), long(32), long(48)])
     }
 
     /// The next `len` bytes.
@@ -157,6 +150,26 @@ impl<'a> Cursor<'a> {
         }
         Ok(count as usize)
     }
+}
+
+/// The bits of the varint that `data` begin with, and its length.
+#[cold]
+fn long_bytewise(data: &[u8]) -> Result<(u64, usize), Fault> {
+    let mut bits = 0;
+    for (i, &byte) in data.iter().take(10).enumerate() {
+        bits |= u64::from(byte & 0x7f) << (7 * i);
+        if byte & 0x80 == 0 {
+            // The tenth byte has one bit of 64 left.
+            let fits = i < 9 || byte <= 1;
+            return if fits {
+                Ok((bits, i + 1))
+            } else {
+                Err(Fault::Varint)
+            };
+        }
+    }
+    let cut = data.len() < 10;
+    Err(if cut { Fault::End } else { Fault::Varint })
 }
 
 #[inline(always)]
