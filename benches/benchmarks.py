@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import machine
-import record
+from peers import machine, record
+from peers.text import megabytes
 
 COMMAND = ["cargo", "bench", "--locked", "-p", "atds-benches"]
 
@@ -37,7 +37,7 @@ def main() -> None:
         "command": shlex.join(command),
         "results": results,
     }
-    for path in record.write(options.record, result, record.benchmarks(result)):
+    for path in record.write(options.record, result, markdown(result)):
         print(f"wrote {path}", file=sys.stderr)
 
 
@@ -60,6 +60,35 @@ def read_result(folder: Path) -> dict:
         "low_ns": median["confidence_interval"]["lower_bound"],
         "high_ns": median["confidence_interval"]["upper_bound"],
     }
+
+
+def markdown(result: dict) -> str:
+    """The record, to read."""
+    lines = [
+        *record.heading(result),
+        f"- `{result['command']}`",
+        "",
+        "Medians, with criterion's confidence interval of 95 % for the time.",
+        "",
+        "| benchmark | time | from | to | throughput |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for run in result["results"]:
+        times = " | ".join(_time(run[key]) for key in ("median_ns", "low_ns", "high_ns"))
+        lines.append(f"| {run['benchmark']} | {times} | {_throughput(run)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _throughput(run: dict) -> str:
+    per_second = run["per_iteration"] / run["median_ns"] * 1e9
+    return f"{megabytes(per_second)}/s" if run["unit"] == "Bytes" else f"{per_second:,.0f} /s"
+
+
+def _time(nanoseconds: float) -> str:
+    for unit, size in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)]:
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.2f} {unit}"
+    return f"{nanoseconds:.1f} ns"
 
 
 def parse_options() -> argparse.Namespace:

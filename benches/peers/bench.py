@@ -1,0 +1,130 @@
+"""What the sections of a comparison share."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from .data import Data
+from .measure import Effort
+from .systems import Atds, System, Worker
+
+# Batches of AvroRecordDataset that are measured at a time.
+STEPS = 8
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What is run."""
+
+    atds: Path
+    rust_peers: Path
+    # The Python that has the readers to data frames; the one that runs this has tensorflow-io.
+    frames_python: Path
+    python: Path
+
+
+class Bench:
+    """The systems, the data, and how much is measured."""
+
+    def __init__(
+        self, programs: Programs, folder: Path, effort: Effort, codecs: list[str], threads: list[int]
+    ) -> None:
+        self.effort = effort
+        self.codecs = codecs
+        self.threads = threads
+        self.data = Data(folder, programs.atds)
+        self._programs = programs
+        self._folder = folder
+
+    @cached_property
+    def atds(self) -> Atds:
+        """This repository's command."""
+        return Atds(self._programs.atds, self._folder)
+
+    @cached_property
+    def atds_mmap(self) -> Atds:
+        """The same, with files mapped into memory."""
+        return Atds(self._programs.atds, self._folder, "--mmap")
+
+    @cached_property
+    def atds_dataset(self) -> Worker:
+        """What LinkedIn made, and this project began from."""
+        call = (
+            'ATDSDataset(sorted(glob("{files}/*.avro")), {batch_size}, features,'
+            " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
+        )
+        return self._python("tensorflow-io ATDSDataset", "atds_dataset", call)
+
+    @cached_property
+    def avro_record_dataset(self) -> Worker:
+        """What tensorflow-io had before."""
+        call = (
+            'make_avro_record_dataset(sorted(glob("{files}/*.avro")), features, {batch_size},'
+            " reader_schema, num_epochs=1, shuffle=False, num_parallel_reads={threads}),"
+            " {steps} steps"
+        )
+        name = "tensorflow-io AvroRecordDataset"
+        return self._python(name, "avro_record_dataset", call, epochs=1, steps=STEPS)
+
+    @cached_property
+    def fastavro(self) -> Worker:
+        """Records in Python."""
+        call = 'for path in sorted(glob("{files}/*.avro")): for record in fastavro.reader(open(path, "rb"))'
+        return self._python("fastavro", "fastavro_records", call, epochs=1)
+
+    @cached_property
+    def frames(self) -> list[Worker]:
+        """Readers of Avro into data frames."""
+        python = self._programs.frames_python
+        call = '{reader}.read_avro(path) for path in sorted(glob("{{files}}/*.avro"))'
+        return [
+            Worker(
+                name,
+                [python, "-m", "peers.workers.frames", name],
+                self._folder,
+                call.format(reader=name.replace("-", "_")),
+            )
+            for name in ["polars", "polars-avro", "jetliner"]
+        ]
+
+    @cached_property
+    def rust(self) -> list[Worker]:
+        """Readers of Avro in Rust."""
+        program = self._programs.rust_peers
+        return [
+            Worker(name, [program, name], self._folder, f"peers {name}, {{files}}")
+            for name in ["apache-avro", "arrow-avro"]
+        ]
+
+    def used(self) -> Iterator[System]:
+        """The systems that a section has asked for."""
+        for value in vars(self).values():
+            systems = value if isinstance(value, list) else [value]
+            yield from (system for system in systems if isinstance(system, Atds | Worker))
+
+    def versions(self) -> dict[str, str]:
+        """Of the systems used."""
+        found: dict[str, str] = {}
+        for system in self.used():
+            found |= system.versions()
+        return found
+
+    def close(self) -> None:
+        """Ends all processes."""
+        for system in self.used():
+            system.close()
+
+    def _python(self, name: str, module: str, call: str, **options: int) -> Worker:
+        command = [self._programs.python, "-m", f"peers.workers.{module}"]
+        return Worker(name, command, self._folder, call, **options)
+
+
+def thread_counts() -> list[int]:
+    """1, 2, 4, .. up to the cores there are, but at least 1 and 2."""
+    cores = os.cpu_count() or 1
+    counts = [1, 2]
+    while counts[-1] * 2 <= cores:
+        counts.append(counts[-1] * 2)
+    return counts

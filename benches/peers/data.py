@@ -1,0 +1,94 @@
+"""The files that the systems read, and the features files that say what to make of them."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import fastavro
+
+BLOCK_BYTES = 16_000
+RECORDS = 40_960
+FILES = 8
+CODECS = ["null", "deflate", "snappy", "zstandard"]
+
+# kind, shape and dtype of every field of `atds generate --preset ads`, as in a features file.
+ADS = {
+    name: {"kind": kind, "shape": shape, "dtype": dtype}
+    for name, kind, shape, dtype in [
+        ("s_label", "dense", [], "int32"),
+        ("s_weight", "dense", [], "float32"),
+        ("s_member", "dense", [], "int64"),
+        ("s_bid", "dense", [], "float64"),
+        ("s_click", "dense", [], "bool"),
+        ("s_country", "dense", [], "string"),
+        ("d0", "dense", [8], "float32"),
+        ("d1", "dense", [16], "float32"),
+        ("d2", "dense", [16], "float64"),
+        ("d3", "dense", [32], "int64"),
+        ("d4", "dense", [32], "int32"),
+        ("d5", "dense", [64], "float32"),
+        ("d6", "dense", [64], "float32"),
+        ("d7", "dense", [128], "float32"),
+        ("sp0", "sparse", [50_001], "float32"),
+        ("sp1", "sparse", [200_000], "float32"),
+        ("sp2", "sparse", [1_000], "float32"),
+        ("sp3", "sparse", [5_000_000], "int64"),
+        ("sp4", "sparse", [100], "float64"),
+    ]
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """A folder that data is made in, and the command that makes it."""
+
+    folder: Path
+    atds: Path
+
+    def ads(self, codecs: list[str]) -> dict:
+        """Makes `ads/CODEC/*.avro` and `ads/features.json`, and says what was made.
+
+        The records come from `atds generate`; the files are fastavro's, since a comparison should
+        not rest on files that one side wrote.
+        """
+        folder = self.folder / "ads"
+        missing = [codec for codec in codecs if not (folder / codec).exists()]
+        if missing:
+            generated = folder / "generated"
+            self.generate(generated, RECORDS, "--files", str(FILES), "--preset", "ads")
+            for codec in missing:
+                (folder / codec).mkdir()
+            for path in sorted(generated.glob("*.avro")):
+                _rewrite(path, [(codec, folder / codec / path.name) for codec in missing])
+                path.unlink()
+        self.write_features("ads/features.json", ADS)
+        return {
+            "records": RECORDS,
+            "files": FILES,
+            "block_bytes": BLOCK_BYTES,
+            "file_bytes": {codec: _size(folder / codec) for codec in codecs},
+        }
+
+    def generate(self, folder: Path, records: int, *options: str) -> None:
+        """Runs `atds generate`, without compression."""
+        command = [self.atds, "generate", folder, "--records", str(records), "--codec", "null"]
+        done = [*command, "--block-bytes", str(BLOCK_BYTES), *options, "--json"]
+        subprocess.run(done, check=True, stdout=subprocess.DEVNULL)
+
+    def write_features(self, path: str, features: dict[str, dict]) -> None:
+        """Writes a features file."""
+        (self.folder / path).write_text(json.dumps(features, indent=2) + "\n")
+
+
+def _rewrite(path: Path, targets: list[tuple[str, Path]]) -> None:
+    with path.open("rb") as file:
+        reader = fastavro.reader(file)
+        schema, records = reader.writer_schema, list(reader)
+    for codec, target in targets:
+        with target.open("wb") as file:
+            fastavro.writer(file, schema, records, codec=codec, sync_interval=BLOCK_BYTES)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())

@@ -1,0 +1,31 @@
+"""What a system is asked to do, and what it answers."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is read, in the same words for every system; paths are from the data's folder."""
+
+    # The folder of the *.avro files.
+    files: str
+    # A features file, as `atds bench --features` takes it; readers of whole records do not look at it.
+    features: str
+    batch_size: int = 1_024
+    threads: int = 1
+    shuffle_buffer: int = 0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Some epochs of a job, or parts of epochs."""
+
+    # In each of them.
+    records: int
+    seconds: list[float]
+    # Cores that were busy meanwhile, on average.
+    cores_busy: float
+
+
+class UnableError(Exception):
+    """A system that cannot do a job, and why."""

@@ -1,0 +1,94 @@
+"""Systems in turn, so that whatever slows the machine down slows down all of them."""
+
+import statistics
+import sys
+from dataclasses import dataclass, field
+
+from .jobs import Job, Timing, UnableError
+from .systems import System
+
+
+@dataclass
+class Contender:
+    """A system with a job, and what was measured of it."""
+
+    system: System
+    job: Job
+    timings: list[Timing] = field(default_factory=list)
+    unable: str | None = None
+
+    def run(self, epochs: int) -> None:
+        """Some epochs more."""
+        if self.unable is not None:
+            return
+        try:
+            self.timings.append(self.system.run(self.job, epochs))
+        except UnableError as error:
+            self.unable = str(error)
+
+    def result(self) -> dict:
+        """What the record says of it."""
+        about = {
+            "system": self.system.name,
+            "threads": self.job.threads,
+            "batch_size": self.job.batch_size,
+            "command": self.system.describe(self.job),
+        }
+        if self.unable is not None:
+            return about | {"unable": self.unable}
+        seconds = [seconds for timing in self.timings for seconds in timing.seconds]
+        (records,) = {timing.records for timing in self.timings}
+        rates = [records / time for time in seconds]
+        return about | {
+            "records": records,
+            "seconds": seconds,
+            "records_per_s": {
+                "median": statistics.median(rates),
+                "min": min(rates),
+                "max": max(rates),
+            },
+            "cores_busy": statistics.median(timing.cores_busy for timing in self.timings),
+        }
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured."""
+
+    # Times that each system has its turn.
+    rounds: int
+    # The most epochs in a turn; systems say themselves how many they need.
+    epochs: int
+
+    def in_turn(self, title: str, contenders: list[Contender]) -> list[dict]:
+        """A result for each contender."""
+        for turn in range(1, 1 + self.rounds):
+            progress(f"{title}: round {turn} of {self.rounds}")
+            for contender in contenders:
+                contender.run(min(self.epochs, contender.system.epochs))
+        results = [contender.result() for contender in contenders]
+        for result in results:
+            progress(f"  {result['system']}, threads {result['threads']}: {summary(result)}")
+        return results
+
+
+def rate(result: dict) -> float | None:
+    """The median of records a second, if there are any."""
+    return None if "unable" in result else result["records_per_s"]["median"]
+
+
+def ms_per_step(result: dict) -> float:
+    """Milliseconds for a batch of full size."""
+    return 1e3 * result["batch_size"] / result["records_per_s"]["median"]
+
+
+def summary(result: dict) -> str:
+    """A result in a line."""
+    if "unable" in result:
+        return result["unable"]
+    return f"{rate(result):,.0f} records/s, {ms_per_step(result):.2f} ms a step"
+
+
+def progress(text: str) -> None:
+    """A line that is no part of the result."""
+    print(text, file=sys.stderr, flush=True)

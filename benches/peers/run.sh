@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Builds the command and the Rust peers, installs the Python peers into virtual environments of their
+# own under the target folder, and runs the comparison.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+peers=benches/peers
+target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
+
+main() {
+    local tensorflow frames
+    cargo build --release --locked -p atds-cli
+    cargo build --release --locked --manifest-path "$peers/rust/Cargo.toml" --target-dir "$target/peers"
+    tensorflow=$(environment tensorflow)
+    frames=$(environment frames)
+    PYTHONPATH=benches exec "$tensorflow/bin/python" -m peers \
+        --atds "$target/release/atds" \
+        --rust-peers "$target/peers/release/peers" \
+        --frames-python "$frames/bin/python" \
+        "$@"
+}
+
+# The folder of the virtual environment NAME, made if there is none with these requirements yet.
+environment() {
+    local requirements="$peers/requirements/$1.txt" python="${PYTHON:-python3.11}" hash folder
+    hash=$(sha256sum "$requirements" | cut -c1-12)
+    folder="$target/peers/$1-$hash"
+    if [ ! -e "$folder/installed" ]; then
+        if ! command -v "$python" >/dev/null; then
+            echo "error: no $python; tensorflow-io needs Python 3.11, set PYTHON to it" >&2
+            return 1
+        fi
+        echo "Installing $requirements into $folder" >&2
+        "$python" -m venv --clear "$folder" >&2
+        "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements" >&2
+        touch "$folder/installed"
+    fi
+    echo "$folder"
+}
+
+main "$@"

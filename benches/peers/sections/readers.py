@@ -1,0 +1,70 @@
+"""Every system on the same files: records a second."""
+
+from ..bench import Bench
+from ..jobs import Job
+from ..measure import Contender, rate
+from ..text import ratio, rounded, table
+
+TITLE = "Readers"
+
+# What tensorflow-io can read.
+TENSORFLOW_CODECS = ["null", "deflate", "snappy"]
+
+
+def run(bench: Bench) -> dict:
+    """All systems, a codec after the other."""
+    data = bench.data.ads(bench.codecs)
+    results = {codec: run_codec(bench, codec) for codec in bench.codecs}
+    return {"data": data, "results": results}
+
+
+def run_codec(bench: Bench, codec: str) -> list[dict]:
+    """All systems that read it, in turn."""
+
+    def contenders(systems: list, threads: int) -> list[Contender]:
+        job = Job(f"ads/{codec}", "ads/features.json", threads=threads)
+        return [Contender(system, job) for system in systems]
+
+    ours = [bench.atds, bench.atds_mmap]
+    if codec not in TENSORFLOW_CODECS:
+        all_of_them = [c for threads in bench.threads for c in contenders(ours, threads)]
+        return bench.effort.in_turn(codec, all_of_them)
+    # Those that take no number of threads keep one core busy.
+    single = [bench.fastavro, *bench.frames, *bench.rust]
+    threaded = [bench.avro_record_dataset, bench.atds_dataset, *ours]
+    all_of_them = contenders(single, 1)
+    for threads in bench.threads:
+        all_of_them += contenders(threaded, threads)
+    return bench.effort.in_turn(codec, all_of_them)
+
+
+def text(result: dict) -> list[str]:
+    """The table: how many times as fast ours is, with as many threads, stands behind each figure."""
+    by_codec = {
+        codec: {(found["system"], found["threads"]): found for found in results}
+        for codec, results in result["results"].items()
+    }
+    systems = list(dict.fromkeys(key for found in by_codec.values() for key in found))
+    first = by_codec[next(iter(by_codec))]
+    systems.sort(key=lambda key: (key[0].startswith("atds"), rate(first[key]) or 0))
+    rows = []
+    for system, threads in systems:
+        row = [system, str(threads)]
+        for found in by_codec.values():
+            row += cells(found.get((system, threads)), found["atds", threads])
+        rows.append(row)
+    heads = [head for codec in by_codec for head in (codec, "atds is")]
+    return [
+        "Records a second, median, and how many times as fast `atds` is with as many threads.",
+        "",
+        *table(["system", "threads", *heads], rows, left=1),
+    ]
+
+
+def cells(found: dict | None, ours: dict) -> list[str]:
+    """A system's rate, and ours as a multiple of it."""
+    if found is None or "unable" in found:
+        return ["–", "–"]
+    if found is ours:
+        return [rounded(rate(found)), ""]
+    return [rounded(rate(found)), ratio(rate(ours) / rate(found))]

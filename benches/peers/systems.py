@@ -1,0 +1,184 @@
+"""The systems that are compared, behind one interface: do a job some times, say how long it took."""
+
+import json
+import os
+import resource
+import subprocess
+import time
+from pathlib import Path
+from typing import Protocol
+
+from .jobs import Job, Timing, UnableError
+
+
+class System(Protocol):
+    """A way to read Avro files."""
+
+    name: str
+    # Epochs that are measured at a time, before others have their turn.
+    epochs: int
+
+    def run(self, job: Job, epochs: int) -> Timing:
+        """Reads all files `epochs` times, after once that is not measured."""
+
+    def describe(self, job: Job) -> str:
+        """How to run it, for the record."""
+
+    def versions(self) -> dict[str, str]:
+        """Of what it is made of."""
+
+    def close(self) -> None:
+        """Leaves nothing running."""
+
+
+class Atds:
+    """The command, a process each time; it says itself how long each epoch took."""
+
+    epochs = 20
+
+    def __init__(self, binary: Path, data: Path, *options: str) -> None:
+        self.name = " ".join(["atds", *options])
+        self._binary = binary
+        self._data = data
+        self._options = options
+
+    def command(self, job: Job, epochs: int) -> list[str]:
+        """The arguments, with paths from the data's folder."""
+        return [
+            *["bench", "--json", "--features", job.features, "--epochs", str(epochs)],
+            *["--batch-size", str(job.batch_size), "--threads", str(job.threads)],
+            *["--shuffle-buffer", str(job.shuffle_buffer), *self._options, job.files],
+        ]
+
+    def describe(self, job: Job) -> str:
+        return "atds " + " ".join(self.command(job, 1 + self.epochs))
+
+    def run(self, job: Job, epochs: int) -> Timing:
+        before, started = _cpu_of_children(), time.perf_counter()
+        done = subprocess.run(
+            [self._binary, *self.command(job, 1 + epochs)],
+            cwd=self._data,
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+        cores_busy = (_cpu_of_children() - before) / (time.perf_counter() - started)
+        figures = json.loads(done.stdout)
+        # The first fills the page cache, and the memory of the process.
+        measured = figures["epoch_seconds"][1:]
+        return Timing(figures["records"] // (1 + epochs), measured, cores_busy)
+
+    def peak_memory(self, job: Job, epochs: int) -> int:
+        """The most bytes of memory that were resident."""
+        command = [self._binary, *self.command(job, epochs)]
+        with subprocess.Popen(command, cwd=self._data, stdout=subprocess.DEVNULL) as process:
+            peak = 0
+            # The mark only rises; `ru_maxrss` would have this process's own memory in it.
+            while process.poll() is None:
+                peak = max(peak, _high_water_mark(process.pid))
+                time.sleep(0.002)
+        if process.returncode != 0:
+            raise RuntimeError(f"{self.describe(job)} ended with {process.returncode}")
+        return peak
+
+    def versions(self) -> dict[str, str]:
+        done = subprocess.run([self._binary, "--version"], check=True, stdout=subprocess.PIPE)
+        return {"atds": done.stdout.decode().split()[-1]}
+
+    def close(self) -> None:
+        pass
+
+
+class Worker:
+    """A system in a process that lives as long as the comparison, and answers to a line with a line.
+
+    So neither the start of a runtime nor its first allocations are measured.
+    """
+
+    def __init__(
+        self, name: str, command: list, data: Path, call: str, *, epochs: int = 2, **extra: int
+    ) -> None:
+        self.name = name
+        self.epochs = epochs
+        self._command = command
+        self._data = data
+        self._call = call
+        self._extra = extra
+        self._process: subprocess.Popen | None = None
+        self._versions: dict[str, str] = {}
+        self._warm: set[Job] = set()
+
+    def describe(self, job: Job) -> str:
+        return f"{self.name}: " + self._call.format(**vars(job), **self._extra)
+
+    def run(self, job: Job, epochs: int) -> Timing:
+        warm_up = 0 if job in self._warm else 1
+        answer = self._ask(vars(job) | self._extra | {"epochs": epochs, "warm_up": warm_up})
+        self._warm.add(job)
+        return Timing(answer["records"], answer["seconds"], answer["cores_busy"])
+
+    def peak_memory(self, job: Job, epochs: int) -> tuple[int, int]:
+        """The resident memory before there was a dataset, and the most there was from then on.
+
+        Of a fresh process.
+        """
+        self.close()
+        answer = self._ask(vars(job) | self._extra | {"epochs": epochs, "warm_up": 0})
+        return answer["memory_before"], answer["memory_peak"]
+
+    def versions(self) -> dict[str, str]:
+        self._start()
+        return self._versions
+
+    def close(self) -> None:
+        """Ends the process, which stops at the end of its input."""
+        if self._process is not None:
+            self._process.stdin.close()
+            self._process.wait()
+            self._process = None
+        self._warm.clear()
+
+    def _ask(self, request: dict) -> dict:
+        self._start()
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        answer = self._receive()
+        if "unable" in answer:
+            raise UnableError(answer["unable"])
+        return answer
+
+    def _start(self) -> None:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=self._data,
+                # A worker is a module of this package too.
+                env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            self._versions = self._receive()
+
+    def _receive(self) -> dict:
+        line = self._process.stdout.readline()
+        if not line:
+            status = self._process.wait()
+            self._process = None
+            self._warm.clear()
+            raise UnableError(f"the process ended with status {status}")
+        return json.loads(line)
+
+
+def _cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _high_water_mark(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    # A process that has ended has none.
+    lines = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return 1024 * int(lines[0].split()[1]) if lines else 0

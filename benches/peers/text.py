@@ -1,0 +1,24 @@
+"""Figures and tables in Markdown."""
+
+
+def table(heads: list[str], rows: list[list[str]], left: int) -> list[str]:
+    """A table whose first `left` columns are words, and whose others are figures."""
+    rules = ["---" if i < left else "---:" for i in range(len(heads))]
+    lines = [" | ".join(heads), "|".join(rules), *(" | ".join(row) for row in rows)]
+    return [f"|{line}|" if line.startswith("-") else f"| {line} |" for line in lines]
+
+
+def rounded(figure: float) -> str:
+    """Three figures that count: no more can be had from a machine."""
+    digits = len(str(int(figure)))
+    return f"{round(figure, 3 - digits):,.0f}" if digits > 3 else f"{figure:,.0f}"
+
+
+def ratio(value: float) -> str:
+    """How many times."""
+    return f"{value:,.0f}×" if value >= 100 else f"{value:.1f}×"
+
+
+def megabytes(size: float) -> str:
+    """Bytes, in millions."""
+    return f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,1 @@
+"""The other systems, a process each."""

@@ -1,0 +1,66 @@
+"""tensorflow-io's AvroRecordDataset.
+
+It is slow enough that whole epochs would take most of the comparison's time: some batches are
+measured from where it is well under way.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+from .tensorflow import iterate_steps, tf, versions  # first: it says how TensorFlow starts
+
+import fastavro
+from tensorflow_io.experimental.columnar import VarLenFeatureWithRank, make_avro_record_dataset
+
+from .protocol import features_of, files_of, serve
+
+WARM_UP = 3
+
+# The steps of an expression that give a list: all of it, or what a filter leaves.
+LISTS = re.compile(r"\[\*\]|\[[^\]]*=[^\]]*\]")
+
+
+def epoch(job: dict) -> tuple[int, float]:
+    """The job's number of steps, each batch taken and dropped."""
+    dataset = make_avro_record_dataset(
+        file_pattern=files_of(job),
+        features=dict(features(features_of(job))),
+        batch_size=job["batch_size"],
+        reader_schema=writer_schema(files_of(job)[0]),
+        num_epochs=1,
+        shuffle=job["shuffle_buffer"] > 0,
+        shuffle_buffer_size=job["shuffle_buffer"],
+        num_parallel_reads=job["threads"],
+    )
+    return iterate_steps(dataset, WARM_UP, job["steps"])
+
+
+def features(entries: dict[str, dict]) -> Iterator[tuple[str, object]]:
+    """The features of a features file in its words: by expression, sparse ones as two."""
+    for name, entry in entries.items():
+        path = entry.get("expression", name)
+        dtype, shape = tf.dtypes.as_dtype(entry["dtype"]), entry.get("shape", [])
+        match entry["kind"]:
+            case "dense":
+                yield path + "[*]" * len(shape), tf.io.FixedLenFeature(shape, dtype)
+            case "sparse":
+                for axis in range(len(shape)):
+                    yield f"{path}.indices{axis}[*]", VarLenFeatureWithRank(tf.int64)
+                yield f"{path}.values[*]", VarLenFeatureWithRank(dtype)
+            case "fixed_len":
+                yield path, tf.io.FixedLenFeature(shape, dtype, entry.get("default"))
+            case "var_len":
+                yield path, VarLenFeatureWithRank(dtype, len(LISTS.findall(path)))
+            case kind:
+                raise ValueError(f"features of kind {kind} are not translated")
+
+
+def writer_schema(path: str) -> str:
+    """The schema in a file's header."""
+    with open(path, "rb") as file:
+        return json.dumps(fastavro.reader(file).writer_schema)
+
+
+if __name__ == "__main__":
+    serve(versions(), epoch)

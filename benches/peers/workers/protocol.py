@@ -1,0 +1,69 @@
+"""A line of JSON in, a line of JSON out."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+# Does a job once: its records, and the seconds it took.
+Epoch = Callable[[dict], tuple[int, float]]
+
+
+def serve(versions: dict[str, str], epoch: Epoch) -> None:
+    """Says the versions, and does jobs until the input ends."""
+    answer(versions)
+    for line in sys.stdin:
+        try:
+            answer(do(json.loads(line), epoch))
+        except Exception as error:
+            reason = str(error).strip().splitlines()[0]
+            answer({"unable": f"{type(error).__name__}: {reason}"})
+
+
+def do(job: dict, epoch: Epoch) -> dict:
+    """Some epochs, and what they took."""
+    memory = Memory()
+    for _ in range(job["warm_up"]):
+        epoch(job)
+    before, started = time.process_time(), time.perf_counter()
+    measured = [epoch(job) for _ in range(job["epochs"])]
+    cores_busy = (time.process_time() - before) / (time.perf_counter() - started)
+    (records,) = {records for records, _ in measured}
+    return {
+        "records": records,
+        "seconds": [seconds for _, seconds in measured],
+        "cores_busy": cores_busy,
+        "memory_before": memory.before,
+        "memory_peak": memory.peak(),
+    }
+
+
+class Memory:
+    """Resident memory of this process from now on, in bytes."""
+
+    def __init__(self) -> None:
+        # Puts the high-water mark down to what is resident now.
+        Path("/proc/self/clear_refs").write_text("5")
+        self.before = self.peak()
+
+    def peak(self) -> int:
+        """The most there was."""
+        with open("/proc/self/status") as status:
+            mark = next(line for line in status if line.startswith("VmHWM:"))
+        return 1024 * int(mark.split()[1])
+
+
+def files_of(job: dict) -> list[str]:
+    """The job's files, in order."""
+    return [str(path) for path in sorted(Path(job["files"]).glob("*.avro"))]
+
+
+def features_of(job: dict) -> dict[str, dict]:
+    """The entries of the job's features file, by name."""
+    return json.loads(Path(job["features"]).read_text())
+
+
+def answer(value: dict) -> None:
+    """Writes one line."""
+    print(json.dumps(value), flush=True)
