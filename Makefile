@@ -4,10 +4,10 @@ FUZZ_SECONDS ?= 60
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench ratios compare fmt doc testdata clean
+.PHONY: help demo test fuzz bench ratios bench-peers fmt doc testdata clean
 
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Make sample files, read them shuffled, print figures and one example (ARGS="--records N")
 	cargo run --release --locked -p atds-cli -- demo $(ARGS)
@@ -24,8 +24,8 @@ bench: ## Run the benchmarks (ARGS="-- NAME" for one)
 ratios: ## Hold the pipeline against the bounds it is meant to keep (ARGS="--only NAME"; ARGS="--help")
 	@cargo run --release --locked -p atds-benches --bin ratios -- $(ARGS)
 
-compare: ## Compare with tensorflow-io, and write a record (needs Python 3.11; ARGS="--help")
-	@benches/compare/run.sh $(ARGS)
+bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick", "--write")
+	@benches/peers/run.sh $(ARGS)
 
 fmt: ## Format all Rust code
 	cargo fmt --all

@@ -37,8 +37,9 @@ def main() -> None:
         "command": shlex.join(command),
         "results": results,
     }
-    for path in record.write(options.record, result, markdown(result)):
-        print(f"wrote {path}", file=sys.stderr)
+    path = record.write_json(result, options.record)
+    path.with_suffix(".md").write_text(markdown(result))
+    print(f"wrote {path} and .md", file=sys.stderr)
 
 
 def read_results(home: Path) -> list[dict]:

@@ -19,9 +19,11 @@ class Programs:
     """What is run."""
 
     atds: Path
+    handwritten: Path
     rust_peers: Path
-    # The Python that has the readers to data frames; the one that runs this has tensorflow-io.
+    # The Python that has the readers to data frames.
     frames_python: Path
+    # The one that has tensorflow-io and fastavro.
     python: Path
 
 
@@ -97,6 +99,12 @@ class Bench:
             Worker(name, [program, name], self._folder, f"peers {name}, {{files}}")
             for name in ["apache-avro", "arrow-avro"]
         ]
+
+    @cached_property
+    def handwritten(self) -> Worker:
+        """A loop for this one schema, the yardstick of this repository; null codec only."""
+        command = [self._programs.handwritten]
+        return Worker("hand-written loop", command, self._folder, "{files}", epochs=20)
 
     def used(self) -> Iterator[System]:
         """The systems that a section has asked for."""

@@ -23,8 +23,6 @@ class Timing:
     # In each of them.
     records: int
     seconds: list[float]
-    # Cores that were busy meanwhile, on average.
-    cores_busy: float
 
 
 class UnableError(Exception):

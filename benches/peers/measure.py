@@ -47,7 +47,6 @@ class Contender:
                 "min": min(rates),
                 "max": max(rates),
             },
-            "cores_busy": statistics.median(timing.cores_busy for timing in self.timings),
         }
 
 

@@ -14,14 +14,12 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def write(folder: Path, result: dict, markdown: str) -> list[Path]:
-    """Writes DATE-NAME.json and DATE-NAME.md, in place of those of the same date and name."""
+def write_json(result: dict, folder: Path = FOLDER) -> Path:
+    """Writes DATE-NAME.json, in place of one of the same date and name."""
     folder.mkdir(exist_ok=True)
-    path = folder / f"{result['date']}-{result['name']}"
-    texts = {".json": json.dumps(result, indent=2) + "\n", ".md": markdown}
-    for suffix, text in texts.items():
-        path.with_name(path.name + suffix).write_text(text)
-    return [path.with_name(path.name + suffix) for suffix in texts]
+    path = folder / f"{result['date']}-{result['name']}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    return path
 
 
 def heading(result: dict) -> list[str]:

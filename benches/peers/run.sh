@@ -9,15 +9,13 @@ target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
 
 main() {
     local tensorflow frames
-    cargo build --release --locked -p atds-cli
+    cargo build --release --locked -p atds-cli -p atds-benches --bin atds --bin handwritten
     cargo build --release --locked --manifest-path "$peers/rust/Cargo.toml" --target-dir "$target/peers"
     tensorflow=$(environment tensorflow)
     frames=$(environment frames)
     PYTHONPATH=benches exec "$tensorflow/bin/python" -m peers \
-        --atds "$target/release/atds" \
-        --rust-peers "$target/peers/release/peers" \
-        --frames-python "$frames/bin/python" \
-        "$@"
+        "$target/release/atds" "$target/release/handwritten" "$target/peers/release/peers" \
+        "$frames/bin/python" "$@"
 }
 
 # The folder of the virtual environment NAME, made if there is none with these requirements yet.

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import time
 from pathlib import Path
@@ -54,18 +53,11 @@ class Atds:
         return "atds " + " ".join(self.command(job, 1 + self.epochs))
 
     def run(self, job: Job, epochs: int) -> Timing:
-        before, started = _cpu_of_children(), time.perf_counter()
-        done = subprocess.run(
-            [self._binary, *self.command(job, 1 + epochs)],
-            cwd=self._data,
-            check=True,
-            stdout=subprocess.PIPE,
-        )
-        cores_busy = (_cpu_of_children() - before) / (time.perf_counter() - started)
+        command = [self._binary, *self.command(job, 1 + epochs)]
+        done = subprocess.run(command, cwd=self._data, check=True, stdout=subprocess.PIPE)
         figures = json.loads(done.stdout)
         # The first fills the page cache, and the memory of the process.
-        measured = figures["epoch_seconds"][1:]
-        return Timing(figures["records"] // (1 + epochs), measured, cores_busy)
+        return Timing(figures["records"] // (1 + epochs), figures["epoch_seconds"][1:])
 
     def peak_memory(self, job: Job, epochs: int) -> int:
         """The most bytes of memory that were resident."""
@@ -114,7 +106,7 @@ class Worker:
         warm_up = 0 if job in self._warm else 1
         answer = self._ask(vars(job) | self._extra | {"epochs": epochs, "warm_up": warm_up})
         self._warm.add(job)
-        return Timing(answer["records"], answer["seconds"], answer["cores_busy"])
+        return Timing(answer["records"], answer["seconds"])
 
     def peak_memory(self, job: Job, epochs: int) -> tuple[int, int]:
         """The resident memory before there was a dataset, and the most there was from then on.
@@ -157,7 +149,10 @@ class Worker:
                 stdout=subprocess.PIPE,
                 text=True,
             )
-            self._versions = self._receive()
+            try:
+                self._versions = self._receive()
+            except UnableError as error:
+                raise RuntimeError(f"{self.name} did not start: {error}") from error
 
     def _receive(self) -> dict:
         line = self._process.stdout.readline()
@@ -167,11 +162,6 @@ class Worker:
             self._warm.clear()
             raise UnableError(f"the process ended with status {status}")
         return json.loads(line)
-
-
-def _cpu_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _high_water_mark(pid: int) -> int:

@@ -1,0 +1,5 @@
+"""The parts of a comparison, in order: each measures, and makes its table of what was measured."""
+
+from . import readers, steps
+
+SECTIONS = {"readers": readers, "steps": steps}

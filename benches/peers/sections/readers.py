@@ -32,6 +32,8 @@ def run_codec(bench: Bench, codec: str) -> list[dict]:
     # Those that take no number of threads keep one core busy.
     single = [bench.fastavro, *bench.frames, *bench.rust]
     threaded = [bench.avro_record_dataset, bench.atds_dataset, *ours]
+    if codec == "null":
+        single.append(bench.handwritten)
     all_of_them = contenders(single, 1)
     for threads in bench.threads:
         all_of_them += contenders(threaded, threads)

@@ -1,15 +1,15 @@
 """tensorflow-io's ATDSDataset."""
 
-from .tensorflow import iterate, tf, versions  # first: it says how TensorFlow starts
+from .protocol import features_of, files_of, serve
+from .tensorflow import iterate, tf, versions
 
+# Behind the module above, which says how TensorFlow starts.
 from tensorflow_io.python.experimental.atds.dataset import ATDSDataset
 from tensorflow_io.python.experimental.atds.features import (
     DenseFeature,
     SparseFeature,
     VarlenFeature,
 )
-
-from .protocol import features_of, files_of, serve
 
 KINDS = {"dense": DenseFeature, "sparse": SparseFeature, "varlen": VarlenFeature}
 

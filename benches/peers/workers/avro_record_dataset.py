@@ -8,12 +8,13 @@ import json
 import re
 from collections.abc import Iterator
 
-from .tensorflow import iterate_steps, tf, versions  # first: it says how TensorFlow starts
-
 import fastavro
-from tensorflow_io.experimental.columnar import VarLenFeatureWithRank, make_avro_record_dataset
 
 from .protocol import features_of, files_of, serve
+from .tensorflow import iterate_steps, tensorflow_io, tf, versions
+
+VarLenFeatureWithRank = tensorflow_io.experimental.columnar.VarLenFeatureWithRank
+make_avro_record_dataset = tensorflow_io.experimental.columnar.make_avro_record_dataset
 
 WARM_UP = 3
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,14 +25,11 @@ def do(job: dict, epoch: Epoch) -> dict:
     memory = Memory()
     for _ in range(job["warm_up"]):
         epoch(job)
-    before, started = time.process_time(), time.perf_counter()
     measured = [epoch(job) for _ in range(job["epochs"])]
-    cores_busy = (time.process_time() - before) / (time.perf_counter() - started)
     (records,) = {records for records, _ in measured}
     return {
         "records": records,
         "seconds": [seconds for _, seconds in measured],
-        "cores_busy": cores_busy,
         "memory_before": memory.before,
         "memory_peak": memory.peak(),
     }

@@ -1,0 +1,102 @@
+"""The command behind `make bench-peers`."""
+
+import argparse
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from . import machine, record, report
+from .bench import Bench, Programs, thread_counts
+from .data import CODECS
+from .measure import Effort, progress
+from .sections import SECTIONS
+
+
+def main() -> None:
+    """Measures and writes a record, or writes an earlier one's papers anew."""
+    options = parse_options()
+    if options.render is not None:
+        for path in report.render(options.render):
+            progress(f"wrote {path}")
+        return
+    with tempfile.TemporaryDirectory(prefix="atds-peers-") as temporary:
+        folder = (options.data or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        bench = make_bench(options, folder)
+        try:
+            result = measure(bench, options)
+        finally:
+            bench.close()
+    print(report.markdown(result))
+    if options.write:
+        path = record.write_json(result)
+        progress(f"wrote {path}")
+        for written in report.render(path):
+            progress(f"wrote {written}")
+
+
+def make_bench(options: argparse.Namespace, folder: Path) -> Bench:
+    """What the command line asks for."""
+    atds, handwritten, rust_peers, frames_python = options.programs
+    # The Pythons are not resolved: they must stay those of their virtual environments.
+    python = Path(sys.executable)
+    programs = Programs(
+        atds.resolve(), handwritten.resolve(), rust_peers.resolve(), frames_python, python
+    )
+    effort = Effort(rounds=2, epochs=2) if options.quick else Effort(rounds=5, epochs=20)
+    return Bench(programs, folder, effort, options.codecs, options.threads)
+
+
+def measure(bench: Bench, options: argparse.Namespace) -> dict:
+    """All of the sections asked for."""
+    state = machine.describe()
+    if state["busy_before"] > machine.QUIET:
+        progress("warning: the machine is busy with something else")
+    sections = {}
+    for name in options.only or SECTIONS:
+        progress(f"== {name}")
+        sections[name] = SECTIONS[name].run(bench)
+    return {
+        "name": options.name,
+        "date": record.today(),
+        "machine": state,
+        "versions": machine.versions() | bench.versions(),
+        "command": command(sys.argv[5:]),
+        "rounds": bench.effort.rounds,
+        "sections": sections,
+    }
+
+
+def command(arguments: list[str]) -> str:
+    """How to run it again."""
+    return f'make bench-peers ARGS="{shlex.join(arguments)}"' if arguments else "make bench-peers"
+
+
+def parse_options() -> argparse.Namespace:
+    """The command line; the defaults are those of a record."""
+    parser = argparse.ArgumentParser(prog="peers", description=__doc__)
+    add = parser.add_argument
+    # Absolute paths, of what run.sh has built and installed.
+    add("programs", nargs=4, type=Path, help=argparse.SUPPRESS)
+    add("--only", nargs="+", choices=SECTIONS, help="parts of it")
+    add("--codecs", nargs="+", choices=CODECS, default=CODECS)
+    add("--threads", nargs="+", type=positive, default=thread_counts())
+    add("--quick", action="store_true", help="few epochs: to see that it works")
+    add("--data", type=Path, help="a folder to keep the files in, and to use those that are there")
+    add("--write", action="store_true", help="the record, its plots, and README's table")
+    add("--name", default="peers", help="of the record, after its date")
+    add("--render", type=Path, metavar="RECORD.json", help="measure nothing; write its papers anew")
+    return parser.parse_args()
+
+
+def positive(text: str) -> int:
+    """A number above 0."""
+    number = int(text)
+    if number <= 0:
+        raise ValueError(text)
+    return number
+
+
+if __name__ == "__main__":
+    main()
