@@ -62,14 +62,18 @@ def measure(bench: Bench, options: argparse.Namespace) -> dict:
         "date": record.today(),
         "machine": state,
         "versions": machine.versions() | bench.versions(),
-        "command": command(sys.argv[5:]),
+        "command": command(options),
         "rounds": bench.effort.rounds,
         "sections": sections,
     }
 
 
-def command(arguments: list[str]) -> str:
-    """How to run it again."""
+def command(options: argparse.Namespace) -> str:
+    """How to run it again, wherever the files were kept."""
+    arguments = sys.argv[1 + len(options.programs) :]
+    if options.data is not None:
+        at = arguments.index("--data")
+        del arguments[at : at + 2]
     return f'make bench-peers ARGS="{shlex.join(arguments)}"' if arguments else "make bench-peers"
 
 

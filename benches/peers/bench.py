@@ -80,15 +80,15 @@ class Bench:
     def frames(self) -> list[Worker]:
         """Readers of Avro into data frames."""
         python = self._programs.frames_python
-        call = '{reader}.read_avro(path) for path in sorted(glob("{{files}}/*.avro"))'
+        each, files = 'for path in sorted(glob("{files}/*.avro"))', 'sorted(glob("{files}/*.avro"))'
+        calls = {
+            "polars": f"polars.read_avro(path) {each}",
+            "polars-avro": f"polars_avro.read_avro(path) {each}",
+            "jetliner": f"jetliner.read_avro({files})",
+        }
         return [
-            Worker(
-                name,
-                [python, "-m", "peers.workers.frames", name],
-                self._folder,
-                call.format(reader=name.replace("-", "_")),
-            )
-            for name in ["polars", "polars-avro", "jetliner"]
+            Worker(name, [python, "-m", "peers.workers.frames", name], self._folder, call)
+            for name, call in calls.items()
         ]
 
     @cached_property

@@ -1,8 +1,9 @@
-"""Readers of Avro into data frames, a file at a time."""
+"""Readers of Avro into data frames, each in the way that is faster for it."""
 
 import importlib.metadata
 import sys
 import time
+from collections.abc import Callable
 
 import jetliner
 import polars
@@ -10,10 +11,21 @@ import polars_avro
 
 from .protocol import files_of, serve
 
+
+def file_by_file(read: Callable) -> Callable[[list[str]], int]:
+    """Reads a file, drops what it gave, and goes on to the next."""
+    return lambda files: sum(read(path).height for path in files)
+
+
+def all_at_once(read: Callable) -> Callable[[list[str]], int]:
+    """Makes one data frame of all files."""
+    return lambda files: read(files).height
+
+
 READERS = {
-    "polars": polars.read_avro,
-    "polars-avro": polars_avro.read_avro,
-    "jetliner": jetliner.read_avro,
+    "polars": file_by_file(polars.read_avro),
+    "polars-avro": file_by_file(polars_avro.read_avro),
+    "jetliner": all_at_once(jetliner.read_avro),
 }
 
 
@@ -24,7 +36,7 @@ def main() -> None:
 
     def epoch(job: dict) -> tuple[int, float]:
         start = time.perf_counter()
-        records = sum(read(path).height for path in files_of(job))
+        records = read(files_of(job))
         return records, time.perf_counter() - start
 
     serve({name: importlib.metadata.version(name)}, epoch)
