@@ -24,6 +24,8 @@ pub(crate) struct Budget {
     limit: u64,
     held: Mutex<Held>,
     changed: Condvar,
+    /// The engine waits for a block, and nobody has seen that yet.
+    starving: AtomicBool,
     stopped: AtomicBool,
     /// How long the engine and its workers have waited for the consumer.
     waited: Nanos,
@@ -41,6 +43,8 @@ struct Held {
     ready: u64,
     /// Whether the engine needs a block before it can go on.
     starving: bool,
+    /// Threads that wait for any of this to change.
+    waiting: usize,
     peak: u64,
 }
 
@@ -65,6 +69,7 @@ impl Budget {
             limit,
             held: Mutex::default(),
             changed: Condvar::new(),
+            starving: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             waited: Nanos::default(),
         }
@@ -149,22 +154,23 @@ impl Budget {
         admitted
     }
 
-    /// A queued block goes into the window.
-    pub(crate) fn take_in(&self, bytes: u64) {
-        self.update(|held| {
-            held.queued = held.queued.saturating_sub(bytes);
-            held.window += bytes;
-        });
-    }
-
     /// The engine waits for a block, or does not any more.
     pub(crate) fn starve(&self, starving: bool) {
+        self.starving.store(starving, Relaxed);
         self.update(|held| held.starving = starving);
     }
 
-    /// The window holds `bytes` now.
-    pub(crate) fn window(&self, bytes: u64) {
-        self.update(|held| held.window = bytes);
+    /// Whether the engine waits for a block; `true` once each time it does.
+    pub(crate) fn has_starved(&self) -> bool {
+        self.starving.load(Relaxed) && self.starving.swap(false, Relaxed)
+    }
+
+    /// The window holds `bytes` now, for which `arrived` have left the queue.
+    pub(crate) fn window(&self, bytes: u64, arrived: u64) {
+        self.update(|held| {
+            held.queued = held.queued.saturating_sub(arrived);
+            held.window = bytes;
+        });
     }
 
     /// A batch is begun: `known` bytes of it now, `expected` ones in the end.
@@ -209,10 +215,12 @@ impl Budget {
     fn wait_while(&self, full: impl Fn(&Held) -> bool) -> MutexGuard<'_, Held> {
         let mut held = self.lock();
         while !self.stopped() && full(&held) {
+            held.waiting += 1;
             held = self
                 .changed
                 .wait(held)
                 .unwrap_or_else(PoisonError::into_inner);
+            held.waiting -= 1;
         }
         held
     }
@@ -221,8 +229,12 @@ impl Budget {
         let mut held = self.lock();
         change(&mut held);
         held.note_peak();
+        let waiting = held.waiting;
         drop(held);
-        self.changed.notify_all();
+        // A wake-up costs a system call even if nobody waits.
+        if waiting > 0 {
+            self.changed.notify_all();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {

@@ -15,7 +15,7 @@ use crate::limits::{
 };
 use crate::plans::{Plans, infer_all, parse_schema};
 use crate::reader::Order;
-use crate::source::{FileBlocks, ReadOptions};
+use crate::source::{FileBlocks, Opener, ReadOptions};
 use crate::{Error, ErrorKind, Threads};
 
 impl Dataset {
@@ -215,7 +215,7 @@ impl DatasetBuilder {
             return Err(Error::option("features", "at least one, or not given"));
         }
         let files = self.files.resolve()?;
-        let first = FileBlocks::open(&files[0], self.read)?;
+        let first = FileBlocks::open(&files[0], &mut Opener::once(self.read))?;
         let (features, left_out) = match self.features {
             Some(features) => (features, Vec::new()),
             None => {

@@ -14,8 +14,8 @@ use crate::budget::Budget;
 use crate::engine::{Engine, EngineOptions, Ready};
 use crate::limits::READ_AHEAD;
 use crate::plans::Plans;
-use crate::reader::{Order, Reader};
-use crate::source::ReadOptions;
+use crate::reader::{Groups, Order, Reader};
+use crate::source::{Opener, ReadOptions};
 use crate::stats::{Counters, Stats};
 use crate::{Error, ErrorKind};
 
@@ -115,21 +115,24 @@ impl Batches {
         let budget = Arc::new(Budget::new(settings.memory_limit));
         let counters = Arc::new(Counters::new());
         let (blocks_out, blocks) = sync_channel(READ_AHEAD);
+        let groups = Arc::new(Groups::default());
         let (ready_out, ready) = sync_channel(settings.prefetch);
         let reader = Reader {
             order: settings.order.clone(),
-            read: settings.read,
+            opener: Opener::new(settings.read, settings.memory_limit),
             epochs: epochs.clone(),
             plans: settings.plans.clone(),
             budget: budget.clone(),
             counters: counters.clone(),
+            groups: groups.clone(),
             out: blocks_out,
         };
         let (engine_options, spec) = (settings.engine.clone(), settings.plans.spec().clone());
         let (engine_budget, engine_counters) = (budget.clone(), counters.clone());
         let engine = move || {
             let (budget, counters) = (engine_budget, engine_counters);
-            Engine::new(engine_options, spec, budget, counters, blocks, ready_out).run(epochs);
+            let input = (blocks, groups);
+            Engine::new(engine_options, spec, budget, counters, input, ready_out).run(epochs);
         };
         let started = [
             spawn("atds-reader", move || reader.run()),

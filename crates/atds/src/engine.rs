@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, RecvError, SyncSender};
 
 use atds_sched::{BlockWork, Observed, Pool, Scheduler, Threads};
 use atds_shuffle::{Sampler, take_in_order, window_target};
@@ -12,7 +12,7 @@ use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask};
 
 use crate::budget::{Budget, known_row_bytes};
 use crate::limits::DOUBTFUL_BATCH_BYTES;
-use crate::reader::Message;
+use crate::reader::{Group, Groups, Message};
 use crate::stats::Counters;
 use crate::window::WindowBlock;
 use crate::work::{Done, Failed, Room, Task, Workshop};
@@ -39,13 +39,16 @@ pub(crate) struct Engine {
     budget: Arc<Budget>,
     counters: Arc<Counters>,
     input: Receiver<Message>,
+    groups: Arc<Groups>,
     out: SyncSender<Result<Ready, Error>>,
 
     window: Vec<WindowBlock>,
     /// Bytes of the window.
     held: u64,
+    /// Bytes that came into the window since the budget was told of it.
+    arrived: u64,
     /// Blocks that have been read and are not in the window yet.
-    queue: std::vec::IntoIter<WindowBlock>,
+    queue: Group,
     /// How the epoch's blocks ended, once they have.
     end: Option<Result<(), Error>>,
 
@@ -72,7 +75,7 @@ impl Engine {
         spec: BatchSpec,
         budget: Arc<Budget>,
         counters: Arc<Counters>,
-        input: Receiver<Message>,
+        (input, groups): (Receiver<Message>, Arc<Groups>),
         out: SyncSender<Result<Ready, Error>>,
     ) -> Self {
         let scheduler = Scheduler::new(options.threads);
@@ -84,7 +87,8 @@ impl Engine {
             last_batch_bytes: 0,
             window: Vec::new(),
             held: 0,
-            queue: Vec::new().into_iter(),
+            arrived: 0,
+            queue: Group::default(),
             end: None,
             unread: Vec::new(),
             takes: Vec::new(),
@@ -95,6 +99,7 @@ impl Engine {
             budget,
             counters,
             input,
+            groups,
             out,
         }
     }
@@ -172,12 +177,12 @@ impl Engine {
                 break;
             };
             self.held += block.bytes();
-            self.budget.take_in(block.bytes());
+            self.arrived += block.bytes();
             if block.count == 0 {
                 if let Err(error) = self.check_empty(block) {
                     // Behind the blocks before it, like damage that the reader finds.
                     self.end = Some(Err(error));
-                    self.queue = Vec::new().into_iter();
+                    self.queue.clear();
                 }
                 self.settle();
                 continue;
@@ -186,29 +191,42 @@ impl Engine {
             self.window.push(block);
             self.check_limit(self.held)?;
         }
+        self.tell_window();
         Ok(unread)
     }
 
     /// The next block of the epoch, or `None` behind its last.
     fn next_block(&mut self) -> Result<Option<WindowBlock>, Option<Error>> {
         loop {
-            if let Some(block) = self.queue.next() {
+            if let Some(block) = self.queue.pop_front() {
                 return Ok(Some(block));
             }
             if self.end.is_some() {
                 return Ok(None);
             }
-            self.budget.starve(true);
-            let message = self.counters.read_wait.time(|| self.input.recv());
-            self.budget.starve(false);
-            match message {
-                Ok(Message::Blocks(blocks)) => self.queue = blocks.into_iter(),
+            self.tell_window();
+            match self.receive() {
+                Ok(Message::Blocks(blocks)) => {
+                    let empty = std::mem::replace(&mut self.queue, blocks);
+                    self.groups.give(empty);
+                }
                 Ok(Message::EpochEnd) => self.end = Some(Ok(())),
                 Ok(Message::Failed(error)) => self.end = Some(Err(error)),
                 // The reader has stopped, as it does only when told to.
                 Err(_) => return Err(None),
             }
         }
+    }
+
+    /// The reader's next message.
+    fn receive(&self) -> Result<Message, RecvError> {
+        if let Ok(message) = self.input.try_recv() {
+            return Ok(message);
+        }
+        self.budget.starve(true);
+        let message = self.counters.read_wait.time(|| self.input.recv());
+        self.budget.starve(false);
+        message
     }
 
     /// A block of no records must have no bytes either.
@@ -384,7 +402,13 @@ impl Engine {
     /// Counts the bytes of the window anew, once blocks were inflated or drained.
     fn settle(&mut self) {
         self.held = self.window_bytes();
-        self.budget.window(self.held);
+        self.tell_window();
+    }
+
+    /// Tells the budget of the window's bytes.
+    fn tell_window(&mut self) {
+        self.budget.window(self.held, self.arrived);
+        self.arrived = 0;
     }
 
     fn window_bytes(&self) -> u64 {

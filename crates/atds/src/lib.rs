@@ -12,6 +12,7 @@ pub mod generate;
 mod inspect;
 mod json;
 pub mod limits;
+mod mappings;
 pub mod messages;
 mod plans;
 mod reader;

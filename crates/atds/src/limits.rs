@@ -51,7 +51,12 @@ pub(crate) const READ_AHEAD_SHARE: u64 = 8;
 
 /// Groups of blocks between the reader and the engine; the memory limit bounds
 /// their bytes.
-pub(crate) const READ_AHEAD: usize = 16;
+pub(crate) const READ_AHEAD: usize = 4;
+
+/// Bytes of blocks that the reader hands over at a time, while the engine has
+/// enough to do: handing over wakes a sleeping thread, which costs some ten
+/// microseconds.
+pub(crate) const GROUP_BYTES: u64 = 1 << 20;
 
 /// The mean length of generated lists: the probabilities of a Poisson
 /// distribution are made from a factor of e to this power, which must be a

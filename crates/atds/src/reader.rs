@@ -1,29 +1,49 @@
 //! The reader thread: files in, blocks out. It frames and never inflates.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_shuffle::{block_order, file_order};
 use avro_block::Block;
 
 use crate::Error;
 use crate::budget::Budget;
+use crate::limits::GROUP_BYTES;
 use crate::plans::Plans;
-use crate::source::{FileBlocks, IndexedBlocks, ReadOptions};
+use crate::source::{FileBlocks, IndexedBlocks, Opener};
 use crate::stats::Counters;
 use crate::window::{FileContext, WindowBlock};
 
-/// Bytes of blocks handed over at a time: enough that handing over costs
-/// nothing, few enough that nobody waits for them.
-const GROUP_BYTES: u64 = 256 << 10;
+/// Blocks on their way from the reader to the engine.
+pub(crate) type Group = VecDeque<WindowBlock>;
+
+/// Emptied groups, which go back to the reader for the next blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Groups(Mutex<Vec<Group>>);
+
+impl Groups {
+    fn take(&self) -> Group {
+        self.lock().pop().unwrap_or_default()
+    }
+
+    pub(crate) fn give(&self, mut group: Group) {
+        group.clear();
+        self.lock().push(group);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Group>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What the reader tells the engine, in order.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// Blocks.
-    Blocks(Vec<WindowBlock>),
+    Blocks(Group),
     /// All blocks of an epoch have been handed over.
     EpochEnd,
     /// The next block cannot be had; nothing follows.
@@ -41,11 +61,12 @@ pub(crate) struct Order {
 
 pub(crate) struct Reader {
     pub(crate) order: Order,
-    pub(crate) read: ReadOptions,
+    pub(crate) opener: Opener,
     pub(crate) epochs: std::ops::Range<u64>,
     pub(crate) plans: Arc<Plans>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) groups: Arc<Groups>,
     pub(crate) out: SyncSender<Message>,
 }
 
@@ -54,7 +75,7 @@ struct Over;
 
 impl Reader {
     /// Reads all epochs.
-    pub(crate) fn run(self) {
+    pub(crate) fn run(mut self) {
         for epoch in self.epochs.clone() {
             if self.epoch(epoch).is_err() || self.out.send(Message::EpochEnd).is_err() {
                 return;
@@ -62,8 +83,9 @@ impl Reader {
         }
     }
 
-    fn epoch(&self, epoch: u64) -> Result<(), Over> {
-        let files = &self.order.files;
+    fn epoch(&mut self, epoch: u64) -> Result<(), Over> {
+        let files = self.order.files.clone();
+        self.opener.again = epoch + 1 < self.epochs.end;
         let order = if self.order.shuffle_files {
             file_order(self.order.seed, epoch, files.len())
         } else {
@@ -85,21 +107,34 @@ impl Reader {
     }
 
     /// Reads a file front to back. The error is `None` if the engine is gone.
-    fn file(&self, path: &Path) -> Result<(), Option<Error>> {
-        let blocks = FileBlocks::open(path, self.read)?;
+    fn file(&mut self, path: &Path) -> Result<(), Option<Error>> {
+        let blocks = FileBlocks::open(path, &mut self.opener)?;
+        self.count_mapped();
         let context = self.plans.context(blocks.header(), path)?;
         self.blocks(context, blocks)
     }
 
     /// Reads a file's blocks in an order of their own.
-    fn shuffled_file(&self, path: &Path, file: usize, epoch: u64) -> Result<(), Option<Error>> {
-        let mut blocks = IndexedBlocks::open(path, self.read, || self.budget.stopped())?;
+    fn shuffled_file(
+        &mut self,
+        path: &Path,
+        file: usize,
+        epoch: u64,
+    ) -> Result<(), Option<Error>> {
+        let budget = self.budget.clone();
+        let mut blocks = IndexedBlocks::open(path, &mut self.opener, || budget.stopped())?;
+        self.count_mapped();
         let context = self.plans.context(blocks.header(), path)?;
         let order = block_order(self.order.seed, epoch, file as u64, blocks.len());
         let damage = blocks.damage();
         let blocks = order.into_iter().map(|block| blocks.block(block));
         self.blocks(context, blocks)?;
         damage.map_or(Ok(()), |error| Err(Some(error)))
+    }
+
+    fn count_mapped(&self) {
+        let mapped = self.opener.mappings.bytes();
+        self.counters.mapped_peak.fetch_max(mapped, Relaxed);
     }
 
     fn blocks(
@@ -110,7 +145,7 @@ impl Reader {
         let context = Arc::new(context);
         // Several groups fit into what may be read ahead.
         let group_bytes = GROUP_BYTES.min(self.budget.read_ahead() / 4);
-        let mut group = Vec::new();
+        let mut group = self.groups.take();
         let mut bytes = 0;
         for block in blocks {
             let block = match block {
@@ -124,9 +159,10 @@ impl Reader {
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
             let block = WindowBlock::new(block, context.clone());
             bytes += block.bytes();
-            group.push(block);
-            if bytes >= group_bytes {
-                self.hand_over(std::mem::take(&mut group), bytes)?;
+            group.push_back(block);
+            if bytes >= group_bytes || self.budget.has_starved() {
+                let full = std::mem::replace(&mut group, self.groups.take());
+                self.hand_over(full, bytes)?;
                 bytes = 0;
             }
         }
@@ -134,19 +170,22 @@ impl Reader {
         Ok(())
     }
 
-    fn hand_over(&self, group: Vec<WindowBlock>, bytes: u64) -> Result<(), Option<Error>> {
+    fn hand_over(&self, mut group: Group, bytes: u64) -> Result<(), Option<Error>> {
         if group.is_empty() {
+            self.groups.give(group);
             return Ok(());
         }
         if self.budget.admit_group(bytes) {
             return self.send(Message::Blocks(group)).map_err(|Over| None);
         }
         // What the engine needs to go on may be just the first of them.
-        for block in group {
+        for block in group.drain(..) {
             self.budget.admit_block(block.bytes());
-            self.send(Message::Blocks(vec![block]))
-                .map_err(|Over| None)?;
+            let mut alone = self.groups.take();
+            alone.push_back(block);
+            self.send(Message::Blocks(alone)).map_err(|Over| None)?;
         }
+        self.groups.give(group);
         Ok(())
     }
 

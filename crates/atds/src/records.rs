@@ -7,7 +7,7 @@ use avro_decode::{Schema, Value, reference, to_json};
 
 use crate::limits::MAX_BLOCK_BYTES;
 use crate::plans::parse_schema;
-use crate::source::{FileBlocks, ReadOptions};
+use crate::source::{FileBlocks, Opener, ReadOptions};
 use crate::{Error, ErrorKind};
 
 /// The records of a file as JSON values, in file order: for looking at data,
@@ -91,7 +91,7 @@ impl Trees {
             mmap: false,
             buffer_size: crate::limits::DEFAULT_READER_BUFFER_SIZE,
         };
-        let blocks = FileBlocks::open(&path, read)?;
+        let blocks = FileBlocks::open(&path, &mut Opener::once(read))?;
         let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(&path))?;
         Ok(Trees {
             codec: blocks.header().codec(),

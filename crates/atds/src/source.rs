@@ -5,12 +5,13 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use avro_block::{
-    Block, BlockIndex, BlockReader, Blocks, BytesSource, Header, IndexEntry, Limits, MappedBlocks,
-    block_at, map_file,
+    Block, BlockIndex, BlockReader, Frame, Framer, Header, IndexEntry, Limits, MappedBlocks,
+    ReadBuffers,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
-use crate::{Error, ErrorKind};
+use crate::Error;
+use crate::mappings::{MappedFile, Mappings, touch};
 
 /// How files are read.
 #[derive(Clone, Copy, Debug)]
@@ -19,36 +20,71 @@ pub(crate) struct ReadOptions {
     pub(crate) buffer_size: usize,
 }
 
+/// Opens files, with memory that is used for one after another.
+#[derive(Debug)]
+pub(crate) struct Opener {
+    options: ReadOptions,
+    buffers: ReadBuffers,
+    pub(crate) mappings: Mappings,
+    /// Whether the files that are opened now will be opened again.
+    pub(crate) again: bool,
+}
+
+impl Opener {
+    /// An opener that keeps at most `keep` bytes of files mapped.
+    pub(crate) fn new(options: ReadOptions, keep: u64) -> Self {
+        Opener {
+            options,
+            buffers: ReadBuffers::default(),
+            mappings: Mappings::new(keep),
+            again: false,
+        }
+    }
+
+    /// An opener for one file.
+    pub(crate) fn once(options: ReadOptions) -> Self {
+        Self::new(options, 0)
+    }
+
+    fn map(&mut self, file: File, path: &Path) -> Result<MappedFile, Error> {
+        self.mappings.map(file, path, self.again)
+    }
+}
+
 /// The blocks of an open file, in file order.
 pub(crate) struct FileBlocks {
     path: PathBuf,
     header: Header,
     blocks: Box<dyn Iterator<Item = Result<Block, avro_block::Error>> + Send>,
-    guard: Option<MapGuard>,
+    /// Where the next block begins.
+    offset: u64,
+    mapped: Option<MappedFile>,
 }
 
 impl FileBlocks {
     /// Opens the file and reads its header.
-    pub(crate) fn open(path: &Path, options: ReadOptions) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path, opener: &mut Opener) -> Result<Self, Error> {
         let container = |error| Error::container(error, path);
         let file = File::open(path).map_err(|error| Error::io(error, path))?;
-        if !options.mmap {
-            let blocks =
-                BlockReader::with_buffer_size(file, options.buffer_size).map_err(container)?;
+        if !opener.options.mmap {
+            let (size, buffers) = (opener.options.buffer_size, opener.buffers.clone());
+            let blocks = BlockReader::with_buffers(file, size, buffers).map_err(container)?;
             return Ok(FileBlocks {
                 path: path.to_owned(),
                 header: blocks.header().clone(),
                 blocks: Box::new(blocks),
-                guard: None,
+                offset: 0,
+                mapped: None,
             });
         }
-        let (bytes, guard) = MapGuard::map(file, path)?;
-        let blocks = MappedBlocks::from_bytes(bytes).map_err(container)?;
+        let mapped = opener.map(file, path)?;
+        let blocks = MappedBlocks::from_bytes(mapped.bytes()).map_err(container)?;
         Ok(FileBlocks {
             path: path.to_owned(),
             header: blocks.header().clone(),
             blocks: Box::new(blocks),
-            guard: Some(guard),
+            offset: 0,
+            mapped: Some(mapped),
         })
     }
 
@@ -61,37 +97,17 @@ impl Iterator for FileBlocks {
     type Item = Result<Block, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(Err(error)) = self.guard.as_ref().map(|guard| guard.check(&self.path)) {
+        if let Some(mapped) = &mut self.mapped
+            && let Err(error) = mapped.check(self.offset, &self.path)
+        {
             return Some(Err(error));
         }
         let block = self.blocks.next()?;
-        Some(block.map_err(|error| Error::container(error, &self.path)))
-    }
-}
-
-/// Looks after a mapped file that others may cut short.
-struct MapGuard {
-    file: File,
-    mapped: u64,
-}
-
-impl MapGuard {
-    fn map(file: File, path: &Path) -> Result<(Bytes, Self), Error> {
-        let bytes = map_file(&file).map_err(|error| Error::io(error, path))?;
-        let mapped = bytes.len() as u64;
-        Ok((bytes, MapGuard { file, mapped }))
-    }
-
-    /// An error if the file is shorter than what is mapped. That leaves only a
-    /// short time in which a read behind the new end would end the process.
-    fn check(&self, path: &Path) -> Result<(), Error> {
-        let found = self.file.metadata();
-        let now = found.map_err(|error| Error::io(error, path))?.len();
-        if now < self.mapped {
-            let mapped = self.mapped;
-            return Err(Error::new(ErrorKind::FileShrank { mapped, now }).in_file(path));
+        if let (Ok(block), Some(_)) = (&block, &self.mapped) {
+            self.offset = block.offset + block.len;
+            touch(&block.payload);
         }
-        Ok(())
+        Some(block.map_err(|error| Error::container(error, &self.path)))
     }
 }
 
@@ -100,12 +116,13 @@ pub(crate) struct IndexedBlocks {
     path: PathBuf,
     index: BlockIndex,
     damage: Option<Error>,
+    framer: Framer,
     bytes: IndexedBytes,
 }
 
 enum IndexedBytes {
-    Mapped(Bytes, MapGuard),
-    File(File),
+    Mapped(Bytes, MappedFile),
+    File(File, ReadBuffers),
 }
 
 impl IndexedBlocks {
@@ -113,33 +130,36 @@ impl IndexedBlocks {
     /// a large file takes a while: `stopped` ends it early, with an error.
     pub(crate) fn open(
         path: &Path,
-        options: ReadOptions,
+        opener: &mut Opener,
         stopped: impl Fn() -> bool,
     ) -> Result<Self, Error> {
         let mut file = File::open(path).map_err(|error| Error::io(error, path))?;
-        let (index, bytes) = if options.mmap {
-            let (bytes, guard) = MapGuard::map(file, path)?;
-            guard.check(path)?;
+        let (index, bytes) = if opener.options.mmap {
+            let mapped = opener.map(file, path)?;
+            mapped.check_now(path)?;
+            let bytes = mapped.bytes();
             let reader = Stoppable {
                 reader: Cursor::new(&bytes),
                 stopped,
             };
             let index = BlockIndex::before_damage(reader, Limits::default());
-            (index, IndexedBytes::Mapped(bytes, guard))
+            (index, IndexedBytes::Mapped(bytes, mapped))
         } else {
             let reader = Stoppable {
                 reader: &mut file,
                 stopped,
             };
             let index = BlockIndex::before_damage(reader, Limits::default());
-            (index, IndexedBytes::File(file))
+            (index, IndexedBytes::File(file, opener.buffers.clone()))
         };
         let container = |error| Error::container(error, path);
         let (index, damage) = index.map_err(container)?;
+        let framer = Framer::at_block(index.header.sync(), 0, 0, Limits::default());
         Ok(IndexedBlocks {
             path: path.to_owned(),
             index,
             damage: damage.map(container),
+            framer,
             bytes,
         })
     }
@@ -160,18 +180,20 @@ impl IndexedBlocks {
     /// Reads block `i`.
     pub(crate) fn block(&mut self, i: usize) -> Result<Block, Error> {
         let entry = self.index.entries[i];
-        let container = |error| Error::container(error, &self.path);
-        let (header, index) = (&self.index.header, i as u64);
-        match &mut self.bytes {
-            IndexedBytes::Mapped(bytes, guard) => {
-                guard.check(&self.path)?;
-                block_at(bytes, header, entry.offset, index).map_err(container)
+        let bytes = match &mut self.bytes {
+            IndexedBytes::Mapped(bytes, mapped) => {
+                mapped.check_now(&self.path)?;
+                let start = entry.offset as usize;
+                Ok(bytes.slice(start..start + entry.len as usize))
             }
-            IndexedBytes::File(file) => read_range(file, entry)
-                .map_err(|error| avro_block::Error::new(error, entry.offset, Some(index)))
-                .and_then(|bytes| framed(bytes, header, entry, index))
-                .map_err(container),
-        }
+            IndexedBytes::File(file, buffers) => read_range(file, entry, buffers),
+        };
+        let framer = &mut self.framer;
+        framer.seek(entry.offset, i as u64);
+        bytes
+            .map_err(|error| avro_block::Error::new(error, entry.offset, Some(i as u64)))
+            .and_then(|bytes| framed(bytes, framer, entry, i as u64))
+            .map_err(|error| Error::container(error, &self.path))
     }
 }
 
@@ -196,27 +218,26 @@ impl<R: Seek, F> Seek for Stoppable<R, F> {
     }
 }
 
-fn read_range(file: &mut File, entry: IndexEntry) -> io::Result<Bytes> {
+fn read_range(file: &mut File, entry: IndexEntry, buffers: &ReadBuffers) -> io::Result<Bytes> {
     file.seek(SeekFrom::Start(entry.offset))?;
     // The index has seen this many bytes, so they are no made-up size.
-    let mut bytes = BytesMut::zeroed(entry.len as usize);
-    file.read_exact(&mut bytes)?;
-    Ok(bytes.freeze())
+    buffers.read_exact(file, entry.len as usize)
 }
 
 /// The block that is all of `bytes`.
 fn framed(
     bytes: Bytes,
-    header: &Header,
+    framer: &mut Framer,
     entry: IndexEntry,
     index: u64,
 ) -> Result<Block, avro_block::Error> {
-    let source = BytesSource::new(bytes);
-    let header = header.clone();
-    let mut blocks = Blocks::at_block(source, header, entry.offset, index, Limits::default());
-    blocks.next().unwrap_or_else(|| {
-        // Only a file that has changed since it was indexed has no block there.
-        let error = io::Error::from(io::ErrorKind::UnexpectedEof);
-        Err(avro_block::Error::new(error, entry.offset, Some(index)))
-    })
+    framer.push(bytes);
+    match framer.next()? {
+        Frame::Block(block) => Ok(block),
+        _ => {
+            // Only a file that has changed since it was indexed has no block there.
+            let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+            Err(avro_block::Error::new(error, entry.offset, Some(index)))
+        }
+    }
 }

@@ -44,6 +44,10 @@ pub struct Stats {
     pub memory_peak: u64,
     /// The limit on these bytes.
     pub memory_limit: u64,
+    /// The most bytes of files mapped at a time, where files are mapped. They
+    /// are the system's, which takes them back when it needs them, and count for
+    /// no limit.
+    pub mapped_peak: u64,
     /// What the scheduler decided, and why.
     pub schedule: Option<SchedulerStats>,
 }
@@ -69,6 +73,7 @@ pub(crate) struct Counters {
     pub(crate) batch_wait: Nanos,
     pub(crate) dropped_entries: AtomicU64,
     pub(crate) dropped_records: AtomicU64,
+    pub(crate) mapped_peak: AtomicU64,
     pub(crate) schedule: Mutex<Option<SchedulerStats>>,
     started: Instant,
     /// Time the iteration took, once it is over.
@@ -89,6 +94,7 @@ impl Counters {
             batch_wait: Nanos::default(),
             dropped_entries: AtomicU64::default(),
             dropped_records: AtomicU64::default(),
+            mapped_peak: AtomicU64::default(),
             schedule: Mutex::default(),
             started: Instant::now(),
             took: Nanos::default(),
@@ -140,6 +146,7 @@ impl Counters {
             dropped_records: self.dropped_records.load(Relaxed),
             memory_peak: budget.peak(),
             memory_limit: budget.limit(),
+            mapped_peak: self.mapped_peak.load(Relaxed),
             schedule,
         }
     }

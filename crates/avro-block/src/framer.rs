@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::block::{Block, BlockHead, Place};
 use crate::error::{Error, ErrorKind};
 use crate::header::{Header, HeaderParser, Progress};
-use crate::limits::Limits;
+use crate::limits::{Limits, MAX_CARRIED};
 use crate::pieces::Pieces;
 use crate::sync::SyncMarker;
 
@@ -201,6 +201,20 @@ impl Framer {
         true
     }
 
+    /// Goes on somewhere else in the same file: the next byte pushed is the one at `offset`, where
+    /// block `index` begins. All bytes held are dropped.
+    ///
+    /// Returns `false`, and changes nothing, if there is no header yet.
+    pub fn seek(&mut self, offset: u64, index: u64) -> bool {
+        let Some(sync) = self.sync else {
+            return false;
+        };
+        self.pieces.restart(offset);
+        self.state = State::Blocks(sync);
+        self.index = index;
+        true
+    }
+
     /// Bytes skipped so far by all calls of [`resync`](Self::resync).
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped
@@ -214,6 +228,15 @@ impl Framer {
     /// Index of the block being framed; `None` in the header.
     pub(crate) fn block(&self) -> Option<u64> {
         self.sync.map(|_| self.index)
+    }
+
+    /// What is held, to be pushed again in one piece with what follows it; nothing where that
+    /// would be too much to copy.
+    pub(crate) fn take_rest(&mut self) -> Bytes {
+        if self.pieces.len() > MAX_CARRIED {
+            return Bytes::new();
+        }
+        self.pieces.take_back()
     }
 
     fn next_block(&mut self, sync: SyncMarker) -> Result<Frame, Error> {

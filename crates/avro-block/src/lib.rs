@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod block;
+mod buffers;
 mod codec;
 mod error;
 mod framer;
@@ -16,13 +17,14 @@ mod varint;
 mod writer;
 
 pub use block::Block;
+pub use buffers::ReadBuffers;
 pub use codec::{Codec, CompressError, Compressor, InflateBuffer, InflateError, Inflater};
 pub use error::{Error, ErrorKind, Part};
 pub use framer::{Frame, Framer};
 pub use header::{Header, MAGIC};
 pub use index::{BlockIndex, IndexEntry};
 pub use limits::Limits;
-pub use mapped::map_file;
+pub use mapped::{Mapping, map_file};
 pub use reader::{BlockReader, Blocks, MappedBlocks, block_at, read_block_at};
 pub use source::{BytesSource, ReadSource, Source};
 pub use sync::{SyncMarker, find_sync};

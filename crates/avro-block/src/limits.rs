@@ -36,6 +36,11 @@ pub(crate) const DEFAULT_BUFFER_SIZE: usize = 128 * 1024;
 /// trusted with an allocation, and a longer block is as well put together from a few pieces.
 pub(crate) const MAX_READ: usize = 8 << 20;
 
+/// Most bytes of a block's beginning that are copied to the front of the next piece, so that the
+/// block lies in one piece; a longer block is put together once all of it is there. What is read
+/// doubles with what has been, so less than twice this is copied for a block.
+pub(crate) const MAX_CARRIED: u64 = MAX_READ as u64;
+
 /// Inflated bytes a writer gathers before it closes a block: the common default of Avro writers.
 pub(crate) const DEFAULT_BLOCK_BYTES: usize = 16_000;
 

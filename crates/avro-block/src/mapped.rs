@@ -3,14 +3,15 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use memmap2::Mmap;
 
-/// Maps all of `file` into memory, read-only, to be framed in one piece without a copy.
+/// A file mapped into memory, read-only, to be framed in one piece without a copy.
 ///
-/// The mapping lives as long as any slice of it, and needs the file open no longer. An empty file
-/// gives no bytes.
+/// The mapping lives as long as this, its clones and any slice of its [`bytes`](Self::bytes), and
+/// needs the file open no longer.
 ///
 /// # What mapping cannot promise
 ///
@@ -20,18 +21,64 @@ use memmap2::Mmap;
 /// which ends the process and cannot be turned into an error here. Where files may change, read
 /// them plainly with [`BlockReader`](crate::BlockReader): a file that changes then gives errors
 /// at worst, and never ends the process.
+#[derive(Clone, Debug)]
+pub struct Mapping(Option<Arc<Mmap>>);
+
+impl Mapping {
+    /// Maps all of `file`; an empty one gives no bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system, for instance if `file` is a pipe.
+    pub fn new(file: &File) -> io::Result<Self> {
+        if file.metadata()?.len() == 0 {
+            return Ok(Mapping(None));
+        }
+        // SAFETY: the mapping is read-only, and `Mapping` and the `Bytes` made of it own it and
+        // unmap it after the last of them. What nobody can check from in here is that the file
+        // stays as it is: Rust expects the bytes behind a `&[u8]` not to change, and another
+        // process may change them. That part of the contract is passed on to the caller, in the
+        // text above.
+        let map = unsafe { Mmap::map(file)? };
+        Ok(Mapping(Some(Arc::new(map))))
+    }
+
+    /// All of the file.
+    pub fn bytes(&self) -> Bytes {
+        let map = self.0.as_ref();
+        map.map_or_else(Bytes::new, |map| Bytes::from_owner(Owner(map.clone())))
+    }
+
+    /// Bytes of the file.
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |map| map.len())
+    }
+
+    /// Whether the file is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether nothing else holds the mapping: no clone, and no slice of its bytes.
+    pub fn is_unique(&self) -> bool {
+        self.0.as_ref().is_none_or(|map| Arc::strong_count(map) == 1)
+    }
+}
+
+/// What keeps a mapping as long as its bytes.
+struct Owner(Arc<Mmap>);
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The bytes of a [`Mapping`] of all of `file`.
 ///
 /// # Errors
 ///
-/// Those of the operating system, for instance if `file` is a pipe.
+/// As [`Mapping::new`].
 pub fn map_file(file: &File) -> io::Result<Bytes> {
-    if file.metadata()?.len() == 0 {
-        return Ok(Bytes::new());
-    }
-    // SAFETY: the mapping is read-only, and `Bytes` owns it and unmaps it after its last slice.
-    // What nobody can check from in here is that the file stays as it is: Rust expects the bytes
-    // behind a `&[u8]` not to change, and another process may change them. That part of the
-    // contract is passed on to the caller, in the text above.
-    let map = unsafe { Mmap::map(file)? };
-    Ok(Bytes::from_owner(map))
+    Ok(Mapping::new(file)?.bytes())
 }

@@ -28,6 +28,13 @@ impl Pieces {
         }
     }
 
+    /// Drops all bytes; the next piece pushed begins at `offset` of the file.
+    pub(crate) fn restart(&mut self, offset: u64) {
+        self.pieces.clear();
+        self.start = offset;
+        self.end = offset;
+    }
+
     pub(crate) fn push(&mut self, piece: Bytes) {
         if !piece.is_empty() {
             let len = piece.len() as u64;
@@ -99,6 +106,14 @@ impl Pieces {
         };
         self.advance(n as u64);
         taken
+    }
+
+    /// Takes all bytes, to be pushed again with what follows them.
+    pub(crate) fn take_back(&mut self) -> Bytes {
+        let start = self.start;
+        let all = self.take(self.len() as usize);
+        self.restart(start);
+        all
     }
 
     /// Where `marker` first begins, counted from the first byte held.

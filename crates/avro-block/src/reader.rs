@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use bytes::Bytes;
 
 use crate::block::Block;
+use crate::buffers::ReadBuffers;
 use crate::error::{Error, ErrorKind};
 use crate::framer::{Frame, Framer};
 use crate::header::Header;
@@ -55,7 +56,20 @@ impl<R: Read> Blocks<ReadSource<R>> {
     ///
     /// As [`Blocks::from_source`].
     pub fn with_buffer_size(reader: R, buffer_size: usize) -> Result<Self, Error> {
-        let source = ReadSource::new(reader, buffer_size);
+        Self::with_buffers(reader, buffer_size, ReadBuffers::default())
+    }
+
+    /// The same, with the pieces read into `buffers`, which may have been used for other files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blocks::from_source`].
+    pub fn with_buffers(
+        reader: R,
+        buffer_size: usize,
+        buffers: ReadBuffers,
+    ) -> Result<Self, Error> {
+        let source = ReadSource::with_buffers(reader, buffer_size, buffers);
         Self::from_source(source, Limits::default())
     }
 }
@@ -205,12 +219,16 @@ fn step(framer: &mut Framer, source: &mut impl Source) -> Result<Option<Frame>, 
             Frame::NeedMore(wanted) => wanted,
             frame => return Ok(Some(frame)),
         };
+        let (end, block) = (framer.end_offset(), framer.block());
+        let rest = framer.take_rest();
+        let held = rest.len();
         let piece = source
-            .next_piece(wanted)
-            .map_err(|error| Error::new(error, framer.end_offset(), framer.block()))?;
-        if piece.is_empty() {
+            .next_piece(rest, wanted)
+            .map_err(|error| Error::new(error, end, block))?;
+        let is_end = piece.len() == held;
+        framer.push(piece);
+        if is_end {
             return framer.finish().map(|()| None);
         }
-        framer.push(piece);
     }
 }
