@@ -81,43 +81,44 @@ impl SparseRow {
             return false;
         };
         *cursor = ahead;
-        segment.extents[0] = segment.extents[0].max(extent);
+        segment.extents[0] = extent;
         if self.layout == Layout::Ragged {
             segment.splits[0].push(segment.values.len() as i64);
         }
         true
     }
 
-    /// Gives the number of indices, and the largest + 1.
+    /// Gives the number of indices, and the extent with them.
     #[inline]
     fn read_indices(
         &self,
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
-        batch_row: i64,
+        row: i64,
     ) -> Option<(usize, i64)> {
+        let mut extent = segment.extents[0];
         let Some(count) = cursor.whole_array()? else {
-            return Some((0, 0));
+            return Some((0, extent));
         };
-        let (kernels, data) = (Kernels::fastest(), cursor.rest());
-        let indices = match self.layout {
+        let (kernels, data, end) = (Kernels::fastest(), cursor.rest(), self.end);
+        let len = match self.layout {
             Layout::Coo => {
                 let places = segment.indices.append(2 * count).as_chunks_mut::<2>().0;
                 match self.is_int {
-                    true => kernels.coordinates::<true>(data, batch_row, self.end, places)?,
-                    false => kernels.coordinates::<false>(data, batch_row, self.end, places)?,
+                    true => kernels.coordinates::<true>(data, row, end, &mut extent, places)?,
+                    false => kernels.coordinates::<false>(data, row, end, &mut extent, places)?,
                 }
             }
             Layout::Ragged => {
                 let places = segment.indices.append(count);
                 match self.is_int {
-                    true => kernels.indices::<true>(data, self.end, places)?,
-                    false => kernels.indices::<false>(data, self.end, places)?,
+                    true => kernels.indices::<true>(data, end, &mut extent, places)?,
+                    false => kernels.indices::<false>(data, end, &mut extent, places)?,
                 }
             }
         };
-        cursor.advance(indices.len);
-        cursor.ends_array().then_some((count, indices.extent))
+        cursor.advance(len);
+        cursor.ends_array().then_some((count, extent))
     }
 
     /// Gives the number of values.
