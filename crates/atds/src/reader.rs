@@ -115,12 +115,7 @@ impl Reader {
     }
 
     /// Reads a file's blocks in an order of their own.
-    fn shuffled_file(
-        &mut self,
-        path: &Path,
-        file: usize,
-        epoch: u64,
-    ) -> Result<(), Option<Error>> {
+    fn shuffled_file(&mut self, path: &Path, file: usize, epoch: u64) -> Result<(), Option<Error>> {
         let budget = self.budget.clone();
         let mut blocks = IndexedBlocks::open(path, &mut self.opener, || budget.stopped())?;
         self.count_mapped();

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use avro_block::{InflateBuffer, Inflater};
+use avro_decode::Scratch;
 use tensor_batch::RowSlots;
 
 use crate::budget::Budget;
@@ -47,9 +48,16 @@ impl Done {
 /// What the workers of a pipeline share.
 #[derive(Debug)]
 pub(crate) struct Workshop {
-    /// A worker's own inflater.
-    inflaters: Vec<Mutex<Inflater>>,
+    /// A worker's own.
+    tools: Vec<Mutex<Tools>>,
     spare: Mutex<Spare>,
+}
+
+/// What a worker uses again and again.
+#[derive(Debug, Default)]
+struct Tools {
+    inflater: Inflater,
+    scratch: Scratch,
 }
 
 /// Buffers of drained blocks.
@@ -87,7 +95,7 @@ pub(crate) struct Failed {
 impl Workshop {
     pub(crate) fn new(workers: usize) -> Self {
         Workshop {
-            inflaters: (0..workers).map(|_| Mutex::default()).collect(),
+            tools: (0..workers).map(|_| Mutex::default()).collect(),
             spare: Mutex::default(),
         }
     }
@@ -107,13 +115,13 @@ impl Workshop {
         mut task: Task<'_>,
         room: &Room<'_>,
     ) -> Result<Done, Failed> {
-        // A worker runs one task at a time: nobody else holds its inflater.
-        let mut inflater = self.inflaters[worker]
+        // A worker runs one task at a time: nobody else holds its tools.
+        let mut tools = self.tools[worker]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let start = Instant::now();
         let mut done = Done::default();
-        let result = self.read_blocks(&mut task, &mut inflater, room, &mut done);
+        let result = self.read_blocks(&mut task, &mut tools, room, &mut done);
         if let Err(error) = result {
             let mut row = task.slots.batch_row() as u64;
             if let ErrorKind::TrailingBytes { .. } = error.kind {
@@ -131,7 +139,7 @@ impl Workshop {
     fn read_blocks(
         &self,
         task: &mut Task<'_>,
-        inflater: &mut Inflater,
+        tools: &mut Tools,
         room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Error> {
@@ -146,9 +154,9 @@ impl Workshop {
                 // Nobody will see this batch.
                 break;
             }
-            self.inflate(block, inflater, room, done)?;
+            self.inflate(block, &mut tools.inflater, room, done)?;
             let position = block.position;
-            decode(block, take, &mut task.slots, done)?;
+            decode(block, take, &mut tools.scratch, &mut task.slots, done)?;
             read += block.position - position;
             if read >= COUNTED_TOGETHER {
                 let written = task.slots.segment_bytes();
@@ -206,6 +214,7 @@ impl Workshop {
 fn decode(
     block: &mut WindowBlock,
     take: u64,
+    scratch: &mut Scratch,
     slots: &mut RowSlots<'_>,
     done: &mut Done,
 ) -> Result<(), Error> {
@@ -218,7 +227,7 @@ fn decode(
         done.inflated_bytes += data.len() as u64;
     }
     let plan = &block.file.plan;
-    match plan.execute(data, block.position, take as usize, slots) {
+    match plan.execute_with(scratch, data, block.position, take as usize, slots) {
         Ok(executed) => {
             block.position = executed.position;
             block.taken += take;

@@ -27,7 +27,8 @@ pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
-    Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, infer,
+    Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, Scratch,
+    infer,
 };
 pub use prefetch::prefetch;
 pub use resolve::{Resolution, ResolveError};

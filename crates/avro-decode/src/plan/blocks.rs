@@ -59,7 +59,7 @@ pub(crate) fn next_block(
 /// Whether `room` bytes can hold that many items. Items of no bytes are bounded
 /// by their number.
 #[inline]
-fn fits(count: u64, min_item: usize, room: usize) -> bool {
+pub(crate) fn fits(count: u64, min_item: usize, room: usize) -> bool {
     match min_item {
         0 => count <= MAX_ZERO_SIZE_ITEMS as u64,
         // A division would take longer than all else here.

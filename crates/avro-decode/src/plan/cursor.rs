@@ -135,6 +135,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Moves past a varint, if it ends within 8 bytes, of which there are as many.
+    #[inline]
+    pub(crate) fn skip_varint(&mut self) -> Option<()> {
+        let word = u64::from_le_bytes(*self.rest().first_chunk()?);
+        let ends = !word & END_BITS;
+        self.position += ends.trailing_zeros() as usize / 8 + 1;
+        (ends != 0).then_some(())
+    }
+
     /// Moves past `n` varints: each ends with the one byte of it that is below
     /// 0x80.
     #[inline]

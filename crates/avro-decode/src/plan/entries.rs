@@ -11,7 +11,7 @@ use super::program::{EndEntry, IndexRead};
 use super::run::Run;
 use super::sparse::{different_lengths, end_of, index_out_of_bounds};
 use super::values::columns;
-use super::writer::{Entries, Form};
+use super::writer::{Entries, Form, Writer};
 use super::{OutOfBounds, Plan, SLOTS};
 
 /// The entries of the row being read.
@@ -28,21 +28,31 @@ pub(super) struct EntryLists {
 }
 
 impl EntryLists {
-    /// The lists of a plan's features, for rows from the slots' next on.
-    pub(super) fn start(plan: &Plan, slots: &mut RowSlots<'_>) -> Vec<EntryLists> {
-        let mut lists = Vec::new();
-        for writer in &plan.writers {
-            if let Form::Entries(entries) = &writer.form {
-                let values = slots.columns()[writer.column].segment().expect(SLOTS);
-                lists.push(EntryLists {
-                    index: vec![Vec::new(); entries.shape.len()],
-                    around: Vec::new(),
-                    ended: 0,
-                    first_value: values.values.len(),
-                });
-            }
+    /// The lists of a plan's features.
+    pub(super) fn of_plan(plan: &Plan) -> Vec<EntryLists> {
+        let of_writer = |writer: &Writer| match &writer.form {
+            Form::Entries(entries) => Some(EntryLists {
+                index: vec![Vec::new(); entries.shape.len()],
+                around: Vec::new(),
+                ended: 0,
+                first_value: 0,
+            }),
+            _ => None,
+        };
+        plan.writers.iter().filter_map(of_writer).collect()
+    }
+
+    /// Makes them ready for rows from the slots' next on.
+    pub(super) fn start(all: &mut [EntryLists], plan: &Plan, slots: &mut RowSlots<'_>) {
+        let is_entries = |writer: &&Writer| matches!(writer.form, Form::Entries(_));
+        let writers = plan.writers.iter().filter(is_entries);
+        for (lists, writer) in all.iter_mut().zip(writers) {
+            let values = slots.columns()[writer.column].segment().expect(SLOTS);
+            lists.index.iter_mut().for_each(Vec::clear);
+            lists.around.clear();
+            lists.ended = 0;
+            lists.first_value = values.values.len();
         }
-        lists
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod cursor;
 mod entries;
 mod error;
 mod filter;
+mod hops;
 mod infer;
 pub(crate) mod items;
 pub(crate) mod leaf;
@@ -20,6 +21,7 @@ mod missing;
 mod program;
 mod row;
 mod run;
+mod scratch;
 mod sink;
 pub(crate) mod skip;
 mod sparse;
@@ -31,11 +33,11 @@ use std::sync::Arc;
 
 pub use error::{PlanError, PlanErrorKind};
 pub use infer::{Inferred, LeftOut, infer};
+pub use scratch::Scratch;
 
 use tensor_batch::{BatchSpec, RowSlots};
 
 use crate::feature::Features;
-use crate::prefetch::prefetch;
 use crate::{DecodeError, DecodeErrorKind, Schema};
 use cursor::Cursor;
 use program::Program;
@@ -70,6 +72,8 @@ pub struct PlanOptions {
 /// A compiled plan: reads records of one schema into batches of one spec.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// Tells it from every other plan but its clones.
+    id: u64,
     spec: BatchSpec,
     program: Program,
     writers: Box<[Writer]>,
@@ -77,6 +81,8 @@ pub struct Plan {
     registers: usize,
     /// How many values its filters keep.
     operands: usize,
+    /// How many lengths it guesses.
+    guesses: usize,
     skips: SkipTable,
     min_record_len: u64,
 }
@@ -138,26 +144,33 @@ impl Plan {
         records: usize,
         slots: &mut RowSlots<'_>,
     ) -> Result<Executed, DecodeError> {
+        self.execute_with(&mut Scratch::new(), data, position, records, slots)
+    }
+
+    /// [`execute`](Self::execute) in the memory of an earlier call.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    ///
+    /// # Panics
+    /// As for [`execute`](Self::execute).
+    pub fn execute_with(
+        &self,
+        scratch: &mut Scratch,
+        data: &[u8],
+        position: usize,
+        records: usize,
+        slots: &mut RowSlots<'_>,
+    ) -> Result<Executed, DecodeError> {
         assert!(records <= slots.remaining(), "more records than rows");
         let mut cursor = Cursor::new(data, position.min(data.len()));
-        let mut run = Run::new(self, slots);
-        let mut len = 0;
-        for record in 0..records {
-            let (start, next) = (cursor.position(), cursor.rest().get(len..));
-            // The next record, if it is about as long as the last.
-            if let Some(next) = next
-                && record + 1 < records
-            {
-                prefetch(&next[..len.min(next.len())]);
-            }
-            run.record(&mut cursor)
-                .map_err(|error| error.in_record(record as u64))?;
-            len = cursor.position() - start;
-        }
-        Ok(Executed {
-            position: cursor.position(),
-            dropped: run.state.dropped,
-        })
+        let mut run = Run::new(self, scratch, slots);
+        let result = run.records(&mut cursor, records);
+        let dropped = run.state.dropped;
+        scratch.end(run.state);
+        result?;
+        let position = cursor.position();
+        Ok(Executed { position, dropped })
     }
 
     /// Reads records that stand each for itself, such as the messages of a
@@ -176,7 +189,7 @@ impl Plan {
         records: impl IntoIterator<Item = &'d [u8]>,
         slots: &mut RowSlots<'_>,
     ) -> Result<u64, DecodeError> {
-        let mut run = Run::new(self, slots);
+        let mut run = Run::new(self, &mut Scratch::new(), slots);
         for (record, data) in records.into_iter().enumerate() {
             assert!(run.slots.remaining() > 0, "more records than rows");
             let mut cursor = Cursor::new(data, 0);

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::filter::{Filter, Operand};
+use super::hops::Hop;
 use super::leaf::Nullable;
 use super::row::Row;
 use super::skip::Skip;
@@ -33,6 +34,8 @@ pub(crate) enum Action {
     Skip {
         /// All of them, in as few steps as their sizes allow.
         all: Skip,
+        /// The same, if they are laid out as most are.
+        hops: Box<[Hop]>,
         /// Each with its name, to tell which one an error is in.
         each: Vec<(Box<str>, Skip)>,
     },

@@ -6,12 +6,15 @@ use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
 use super::entries::EntryLists;
 use super::filter::Captured;
+use super::hops::{self, Guess};
 use super::leaf::bad_branch;
 use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
+use super::scratch::Scratch;
 use super::values::{columns, end_list, raise, wrong_length};
 use super::writer::{Form, Length};
 use super::{Plan, SLOTS};
 use crate::limits::MAX_FILLED_PARTS;
+use crate::prefetch::prefetch;
 use crate::{DecodeError, DecodeErrorKind};
 
 /// A plan at work on some records.
@@ -26,7 +29,7 @@ pub(super) struct Run<'x, 'r, 's> {
 }
 
 /// What is known of the record being read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State<'x> {
     /// The numbers of the items being read.
     pub(super) registers: Vec<i64>,
@@ -36,8 +39,10 @@ pub(super) struct State<'x> {
     pub(super) operands: Vec<Captured<'x>>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
+    /// How long arrays are that are moved past.
+    pub(super) guesses: Vec<Guess>,
     /// Values, and bytes of strings, of the reader's defaults so far.
-    filled_parts: usize,
+    pub(super) filled_parts: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub(super) dropped: u64,
 }
@@ -74,15 +79,8 @@ impl From<Fault> for Stop {
 }
 
 impl<'x, 'r, 's> Run<'x, 'r, 's> {
-    pub(super) fn new(plan: &'x Plan, slots: &'r mut RowSlots<'s>) -> Self {
-        let state = State {
-            registers: vec![0; plan.registers],
-            places: vec![0; plan.writers.len()],
-            operands: vec![Captured::Missing; plan.operands],
-            entries: EntryLists::start(plan, slots),
-            filled_parts: 0,
-            dropped: 0,
-        };
+    pub(super) fn new(plan: &'x Plan, scratch: &mut Scratch, slots: &'r mut RowSlots<'s>) -> Self {
+        let state = scratch.begin(plan, slots);
         let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
         Run {
             plan,
@@ -91,6 +89,28 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             row,
             batch_row,
         }
+    }
+
+    /// Reads the next `records` records into the next rows.
+    pub(super) fn records(
+        &mut self,
+        cursor: &mut Cursor<'x>,
+        records: usize,
+    ) -> Result<(), DecodeError> {
+        let mut len = 0;
+        for record in 0..records {
+            let start = cursor.position();
+            // The next record, if it is about as long as the last.
+            if record + 1 < records
+                && let Some(next) = cursor.rest().get(len..)
+            {
+                prefetch(&next[..len.min(next.len())]);
+            }
+            self.record(cursor)
+                .map_err(|error| error.in_record(record as u64))?;
+            len = cursor.position() - start;
+        }
+        Ok(())
     }
 
     /// Reads the next record into the next row.
@@ -123,7 +143,12 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     #[inline]
     fn run(&mut self, action: &'x Action, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         match action {
-            Action::Skip { all, .. } => self.plan.skips.run(all, cursor)?,
+            Action::Skip { all, hops, .. } => {
+                let (skips, guesses) = (&self.plan.skips, &mut self.state.guesses);
+                if hops.is_empty() || !hops::run(hops, skips, guesses, cursor) {
+                    skips.run(all, cursor)?;
+                }
+            }
             Action::Value(read) => self.read(read, None, cursor)?,
             Action::Array(items, read) => self.read(read, Some(*items), cursor)?,
             Action::Row(row) => {

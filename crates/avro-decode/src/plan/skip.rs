@@ -150,6 +150,17 @@ impl SkipTable {
         }
     }
 
+    /// The fields of a record that are got past one after another, if none of
+    /// them is a record again.
+    pub(crate) fn fields(&self, place: usize) -> Option<&[Skip]> {
+        let fields = match &self.records[place] {
+            Skip::Sequence(fields) => fields,
+            field => std::slice::from_ref(field),
+        };
+        let is_record = |field: &Skip| matches!(field, Skip::Record(_));
+        (!fields.iter().any(is_record)).then_some(fields)
+    }
+
     /// Moves past a value.
     pub(crate) fn run(&self, skip: &Skip, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         self.skip(skip, cursor, 1, 0)

@@ -18,11 +18,13 @@ mod writers;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use consumer::Consumer;
 use filters::Sort;
 pub(super) use values::{array_rank, sparse_roles};
 
+use super::hops::Hop;
 use super::program::{Action, Operation};
 use super::skip::SkipTable;
 use super::writer::{Form, Writer};
@@ -78,9 +80,19 @@ pub(super) fn compile(
             operations.push(Operation::new(text, Action::EndRow(number)));
         }
     }
+    let mut program = program(&compiler.writers, operations);
+    let mut guesses = 0;
+    for operation in &mut program {
+        if let Action::Skip { all, hops, .. } = &mut operation.action {
+            *hops = Hop::all(all, &compiler.skips, &mut guesses);
+        }
+    }
+    static PLANS: AtomicU64 = AtomicU64::new(0);
     Ok(Plan {
+        id: PLANS.fetch_add(1, Relaxed),
+        guesses,
         spec: features.spec().clone(),
-        program: program(&compiler.writers, operations),
+        program,
         writers: compiler.writers.into(),
         registers: compiler.registers,
         operands: compiler.operands,
@@ -268,7 +280,8 @@ impl<'f> Compiler<'f> {
             return Ok(Vec::new());
         }
         let (all, each) = (skip.clone(), vec![(at.into(), skip)]);
-        Ok(vec![Operation::new(at, Action::Skip { all, each })])
+        let hops = Box::default();
+        Ok(vec![Operation::new(at, Action::Skip { all, hops, each })])
     }
 
     /// Adds up what it takes to compile the plan.

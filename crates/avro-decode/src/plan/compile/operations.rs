@@ -33,7 +33,7 @@ pub(super) fn program(writers: &[Writer], operations: Vec<Operation>) -> Program
     }
     for operation in &mut joined {
         let row = match &mut operation.action {
-            Action::Skip { all, each } => {
+            Action::Skip { all, each, .. } => {
                 *all = Skip::all(each.iter().map(|(_, skip)| skip.clone()));
                 None
             }

@@ -367,9 +367,11 @@ static BEHIND: [u8; 64] = {
 };
 
 /// For each byte of lanes of 4 the number of the value before theirs, modulo 64.
-static IN_ORDER: [u8; 64] = values_before::<4, 16>([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+static IN_ORDER: [u8; 64] =
+    values_before::<4, 16>([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 /// Every fourth value next to another.
-static BY_FOURS: [u8; 64] = values_before::<4, 16>([0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
+static BY_FOURS: [u8; 64] =
+    values_before::<4, 16>([0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
 /// Of lanes of 8.
 static EIGHTS_IN_ORDER: [u8; 64] = values_before::<8, 8>([0, 1, 2, 3, 4, 5, 6, 7]);
 
