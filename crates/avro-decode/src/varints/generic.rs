@@ -1,5 +1,6 @@
 //! The kernels in portable code.
 
+use super::Found;
 use super::word::{END_BITS, MAX_INT_BYTES, first, zigzag};
 
 /// See [`Kernels::longs`](super::Kernels::longs).
@@ -18,29 +19,25 @@ pub(super) fn coordinates<const INT: bool>(
     row: i64,
     bound: u64,
     out: &mut [[i64; 2]],
-) -> Option<(usize, bool)> {
-    let mut any = false;
+) -> Option<Found> {
+    let mut at_bound = false;
     let len = each::<INT>(data, out.len(), |i, bits| {
         let index = zigzag(bits);
-        any |= index as u64 >= bound;
+        at_bound |= index as u64 >= bound;
         out[i] = [row, index];
     })?;
-    Some((len, any))
+    Some(Found { len, at_bound })
 }
 
 /// See [`Kernels::indices`](super::Kernels::indices).
-pub(super) fn indices<const INT: bool>(
-    data: &[u8],
-    bound: u64,
-    out: &mut [i64],
-) -> Option<(usize, bool)> {
-    let mut any = false;
+pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64]) -> Option<Found> {
+    let mut at_bound = false;
     let len = each::<INT>(data, out.len(), |i, bits| {
         let index = zigzag(bits);
-        any |= index as u64 >= bound;
+        at_bound |= index as u64 >= bound;
         out[i] = index;
     })?;
-    Some((len, any))
+    Some(Found { len, at_bound })
 }
 
 /// See [`Kernels::skip`](super::Kernels::skip).

@@ -85,15 +85,15 @@ impl Kernels {
         out: &mut [[i64; 2]],
     ) -> Option<usize> {
         let bound = *extent as u64;
-        let (len, any_at_bound) = match self {
+        let found = match self {
             Kernels::Generic => generic::coordinates::<INT>(data, row, bound, out),
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx512(avx512) => avx512.coordinates::<INT>(data, row, bound, out),
         }?;
-        if any_at_bound {
+        if found.at_bound {
             *extent = raised(out.iter().map(|[_, index]| *index), end)?;
         }
-        Some(len)
+        Some(found.len)
     }
 
     /// As [`coordinates`](Self::coordinates), without the row.
@@ -106,15 +106,15 @@ impl Kernels {
         out: &mut [i64],
     ) -> Option<usize> {
         let bound = *extent as u64;
-        let (len, any_at_bound) = match self {
+        let found = match self {
             Kernels::Generic => generic::indices::<INT>(data, bound, out),
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx512(avx512) => avx512.indices::<INT>(data, bound, out),
         }?;
-        if any_at_bound {
+        if found.at_bound {
             *extent = raised(out.iter().copied(), end)?;
         }
-        Some(len)
+        Some(found.len)
     }
 
     /// The bytes that `n` varints take at the start of `data`, or `None` if it
@@ -129,12 +129,35 @@ impl Kernels {
     }
 }
 
+/// What was read of a run of indices.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// The bytes they take.
+    len: usize,
+    /// Whether one, as `u64`, is at or above the bound.
+    at_bound: bool,
+}
+
+impl Found {
+    /// Of a run and the one behind it.
+    fn and(self, next: Found) -> Found {
+        Found {
+            len: self.len + next.len,
+            at_bound: self.at_bound | next.at_bound,
+        }
+    }
+}
+
 /// The extent of indices of which one is above that of those before, as few are;
 /// `None` if one is not below `end`. Negative ones are larger than any other.
 #[cold]
 fn raised(indices: impl Iterator<Item = i64>, end: u64) -> Option<i64> {
     let max = indices.map(|index| index as u64).max()?;
-    (max < end).then_some(max as i64 + 1)
+    if max < end {
+        Some(max as i64 + 1)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::{Indices, Kernels};
+use super::Kernels;
 use crate::varint::{read_int, read_long, write_long};
 
 /// Longer than any window, and not a multiple of the values made at a time.
@@ -83,23 +83,34 @@ fn ints_that_are_too_long_or_too_large() {
 
 #[test]
 fn indices_at_their_bounds() {
+    let read = |data: &[u8], end, extent| {
+        let n = data.iter().filter(|byte| **byte < 0x80).count();
+        let mut reads = Kernels::available().map(|kernels| {
+            let (mut out, mut extent) = (vec![0; n], extent);
+            kernels.indices::<false>(data, end, &mut extent, &mut out)?;
+            Some(extent)
+        });
+        let first = reads.next().unwrap();
+        assert!(reads.all(|read| read == first));
+        first
+    };
     let mut data = Vec::new();
+    assert_eq!(read(&data, 0, 0), Some(0));
     for index in [3, 7, 0] {
         write_long(&mut data, index);
     }
-    for kernels in Kernels::available() {
-        let read = |end| kernels.indices::<false>(&data, end, &mut [0; 3]);
-        assert_eq!(read(8), Some(Indices { len: 3, extent: 8 }));
-        assert_eq!(read(7), None);
-        let none = kernels.indices::<false>(&data, 0, &mut []);
-        assert_eq!(none, Some(Indices { len: 0, extent: 0 }));
+    for extent in [0, 7, 8] {
+        assert_eq!(read(&data, 8, extent), Some(8));
     }
-    for index in [-1, -(1 << 31), i64::MIN, i64::MAX] {
+    assert_eq!(read(&data, 20, 20), Some(20));
+    assert_eq!(read(&data, 7, 0), None);
+    assert_eq!(read(&data, 7, 7), None);
+
+    for index in [-1, -(1 << 27), -(1 << 31), i64::MIN, i64::MAX] {
         let mut data = data.clone();
         write_long(&mut data, index);
-        for kernels in Kernels::available() {
-            let end = i64::MAX as u64;
-            assert_eq!(kernels.indices::<false>(&data, end, &mut [0; 4]), None);
+        for extent in [0, 1 << 31, i64::MAX] {
+            assert_eq!(read(&data, i64::MAX as u64, extent), None);
         }
     }
 }
@@ -153,16 +164,10 @@ fn byte() -> impl Strategy<Value = u8> {
 fn check(data: &[u8], n: usize) {
     let longs = one_by_one(data, n, read_long);
     let ints = one_by_one(data, n, read_int);
-    let ends = [
-        0,
-        1,
-        100,
-        1 << 20,
-        1 << 28,
-        1 << 31,
-        1 << 40,
-        i64::MAX as u64,
-    ];
+    let int_indices = ints.as_ref().map(|(ints, len)| {
+        let indices = ints.iter().map(|&int| i64::from(int)).collect();
+        (indices, *len)
+    });
     for kernels in Kernels::available() {
         let mut out = vec![0; n];
         let len = kernels.longs(data, &mut out);
@@ -172,13 +177,9 @@ fn check(data: &[u8], n: usize) {
         let len = kernels.ints(data, &mut out);
         assert_eq!(len.map(|len| (out, len)), ints, "{kernels:?} {data:x?}");
 
-        for end in ends {
+        for end in [100, 1 << 21, i64::MAX as u64] {
             check_indices::<false>(kernels, data, end, n, &longs);
-            let ints = ints.as_ref().map(|(ints, len)| {
-                let longs = ints.iter().map(|&int| i64::from(int));
-                (longs.collect(), *len)
-            });
-            check_indices::<true>(kernels, data, end, n, &ints);
+            check_indices::<true>(kernels, data, end, n, &int_indices);
         }
 
         let ends = (1..).zip(data).filter(|(_, byte)| **byte < 0x80);
@@ -196,36 +197,38 @@ fn check_indices<const INT: bool>(
     data: &[u8],
     end: u64,
     n: usize,
-    expected: &Option<(Vec<i64>, usize)>,
+    values: &Option<(Vec<i64>, usize)>,
 ) {
-    let expected = expected
+    let in_bounds = |&index: &i64| (index as u64) < end;
+    let expected = values
         .as_ref()
-        .filter(|(values, _)| values.iter().all(|&i| (i as u64) < end));
-    let expected = expected.map(|(values, len)| {
-        let extent = values.iter().max().map_or(0, |max| max + 1);
-        (values.clone(), Indices { len: *len, extent })
-    });
+        .filter(|(values, _)| values.iter().all(in_bounds));
+    for before in [0, end as i64 / 2, end as i64] {
+        let largest = |values: &[i64]| values.iter().fold(before, |most, i| most.max(i + 1));
+        let extent_after = expected.map_or(before, |(values, _)| largest(values));
 
-    let mut out = vec![0; n];
-    let read = kernels.indices::<INT>(data, end, &mut out);
-    assert_eq!(
-        read.map(|read| (out, read)),
-        expected,
-        "{kernels:?} {data:x?}"
-    );
+        let (mut out, mut extent) = (vec![0; n], before);
+        let len = kernels.indices::<INT>(data, end, &mut extent, &mut out);
+        assert_eq!(
+            len.map(|len| (out, len)),
+            expected.cloned(),
+            "{kernels:?} {data:x?}"
+        );
+        assert_eq!(extent, extent_after, "{kernels:?} {data:x?}");
 
-    let row = -2;
-    let mut out = vec![[0; 2]; n];
-    let read = kernels.coordinates::<INT>(data, row, end, &mut out);
-    let expected = expected.map(|(values, read)| {
-        let coordinates: Vec<_> = values.into_iter().map(|index| [row, index]).collect();
-        (coordinates, read)
-    });
-    assert_eq!(
-        read.map(|read| (out, read)),
-        expected,
-        "{kernels:?} {data:x?}"
-    );
+        let row = -2;
+        let (mut out, mut extent) = (vec![[0; 2]; n], before);
+        let len = kernels.coordinates::<INT>(data, row, end, &mut extent, &mut out);
+        let rows = out.iter().all(|place| place[0] == row);
+        let indices = out.iter().map(|place| place[1]).collect();
+        assert_eq!(
+            len.map(|len| (indices, len)),
+            expected.cloned(),
+            "{kernels:?} {data:x?}"
+        );
+        assert!(rows || len.is_none());
+        assert_eq!(extent, extent_after, "{kernels:?} {data:x?}");
+    }
 }
 
 fn one_by_one<T>(

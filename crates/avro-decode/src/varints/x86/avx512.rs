@@ -8,7 +8,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::word::first;
+use super::super::{Found, generic};
 use super::memory::{load, load_some, store_ints, store_longs};
 
 /// See [`Kernels::longs`](super::super::Kernels::longs).
@@ -22,8 +22,11 @@ pub(super) fn longs(data: &[u8], out: &mut [i64]) -> Option<usize> {
         store_longs(out, [values]);
         false
     };
-    let (len, _) = each::<false, _>(data, out, &IN_ORDER, narrow, wide)?;
-    Some(len)
+    let run = each::<false, _>(data, out, narrow, wide);
+    match run.rest(data, out) {
+        None => Some(run.len),
+        Some((data, out)) => Some(run.len + generic::longs(data, out)?),
+    }
 }
 
 /// See [`Kernels::ints`](super::super::Kernels::ints).
@@ -37,8 +40,11 @@ pub(super) fn ints(data: &[u8], out: &mut [i32]) -> Option<usize> {
         store_ints(out, _mm512_castsi256_si512(_mm512_cvtepi64_epi32(values)));
         false
     };
-    let (len, _) = each::<true, _>(data, out, &IN_ORDER, narrow, wide)?;
-    Some(len)
+    let run = each::<true, _>(data, out, narrow, wide);
+    match run.rest(data, out) {
+        None => Some(run.len),
+        Some((data, out)) => Some(run.len + generic::ints(data, out)?),
+    }
 }
 
 /// See [`Kernels::coordinates`](super::super::Kernels::coordinates).
@@ -48,74 +54,53 @@ pub(super) fn coordinates<const INT: bool>(
     row: i64,
     bound: u64,
     out: &mut [[i64; 2]],
-) -> Option<(usize, bool)> {
-    // The row, and zeros between.
-    let rows = _mm512_maskz_set1_epi64(0b0101_0101, row);
-    let narrow_bound = narrow_bound(bound);
+) -> Option<Found> {
+    let bounds = Bounds::new(bound);
+    let rows = _mm512_set1_epi64(row);
+    let pairs = |indices| {
+        let first = _mm512_setr_epi64(0, 8, 0, 9, 0, 10, 0, 11);
+        let second = _mm512_setr_epi64(0, 12, 0, 13, 0, 14, 0, 15);
+        [first, second].map(|lanes| _mm512_permutex2var_epi64(rows, lanes, indices))
+    };
     let narrow = |out: &mut [[i64; 2]], indices| {
-        let n = _mm512_set1_epi32(out.len() as i32);
-        let lanes = _mm512_cmplt_epu32_mask(
-            _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
-            n,
-        );
-        // Those of a vector stand in the same place of each four lanes. The upper
-        // half of an index is zero: none is negative.
-        const TO: __mmask16 = 0b0100_0100_0100_0100;
-        let pairs = [
-            _mm512_mask_shuffle_epi32::<0b00_00_00_00>(rows, TO, indices),
-            _mm512_mask_shuffle_epi32::<0b00_01_00_00>(rows, TO, indices),
-            _mm512_mask_shuffle_epi32::<0b00_10_00_00>(rows, TO, indices),
-            _mm512_mask_shuffle_epi32::<0b00_11_00_00>(rows, TO, indices),
-        ];
-        store_longs(out.as_flattened_mut(), pairs);
-        _mm512_mask_cmpge_epu32_mask(lanes, indices, narrow_bound) != 0
+        let at_bound = bounds.reached_by_narrow(out.len(), indices);
+        let [low, high] = widened(indices);
+        let ([a, b], [c, d]) = (pairs(low), pairs(high));
+        store_longs(out.as_flattened_mut(), [a, b, c, d]);
+        at_bound
     };
     let wide = |out: &mut [[i64; 2]], indices| {
-        let pairs = [0, 4].map(|i| {
-            let lanes = _mm512_setr_epi64(0, i, 0, i + 1, 0, i + 2, 0, i + 3);
-            _mm512_mask_permutexvar_epi64(rows, 0b1010_1010, lanes, indices)
-        });
-        let n = out.len();
-        store_longs(out.as_flattened_mut(), pairs);
-        is_any_wide_at(bound, n, indices)
+        let at_bound = bounds.reached_by_wide(out.len(), indices);
+        store_longs(out.as_flattened_mut(), pairs(indices));
+        at_bound
     };
-    each::<INT, _>(data, out, &BY_FOURS, narrow, wide)
+    let run = each::<INT, _>(data, out, narrow, wide);
+    match run.rest(data, out) {
+        None => Some(run.found()),
+        Some((data, out)) => {
+            let rest = generic::coordinates::<INT>(data, row, bound, out)?;
+            Some(run.found().and(rest))
+        }
+    }
 }
 
 /// See [`Kernels::indices`](super::super::Kernels::indices).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(super) fn indices<const INT: bool>(
-    data: &[u8],
-    bound: u64,
-    out: &mut [i64],
-) -> Option<(usize, bool)> {
-    let narrow_bound = narrow_bound(bound);
+pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64]) -> Option<Found> {
+    let bounds = Bounds::new(bound);
     let narrow = |out: &mut [i64], indices| {
-        let lanes = ((1u32 << out.len()) - 1) as u16;
         store_longs(out, widened(indices));
-        _mm512_mask_cmpge_epu32_mask(lanes, indices, narrow_bound) != 0
+        bounds.reached_by_narrow(out.len(), indices)
     };
     let wide = |out: &mut [i64], indices| {
-        let n = out.len();
         store_longs(out, [indices]);
-        is_any_wide_at(bound, n, indices)
+        bounds.reached_by_wide(out.len(), indices)
     };
-    each::<INT, _>(data, out, &IN_ORDER, narrow, wide)
-}
-
-/// What a lane of 32 bits is compared with: a negative index is larger, too.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn narrow_bound(bound: u64) -> __m512i {
-    _mm512_set1_epi32(bound.min(1 << 31) as u32 as i32)
-}
-
-/// Whether any of the first `n` indices is at or above `bound`, as `u64`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn is_any_wide_at(bound: u64, n: usize, indices: __m512i) -> bool {
-    let lanes = ((1u32 << n) - 1) as u8;
-    _mm512_mask_cmpge_epu64_mask(lanes, indices, _mm512_set1_epi64(bound as i64)) != 0
+    let run = each::<INT, _>(data, out, narrow, wide);
+    match run.rest(data, out) {
+        None => Some(run.found()),
+        Some((data, out)) => Some(run.found().and(generic::indices::<INT>(data, bound, out)?)),
+    }
 }
 
 /// See [`Kernels::skip`](super::super::Kernels::skip).
@@ -138,64 +123,119 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     Some(position)
 }
 
-/// Reads `out.len()` varints, each an `int` if `INT`. Gives the bytes they take,
-/// and whether any call of the two functions said so.
+/// What the kernels have read of a run.
+struct Run {
+    /// Values.
+    n: usize,
+    /// Their bytes.
+    len: usize,
+    /// Whether an index is at or above the bound.
+    at_bound: bool,
+}
+
+impl Run {
+    /// The data and places of values not read, if there are any.
+    #[inline]
+    fn rest<'a, T>(&self, data: &'a [u8], out: &'a mut [T]) -> Option<(&'a [u8], &'a mut [T])> {
+        (self.n < out.len()).then(|| (&data[self.len..], &mut out[self.n..]))
+    }
+
+    #[inline]
+    fn found(&self) -> Found {
+        let &Run { len, at_bound, .. } = self;
+        Found { len, at_bound }
+    }
+}
+
+/// What indices are compared with.
+struct Bounds {
+    /// In lanes of 32 bits: a negative index is above it, too.
+    narrow: __m512i,
+    wide: __m512i,
+}
+
+impl Bounds {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(bound: u64) -> Self {
+        Bounds {
+            narrow: _mm512_set1_epi32(bound.min(1 << 31) as u32 as i32),
+            wide: _mm512_set1_epi64(bound as i64),
+        }
+    }
+
+    /// Whether one of the first `n` of 16 indices is at or above the bound.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn reached_by_narrow(&self, n: usize, indices: __m512i) -> bool {
+        let lanes = ((1u32 << n) - 1) as u16;
+        _mm512_mask_cmpge_epu32_mask(lanes, indices, self.narrow) != 0
+    }
+
+    /// Whether one of the first `n` of 8 indices is at or above the bound.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn reached_by_wide(&self, n: usize, indices: __m512i) -> bool {
+        let lanes = ((1u32 << n) - 1) as u8;
+        _mm512_mask_cmpge_epu64_mask(lanes, indices, self.wide) != 0
+    }
+}
+
+/// Reads varints, each an `int` if `INT`, up to the end of `out` or some that are
+/// for the generic kernels: of more than 8 bytes, and all that are bad.
 ///
-/// `narrow` gets the next places in `out`, up to 16, with their values in lanes
-/// of 32 bits, in the order of `lanes`; `wide` up to 8, with lanes of 64.
+/// `narrow` gets the next places in `out`, up to 16, and their values in lanes of
+/// 32 bits; `wide` up to 8, and lanes of 64. They say whether an index is at or
+/// above the bound.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn each<const INT: bool, T>(
     data: &[u8],
     out: &mut [T],
-    lanes: &[u8; 64],
     narrow: impl Fn(&mut [T], __m512i) -> bool,
     wide: impl Fn(&mut [T], __m512i) -> bool,
-) -> Option<(usize, bool)> {
-    let (mut position, mut done, mut any) = (0, 0, false);
-    while done < out.len() {
-        let out = &mut out[done..];
-        let n = out.len().min(16);
-        let window = Window::at(&data[position..]);
-        let Some(len) = window.narrow(n) else {
-            let (len, any_wide) = each_wide::<INT, _>(&data[position..], out, wide)?;
-            return Some((position + len, any | any_wide));
+) -> Run {
+    let (mut n, mut len, mut at_bound) = (0, 0, false);
+    while n < out.len() {
+        let window = Window::at(&data[len..]);
+        let next = (out.len() - n).min(16);
+        let Some(next_len) = window.narrow(next) else {
+            let run = Run { n, len, at_bound };
+            return each_wide::<INT, _>(data, out, run, wide);
         };
-        any |= narrow(&mut out[..n], window.narrow_values(lanes));
-        position += len;
-        done += n;
+        at_bound |= narrow(&mut out[n..n + next], window.narrow_values());
+        n += next;
+        len += next_len;
     }
-    Some((position, any))
+    Run { n, len, at_bound }
 }
 
-/// As [`each`], once a varint has more than 4 bytes. Apart, so that its constants
-/// are not loaded for a short run.
+/// Goes on where a varint has more than 4 bytes, and does not go back: of such
+/// there are more. Not inlined, so that a short run does not wait for what only
+/// this needs.
 #[cold]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn each_wide<const INT: bool, T>(
     data: &[u8],
     out: &mut [T],
+    mut run: Run,
     wide: impl Fn(&mut [T], __m512i) -> bool,
-) -> Option<(usize, bool)> {
-    let (mut position, mut done, mut any) = (0, 0, false);
-    while done < out.len() {
-        let out = &mut out[done..];
-        let window = Window::at(&data[position..]);
-        let (mut n, mut len) = window.wide(out.len().min(8));
-        let mut bits = window.wide_bits();
-        if n == 0 {
-            let (only, only_len) = first(&data[position..])?;
-            (n, len) = (1, only_len);
-            bits = _mm512_set1_epi64(only as i64);
+) -> Run {
+    while run.n < out.len() {
+        let window = Window::at(&data[run.len..]);
+        let next = (out.len() - run.n).min(8);
+        let Some(len) = window.wide(next) else {
+            break;
+        };
+        let bits = window.wide_bits();
+        if INT && !window.are_ints(next, len, bits) {
+            break;
         }
-        if INT && !window.are_ints(n, len, bits) {
-            return None;
-        }
-        any |= wide(&mut out[..n], zigzag_wide(bits));
-        position += len;
-        done += n;
+        run.at_bound |= wide(&mut out[run.n..run.n + next], zigzag_wide(bits));
+        run.n += next;
+        run.len += len;
     }
-    Some((position, any))
+    run
 }
 
 /// The next bytes of the data.
@@ -239,23 +279,17 @@ impl Window {
     #[target_feature(enable = "bmi1,bmi2")]
     fn narrow(&self, n: usize) -> Option<usize> {
         let len = self.len_of(n);
-        let all = len <= 64 && _bzhi_u64(self.four_on(), len as u32) == 0;
-        all.then_some(len)
+        (len <= 64 && _bzhi_u64(self.four_on(), len as u32) == 0).then_some(len)
     }
 
-    /// How many varints, at most `n`, there are before one of more than 8 bytes,
-    /// and their bytes.
+    /// The bytes of the first `n` varints, if each has at most 8.
     #[inline]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn wide(&self, n: usize) -> (usize, usize) {
-        let four = self.four_on();
-        let eight = four & (four >> 4);
-        let before = _bzhi_u64(self.ends, _tzcnt_u64(eight) as u32);
-        let n = n.min(before.count_ones() as usize);
-        match n {
-            0 => (0, 0),
-            n => (n, self.len_of(n)),
-        }
+    #[target_feature(enable = "bmi1,bmi2")]
+    fn wide(&self, n: usize) -> Option<usize> {
+        let len = self.len_of(n);
+        let four_on = self.four_on();
+        let eight_on = four_on & (four_on >> 4);
+        (len <= 64 && _bzhi_u64(eight_on, len as u32) == 0).then_some(len)
     }
 
     /// Whether the first `n` varints, of `len` bytes, each of at most 8, are
@@ -270,11 +304,11 @@ impl Window {
         too_long == 0 && too_large == 0
     }
 
-    /// The first 16 varints, of at most 4 bytes each, in the order of `lanes`.
+    /// The first 16 varints, of at most 4 bytes each.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
-    fn narrow_values(&self, lanes: &[u8; 64]) -> __m512i {
-        let first = _mm512_permutexvar_epi8(load(lanes), self.behind());
+    fn narrow_values(&self) -> __m512i {
+        let first = _mm512_permutexvar_epi8(load(&BEFORE_FOUR), self.behind());
         let places = _mm512_add_epi8(first, _mm512_set1_epi32(0x0302_0100));
         let bytes = _mm512_permutexvar_epi8(places, self.bytes);
         let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
@@ -289,7 +323,7 @@ impl Window {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
     fn wide_bits(&self) -> __m512i {
-        let first = _mm512_permutexvar_epi8(load(&EIGHTS_IN_ORDER), self.behind());
+        let first = _mm512_permutexvar_epi8(load(&BEFORE_EIGHT), self.behind());
         let places = _mm512_add_epi8(first, _mm512_set1_epi64(0x0706_0504_0302_0100));
         let bytes = _mm512_permutexvar_epi8(places, self.bytes);
         let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
@@ -366,20 +400,16 @@ static BEHIND: [u8; 64] = {
     places
 };
 
-/// For each byte of lanes of 4 the number of the value before theirs, modulo 64.
-static IN_ORDER: [u8; 64] =
-    values_before::<4, 16>([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
-/// Every fourth value next to another.
-static BY_FOURS: [u8; 64] =
-    values_before::<4, 16>([0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
-/// Of lanes of 8.
-static EIGHTS_IN_ORDER: [u8; 64] = values_before::<8, 8>([0, 1, 2, 3, 4, 5, 6, 7]);
+/// For each byte of 16 values the number of the value before, modulo 64.
+static BEFORE_FOUR: [u8; 64] = value_before::<4>();
+/// The same of 8 values.
+static BEFORE_EIGHT: [u8; 64] = value_before::<8>();
 
-const fn values_before<const BYTES: usize, const LANES: usize>(values: [u8; LANES]) -> [u8; 64] {
+const fn value_before<const BYTES: usize>() -> [u8; 64] {
     let mut before = [0; 64];
     let mut i = 0;
     while i < 64 {
-        before[i] = (values[i / BYTES] + 63) % 64;
+        before[i] = (i / BYTES + 63) as u8 % 64;
         i += 1;
     }
     before

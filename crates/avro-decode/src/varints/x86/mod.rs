@@ -8,6 +8,7 @@ pub(super) use dispatch::Avx512;
 mod dispatch {
     #![allow(unsafe_code)] // Only the proof that the machine has the features makes the calls sound.
 
+    use super::super::Found;
     use super::avx512;
 
     /// The kernels of [`avx512`], on a machine that has what they need.
@@ -46,7 +47,7 @@ mod dispatch {
             row: i64,
             bound: u64,
             out: &mut [[i64; 2]],
-        ) -> Option<(usize, bool)> {
+        ) -> Option<Found> {
             // SAFETY: as above.
             unsafe { avx512::coordinates::<INT>(data, row, bound, out) }
         }
@@ -57,7 +58,7 @@ mod dispatch {
             data: &[u8],
             bound: u64,
             out: &mut [i64],
-        ) -> Option<(usize, bool)> {
+        ) -> Option<Found> {
             // SAFETY: as above.
             unsafe { avx512::indices::<INT>(data, bound, out) }
         }
