@@ -1,7 +1,7 @@
 //! The sample files, made where they are not there yet.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use atds::Codec;
 use atds::generate::{GenerateOptions, Preset, generate};
@@ -44,27 +44,20 @@ impl Data {
 
     /// [`RECORDS`] records of `preset`.
     pub(crate) fn of(&self, preset: Preset, codec: Codec) -> Result<Files> {
-        self.generated(preset, codec, RECORDS)
+        let mut options = GenerateOptions::new(preset, RECORDS);
+        options.codec = codec;
+        self.generated(&format!("{preset}-{codec}"), options)
     }
 
-    pub(crate) fn generated(&self, preset: Preset, codec: Codec, records: u64) -> Result<Files> {
-        let name = format!("{preset}-{codec}-{records}");
-        self.made(&name, |folder| {
-            let mut options = GenerateOptions::new(preset, records);
-            (options.files, options.codec) = (FILES, codec);
-            generate(folder, &options)?;
-            Ok(())
-        })
-    }
-
-    /// The data set `name`, which `make` writes to a folder if it is not there yet.
-    pub(crate) fn made(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<Files> {
+    /// The data set `name`, which is made of `options` if it is not there yet: the same name is to
+    /// have the same options. It is in [`FILES`] files.
+    pub(crate) fn generated(&self, name: &str, mut options: GenerateOptions) -> Result<Files> {
         let folder = self.folder.join(name);
         if !folder.exists() {
             // Under another name until it is whole.
             let unfinished = self.folder.join(format!("{name}.unfinished"));
-            fs::create_dir_all(&unfinished)?;
-            make(&unfinished)?;
+            options.files = FILES;
+            generate(&unfinished, &options)?;
             fs::rename(&unfinished, &folder)?;
         }
         Files::list(folder)
@@ -75,12 +68,13 @@ impl Data {
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     pub(crate) folder: PathBuf,
-    /// In the order of their names.
+    /// In the order of their records.
     pub(crate) paths: Vec<PathBuf>,
 }
 
 impl Files {
-    fn list(folder: PathBuf) -> Result<Self> {
+    /// The files in `folder`.
+    pub(crate) fn list(folder: PathBuf) -> Result<Self> {
         let entries = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path()));
         let mut paths: Vec<PathBuf> = entries.collect::<Result<_>>()?;
         paths.sort();
@@ -96,5 +90,11 @@ impl Files {
             }
         }
         Ok(blocks)
+    }
+
+    /// Bytes of all payloads.
+    pub(crate) fn payload_bytes(&self) -> Result<u64> {
+        let blocks = self.blocks()?;
+        Ok(blocks.iter().map(|block| block.payload.len() as u64).sum())
     }
 }

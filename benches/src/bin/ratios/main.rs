@@ -16,9 +16,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgAction, Parser, Subcommand};
 
-use comparisons::COMPARISONS;
+use comparisons::{COMPARISONS, memory};
 use data::Data;
 use machine::Machine;
 use row::Row;
@@ -44,6 +44,21 @@ struct Args {
     /// Write benches/record/DATE-ratios.md and .json
     #[arg(long)]
     write: bool,
+    #[command(subcommand)]
+    own: Option<Own>,
+}
+
+/// What a process started by this program does.
+#[derive(Debug, Subcommand)]
+#[command(hide = true)]
+enum Own {
+    /// Measures its own memory.
+    #[command(name = memory::MEASURE_MEMORY, hide = true)]
+    MeasureMemory {
+        folder: PathBuf,
+        #[arg(action = ArgAction::Set)]
+        mapped: bool,
+    },
 }
 
 fn after_help() -> String {
@@ -66,6 +81,10 @@ fn main() -> ExitCode {
 
 /// Whether all bounds hold.
 fn run(args: &Args) -> Result<bool> {
+    if let Some(Own::MeasureMemory { folder, mapped }) = &args.own {
+        memory::measure_own(folder, *mapped)?;
+        return Ok(true);
+    }
     let machine = Machine::describe()?;
     if machine.is_busy() {
         eprintln!("ratios: other work keeps this machine busy; do not trust the figures");

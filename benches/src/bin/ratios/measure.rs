@@ -7,8 +7,10 @@ use crate::Result;
 /// What each epoch of a side took.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
-    /// Records of an epoch.
-    pub(crate) records: u64,
+    /// What an epoch gives.
+    pub(crate) amount: f64,
+    /// What is given, a second.
+    pub(crate) unit: &'static str,
     /// Of each round, in order.
     pub(crate) seconds: Vec<f64>,
 }
@@ -18,18 +20,27 @@ impl Times {
     pub(crate) fn and_then(&self, other: &Times) -> Times {
         let both = self.seconds.iter().zip(&other.seconds);
         Times {
-            records: self.records,
             seconds: both.map(|(a, b)| a + b).collect(),
+            ..self.clone()
         }
     }
 
-    /// The time of a record, in each round.
-    pub(crate) fn per_record(&self) -> impl Iterator<Item = f64> + '_ {
-        self.seconds.iter().map(|s| s / self.records as f64)
+    /// The same, an epoch being `bytes` rather than records.
+    pub(crate) fn of_bytes(self, bytes: u64) -> Times {
+        Times {
+            amount: bytes as f64 / 1e6,
+            unit: "MB/s",
+            ..self
+        }
     }
 
-    pub(crate) fn median(&self) -> f64 {
-        median(self.seconds.iter().copied())
+    /// Of each round.
+    pub(crate) fn speeds(&self) -> impl Iterator<Item = f64> + '_ {
+        self.seconds.iter().map(|seconds| self.amount / seconds)
+    }
+
+    pub(crate) fn median_speed(&self) -> f64 {
+        median(self.speeds())
     }
 }
 
@@ -38,24 +49,28 @@ pub(crate) type Epoch<'a> = Box<dyn FnMut() -> Result<u64> + 'a>;
 
 /// Runs an epoch of each side, one side after the other, `rounds` times after one round that is not
 /// measured: what drifts meanwhile, drifts for all.
-pub(crate) fn in_turn<const N: usize>(
-    rounds: usize,
-    mut sides: [Epoch<'_>; N],
-) -> Result<[Times; N]> {
-    let mut all = sides.each_ref().map(|_| Times {
-        records: 0,
-        seconds: Vec::with_capacity(rounds),
-    });
-    for (side, times) in sides.iter_mut().zip(&mut all) {
-        times.records = side()?;
+pub(crate) fn in_turn<const N: usize>(rounds: usize, sides: [Epoch<'_>; N]) -> Result<[Times; N]> {
+    let times = all_in_turn(rounds, sides.into())?;
+    Ok(times.try_into().expect("times for each side"))
+}
+
+/// As [`in_turn`], of any number of sides.
+pub(crate) fn all_in_turn(rounds: usize, mut sides: Vec<Epoch<'_>>) -> Result<Vec<Times>> {
+    let mut all = Vec::with_capacity(sides.len());
+    for side in &mut sides {
+        all.push(Times {
+            amount: side()? as f64,
+            unit: "records/s",
+            seconds: Vec::with_capacity(rounds),
+        });
     }
     for _ in 0..rounds {
         for (side, times) in sides.iter_mut().zip(&mut all) {
             let start = Instant::now();
-            let records = side()?;
+            let records = side()? as f64;
             times.seconds.push(start.elapsed().as_secs_f64());
-            if records != times.records {
-                return Err(format!("{records} records after {}", times.records).into());
+            if records != times.amount {
+                return Err(format!("{records} records after {}", times.amount).into());
             }
         }
     }
@@ -98,7 +113,7 @@ mod tests {
         };
         let [a, b] = in_turn(2, [side('a'), side('b')]).expect("nothing fails");
         assert_eq!(*order.borrow(), "ababab");
-        assert_eq!((a.records, a.seconds.len(), b.seconds.len()), (7, 2, 2));
+        assert_eq!((a.amount, a.seconds.len(), b.seconds.len()), (7.0, 2, 2));
     }
 
     #[test]

@@ -61,18 +61,31 @@ impl Row {
         Self::timed(what.into(), Quantity::Time, a, b)
     }
 
+    /// Bytes of A over those of B.
+    pub(crate) fn memory(what: impl Into<String>, a: (&str, u64), b: (&str, u64)) -> Self {
+        Row {
+            comparison: "",
+            what: what.into(),
+            a: Figure::megabytes(a),
+            b: Figure::megabytes(b),
+            of: Quantity::Memory,
+            ratio: a.1 as f64 / b.1 as f64,
+            bound: None,
+        }
+    }
+
     fn timed(what: String, of: Quantity, a: Side<'_>, b: Side<'_>) -> Self {
         // Of each round by itself: what slows a round down, slows down both sides of it.
-        let rounds = a.1.per_record().zip(b.1.per_record());
+        let rounds = a.1.speeds().zip(b.1.speeds());
         let ratio = median(rounds.map(|(a, b)| match of {
-            Quantity::Speed => b / a,
-            Quantity::Time | Quantity::Memory => a / b,
+            Quantity::Speed => a / b,
+            Quantity::Time | Quantity::Memory => b / a,
         }));
         Row {
             comparison: "",
             what,
-            a: Figure::records_per_s(a),
-            b: Figure::records_per_s(b),
+            a: Figure::speed(a),
+            b: Figure::speed(b),
             of,
             ratio,
             bound: None,
@@ -106,18 +119,24 @@ impl Row {
 }
 
 impl Figure {
-    fn records_per_s((label, times): Side<'_>) -> Self {
-        let speeds: Vec<f64> = times.per_record().map(f64::recip).collect();
-        Figure::over(label, "records/s", &speeds)
-    }
-
-    fn over(label: &str, unit: &'static str, values: &[f64]) -> Self {
+    fn speed((label, times): Side<'_>) -> Self {
         Figure {
             label: label.to_owned(),
-            unit,
-            median: median(values.iter().copied()),
-            least: values.iter().copied().fold(f64::INFINITY, f64::min),
-            most: values.iter().copied().fold(0.0, f64::max),
+            unit: times.unit,
+            median: times.median_speed(),
+            least: times.speeds().fold(f64::INFINITY, f64::min),
+            most: times.speeds().fold(0.0, f64::max),
+        }
+    }
+
+    fn megabytes((label, bytes): (&str, u64)) -> Self {
+        let megabytes = bytes as f64 / 1e6;
+        Figure {
+            label: label.to_owned(),
+            unit: "MB",
+            median: megabytes,
+            least: megabytes,
+            most: megabytes,
         }
     }
 }
@@ -139,7 +158,8 @@ mod tests {
     #[test]
     fn a_ratio_is_that_of_the_rounds() {
         let times = |seconds: &[f64]| Times {
-            records: 10,
+            amount: 10.0,
+            unit: "records/s",
             seconds: seconds.to_vec(),
         };
         // The second round had the machine for half the time.
@@ -152,7 +172,8 @@ mod tests {
     #[test]
     fn a_bound_holds_up_to_itself() {
         let times = Times {
-            records: 1,
+            amount: 1.0,
+            unit: "records/s",
             seconds: vec![1.0],
         };
         let row = Row::time("", ("a", &times), ("b", &times));

@@ -1,7 +1,7 @@
 //! Every codec: the pipeline against inflating alone and the pipeline on inflated files.
 
 use atds::Codec;
-use atds::generate::Preset;
+use atds::generate::{GenerateOptions, Preset};
 use avro_block::{InflateBuffer, Inflater};
 
 use super::Comparison;
@@ -28,8 +28,13 @@ fn row(lab: &Lab, codec: Codec) -> Result<Row> {
         Codec::Bzip2 | Codec::Xz => RECORDS / 10,
         _ => RECORDS,
     };
-    let files = lab.data.generated(Preset::Ads, codec, records)?;
-    let inflated = lab.data.generated(Preset::Ads, Codec::Null, records)?;
+    let files = |codec| {
+        let mut options = GenerateOptions::new(Preset::Ads, records);
+        options.codec = codec;
+        lab.data
+            .generated(&format!("ads-{codec}-{records}"), options)
+    };
+    let (files, inflated) = (files(codec)?, files(Codec::Null)?);
     let blocks = files.blocks()?;
     let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
     let [ours, inflating, on_null] = in_turn(

@@ -1,7 +1,13 @@
 //! What is compared with what.
 
+mod auto_threads;
+mod blocks;
 mod codecs;
+mod hash_buckets;
 mod inflate;
+pub(crate) mod memory;
+mod nullable;
+mod reader_schema;
 mod shuffle;
 mod skipping;
 mod threads;
@@ -21,13 +27,19 @@ pub(crate) struct Comparison {
 }
 
 /// All, in the order of the table.
-pub(crate) const COMPARISONS: [Comparison; 6] = [
+pub(crate) const COMPARISONS: [Comparison; 12] = [
     yardstick::COMPARISON,
     inflate::COMPARISON,
     threads::COMPARISON,
     codecs::COMPARISON,
     shuffle::COMPARISON,
     skipping::COMPARISON,
+    blocks::COMPARISON,
+    auto_threads::COMPARISON,
+    nullable::COMPARISON,
+    reader_schema::COMPARISON,
+    hash_buckets::COMPARISON,
+    memory::COMPARISON,
 ];
 
 /// The names, for the command line.

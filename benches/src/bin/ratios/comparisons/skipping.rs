@@ -1,10 +1,10 @@
 //! One scalar against all features.
 
-use atds::generate::Preset;
-use atds::Codec;
+use atds::generate::{GenerateOptions, Preset};
+use atds::{Codec, Feature};
 
 use super::Comparison;
-use crate::data::Files;
+use crate::data::{Files, RECORDS};
 use crate::measure::{Epoch, in_turn};
 use crate::pipeline::{BATCH_SIZE, epochs, in_batches, pipeline};
 use crate::row::Row;
@@ -17,42 +17,73 @@ pub(super) const COMPARISON: Comparison = Comparison {
 };
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
-    let ads = lab.data.of(Preset::Ads, Codec::Null)?;
-    let [label, member, country, all] = in_turn(
-        lab.epochs,
-        [
-            one(&ads, Preset::Ads, "s_label")?,
-            one(&ads, Preset::Ads, "s_member")?,
-            one(&ads, Preset::Ads, "s_country")?,
-            epochs(pipeline(&ads, Preset::Ads))?,
-        ],
-    )?;
-    let row = |name, times| {
-        let all = ("all 19", &all);
-        Row::speed(format!("ads, {name}"), (name, times), all).at_least(3.0)
-    };
-    let mut rows = vec![
-        row("s_label", &label),
-        row("s_member", &member),
-        row("s_country", &country),
-    ];
-
-    let strings = lab.data.of(Preset::Strings, Codec::Null)?;
-    let [one, all] = in_turn(
-        lab.epochs,
-        [
-            one(&strings, Preset::Strings, "s_country")?,
-            epochs(pipeline(&strings, Preset::Strings))?,
-        ],
-    )?;
-    let row = Row::speed("strings, s_country", ("s_country", &one), ("all 10", &all));
-    rows.push(row.at_least(4.0));
+    let mut rows = scalars(lab)?;
+    rows.extend(strings(lab)?);
     Ok(rows)
+}
+
+/// The first scalar, one in the middle and the string, among arrays of plain values.
+fn scalars(lab: &Lab) -> Result<Vec<Row>> {
+    let plain = lab.data.of(Preset::Ads, Codec::Null)?;
+    let sized = with_byte_sizes(lab, Preset::Ads)?;
+    let [label, member, country, sized, all] = in_turn(
+        lab.epochs,
+        [
+            one(&plain, Preset::Ads, "s_label")?,
+            one(&plain, Preset::Ads, "s_member")?,
+            one(&plain, Preset::Ads, "s_country")?,
+            one(&sized, Preset::Ads, "s_label")?,
+            epochs(pipeline(&plain, Preset::Ads))?,
+        ],
+    )?;
+    let all = ("all 19", &all);
+    let sides = [
+        ("s_label", &label),
+        ("s_member", &member),
+        ("s_country", &country),
+    ];
+    let mut rows: Vec<Row> = Vec::new();
+    for side in sides {
+        rows.push(Row::speed(format!("ads, {}", side.0), side, all).at_least(3.0));
+    }
+    let (sized, plain) = (("byte sizes", &sized), ("none", &label));
+    rows.push(Row::speed("ads, s_label, arrays with byte sizes", sized, plain).at_least(1.0));
+    Ok(rows)
+}
+
+/// A scalar among arrays of strings.
+fn strings(lab: &Lab) -> Result<Vec<Row>> {
+    let plain = lab.data.of(Preset::Strings, Codec::Null)?;
+    let sized = with_byte_sizes(lab, Preset::Strings)?;
+    let [one_plain, one_sized, all_plain, all_sized] = in_turn(
+        lab.epochs,
+        [
+            one(&plain, Preset::Strings, "s_country")?,
+            one(&sized, Preset::Strings, "s_country")?,
+            epochs(pipeline(&plain, Preset::Strings))?,
+            epochs(pipeline(&sized, Preset::Strings))?,
+        ],
+    )?;
+    let row = |what, one, all| Row::speed(what, ("s_country", one), ("all 10", all)).at_least(4.0);
+    Ok(vec![
+        row("strings, s_country", &one_plain, &all_plain),
+        row(
+            "strings, s_country, arrays with byte sizes",
+            &one_sized,
+            &all_sized,
+        ),
+    ])
+}
+
+fn with_byte_sizes(lab: &Lab, preset: Preset) -> Result<Files> {
+    let mut options = GenerateOptions::new(preset, RECORDS);
+    options.byte_sizes = true;
+    lab.data.generated(&format!("{preset}-byte-sizes"), options)
 }
 
 /// Epochs of the feature `name` alone.
 fn one<'a>(files: &Files, preset: Preset, name: &str) -> Result<Epoch<'a>> {
     let mut features = preset.features();
-    features.retain(|feature| feature.name == name);
+    features.retain(|feature: &Feature| feature.name == name);
     epochs(in_batches(files, BATCH_SIZE).features(features))
 }

@@ -1,0 +1,110 @@
+//! Sizes of blocks and of records, in bytes a second.
+
+use atds::generate::{GenerateOptions, Preset, RecordShape};
+use atds::{DType, Feature, Features};
+
+use super::Comparison;
+use crate::data::RECORDS;
+use crate::measure::{Times, all_in_turn};
+use crate::pipeline::{epochs, in_batches};
+use crate::row::Row;
+use crate::{Lab, Result};
+
+pub(super) const COMPARISON: Comparison = Comparison {
+    name: "blocks",
+    about: "sizes of blocks beside the next, for small records and large, null codec, one thread",
+    measure,
+};
+
+/// What [`WriterOptions`](avro_block::WriterOptions) close a block at, and what is said of it.
+const BLOCKS: [(usize, &str); 4] = [
+    (4_000, "4 KB"),
+    (16_000, "16 KB"),
+    (64_000, "64 KB"),
+    (1_000_000, "1 MB"),
+];
+
+/// Records of one kind.
+struct Records {
+    name: &'static str,
+    shape: RecordShape,
+    count: u64,
+    /// So that a batch has some megabytes.
+    batch_size: usize,
+}
+
+fn measure(lab: &Lab) -> Result<Vec<Row>> {
+    let kinds = [small()?, ads(), large()?];
+    let rows = kinds.iter().map(|kind| rows(lab, kind));
+    Ok(rows.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// Three scalars: some ten bytes.
+fn small() -> Result<Records> {
+    Ok(Records {
+        name: "3 scalars",
+        shape: shape([
+            Feature::dense("a", &[], DType::Int32),
+            Feature::dense("b", &[], DType::Int64),
+            Feature::dense("c", &[], DType::Float32),
+        ])?,
+        count: 50 * RECORDS,
+        batch_size: 65_536,
+    })
+}
+
+/// About 2 KB.
+fn ads() -> Records {
+    Records {
+        name: "ads",
+        shape: Preset::Ads.into(),
+        count: RECORDS,
+        batch_size: 1_024,
+    }
+}
+
+/// 100 KB of floats.
+fn large() -> Result<Records> {
+    Ok(Records {
+        name: "100 KB",
+        shape: shape([Feature::dense("image", &[25_000], DType::Float32)])?,
+        count: RECORDS / 50,
+        batch_size: 16,
+    })
+}
+
+fn shape<const N: usize>(features: [Feature; N]) -> Result<RecordShape> {
+    // The mean length of what has none.
+    Ok(RecordShape::of_features(&Features::new(features)?, 1.0)?)
+}
+
+/// A row for each two neighbours, the slower one first.
+fn rows(lab: &Lab, records: &Records) -> Result<Vec<Row>> {
+    let mut sides = Vec::new();
+    let mut bytes = Vec::new();
+    for (block_bytes, _) in BLOCKS {
+        let mut options = GenerateOptions::new(records.shape.clone(), records.count);
+        options.block_bytes = block_bytes;
+        let name = format!("{}-blocks-{block_bytes}", records.name.replace(' ', "-"));
+        let files = lab.data.generated(&name, options)?;
+        bytes.push(files.payload_bytes()?);
+        let builder = in_batches(&files, records.batch_size);
+        sides.push(epochs(builder.features(records.shape.features().to_vec()))?);
+    }
+    let times = all_in_turn(lab.epochs, sides)?;
+    let times: Vec<Times> = times
+        .into_iter()
+        .zip(bytes)
+        .map(|(times, bytes)| times.of_bytes(bytes))
+        .collect();
+
+    let sides: Vec<(&str, &Times)> = BLOCKS.iter().map(|block| block.1).zip(&times).collect();
+    let row = |pair: &[(&str, &Times)]| {
+        let (mut slow, mut fast) = (pair[0], pair[1]);
+        if slow.1.median_speed() > fast.1.median_speed() {
+            (slow, fast) = (fast, slow);
+        }
+        Row::speed(records.name, slow, fast).at_least(0.5)
+    };
+    Ok(sides.windows(2).map(row).collect())
+}

@@ -1,0 +1,32 @@
+//! Strings read as the numbers of their buckets against the strings themselves.
+
+use atds::generate::Preset;
+use atds::{Codec, Convert, DType, Feature};
+
+use super::Comparison;
+use crate::measure::in_turn;
+use crate::pipeline::{BATCH_SIZE, epochs, in_batches};
+use crate::row::Row;
+use crate::{Lab, Result};
+
+pub(super) const COMPARISON: Comparison = Comparison {
+    name: "hash",
+    about: "a column of strings as hash buckets against the strings, null codec, one thread",
+    measure,
+};
+
+fn measure(lab: &Lab) -> Result<Vec<Row>> {
+    let files = lab.data.of(Preset::Strings, Codec::Null)?;
+    let column = |name: &str, shape: &[usize]| -> Result<Row> {
+        let read_as = |dtype| Feature::dense(name, shape, dtype);
+        let hashed = read_as(DType::Int64).with_convert(Convert::HashBuckets(BUCKETS));
+        let epochs = |feature| epochs(in_batches(&files, BATCH_SIZE).features([feature]));
+        let sides = [epochs(hashed)?, epochs(read_as(DType::String))?];
+        let [hashed, strings] = in_turn(lab.epochs, sides)?;
+        let (a, b) = (("hash buckets", &hashed), ("strings", &strings));
+        Ok(Row::time(format!("strings, {name}"), a, b).at_most(1.3))
+    };
+    Ok(vec![column("s_title", &[])?, column("d_words", &[4])?])
+}
+
+const BUCKETS: u64 = 10_000;

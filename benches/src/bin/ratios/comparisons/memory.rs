@@ -1,0 +1,126 @@
+//! The most memory taken, in a process that does nothing else.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use atds::generate::Preset;
+use atds::{Codec, Threads};
+use serde_json::{Value, json};
+
+use super::Comparison;
+use crate::data::{Files, RECORDS};
+use crate::machine;
+use crate::pipeline::{BATCH_SIZE, pipeline};
+use crate::row::Row;
+use crate::{Lab, Result};
+
+pub(super) const COMPARISON: Comparison = Comparison {
+    name: "memory",
+    about: "anonymous memory with a shuffle buffer of 8,192 against what must be held, two threads",
+    measure,
+};
+
+const SHUFFLE_BUFFER_SIZE: usize = 8_192;
+
+/// Epochs of a process, and how many of the first and of the last are compared.
+const EPOCHS: usize = 50;
+const COMPARED: usize = 5;
+
+fn measure(lab: &Lab) -> Result<Vec<Row>> {
+    // The same records, as they are held when inflated.
+    let inflated = lab.data.of(Preset::Ads, Codec::Null)?.payload_bytes()?;
+    let window = inflated * (BATCH_SIZE + SHUFFLE_BUFFER_SIZE) as u64 / RECORDS;
+    let mut rows = Vec::new();
+    for (codec, mapped) in [
+        (Codec::Null, false),
+        (Codec::Null, true),
+        (Codec::Deflate, true),
+    ] {
+        let files = lab.data.of(Preset::Ads, codec)?;
+        let found = in_process(&files, mapped)?;
+        let bound = 3 * (window + 3 * found.batch) / 2 + SLACK;
+        let what = format!("ads, {codec}, {}", if mapped { "mapped" } else { "read" });
+        let (a, b) = (
+            ("peak", found.peak),
+            ("1.5 × (window + 3 batches) + 32 MB", bound),
+        );
+        rows.push(Row::memory(what.clone(), a, b).at_most(1.0));
+        let (a, b) = (
+            ("epochs 46 to 50", found.last),
+            ("epochs 1 to 5", found.first),
+        );
+        rows.push(Row::memory(what, a, b).at_most(1.05));
+    }
+    Ok(rows)
+}
+
+/// For all else, such as threads and code.
+const SLACK: u64 = 32_000_000;
+
+/// What a process found of itself, in bytes.
+struct Found {
+    /// The most anonymous memory, over all epochs.
+    peak: u64,
+    /// The most in the first [`COMPARED`] epochs.
+    first: u64,
+    /// The most in the last.
+    last: u64,
+    /// The largest batch.
+    batch: u64,
+}
+
+/// The first of a process's arguments that makes it measure itself; the folder of the files
+/// follows, then whether they are mapped.
+pub(crate) const MEASURE_MEMORY: &str = "measure-memory";
+
+fn in_process(files: &Files, mapped: bool) -> Result<Found> {
+    let done = Command::new(std::env::current_exe()?)
+        .arg(MEASURE_MEMORY)
+        .arg(&files.folder)
+        .arg(mapped.to_string())
+        .output()?;
+    if !done.status.success() {
+        return Err(String::from_utf8_lossy(&done.stderr).into());
+    }
+    let found: Value = serde_json::from_slice(&done.stdout)?;
+    let bytes = |name: &str| found[name].as_u64().ok_or("a process that found nothing");
+    Ok(Found {
+        peak: bytes("peak")?,
+        first: bytes("first")?,
+        last: bytes("last")?,
+        batch: bytes("batch")?,
+    })
+}
+
+/// The other side of [`in_process`]: prints what it finds.
+pub(crate) fn measure_own(folder: &Path, mapped: bool) -> Result<()> {
+    let files = Files::list(PathBuf::from(folder))?;
+    let dataset = pipeline(&files, Preset::Ads)
+        .shuffle_buffer_size(SHUFFLE_BUFFER_SIZE)
+        .threads(Threads::Fixed(2))
+        .mmap(mapped)
+        .build()?;
+    let mut peaks = [0; EPOCHS];
+    let mut largest_batch = 0;
+    for peak in &mut peaks {
+        for batch in &dataset {
+            largest_batch = largest_batch.max(batch?.used_bytes());
+            *peak = anonymous()?.max(*peak);
+        }
+    }
+    let most = |peaks: &[u64]| peaks.iter().copied().max();
+    let found = json!({
+        "peak": most(&peaks),
+        "first": most(&peaks[..COMPARED]),
+        "last": most(&peaks[EPOCHS - COMPARED..]),
+        "batch": largest_batch,
+    });
+    println!("{found}");
+    Ok(())
+}
+
+/// Resident bytes of this process that are not of files.
+fn anonymous() -> Result<u64> {
+    let kilobytes = machine::value("/proc/self/status", "RssAnon")?;
+    Ok(kilobytes.trim_end_matches(" kB").parse::<u64>()? * 1024)
+}

@@ -1,0 +1,23 @@
+//! Fields that may be null against fields that may not.
+
+use atds::Codec;
+use atds::generate::Preset;
+
+use super::Comparison;
+use crate::measure::in_turn;
+use crate::pipeline::{epochs, pipeline};
+use crate::row::Row;
+use crate::{Lab, Result};
+
+pub(super) const COMPARISON: Comparison = Comparison {
+    name: "nullable",
+    about: "every field a union with null, 5 % of them null, against none, null codec, one thread",
+    measure,
+};
+
+fn measure(lab: &Lab) -> Result<Vec<Row>> {
+    let of = |preset| epochs(pipeline(&lab.data.of(preset, Codec::Null)?, preset));
+    let [nullable, plain] = in_turn(lab.epochs, [of(Preset::AdsNullable)?, of(Preset::Ads)?])?;
+    let row = Row::speed("ads", ("nullable", &nullable), ("plain", &plain));
+    Ok(vec![row.at_least(0.8)])
+}

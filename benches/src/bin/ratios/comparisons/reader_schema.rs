@@ -1,0 +1,48 @@
+//! A reader's schema that lacks fields against features that do not ask for them.
+
+use atds::generate::Preset;
+use atds::{Codec, Feature, Schema};
+use serde_json::Value;
+
+use super::Comparison;
+use crate::measure::in_turn;
+use crate::pipeline::{BATCH_SIZE, epochs, in_batches};
+use crate::row::Row;
+use crate::{Lab, Result};
+
+pub(super) const COMPARISON: Comparison = Comparison {
+    name: "reader",
+    about: "fields that the reader's schema lacks against fields not asked for, one thread",
+    measure,
+};
+
+/// The fields that are read.
+const KEPT: [&str; 4] = ["s_label", "s_country", "d3", "sp1"];
+
+fn measure(lab: &Lab) -> Result<Vec<Row>> {
+    let files = lab.data.of(Preset::Ads, Codec::Null)?;
+    let mut features = Preset::Ads.features();
+    features.retain(|feature: &Feature| KEPT.contains(&feature.name.as_str()));
+    let writer = in_batches(&files, BATCH_SIZE).features(features);
+    let reader = writer.clone().reader_schema(reader_schema()?);
+    let [reader, writer] = in_turn(lab.epochs, [epochs(reader)?, epochs(writer)?])?;
+    let (a, b) = (
+        ("4 of 19 in the reader's schema", &reader),
+        ("4 of 19 features", &writer),
+    );
+    Ok(vec![Row::speed("ads, null", a, b).at_least(0.95)])
+}
+
+/// The preset's schema with no other fields than those [`KEPT`].
+fn reader_schema() -> Result<Schema> {
+    let mut schema: Value = serde_json::from_str(&Preset::Ads.schema())?;
+    let fields = schema["fields"]
+        .as_array_mut()
+        .ok_or("a record's schema has fields")?;
+    fields.retain(|field| {
+        field["name"]
+            .as_str()
+            .is_some_and(|name| KEPT.contains(&name))
+    });
+    Ok(Schema::parse(&schema.to_string())?)
+}
