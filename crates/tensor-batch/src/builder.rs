@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::batch::ColumnData;
 use crate::gather::{GatherTask, join};
-use crate::pad::Padding;
+use crate::pad::{Level, Padding};
+use crate::reuse::Emptied;
 use crate::spec::Placement;
 use crate::values::each_values;
 use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNKNOWN};
@@ -21,20 +22,26 @@ pub struct BatchBuilder {
     run_rows: Vec<usize>,
     /// The columns of the batch being made.
     columns: Vec<ColumnData>,
-    /// Per run of rows, a segment per column; those of columns that are
-    /// written in place stay empty.
+    /// Per column, a segment for each run of rows; none for columns that are
+    /// written in place.
     segments: Vec<Vec<Segment>>,
+    /// Per column, the levels of lists of a padded one.
+    levels: Vec<Vec<Level>>,
+    emptied: Arc<Emptied>,
 }
 
 impl BatchBuilder {
     /// A builder of batches of `spec`.
     pub fn new(spec: BatchSpec) -> Self {
+        let columns = spec.columns().len();
         BatchBuilder {
             recycler: Recycler::new(),
             spec,
             run_rows: Vec::new(),
             columns: Vec::new(),
-            segments: Vec::new(),
+            segments: (0..columns).map(|_| Vec::new()).collect(),
+            levels: vec![Vec::new(); columns],
+            emptied: Arc::default(),
         }
     }
 
@@ -58,57 +65,49 @@ impl BatchBuilder {
     /// Starts a batch whose rows are written by runs of `run_rows` rows each
     /// and gives each run its slots.
     pub fn slots(&mut self, run_rows: &[usize]) -> Vec<RowSlots<'_>> {
+        let mut slots = Vec::new();
+        self.slots_into(run_rows, &mut slots);
+        slots
+    }
+
+    /// The same, behind what `slots` holds; allocates nothing, once there has
+    /// been a batch like this one and its memory has come back.
+    pub fn slots_into<'a>(&'a mut self, run_rows: &[usize], slots: &mut Vec<RowSlots<'a>>) {
         self.run_rows.clear();
         self.run_rows.extend_from_slice(run_rows);
-        let (rows, runs) = (self.rows(), run_rows.len());
+        let rows = self.rows();
         if self.columns.is_empty() {
             self.columns = self
                 .recycler
                 .take()
                 .unwrap_or_else(|| self.spec.columns().iter().map(ColumnData::new).collect());
         }
-        while self.segments.len() < runs {
-            let segments = self.spec.columns().iter().map(Segment::new).collect();
-            self.segments.push(segments);
-        }
-        for segment in self.segments[..runs].iter_mut().flatten() {
-            segment.clear();
-        }
 
-        let mut slots: Vec<Vec<Slot<'_>>> = run_rows
-            .iter()
-            .map(|_| Vec::with_capacity(self.spec.columns().len()))
-            .collect();
-        let mut segments: Vec<_> = self.segments[..runs]
-            .iter_mut()
-            .map(|run| run.iter_mut())
-            .collect();
-        for (spec, column) in self.spec.columns().iter().zip(&mut self.columns) {
-            let segments = segments.iter_mut().filter_map(Iterator::next);
+        let first = slots.len();
+        let mut first_row = 0;
+        slots.extend(run_rows.iter().map(|&rows| {
+            let slots = RowSlots::new(first_row, rows, self.emptied.clone());
+            first_row += rows;
+            slots
+        }));
+        let slots = &mut slots[first..];
+        let columns = self.columns.iter_mut().zip(&mut self.segments);
+        for (spec, (column, segments)) in self.spec.columns().iter().zip(columns) {
             let Placement::Written { row_len } = spec.placement() else {
+                while segments.len() < slots.len() {
+                    segments.push(Segment::new(spec));
+                }
                 for (slots, segment) in slots.iter_mut().zip(segments) {
+                    segment.clear();
                     slots.push(Slot::Segment(segment));
                 }
                 continue;
             };
-            segments.for_each(drop);
             let len = rows * row_len;
             each_values!(&mut column.values, buffer => buffer.set_len(len), _strings => ());
             let lens = run_rows.iter().map(|rows| rows * row_len);
-            for (slots, slot) in slots.iter_mut().zip(Slot::split(&mut column.values, lens)) {
-                slots.push(slot);
-            }
+            Slot::split(&mut column.values, lens, |run, slot| slots[run].push(slot));
         }
-        let mut first_row = 0;
-        slots
-            .into_iter()
-            .zip(run_rows)
-            .map(|(columns, &rows)| {
-                let slots = RowSlots::new(first_row, rows, columns);
-                first_row += rows;
-                slots
-            })
-            .collect()
     }
 
     /// Bytes that the padded columns will take in the batch whose slots are
@@ -120,7 +119,7 @@ impl BatchBuilder {
         let padded = columns.filter_map(|(i, spec)| match spec.placement() {
             Placement::Padded { shape, fill } => {
                 let padding = Padding::new(shape, fill, self.segments_of(i));
-                Some(padding.bytes(self.rows(), self.segments_of(i)))
+                Some(padding.bytes(self.rows()))
             }
             _ => None,
         });
@@ -135,36 +134,40 @@ impl BatchBuilder {
     /// If the padded columns are too large to address; see
     /// [`padded_bytes`](Self::padded_bytes).
     pub fn gather(&mut self) -> Vec<GatherTask<'_>> {
-        let specs = self.spec.columns();
-        let runs = &mut self.segments[..self.run_rows.len()];
-        let one_run = runs.len() == 1;
-        let mut tasks: Vec<_> = runs.iter().map(|_| GatherTask::default()).collect();
-        if let [only] = runs {
-            for ((spec, column), segment) in specs.iter().zip(&mut self.columns).zip(only) {
-                if let Placement::Joined = spec.placement() {
+        let mut tasks = Vec::new();
+        self.gather_into(&mut tasks);
+        tasks
+    }
+
+    /// The same, in place of what `tasks` holds; allocates nothing, once there
+    /// has been a batch like this one and its memory has come back.
+    pub fn gather_into<'a>(&'a mut self, tasks: &mut Vec<GatherTask<'a>>) {
+        tasks.clear();
+        let runs = self.run_rows.len();
+        let one_run = runs == 1;
+        tasks.extend(self.run_rows.iter().map(|_| GatherTask::new(self.emptied.clone())));
+        let memory = self.segments.iter_mut().zip(&mut self.levels);
+        let columns = self.columns.iter_mut().zip(memory);
+        for (spec, (column, (segments, levels))) in self.spec.columns().iter().zip(columns) {
+            match spec.placement() {
+                Placement::Written { .. } => {}
+                Placement::Joined if one_run => {
+                    let segment = &mut segments[0];
                     std::mem::swap(&mut column.values, &mut segment.values);
                     std::mem::swap(&mut column.indices, &mut segment.indices);
                     std::mem::swap(&mut column.splits, &mut segment.splits);
                 }
-            }
-        }
-        let runs = &*runs;
-        for (i, (spec, column)) in specs.iter().zip(&mut self.columns).enumerate() {
-            let segments = runs.iter().map(|run| &run[i]);
-            match spec.placement() {
-                Placement::Written { .. } => {}
-                Placement::Joined if one_run => {}
-                Placement::Joined => join(column, segments, &mut tasks),
+                Placement::Joined => join(column, segments[..runs].iter(), tasks),
                 Placement::Padded { shape, fill } => {
-                    let padding = Padding::new(shape, fill, segments.clone());
-                    padding.spread(&mut column.values, &self.run_rows, segments, &mut tasks);
+                    let padding = Padding::new(shape, fill, segments[..runs].iter());
+                    padding.levels(levels);
+                    padding.spread(levels, &mut column.values, &self.run_rows, tasks);
                 }
             }
         }
         if one_run {
             tasks.retain(|task| !task.is_empty());
         }
-        tasks
     }
 
     /// Ends the batch, once the gather tasks have run.
@@ -206,8 +209,6 @@ impl BatchBuilder {
 
     /// The segments of column `i`, a run after the other.
     fn segments_of(&self, i: usize) -> impl Iterator<Item = &Segment> + Clone {
-        self.segments[..self.run_rows.len()]
-            .iter()
-            .map(move |run| &run[i])
+        self.segments[i][..self.run_rows.len()].iter()
     }
 }

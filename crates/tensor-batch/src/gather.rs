@@ -1,17 +1,22 @@
 //! Segments laid end to end, each run's by a task of its own.
 
+use std::sync::Arc;
+
 use crate::batch::ColumnData;
 use crate::pad::Pad;
+use crate::reuse::Emptied;
 use crate::{Segment, Values};
 
 /// The copying of one run's segments to their place in the batch.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct GatherTask<'a> {
     copies: Vec<Copy<'a>>,
+    emptied: Arc<Emptied>,
 }
 
+/// A part of a [`GatherTask`].
 #[derive(Debug)]
-enum Copy<'a> {
+pub(crate) enum Copy<'a> {
     /// Bytes as they are.
     Bytes(&'a mut [u8], &'a [u8]),
     /// Offsets that count from the start of the segment, and what comes before.
@@ -22,8 +27,8 @@ enum Copy<'a> {
 
 impl<'a> GatherTask<'a> {
     /// Copies.
-    pub fn run(self) {
-        for copy in self.copies {
+    pub fn run(mut self) {
+        for copy in self.copies.drain(..) {
             match copy {
                 Copy::Bytes(to, from) => to.copy_from_slice(from),
                 Copy::Offsets(to, from, base) => {
@@ -33,6 +38,14 @@ impl<'a> GatherTask<'a> {
                 }
                 Copy::Pad(pad) => pad.run(),
             }
+        }
+    }
+
+    /// A task of no copies yet.
+    pub(crate) fn new(emptied: Arc<Emptied>) -> Self {
+        GatherTask {
+            copies: emptied.copies(),
+            emptied,
         }
     }
 
@@ -51,6 +64,12 @@ impl<'a> GatherTask<'a> {
             let (to, from) = (bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
             self.copies.push(Copy::Bytes(to, from));
         }
+    }
+}
+
+impl Drop for GatherTask<'_> {
+    fn drop(&mut self) {
+        self.emptied.give_copies(std::mem::take(&mut self.copies));
     }
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod gather;
 mod pad;
 mod recycle;
+mod reuse;
 mod scalar;
 mod slots;
 mod spec;

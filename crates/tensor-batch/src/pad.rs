@@ -4,64 +4,72 @@ use std::ops::Range;
 
 use crate::gather::{GatherTask, carve};
 use crate::values::each_values;
-use crate::{Scalar, Segment, Slot, Strings, UNKNOWN, Values};
+use crate::{Buffer, Scalar, Segment, Slot, Strings, UNKNOWN, Values};
 
-/// How a padded column is filled up in one batch.
-#[derive(Clone, Debug)]
-pub(crate) struct Padding<'a> {
-    /// The length of the lists of each level, and how many cells each item has.
-    levels: Vec<(usize, usize)>,
-    fill: &'a Scalar,
+/// The lists of one level of a padded column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    /// The length to which each is filled up.
+    len: usize,
+    /// Cells of an item.
+    cells: usize,
 }
 
-impl<'a> Padding<'a> {
+/// How a padded column is filled up in one batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Padding<'a, S> {
+    shape: &'a [i64],
+    fill: &'a Scalar,
+    segments: S,
+}
+
+impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
     /// Of a column of `shape`, whose rows are in `segments`.
-    pub(crate) fn new<'s>(
-        shape: &[i64],
-        fill: &'a Scalar,
-        segments: impl Iterator<Item = &'s Segment> + Clone,
-    ) -> Self {
-        let mut cells = 1;
-        let mut levels: Vec<_> = (shape.iter().enumerate().rev())
-            .map(|(d, &dim)| {
-                let extent = segments.clone().map(|s| s.extents[d]).max().unwrap_or(0);
-                debug_assert!(dim == UNKNOWN || extent <= dim, "a list is too long");
-                // Where a list is too long after all, nothing of it is lost.
-                let len = extent.max(dim).max(0) as usize;
-                let level = (len, cells);
-                cells = len.saturating_mul(cells);
-                level
-            })
-            .collect();
-        levels.reverse();
-        Padding { levels, fill }
+    pub(crate) fn new(shape: &'a [i64], fill: &'a Scalar, segments: S) -> Self {
+        Padding {
+            shape,
+            fill,
+            segments,
+        }
     }
 
     /// The dimensions of a row.
-    pub(crate) fn dims(&self) -> impl Iterator<Item = usize> + '_ {
-        self.levels.iter().map(|&(len, _)| len)
+    pub(crate) fn dims(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        let dims = self.shape.iter().enumerate();
+        dims.map(|(d, &dim)| {
+            let extents = self.segments.clone().map(|s| s.extents[d]);
+            let extent = extents.max().unwrap_or(0);
+            debug_assert!(dim == UNKNOWN || extent <= dim, "a list is too long");
+            // Where a list is too long after all, nothing of it is lost.
+            extent.max(dim).max(0) as usize
+        })
     }
 
     /// Cells of a row, `usize::MAX` if they are more.
     fn row_len(&self) -> usize {
-        self.levels
-            .first()
-            .map_or(1, |(len, cells)| len.saturating_mul(*cells))
+        self.dims().fold(1, usize::saturating_mul)
+    }
+
+    /// The levels of lists, outermost first, into `levels`.
+    pub(crate) fn levels(&self, levels: &mut Vec<Level>) {
+        levels.clear();
+        let mut cells: usize = 1;
+        for len in self.dims().rev() {
+            levels.push(Level { len, cells });
+            cells = cells.saturating_mul(len);
+        }
+        levels.reverse();
     }
 
     /// Bytes of the column's values, `u64::MAX` if they are more.
-    pub(crate) fn bytes<'s>(
-        &self,
-        rows: usize,
-        segments: impl Iterator<Item = &'s Segment>,
-    ) -> u64 {
+    pub(crate) fn bytes(&self, rows: usize) -> u64 {
         let cells = (rows as u64).saturating_mul(self.row_len() as u64);
         let Scalar::String(fill) = self.fill else {
             let size = self.fill.dtype().size().unwrap_or(1);
             return cells.saturating_mul(size as u64);
         };
         let (mut filled, mut data) = (0, 0);
-        for segment in segments {
+        for segment in self.segments.clone() {
             if let Values::String(strings) = &segment.values {
                 filled += strings.len() as u64;
                 data += strings.data().len() as u64;
@@ -76,18 +84,19 @@ impl<'a> Padding<'a> {
             .saturating_add(offsets)
     }
 
-    /// Makes room in `column` and gives each run's task its part.
+    /// Makes room in `column` and gives each run's task its part; `levels` are
+    /// this column's.
     ///
     /// # Panics
     /// If the column is too large to address.
     pub(crate) fn spread(
         self,
+        levels: &'a [Level],
         column: &'a mut Values,
         run_rows: &[usize],
-        segments: impl Iterator<Item = &'a Segment> + Clone,
         tasks: &mut [GatherTask<'a>],
     ) {
-        let bytes = self.bytes(run_rows.iter().sum(), segments.clone());
+        let bytes = self.bytes(run_rows.iter().sum());
         assert!(
             bytes <= isize::MAX as u64,
             "a padded column is too large to address"
@@ -95,7 +104,15 @@ impl<'a> Padding<'a> {
         let row_len = self.row_len();
         let cells = run_rows.iter().map(|rows| rows * row_len);
         let total = cells.clone().sum();
-        let runs = tasks.iter_mut().zip(segments).zip(run_rows);
+        let runs = tasks.iter_mut().zip(self.segments).zip(run_rows);
+        let pad = |rows, to, segment: &'a Segment| Pad {
+            rows,
+            to,
+            levels,
+            splits: &segment.splits,
+            values: &segment.values,
+            fill: self.fill,
+        };
         match (column, self.fill) {
             (Values::String(strings), Scalar::String(fill)) => {
                 let bytes = bytes as usize - (total + 1) * size_of::<i64>();
@@ -112,33 +129,18 @@ impl<'a> Padding<'a> {
                         data: carve(&mut data, bytes),
                     };
                     before += bytes as i64;
-                    task.pad(self.task(rows, to, segment));
+                    task.pad(pad(rows, to, segment));
                 }
             }
             (fixed_width, _) => {
                 each_values!(&mut *fixed_width, buffer => buffer.set_len(total), _strings => ());
-                let rooms = Slot::split(fixed_width, cells);
-                for (((task, segment), &rows), room) in runs.zip(rooms) {
-                    task.pad(self.task(rows, Room::FixedWidth(room), segment));
-                }
+                let mut runs = runs;
+                Slot::split(fixed_width, cells, |_, room| {
+                    if let Some(((task, segment), &rows)) = runs.next() {
+                        task.pad(pad(rows, Room::FixedWidth(room), segment));
+                    }
+                });
             }
-        }
-    }
-
-    fn task(&self, rows: usize, to: Room<'a>, segment: &'a Segment) -> Pad<'a> {
-        let levels = self.levels.iter().zip(&segment.splits);
-        Pad {
-            rows,
-            to,
-            levels: levels
-                .map(|(&(len, cells), ends)| Level {
-                    len,
-                    cells,
-                    ends: ends.as_slice(),
-                })
-                .collect(),
-            values: &segment.values,
-            fill: self.fill,
         }
     }
 }
@@ -148,7 +150,9 @@ impl<'a> Padding<'a> {
 pub(crate) struct Pad<'a> {
     rows: usize,
     to: Room<'a>,
-    levels: Vec<Level<'a>>,
+    levels: &'a [Level],
+    /// Per level 0, then the end of each list in items of the next level.
+    splits: &'a [Buffer<i64>],
     values: &'a Values,
     fill: &'a Scalar,
 }
@@ -165,21 +169,10 @@ enum Room<'a> {
     },
 }
 
-/// The lists of one level.
-#[derive(Debug)]
-struct Level<'a> {
-    /// The length to which each is filled up.
-    len: usize,
-    /// Cells of an item.
-    cells: usize,
-    /// 0, then the end of each list in items of the next level.
-    ends: &'a [i64],
-}
-
 impl Pad<'_> {
     /// Writes all cells.
     pub(crate) fn run(self) {
-        let (rows, levels) = (self.rows, &self.levels);
+        let (rows, lists) = (self.rows, Lists::new(self.levels, self.splits));
         macro_rules! write {
             ($($variant:ident),*) => {
                 match (self.to, self.values, self.fill) {
@@ -189,14 +182,14 @@ impl Pad<'_> {
                         Scalar::$variant(fill),
                     ) => {
                         let (values, fill) = (values.as_slice(), (*fill).into());
-                        write_rows(rows, levels, Cells { rest, values, fill });
+                        write_rows(rows, lists, Cells { rest, values, fill });
                     })*
                     (
                         Room::Strings { before, offsets, data },
                         Values::String(values),
                         Scalar::String(fill),
                     ) => {
-                        write_rows(rows, levels, StringCells { end: before, offsets, data, values, fill });
+                        write_rows(rows, lists, StringCells { end: before, offsets, data, values, fill });
                     }
                     _ => unreachable!("column, segment and fill are of one dtype"),
                 }
@@ -216,24 +209,44 @@ trait Sink {
     fn fill(&mut self, n: usize);
 }
 
-fn write_rows(rows: usize, levels: &[Level<'_>], mut sink: impl Sink) {
-    // Without cells there is nothing to write, however many lists.
-    if sink.remaining() > 0 {
-        (0..rows).for_each(|row| list(levels, row, &mut sink));
+/// Lists of lists: a level, with the ends of its lists, and those inside it.
+#[derive(Clone, Copy)]
+struct Lists<'a> {
+    levels: &'a [Level],
+    splits: &'a [Buffer<i64>],
+}
+
+impl<'a> Lists<'a> {
+    fn new(levels: &'a [Level], splits: &'a [Buffer<i64>]) -> Self {
+        Lists { levels, splits }
+    }
+
+    /// The outermost level, where its lists end, and the levels inside.
+    fn split(self) -> Option<(Level, &'a [i64], Self)> {
+        let (level, levels) = self.levels.split_first()?;
+        let (ends, splits) = self.splits.split_first()?;
+        Some((*level, ends.as_slice(), Lists::new(levels, splits)))
     }
 }
 
-/// Writes list `i` of the first of `levels`.
-fn list(levels: &[Level<'_>], i: usize, sink: &mut impl Sink) {
-    let Some((level, inner)) = levels.split_first() else {
+fn write_rows(rows: usize, lists: Lists<'_>, mut sink: impl Sink) {
+    // Without cells there is nothing to write, however many lists.
+    if sink.remaining() > 0 {
+        (0..rows).for_each(|row| list(lists, row, &mut sink));
+    }
+}
+
+/// Writes list `i` of the outermost of `lists`.
+fn list(lists: Lists<'_>, i: usize, sink: &mut impl Sink) {
+    let Some((level, ends, inner)) = lists.split() else {
         return;
     };
-    let items = match level.ends.get(i..i + 2) {
+    let items = match ends.get(i..i + 2) {
         Some(&[start, end]) => start as usize..end as usize,
         _ => 0..0,
     };
     let missing = level.len - items.len();
-    if inner.is_empty() {
+    if inner.levels.is_empty() {
         sink.values(items);
     } else {
         items.for_each(|item| list(inner, item, sink));

@@ -1,7 +1,11 @@
 //! Where a worker writes a run of consecutive rows.
 
+use std::sync::Arc;
+
 use half::{bf16, f16};
 
+use crate::gather::carve;
+use crate::reuse::Emptied;
 use crate::{Buffer, ColumnKind, ColumnSpec, Element, Layout, Values};
 
 /// The place of some consecutive rows in every column of a batch.
@@ -14,16 +18,24 @@ pub struct RowSlots<'a> {
     rows: usize,
     filled: usize,
     columns: Vec<Slot<'a>>,
+    emptied: Arc<Emptied>,
 }
 
 impl<'a> RowSlots<'a> {
-    pub(crate) fn new(first_row: usize, rows: usize, columns: Vec<Slot<'a>>) -> Self {
+    /// The place of `rows` rows, in no column yet.
+    pub(crate) fn new(first_row: usize, rows: usize, emptied: Arc<Emptied>) -> Self {
         RowSlots {
             first_row,
             rows,
             filled: 0,
-            columns,
+            columns: emptied.slots(),
+            emptied,
         }
+    }
+
+    /// Adds the next column's slot.
+    pub(crate) fn push(&mut self, slot: Slot<'a>) {
+        self.columns.push(slot);
     }
 
     /// The row of the batch that these slots start at.
@@ -71,6 +83,12 @@ impl<'a> RowSlots<'a> {
     }
 }
 
+impl Drop for RowSlots<'_> {
+    fn drop(&mut self) {
+        self.emptied.give_slots(std::mem::take(&mut self.columns));
+    }
+}
+
 /// Where the rows of one column go.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -110,30 +128,27 @@ impl<'a> Slot<'a> {
         T::rows(self)
     }
 
-    /// Splits `values` into the slots of consecutive runs of `lens` values.
-    pub(crate) fn split(values: &'a mut Values, lens: impl Iterator<Item = usize>) -> Vec<Self> {
-        fn carve<'a, T, S>(
-            mut rest: &'a mut [T],
-            lens: impl Iterator<Item = usize>,
-            slot: impl Fn(&'a mut [T]) -> S,
-        ) -> Vec<S> {
-            lens.map(|len| {
-                let (head, tail) = std::mem::take(&mut rest).split_at_mut(len);
-                rest = tail;
-                slot(head)
-            })
-            .collect()
+    /// Splits `values` into consecutive runs of `lens` values, and `give`s the
+    /// slot of each with its number.
+    pub(crate) fn split(
+        values: &'a mut Values,
+        lens: impl Iterator<Item = usize>,
+        mut give: impl FnMut(usize, Self),
+    ) {
+        macro_rules! split {
+            ($($variant:ident),*) => {
+                match values {
+                    $(Values::$variant(buffer) => {
+                        let mut rest = buffer.as_mut_slice();
+                        for (run, len) in lens.enumerate() {
+                            give(run, Slot::$variant(carve(&mut rest, len)));
+                        }
+                    })*
+                    Values::String(_) => {}
+                }
+            };
         }
-        match values {
-            Values::Int32(b) => carve(b.as_mut_slice(), lens, Slot::Int32),
-            Values::Int64(b) => carve(b.as_mut_slice(), lens, Slot::Int64),
-            Values::Float16(b) => carve(b.as_mut_slice(), lens, Slot::Float16),
-            Values::BFloat16(b) => carve(b.as_mut_slice(), lens, Slot::BFloat16),
-            Values::Float32(b) => carve(b.as_mut_slice(), lens, Slot::Float32),
-            Values::Float64(b) => carve(b.as_mut_slice(), lens, Slot::Float64),
-            Values::Bool(b) => carve(b.as_mut_slice(), lens, Slot::Bool),
-            Values::String(_) => Vec::new(),
-        }
+        split!(Int32, Int64, Float16, BFloat16, Float32, Float64, Bool);
     }
 }
 

@@ -115,6 +115,7 @@ fn claimed(fill: Scalar, length: i64) -> BatchBuilder {
     let mut slots = builder.slots(&[1, 1]);
     let segment = slots[1].columns()[0].segment().expect("padded is gathered");
     segment.extents.fill(length);
+    drop(slots);
     builder
 }
 
