@@ -83,9 +83,19 @@ impl fmt::Display for Decision {
 /// The number of threads, at most `max_threads`, that minimises
 /// `total_ns / n + overhead(n)`; of equals the smallest.
 pub fn choose_threads(total_ns: f64, overhead: &Overhead, max_threads: usize) -> Decision {
-    let predicted_ns: Vec<f64> = (1..=max_threads.max(1))
-        .map(|n| total_ns / n as f64 + overhead.get(n))
-        .collect();
+    choose_threads_with(total_ns, overhead, max_threads, Vec::new())
+}
+
+/// The same, with the predictions in the memory of `predicted_ns`.
+pub(crate) fn choose_threads_with(
+    total_ns: f64,
+    overhead: &Overhead,
+    max_threads: usize,
+    mut predicted_ns: Vec<f64>,
+) -> Decision {
+    predicted_ns.clear();
+    let numbers = 1..=max_threads.max(1);
+    predicted_ns.extend(numbers.map(|n| total_ns / n as f64 + overhead.get(n)));
     let mut best = 0;
     for (i, predicted) in predicted_ns.iter().enumerate() {
         if *predicted < predicted_ns[best] {

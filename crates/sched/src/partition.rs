@@ -13,9 +13,19 @@ use std::ops::Range;
 /// # Panics
 /// If `parts` is 0.
 pub fn partition(costs: &[f64], parts: usize) -> Vec<Range<usize>> {
+    let mut ranges = Vec::with_capacity(parts);
+    partition_with(costs, parts, |_, range| ranges.push(range));
+    ranges
+}
+
+/// The same, with each range and its number given to `each`.
+pub(crate) fn partition_with(
+    costs: &[f64],
+    parts: usize,
+    mut each: impl FnMut(usize, Range<usize>),
+) {
     assert!(parts > 0, "at least one part");
     let total: f64 = costs.iter().sum();
-    let mut ranges = Vec::with_capacity(parts);
     let (mut start, mut end, mut spent) = (0, 0, 0.0);
     for part in 1..parts {
         let target = total * part as f64 / parts as f64;
@@ -24,9 +34,8 @@ pub fn partition(costs: &[f64], parts: usize) -> Vec<Range<usize>> {
             spent += costs[end];
             end += 1;
         }
-        ranges.push(start..end);
+        each(part - 1, start..end);
         start = end;
     }
-    ranges.push(start..costs.len());
-    ranges
+    each(parts - 1, start..costs.len());
 }

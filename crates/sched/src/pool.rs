@@ -26,6 +26,9 @@ use crate::limits::MAX_THREADS;
 pub struct Pool {
     broadcast: Broadcast,
     queues: Vec<Queue>,
+    /// What each worker told of its part of the last run.
+    workers: Vec<WorkerReport>,
+    report: RunReport,
 }
 
 /// How a run went.
@@ -51,8 +54,11 @@ impl Pool {
     /// many threads, and at most [`MAX_THREADS`].
     pub fn new(max_threads: usize) -> Self {
         let broadcast = Broadcast::new(max_threads.clamp(1, MAX_THREADS) - 1);
+        let workers = 0..=broadcast.threads();
         Pool {
-            queues: (0..=broadcast.threads()).map(|_| Queue::new()).collect(),
+            queues: workers.clone().map(|_| Queue::new()).collect(),
+            workers: workers.map(|_| WorkerReport::default()).collect(),
+            report: RunReport::default(),
             broadcast,
         }
     }
@@ -83,16 +89,37 @@ impl Pool {
         work: impl Fn(usize, T) -> R + Sync,
     ) -> (Vec<R>, RunReport) {
         assert_eq!(owners.len(), tasks.len(), "an owner for each task");
+        let cells: Vec<_> = tasks.into_iter().map(Cell::new).collect();
+        let work = |worker, task: usize| cells[task].fill(|task| work(worker, task));
+        let report = self.run_numbers(threads, owners, work).clone();
+        let results = cells.into_iter().map(Cell::into_result);
+        (results.collect(), report)
+    }
+
+    /// The same for tasks that are only numbers, one for each owner. Allocates
+    /// nothing.
+    ///
+    /// # Panics
+    /// With the panic of a task.
+    pub fn run_numbers(
+        &mut self,
+        threads: usize,
+        owners: &[usize],
+        work: impl Fn(usize, usize) + Sync,
+    ) -> &RunReport {
         let threads = threads.clamp(1, self.max_threads());
+        let clock = Instant::now();
         if threads == 1 {
-            return run_alone(tasks, work);
+            (0..owners.len()).for_each(|task| work(0, task));
+            self.report.alone(nanos(clock));
+            return &self.report;
         }
+        self.workers.iter_mut().for_each(WorkerReport::reset);
         let run = Run {
             queues: &self.queues[..threads],
-            cells: tasks.into_iter().map(Cell::new).collect(),
             work,
-            clock: Instant::now(),
-            workers: (0..threads).map(|_| WorkerReport::default()).collect(),
+            clock,
+            workers: &self.workers[..threads],
             failed: AtomicBool::new(false),
         };
         run.distribute(owners);
@@ -100,33 +127,44 @@ impl Pool {
         if let Err(panic) = result {
             resume_unwind(panic);
         }
-        let report = run.report();
-        let results = run.cells.into_iter().map(Cell::into_result);
-        (results.collect(), report)
+        self.report.sum_up(&self.workers[..threads], nanos(clock));
+        &self.report
     }
 }
 
-/// All tasks on the caller's thread.
-fn run_alone<T, R>(tasks: Vec<T>, work: impl Fn(usize, T) -> R) -> (Vec<R>, RunReport) {
-    let clock = Instant::now();
-    let results = tasks.into_iter().map(|task| work(0, task)).collect();
-    let wall_ns = nanos(clock);
-    let report = RunReport {
-        threads: 1,
-        busy_ns: vec![wall_ns],
-        wall_ns,
-        ..RunReport::default()
-    };
-    (results, report)
+impl RunReport {
+    /// Of a run on the caller's thread.
+    fn alone(&mut self, wall_ns: u64) {
+        self.threads = 1;
+        self.start_delay_ns = 0;
+        self.busy_ns.clear();
+        self.busy_ns.push(wall_ns);
+        self.steals = 0;
+        self.wall_ns = wall_ns;
+    }
+
+    /// Of a run on several threads.
+    fn sum_up(&mut self, workers: &[WorkerReport], wall_ns: u64) {
+        let load = |part: fn(&WorkerReport) -> &AtomicU64| {
+            workers.iter().map(move |worker| part(worker).load(Relaxed))
+        };
+        let started = load(|worker| &worker.started_ns);
+        let start_delay_ns = started.map(|ns| if ns == 0 { wall_ns } else { ns }).max();
+        self.threads = workers.len();
+        self.start_delay_ns = start_delay_ns.unwrap_or(0);
+        self.busy_ns.clear();
+        self.busy_ns.extend(load(|worker| &worker.busy_ns));
+        self.steals = load(|worker| &worker.steals).sum();
+        self.wall_ns = wall_ns;
+    }
 }
 
 /// A run on several workers.
-struct Run<'a, T, R, F> {
+struct Run<'a, F> {
     queues: &'a [Queue],
-    cells: Vec<Cell<T, R>>,
     work: F,
     clock: Instant,
-    workers: Vec<WorkerReport>,
+    workers: &'a [WorkerReport],
     /// A task has panicked: nobody begins another.
     failed: AtomicBool,
 }
@@ -140,7 +178,13 @@ struct WorkerReport {
     steals: AtomicU64,
 }
 
-impl<T: Send, R: Send, F: Fn(usize, T) -> R> Run<'_, T, R, F> {
+impl WorkerReport {
+    fn reset(&mut self) {
+        *self = WorkerReport::default();
+    }
+}
+
+impl<F: Fn(usize, usize)> Run<'_, F> {
     /// Hands the tasks to their owners, before any worker starts: what belongs
     /// to one that starts late can be stolen at once.
     fn distribute(&self, owners: &[usize]) {
@@ -163,7 +207,7 @@ impl<T: Send, R: Send, F: Fn(usize, T) -> R> Run<'_, T, R, F> {
             let Some(task) = own.pop().or_else(stolen) else {
                 break;
             };
-            self.cells[task].fill(|task| (self.work)(worker, task));
+            (self.work)(worker, task);
             if self.failed.load(Relaxed) {
                 break;
             }
@@ -177,24 +221,6 @@ impl<T: Send, R: Send, F: Fn(usize, T) -> R> Run<'_, T, R, F> {
         let others = self.queues[worker + 1..].iter();
         let mut others = others.chain(&self.queues[..worker]);
         others.find_map(Queue::steal)
-    }
-
-    fn report(&self) -> RunReport {
-        let wall_ns = nanos(self.clock);
-        let load = |part: fn(&WorkerReport) -> &AtomicU64| {
-            self.workers
-                .iter()
-                .map(move |worker| part(worker).load(Relaxed))
-        };
-        let started = load(|worker| &worker.started_ns);
-        let start_delay_ns = started.map(|ns| if ns == 0 { wall_ns } else { ns }).max();
-        RunReport {
-            threads: self.workers.len(),
-            start_delay_ns: start_delay_ns.unwrap_or(0),
-            busy_ns: load(|worker| &worker.busy_ns).collect(),
-            steals: load(|worker| &worker.steals).sum(),
-            wall_ns,
-        }
     }
 }
 

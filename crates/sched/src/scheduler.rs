@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::choose::{Decision, Overhead, choose_threads};
+use crate::choose::{Decision, Overhead, choose_threads_with};
 use crate::cost::{BlockWork, CostModel, Observed};
 use crate::limits::{CHUNKS_PER_THREAD, MAX_THREADS};
-use crate::partition::partition;
+use crate::partition::partition_with;
 use crate::pool::RunReport;
 
 /// How many threads to use.
@@ -21,7 +21,7 @@ pub enum Threads {
 }
 
 /// Who works on which blocks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Schedule {
     /// Threads that take part.
@@ -78,6 +78,13 @@ impl Scheduler {
 
     /// Decides how many threads do `work`, and which of them what.
     pub fn plan(&mut self, work: &[BlockWork]) -> Schedule {
+        let mut schedule = Schedule::default();
+        self.plan_into(work, &mut schedule);
+        schedule
+    }
+
+    /// The same, in the memory of an older schedule.
+    pub fn plan_into(&mut self, work: &[BlockWork], schedule: &mut Schedule) {
         self.costs.clear();
         self.costs
             .extend(work.iter().map(|work| self.model.cost(work)));
@@ -89,8 +96,12 @@ impl Scheduler {
         let most = self.max_threads.min(taking_part).max(1);
         let measured = self.model.is_measured();
         let total_ns = measured.then(|| self.costs.iter().sum());
+        let last = self.decision.take();
+        let predicted_ns = last.map(|last| last.predicted_ns).unwrap_or_default();
         let decision = match (self.threads, total_ns) {
-            (Threads::Auto, Some(total)) => choose_threads(total, &self.overhead, most),
+            (Threads::Auto, Some(total)) => {
+                choose_threads_with(total, &self.overhead, most, predicted_ns)
+            }
             _ => Decision {
                 threads: most,
                 total_ns,
@@ -101,17 +112,15 @@ impl Scheduler {
         self.decision = Some(decision);
         // One thread needs no chunks: nobody could steal them.
         let per_thread = if threads == 1 { 1 } else { CHUNKS_PER_THREAD };
-        let chunks = partition(&self.costs, threads * per_thread);
-        let owned = chunks.into_iter().enumerate();
-        let (owners, chunks) = owned
-            .filter(|(_, chunk)| !chunk.is_empty())
-            .map(|(part, chunk)| (part / per_thread, chunk))
-            .unzip();
-        Schedule {
-            threads,
-            chunks,
-            owners,
-        }
+        schedule.threads = threads;
+        schedule.chunks.clear();
+        schedule.owners.clear();
+        partition_with(&self.costs, threads * per_thread, |part, chunk| {
+            if !chunk.is_empty() {
+                schedule.chunks.push(chunk);
+                schedule.owners.push(part / per_thread);
+            }
+        });
     }
 
     /// Learns how a run of a schedule of this scheduler went.
