@@ -13,6 +13,7 @@
 use super::blocks::{ItemBlock, fits};
 use super::cursor::Cursor;
 use super::skip::{Skip, SkipTable};
+use crate::prefetch::prefetch;
 
 /// A step of the way past some values.
 #[derive(Clone, Debug)]
@@ -100,6 +101,7 @@ pub(crate) fn run(
     hops: &[Hop],
     table: &SkipTable,
     guesses: &mut [Guess],
+    record_len: usize,
     cursor: &mut Cursor<'_>,
 ) -> bool {
     let mut ahead = *cursor;
@@ -111,8 +113,15 @@ pub(crate) fn run(
             let length = ahead.length().ok()?;
             ahead.bytes(length).ok().map(drop)
         }
-        Hop::Fixed { width, guess } => fixed(*width, &mut guesses[*guess], &mut ahead),
-        Hop::VarintItems(each) => varint_items(*each, &mut ahead),
+        Hop::Fixed { width, guess } => {
+            prefetch(ahead.rest(), record_len);
+            fixed(*width, &mut guesses[*guess], &mut ahead)
+        }
+        Hop::VarintItems(each) => {
+            prefetch(ahead.rest(), record_len);
+            prefetch(ahead.rest(), record_len + 64);
+            varint_items(*each, &mut ahead)
+        }
         Hop::Other(skip) => table.run(skip, &mut ahead).ok(),
     });
     if all.is_some() {

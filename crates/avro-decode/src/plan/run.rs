@@ -14,7 +14,6 @@ use super::values::{columns, end_list, raise, wrong_length};
 use super::writer::{Form, Length};
 use super::{Plan, SLOTS};
 use crate::limits::MAX_FILLED_PARTS;
-use crate::prefetch::prefetch;
 use crate::{DecodeError, DecodeErrorKind};
 
 /// A plan at work on some records.
@@ -39,6 +38,8 @@ pub(super) struct State<'x> {
     pub(super) operands: Vec<Captured<'x>>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
+    /// Bytes of the record before.
+    pub(super) record_len: usize,
     /// How long arrays are that are moved past.
     pub(super) guesses: Vec<Guess>,
     /// Values, and bytes of strings, of the reader's defaults so far.
@@ -97,18 +98,11 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         cursor: &mut Cursor<'x>,
         records: usize,
     ) -> Result<(), DecodeError> {
-        let mut len = 0;
         for record in 0..records {
             let start = cursor.position();
-            // The next record, if it is about as long as the last.
-            if record + 1 < records
-                && let Some(next) = cursor.rest().get(len..)
-            {
-                prefetch(&next[..len.min(next.len())]);
-            }
             self.record(cursor)
                 .map_err(|error| error.in_record(record as u64))?;
-            len = cursor.position() - start;
+            self.state.record_len = cursor.position() - start;
         }
         Ok(())
     }
@@ -145,7 +139,9 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         match action {
             Action::Skip { all, hops, .. } => {
                 let (skips, guesses) = (&self.plan.skips, &mut self.state.guesses);
-                if hops.is_empty() || !hops::run(hops, skips, guesses, cursor) {
+                if hops.is_empty()
+                    || !hops::run(hops, skips, guesses, self.state.record_len, cursor)
+                {
                     skips.run(all, cursor)?;
                 }
             }

@@ -56,6 +56,7 @@ impl Scratch {
                 .collect(),
             entries: state.entries,
             guesses: state.guesses,
+            record_len: state.record_len,
             filled_parts: 0,
             dropped: 0,
         };
