@@ -27,6 +27,9 @@ pub(crate) enum Hop {
     /// An array of items of `width` bytes each; `guess` is the number of its
     /// guess.
     Fixed { width: usize, guess: usize },
+    /// An array of items of `width` bytes each, as many as the array before has:
+    /// the values of indices.
+    Same(usize),
     /// An array of items of so many varints each.
     VarintItems(usize),
     /// Anything else.
@@ -70,6 +73,9 @@ fn push(skip: &Skip, table: &SkipTable, guesses: &mut usize, hops: &mut Vec<Hop>
         Skip::Varints(n) => Hop::Varints(*n),
         Skip::Length => Hop::Length,
         Skip::Items { item, .. } => match **item {
+            Skip::Bytes(width) if width > 0 && matches!(hops.last(), Some(Hop::VarintItems(1))) => {
+                Hop::Same(width)
+            }
             Skip::Bytes(width) if width > 0 => {
                 *guesses += 1;
                 let guess = *guesses - 1;
@@ -105,6 +111,7 @@ pub(crate) fn run(
     cursor: &mut Cursor<'_>,
 ) -> bool {
     let mut ahead = *cursor;
+    let mut count = 0;
     let all = hops.iter().try_for_each(|hop| match hop {
         Hop::Bytes(n) => ahead.bytes(*n).ok().map(drop),
         Hop::Varints(1) => ahead.skip_varint(),
@@ -117,10 +124,12 @@ pub(crate) fn run(
             prefetch(ahead.rest(), record_len);
             fixed(*width, &mut guesses[*guess], &mut ahead)
         }
+        Hop::Same(width) => same(*width, count, &mut ahead),
         Hop::VarintItems(each) => {
             prefetch(ahead.rest(), record_len);
             prefetch(ahead.rest(), record_len + 64);
-            varint_items(*each, &mut ahead)
+            count = varint_items(*each, &mut ahead)?;
+            Some(())
         }
         Hop::Other(skip) => table.run(skip, &mut ahead).ok(),
     });
@@ -151,12 +160,8 @@ fn learn(width: usize, guess: &mut Guess, cursor: &mut Cursor<'_>) -> Option<()>
         None => 1,
         Some(block) => {
             let header_len = cursor.position() - start.position();
-            let len = block.count.checked_mul(width)?;
-            // The bytes that the writer gave must be those of the items.
-            if block.bytes.is_some_and(|bytes| bytes != len) {
-                return None;
-            }
-            cursor.bytes(len).ok()?;
+            let len = block.count * width;
+            cursor.bytes(block.bytes.unwrap_or(len)).ok()?;
             cursor.ends_array().then_some(header_len)?
         }
     };
@@ -171,17 +176,38 @@ fn learn(width: usize, guess: &mut Guess, cursor: &mut Cursor<'_>) -> Option<()>
     Some(())
 }
 
-/// Moves past an array of items of so many varints.
+/// Moves past an array of items of `width` bytes, by guess `count` of them.
 #[inline]
-fn varint_items(each: usize, cursor: &mut Cursor<'_>) -> Option<()> {
-    if let Some(block) = whole_block(each, cursor)? {
-        match block.bytes {
-            Some(bytes) => cursor.bytes(bytes).ok().map(drop)?,
-            None => cursor.skip_varints(block.count.checked_mul(each)?).ok()?,
-        }
-        cursor.ends_array().then_some(())?;
+fn same(width: usize, count: usize, cursor: &mut Cursor<'_>) -> Option<()> {
+    let bytes = cursor.rest();
+    // Where the guess is right, nothing waits for the bytes that say so.
+    if (1..64).contains(&count)
+        && bytes.first() == Some(&(2 * count as u8))
+        && bytes.get(1 + count * width) == Some(&0)
+    {
+        cursor.advance(2 + count * width);
+        return Some(());
     }
-    Some(())
+    let Some(block) = whole_block(width, cursor)? else {
+        return Some(());
+    };
+    cursor
+        .bytes(block.bytes.unwrap_or(block.count * width))
+        .ok()?;
+    cursor.ends_array().then_some(())
+}
+
+/// Moves past an array of items of so many varints; gives the number of items.
+#[inline]
+fn varint_items(each: usize, cursor: &mut Cursor<'_>) -> Option<usize> {
+    let Some(block) = whole_block(each, cursor)? else {
+        return Some(0);
+    };
+    match block.bytes {
+        Some(bytes) => cursor.bytes(bytes).ok().map(drop)?,
+        None => cursor.skip_varints(block.count.checked_mul(each)?).ok()?,
+    }
+    cursor.ends_array().then_some(block.count)
 }
 
 /// The header of an array's only block, with its size in bytes if it has one;

@@ -106,7 +106,28 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
 /// See [`Kernels::skip`](super::super::Kernels::skip).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
+    if n == 0 {
+        return Some(0);
+    }
     let mut position = 0;
+    // Which of a few windows has the end is found without a branch: it is chance.
+    while let Some(bytes) = data[position..].first_chunk::<{ WINDOWS * 64 }>() {
+        let (windows, _) = bytes.as_chunks::<64>();
+        let mut ends = [0; WINDOWS];
+        let (mut place, mut seen, mut missing) = (0, 0, n);
+        for (ends, window) in ends.iter_mut().zip(windows) {
+            *ends = !_mm512_movepi8_mask(load(window));
+            seen += ends.count_ones() as usize;
+            let is_behind = seen < n;
+            place += usize::from(is_behind);
+            missing = if is_behind { n - seen } else { missing };
+        }
+        if let Some(&ends) = ends.get(place) {
+            return Some(position + 64 * place + len_of(ends, missing));
+        }
+        n = missing;
+        position += WINDOWS * 64;
+    }
     while n > 0 {
         let rest = &data[position..];
         let window = Window::at(rest);
@@ -238,6 +259,17 @@ fn each_wide<const INT: bool, T>(
     run
 }
 
+/// Windows that are looked at together where nothing is read.
+const WINDOWS: usize = 4;
+
+/// The place behind bit `n` of `ends`, counted from 1; more than 64 if there are
+/// not as many. `n` is 1 to 64.
+#[inline]
+#[target_feature(enable = "bmi1,bmi2")]
+fn len_of(ends: u64, n: usize) -> usize {
+    _tzcnt_u64(_pdep_u64(1 << (n - 1), ends)) as usize + 1
+}
+
 /// The next bytes of the data.
 struct Window {
     bytes: __m512i,
@@ -263,7 +295,7 @@ impl Window {
     #[inline]
     #[target_feature(enable = "bmi1,bmi2")]
     fn len_of(&self, n: usize) -> usize {
-        _tzcnt_u64(_pdep_u64(1 << (n - 1), self.ends)) as usize + 1
+        len_of(self.ends, n)
     }
 
     /// A bit for each byte that goes on, as do the three behind it.
