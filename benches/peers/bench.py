@@ -57,7 +57,7 @@ class Bench:
             'ATDSDataset(sorted(glob("{files}/*.avro")), {batch_size}, features,'
             " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
         )
-        return self._python("tensorflow-io ATDSDataset", "atds_dataset", call)
+        return self._python("tensorflow-io ATDSDataset", "atds_dataset", call, epochs=1)
 
     @cached_property
     def avro_record_dataset(self) -> Worker:
@@ -87,7 +87,7 @@ class Bench:
             "jetliner": f"jetliner.read_avro({files})",
         }
         return [
-            Worker(name, [python, "-m", "peers.workers.frames", name], self._folder, call)
+            Worker(name, [python, "-m", "peers.workers.frames", name], self._folder, call, epochs=1)
             for name, call in calls.items()
         ]
 

@@ -1,6 +1,7 @@
 """The files that the systems read, and the features files that say what to make of them."""
 
 import json
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ class Data:
         missing = [codec for codec in codecs if not (folder / codec).exists()]
         if missing:
             generated = folder / "generated"
-            self.generate(generated, RECORDS, "--files", str(FILES), "--preset", "ads")
+            self.generate(generated, RECORDS, "--preset", "ads")
             for codec in missing:
                 (folder / codec).mkdir()
             for path in sorted(generated.glob("*.avro")):
@@ -70,11 +71,25 @@ class Data:
             "file_bytes": {codec: _size(folder / codec) for codec in codecs},
         }
 
-    def generate(self, folder: Path, records: int, *options: str) -> None:
+    def narrow(
+        self, features: dict[str, dict], records: int, mean_length: int, block_bytes: int
+    ) -> tuple[str, str]:
+        """Makes records for features, in place of those made before; gives folder and features file."""
+        folder, path = self.folder / "narrow", "narrow.json"
+        shutil.rmtree(folder, ignore_errors=True)
+        self.write_features(path, features)
+        options = ["--features", str(self.folder / path), "--mean-length", str(mean_length)]
+        self.generate(folder, records, *options, block_bytes=block_bytes)
+        return "narrow", path
+
+    def generate(
+        self, folder: Path, records: int, *options: str, block_bytes: int = BLOCK_BYTES
+    ) -> None:
         """Runs `atds generate`, without compression."""
-        command = [self.atds, "generate", folder, "--records", str(records), "--codec", "null"]
-        done = [*command, "--block-bytes", str(BLOCK_BYTES), *options, "--json"]
-        subprocess.run(done, check=True, stdout=subprocess.DEVNULL)
+        command = [self.atds, "generate", folder, "--codec", "null", "--json", *options]
+        command += ["--records", str(records), "--files", str(FILES)]
+        command += ["--block-bytes", str(block_bytes)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def write_features(self, path: str, features: dict[str, dict]) -> None:
         """Writes a features file."""

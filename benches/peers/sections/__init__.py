@@ -1,5 +1,5 @@
 """The parts of a comparison, in order: each measures, and makes its table of what was measured."""
 
-from . import readers, steps
+from . import narrow, readers, steps
 
-SECTIONS = {"readers": readers, "steps": steps}
+SECTIONS = {"readers": readers, "steps": steps, "narrow": narrow}

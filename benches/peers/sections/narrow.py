@@ -1,0 +1,121 @@
+"""A feature a file, odd sizes of records, odd sizes of blocks: ours beside ATDSDataset."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..bench import Bench
+from ..data import ADS, RECORDS
+from ..jobs import Job
+from ..measure import Contender, Effort, rate
+from ..text import ratio, rounded, table
+
+TITLE = "Narrow cases"
+
+DTYPES = ["int32", "int64", "float32", "float64", "bool", "string"]
+SHAPES = {
+    "dense": [[], [32], [8, 8]],
+    "sparse": [[100_000], [1_000, 1_000]],
+    "varlen": [[-1], [-1, -1]],
+}
+
+# Values in all records of a case together, and the most records.
+VALUES = 4_000_000
+MOST_RECORDS = 409_600
+
+# Of lists whose length a shape leaves open, by the rank; of the entries of sparse features.
+MEAN_LENGTHS = {1: 16, 2: 6}
+
+SMALL = {
+    "id": {"kind": "dense", "shape": [], "dtype": "int64"},
+    "price": {"kind": "dense", "shape": [], "dtype": "float32"},
+    "count": {"kind": "dense", "shape": [], "dtype": "int32"},
+}
+LARGE = {
+    "image": {"kind": "dense", "shape": [128, 128], "dtype": "float32"},
+    "embedding": {"kind": "dense", "shape": [4_096], "dtype": "float64"},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A features file, and what records are made for it."""
+
+    name: str
+    features: dict[str, dict]
+    records: int
+    mean_length: int = 16
+    block_bytes: int = 16_000
+    batch_size: int = 1_024
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    for kind, shapes in SHAPES.items():
+        for shape in shapes:
+            for dtype in DTYPES:
+                yield one_feature(kind, shape, dtype)
+    yield Case("3 scalars a record", SMALL, MOST_RECORDS)
+    yield Case("100 KB a record, batches of 64", LARGE, 512, batch_size=64)
+    for kilobytes in [4, 16, 64, 1_000]:
+        name = f"ads, blocks of {kilobytes:,} KB"
+        yield Case(name, ADS, RECORDS, block_bytes=1_000 * kilobytes)
+
+
+def one_feature(kind: str, shape: list[int], dtype: str) -> Case:
+    """A feature, and as many records as give `VALUES` values."""
+    rank = len(shape)
+    mean_length = MEAN_LENGTHS.get(rank if kind == "varlen" else 1)
+    values = {"dense": math.prod(shape), "sparse": mean_length, "varlen": (mean_length or 1) ** rank}
+    return Case(
+        f"{kind} {dtype}, rank {rank}",
+        {"x": {"kind": kind, "shape": shape, "dtype": dtype}},
+        min(MOST_RECORDS, VALUES // values[kind]),
+        mean_length,
+    )
+
+
+def run(bench: Bench) -> dict:
+    """One thread, null codec; the files of a case are made before it and removed behind it."""
+    effort = Effort(bench.effort.rounds, epochs=min(5, bench.effort.epochs))
+    results = []
+    for case in cases():
+        folder, features = bench.data.narrow(
+            case.features, case.records, case.mean_length, case.block_bytes
+        )
+        job = Job(folder, features, case.batch_size)
+        contenders = [Contender(system, job) for system in (bench.atds_dataset, bench.atds)]
+        found = effort.in_turn(case.name, contenders)
+        results.append({"case": case.name, "records": case.records, "results": found})
+    return {"results": results}
+
+
+def text(result: dict) -> list[str]:
+    """The table."""
+    rows = []
+    for case in result["results"]:
+        original, ours = case["results"]
+        cells = ["cannot read it", rounded(rate(ours)), "–"]
+        if "unable" not in original:
+            cells = [rounded(rate(original)), rounded(rate(ours)), ratio(times(case))]
+        rows.append([case["case"], *cells])
+    least = min((times(case), case["case"]) for case in result["results"] if times(case))
+    unable = {
+        f"- {case['case']}: {found['unable']}"
+        for case in result["results"]
+        for found in case["results"]
+        if "unable" in found
+    }
+    return [
+        "One feature a file unless said, null codec, one thread; records a second, median."
+        f" The least ratio is {ratio(least[0])}, of {least[1]}.",
+        "",
+        *table(["case", "ATDSDataset", "atds", "atds is"], rows, left=1),
+        *(["", "What ATDSDataset says of what it cannot read:", "", *sorted(unable)] if unable else []),
+    ]
+
+
+def times(case: dict) -> float | None:
+    """How many times as fast ours is."""
+    original, ours = case["results"]
+    return None if "unable" in original else rate(ours) / rate(original)
