@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tensor_batch::BatchSpec;
 
-use crate::ErrorKind;
 use crate::limits::READ_AHEAD_SHARE;
 use crate::stats::Nanos;
+use crate::{Error, ErrorKind};
 
 /// Counts the bytes of a pipeline: blocks read and not yet in the window,
 /// blocks of the window, the batch being made, ready batches. Together they
@@ -87,6 +87,15 @@ impl Budget {
     /// The most bytes of the window and the batch being made.
     pub(crate) fn for_batch(&self) -> u64 {
         self.limit - self.read_ahead()
+    }
+
+    /// An error if the window and the batch being made need more than there is
+    /// for them.
+    pub(crate) fn check(&self, needed: u64) -> Result<(), Error> {
+        if needed > self.for_batch() {
+            return Err(Error::new(self.exceeded(needed)));
+        }
+        Ok(())
     }
 
     /// The error of a window and a batch that take `bytes`, or more.

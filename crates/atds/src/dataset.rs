@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
+use atds_sched::Scheduler;
 use avro_decode::LeftOut;
 use tensor_batch::{Batch, BatchSpec};
 
@@ -113,7 +114,8 @@ pub struct Batches {
 impl Batches {
     fn start(settings: &Settings, epochs: std::ops::Range<u64>) -> Self {
         let budget = Arc::new(Budget::new(settings.memory_limit));
-        let counters = Arc::new(Counters::new());
+        let scheduler = Scheduler::new(settings.engine.threads);
+        let counters = Arc::new(Counters::new(scheduler));
         let (blocks_out, blocks) = sync_channel(READ_AHEAD);
         let groups = Arc::new(Groups::default());
         let (ready_out, ready) = sync_channel(settings.prefetch);

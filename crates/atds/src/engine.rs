@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvError, SyncSender};
 
-use atds_sched::{BlockWork, Observed, Pool, Scheduler, Threads};
+use atds_sched::Threads;
 use atds_shuffle::{Sampler, take_in_order, window_target};
-use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask};
+use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::{Budget, known_row_bytes};
+use crate::crew::Crew;
 use crate::limits::DOUBTFUL_BATCH_BYTES;
 use crate::reader::{Group, Groups, Message};
 use crate::stats::Counters;
 use crate::window::WindowBlock;
-use crate::work::{Done, Failed, Room, Task, Workshop};
+use crate::work::{Done, Failed};
 use crate::{Error, ErrorKind};
 
 /// What batches are made of.
@@ -52,14 +53,11 @@ pub(crate) struct Engine {
     /// How the epoch's blocks ended, once they have.
     end: Option<Result<(), Error>>,
 
-    builder: BatchBuilder,
+    crew: Crew,
     /// Bytes of a row in the columns whose size is known beforehand.
     row_bytes: u64,
     /// Bytes of the last batch: the next one's, as far as anybody knows.
     last_batch_bytes: u64,
-    workshop: Workshop,
-    scheduler: Scheduler,
-    pool: Pool,
     unread: Vec<u64>,
     takes: Vec<u64>,
     /// Where the blocks' cursors stood before the batch.
@@ -78,12 +76,9 @@ impl Engine {
         (input, groups): (Receiver<Message>, Arc<Groups>),
         out: SyncSender<Result<Ready, Error>>,
     ) -> Self {
-        let scheduler = Scheduler::new(options.threads);
-        let pool = Pool::new(scheduler.max_threads());
         Engine {
-            workshop: Workshop::new(scheduler.max_threads()),
             row_bytes: known_row_bytes(&spec),
-            builder: BatchBuilder::new(spec),
+            crew: Crew::new(spec, budget.clone(), counters.clone()),
             last_batch_bytes: 0,
             window: Vec::new(),
             held: 0,
@@ -93,8 +88,6 @@ impl Engine {
             unread: Vec::new(),
             takes: Vec::new(),
             cursors: Vec::new(),
-            scheduler,
-            pool,
             options,
             budget,
             counters,
@@ -189,7 +182,7 @@ impl Engine {
             }
             unread += block.count;
             self.window.push(block);
-            self.check_limit(self.held)?;
+            self.budget.check(self.held)?;
         }
         self.tell_window();
         Ok(unread)
@@ -234,12 +227,9 @@ impl Engine {
         if block.is_empty() {
             return Ok(());
         }
-        let room = Room::new(&self.budget, self.held);
-        let (mut inflater, mut done) = Default::default();
-        self.workshop
-            .inflate(&mut block, &mut inflater, &room, &mut done)?;
+        self.crew.inflate(&mut block, self.held)?;
         block.check_end()?;
-        self.workshop.recycle(block);
+        self.crew.recycle(block);
         Ok(())
     }
 
@@ -264,14 +254,14 @@ impl Engine {
             self.check_counts()?;
         }
         let needed = self.held.saturating_add(known);
-        self.check_limit(needed)?;
+        self.budget.check(needed)?;
         self.budget
             .begin_batch(known, known.max(self.last_batch_bytes));
 
         self.cursors.clear();
         let cursors = self.window.iter().map(WindowBlock::cursor);
         self.cursors.extend(cursors);
-        let (done, failed) = match self.decode(needed) {
+        let (done, failed) = match self.fill_batch(needed) {
             Ok(done) => (done, None),
             Err(None) => return Err(None),
             Err(Some(Failed { error, row })) => {
@@ -283,19 +273,19 @@ impl Engine {
                     return Err(Some(error));
                 }
                 self.keep_rows_before(row);
-                let done = self.decode(self.held.saturating_add(known));
+                let done = self.fill_batch(self.held.saturating_add(known));
                 let done = done.map_err(|failed| failed.map(|failed| failed.error))?;
                 (done, Some(error))
             }
         };
-        let batch = self.builder.finish();
+        let batch = self.crew.finish();
         let bytes = batch.used_bytes() as u64;
-        self.check_limit(self.window_bytes() + bytes)?;
+        self.budget.check(self.window_bytes() + bytes)?;
         self.last_batch_bytes = bytes;
 
-        self.counters.add_work(&done, self.scheduler.stats());
+        self.counters.add_work(&done);
         for block in self.window.extract_if(.., |block| block.unread() == 0) {
-            self.workshop.recycle(block);
+            self.crew.recycle(block);
         }
         self.settle();
         self.budget.finish_batch(bytes);
@@ -325,71 +315,8 @@ impl Engine {
 
     /// Has the workers fill the batch; `held` bytes of window and batch are
     /// known beforehand.
-    fn decode(&mut self, held: u64) -> Result<Done, Option<Failed>> {
-        let work: Vec<BlockWork> = self
-            .window
-            .iter()
-            .zip(&self.takes)
-            .map(|(block, &take)| block.work(take))
-            .collect();
-        let schedule = self.scheduler.plan(&work);
-
-        let rows: Vec<usize> = schedule
-            .chunks
-            .iter()
-            .map(|chunk| self.takes[chunk.clone()].iter().sum::<u64>() as usize)
-            .collect();
-        let slots = self.builder.slots(&rows);
-        let mut blocks = self.window.as_mut_slice();
-        let mut takes = self.takes.as_slice();
-        let tasks: Vec<Task<'_>> = schedule
-            .chunks
-            .iter()
-            .zip(slots)
-            .map(|(chunk, slots)| Task {
-                blocks: blocks.split_off_mut(..chunk.len()).unwrap_or_default(),
-                takes: takes.split_off(..chunk.len()).unwrap_or_default(),
-                slots,
-            })
-            .collect();
-
-        let (workshop, room) = (&self.workshop, Room::new(&self.budget, held));
-        let work = |worker: usize, task: Task<'_>| workshop.run(worker, task, &room);
-        let (results, report) = self
-            .pool
-            .run(schedule.threads, &schedule.owners, tasks, work);
-        if self.budget.stopped() {
-            return Err(None);
-        }
-        let mut all = Done::default();
-        for result in results {
-            match result {
-                Ok(done) => all.add(&done),
-                // Of several errors, the one in the first row.
-                Err(failed) => return Err(Some(failed)),
-            }
-        }
-        self.scheduler.record(
-            &report,
-            &Observed {
-                records_inflated: all.records_inflated,
-                inflate_ns: all.inflate_ns,
-                records_decoded: all.records_decoded,
-                decode_ns: all.decode_ns,
-            },
-        );
-        // How far lists are padded is only known now, and bounded by nothing else.
-        let padded = held.saturating_add(self.builder.padded_bytes());
-        self.check_limit(padded)
-            .map_err(|error| Some(Failed { error, row: 0 }))?;
-        let copies = self.builder.gather();
-        if !copies.is_empty() {
-            let decode = &self.counters.decode;
-            let copy = |_, copy: GatherTask<'_>| decode.time(|| copy.run());
-            self.pool
-                .run(schedule.threads, &schedule.owners, copies, copy);
-        }
-        Ok(all)
+    fn fill_batch(&mut self, held: u64) -> Result<Done, Option<Failed>> {
+        self.crew.fill(&mut self.window, &self.takes, held)
     }
 
     fn hand_out(&mut self, ready: Ready) -> Result<(), Over> {
@@ -415,10 +342,4 @@ impl Engine {
         self.window.iter().map(WindowBlock::bytes).sum()
     }
 
-    fn check_limit(&self, needed: u64) -> Result<(), Error> {
-        if needed > self.budget.for_batch() {
-            return Err(Error::new(self.budget.exceeded(needed)));
-        }
-        Ok(())
-    }
 }

@@ -3,6 +3,7 @@
 
 mod budget;
 mod builder;
+mod crew;
 mod dataset;
 mod engine;
 mod error;

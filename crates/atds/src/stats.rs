@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use atds_sched::SchedulerStats;
+use atds_sched::{Scheduler, SchedulerStats};
 
 use crate::budget::Budget;
 use crate::work::Done;
@@ -74,14 +74,15 @@ pub(crate) struct Counters {
     pub(crate) dropped_entries: AtomicU64,
     pub(crate) dropped_records: AtomicU64,
     pub(crate) mapped_peak: AtomicU64,
-    pub(crate) schedule: Mutex<Option<SchedulerStats>>,
+    scheduler: Mutex<Scheduler>,
     started: Instant,
     /// Time the iteration took, once it is over.
     took: Nanos,
 }
 
 impl Counters {
-    pub(crate) fn new() -> Self {
+    /// No counts yet, with the scheduler whose decisions count among them.
+    pub(crate) fn new(scheduler: Scheduler) -> Self {
         Counters {
             records: AtomicU64::default(),
             steps: AtomicU64::default(),
@@ -95,24 +96,24 @@ impl Counters {
             dropped_entries: AtomicU64::default(),
             dropped_records: AtomicU64::default(),
             mapped_peak: AtomicU64::default(),
-            schedule: Mutex::default(),
+            scheduler: Mutex::new(scheduler),
             started: Instant::now(),
             took: Nanos::default(),
         }
     }
 
-    /// Adds the work on a batch, and what the scheduler makes of it.
-    pub(crate) fn add_work(&self, done: &Done, schedule: SchedulerStats) {
+    /// Adds the work on a batch.
+    pub(crate) fn add_work(&self, done: &Done) {
         self.inflated_bytes.fetch_add(done.inflated_bytes, Relaxed);
         self.dropped_entries
             .fetch_add(done.dropped_entries, Relaxed);
         self.inflate.add(Duration::from_nanos(done.inflate_ns));
         self.decode.add(Duration::from_nanos(done.decode_ns));
-        *self.schedule() = Some(schedule);
     }
 
-    fn schedule(&self) -> MutexGuard<'_, Option<SchedulerStats>> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
+        let scheduler = self.scheduler.lock();
+        scheduler.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops the clock.
@@ -124,7 +125,7 @@ impl Counters {
 
     pub(crate) fn snapshot(&self, budget: &Budget) -> Stats {
         let took = self.took.get();
-        let schedule = self.schedule().clone();
+        let schedule = Some(self.scheduler().stats()).filter(|stats| stats.runs > 0);
         let decision = schedule.as_ref().and_then(|stats| stats.decision.as_ref());
         Stats {
             records: self.records.load(Relaxed),

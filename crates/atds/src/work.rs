@@ -20,6 +20,8 @@ pub(crate) struct Task<'a> {
     pub(crate) takes: &'a [u64],
     /// The rows they go to.
     pub(crate) slots: RowSlots<'a>,
+    /// What became of it, once it is done.
+    pub(crate) result: Result<Done, Failed>,
 }
 
 /// What a task did, and how long it took.
@@ -109,31 +111,25 @@ impl Workshop {
 
     /// Runs a task as `worker`. `room` is how far blocks may inflate together
     /// before the memory limit is reached.
-    pub(crate) fn run(
-        &self,
-        worker: usize,
-        mut task: Task<'_>,
-        room: &Room<'_>,
-    ) -> Result<Done, Failed> {
+    pub(crate) fn run(&self, worker: usize, task: &mut Task<'_>, room: &Room<'_>) {
         // A worker runs one task at a time: nobody else holds its tools.
         let mut tools = self.tools[worker]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let start = Instant::now();
         let mut done = Done::default();
-        let result = self.read_blocks(&mut task, &mut tools, room, &mut done);
-        if let Err(error) = result {
+        let result = self.read_blocks(task, &mut tools, room, &mut done);
+        let total = start.elapsed().as_nanos() as u64;
+        done.decode_ns = total.saturating_sub(done.inflate_ns);
+        task.result = result.map(|()| done).map_err(|error| {
             let mut row = task.slots.batch_row() as u64;
             if let ErrorKind::TrailingBytes { .. } = error.kind {
                 // The record that the block should end with: without it the
                 // rows before can be read again and given out.
                 row -= 1;
             }
-            return Err(Failed { error, row });
-        }
-        let total = start.elapsed().as_nanos() as u64;
-        done.decode_ns = total.saturating_sub(done.inflate_ns);
-        Ok(done)
+            Failed { error, row }
+        });
     }
 
     fn read_blocks(
@@ -270,9 +266,7 @@ impl<'a> Room<'a> {
     fn take(&self, bytes: usize) -> Result<(), Error> {
         let bytes = bytes as u64;
         let needed = self.used.fetch_add(bytes, Relaxed) + bytes;
-        if needed > self.budget.for_batch() {
-            return Err(Error::new(self.budget.exceeded(needed)));
-        }
+        self.budget.check(needed)?;
         self.budget.grow(bytes);
         Ok(())
     }

@@ -23,6 +23,7 @@ pub use dtype::DType;
 pub use error::{SpecError, SpecErrorKind, ViewError, ViewErrorKind};
 pub use gather::GatherTask;
 pub use half;
+pub use reuse::reuse;
 pub use scalar::Scalar;
 pub use slots::{DenseElement, RowSlots, Segment, Slot};
 pub use spec::{BatchSpec, ColumnKind, ColumnSpec, Layout, MAX_RANK, UNKNOWN};

@@ -6,8 +6,9 @@ use crate::Slot;
 use crate::gather::Copy;
 
 /// The memory of `used`, whose elements are dropped, for elements that differ
-/// from them in a lifetime.
-pub(crate) fn reuse<T, U>(mut used: Vec<T>) -> Vec<U> {
+/// from them in a lifetime: what [`slots_into`](crate::BatchBuilder::slots_into)
+/// fills for one batch can be kept and filled for the next.
+pub fn reuse<T, U>(mut used: Vec<T>) -> Vec<U> {
     used.clear();
     // Collected in place. Should that ever not be so, it costs an allocation.
     let none = used.into_iter().map(|_| unreachable!("it is empty"));
