@@ -30,6 +30,11 @@ impl<'a> Cursor<'a> {
         self.data.len() - self.position
     }
 
+    /// All of the data.
+    pub(crate) fn data(&self) -> &'a [u8] {
+        self.data
+    }
+
     /// A cursor at another place of the same data.
     pub(crate) fn at(&self, position: usize) -> Self {
         Cursor { position, ..*self }
@@ -135,15 +140,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves past a varint, if it ends within 8 bytes, of which there are as many.
-    #[inline]
-    pub(crate) fn skip_varint(&mut self) -> Option<()> {
-        let word = u64::from_le_bytes(*self.rest().first_chunk()?);
-        let ends = !word & END_BITS;
-        self.position += ends.trailing_zeros() as usize / 8 + 1;
-        (ends != 0).then_some(())
-    }
-
     /// Moves past `n` varints: each ends with the one byte of it that is below
     /// 0x80.
     #[inline]
@@ -182,7 +178,7 @@ impl<'a> Cursor<'a> {
 const MAX_INT_BYTES: usize = 5;
 
 /// The bit of each byte of a word that is clear where a varint ends.
-const END_BITS: u64 = 0x8080_8080_8080_8080;
+pub(crate) const END_BITS: u64 = 0x8080_8080_8080_8080;
 
 #[inline]
 fn zigzag(value: u64) -> i64 {

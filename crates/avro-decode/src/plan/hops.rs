@@ -11,9 +11,10 @@
 //! way, which starts over.
 
 use super::blocks::{ItemBlock, fits};
-use super::cursor::Cursor;
+use super::cursor::{Cursor, END_BITS};
 use super::skip::{Skip, SkipTable};
 use crate::prefetch::prefetch;
+use crate::varints::Kernels;
 
 /// A step of the way past some values.
 #[derive(Clone, Debug)]
@@ -73,7 +74,7 @@ fn push(skip: &Skip, table: &SkipTable, guesses: &mut usize, hops: &mut Vec<Hop>
         Skip::Varints(n) => Hop::Varints(*n),
         Skip::Length => Hop::Length,
         Skip::Items { item, .. } => match **item {
-            Skip::Bytes(width) if width > 0 && matches!(hops.last(), Some(Hop::VarintItems(1))) => {
+            Skip::Bytes(width @ 1..=8) if matches!(hops.last(), Some(Hop::VarintItems(1))) => {
                 Hop::Same(width)
             }
             Skip::Bytes(width) if width > 0 => {
@@ -110,104 +111,150 @@ pub(crate) fn run(
     record_len: usize,
     cursor: &mut Cursor<'_>,
 ) -> bool {
-    let mut ahead = *cursor;
+    let kernels = Kernels::fastest();
     let mut count = 0;
-    let all = hops.iter().try_for_each(|hop| match hop {
-        Hop::Bytes(n) => ahead.bytes(*n).ok().map(drop),
-        Hop::Varints(1) => ahead.skip_varint(),
-        Hop::Varints(n) => ahead.skip_varints(*n).ok(),
-        Hop::Length => {
-            let length = ahead.length().ok()?;
-            ahead.bytes(length).ok().map(drop)
+    // A place in a register, rather than a cursor in memory.
+    let (data, mut at) = (cursor.data(), cursor.position());
+    for hop in hops {
+        let behind = match hop {
+            Hop::Bytes(n) => at.checked_add(*n).filter(|&behind| behind <= data.len()),
+            Hop::Varints(1) => varint(data, at),
+            Hop::Varints(n) => data
+                .get(at..)
+                .and_then(|rest| Some(at + kernels.skip(rest, *n)?)),
+            Hop::Length => length(data, at),
+            Hop::Fixed { width, guess } => {
+                prefetch(data, at + record_len);
+                fixed(*width, &mut guesses[*guess], data, at)
+            }
+            Hop::Same(width) => same(*width, count, data, at),
+            Hop::VarintItems(each) => {
+                prefetch(data, at + record_len);
+                prefetch(data, at + record_len + 64);
+                let items = varint_items(*each, kernels, data, at);
+                items.map(|(items, behind)| {
+                    count = items;
+                    behind
+                })
+            }
+            Hop::Other(skip) => other(skip, table, data, at),
+        };
+        match behind {
+            Some(behind) => at = behind,
+            None => return false,
         }
-        Hop::Fixed { width, guess } => {
-            prefetch(ahead.rest(), record_len);
-            fixed(*width, &mut guesses[*guess], &mut ahead)
-        }
-        Hop::Same(width) => same(*width, count, &mut ahead),
-        Hop::VarintItems(each) => {
-            prefetch(ahead.rest(), record_len);
-            prefetch(ahead.rest(), record_len + 64);
-            count = varint_items(*each, &mut ahead)?;
-            Some(())
-        }
-        Hop::Other(skip) => table.run(skip, &mut ahead).ok(),
-    });
-    if all.is_some() {
-        *cursor = ahead;
     }
-    all.is_some()
+    *cursor = cursor.at(at);
+    true
 }
 
-/// Moves past an array of items of `width` bytes.
+/// The place behind a varint, if it ends within 8 bytes, of which there are as
+/// many.
 #[inline]
-fn fixed(width: usize, guess: &mut Guess, cursor: &mut Cursor<'_>) -> Option<()> {
-    let bytes = cursor.rest();
-    let header = u32::from_le_bytes(*bytes.first_chunk()?);
-    if header & guess.mask == guess.header && bytes.get(guess.len - 1) == Some(&0) {
-        cursor.advance(guess.len);
-        return Some(());
+fn varint(data: &[u8], at: usize) -> Option<usize> {
+    let word = u64::from_le_bytes(*data.get(at..)?.first_chunk()?);
+    let ends = !word & END_BITS;
+    (ends != 0).then_some(at + ends.trailing_zeros() as usize / 8 + 1)
+}
+
+fn length(data: &[u8], at: usize) -> Option<usize> {
+    let mut cursor = cursor_at(data, at)?;
+    let length = cursor.length().ok()?;
+    Some(cursor.position() + length)
+}
+
+fn other(skip: &Skip, table: &SkipTable, data: &[u8], at: usize) -> Option<usize> {
+    let mut cursor = cursor_at(data, at)?;
+    table.run(skip, &mut cursor).ok()?;
+    Some(cursor.position())
+}
+
+fn cursor_at(data: &[u8], at: usize) -> Option<Cursor<'_>> {
+    (at <= data.len()).then(|| Cursor::new(data, at))
+}
+
+/// The place behind an array of items of `width` bytes.
+#[inline]
+fn fixed(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    let header = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
+    let behind = at + guess.len;
+    if header & guess.mask == guess.header && data.get(behind - 1) == Some(&0) {
+        return Some(behind);
     }
-    learn(width, guess, cursor)
+    learn(width, guess, data, at)
 }
 
 /// As [`fixed`], where the array is another than the last.
 #[inline(never)]
-fn learn(width: usize, guess: &mut Guess, cursor: &mut Cursor<'_>) -> Option<()> {
-    let start = *cursor;
-    let header = u32::from_le_bytes(*start.rest().first_chunk()?);
-    let header_len = match whole_block(width, cursor)? {
-        None => 1,
-        Some(block) => {
-            let header_len = cursor.position() - start.position();
-            let len = block.count * width;
-            cursor.bytes(block.bytes.unwrap_or(len)).ok()?;
-            cursor.ends_array().then_some(header_len)?
-        }
-    };
+fn learn(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    let header = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
+    let mut cursor = cursor_at(data, at)?;
+    let block = whole_block(width, &mut cursor)?;
+    let header_len = cursor.position() - at;
+    if let Some(block) = block {
+        let bytes = block.bytes.unwrap_or(block.count * width);
+        cursor.bytes(bytes).ok()?;
+        cursor.ends_array().then_some(())?;
+    }
     if header_len <= 4 {
         let mask = u32::MAX >> (32 - 8 * header_len);
         *guess = Guess {
             header: header & mask,
             mask,
-            len: cursor.position() - start.position(),
+            len: cursor.position() - at,
         };
     }
-    Some(())
+    Some(cursor.position())
 }
 
-/// Moves past an array of items of `width` bytes, by guess `count` of them.
+/// The place behind an array of items of `width` bytes, by guess `count` of them.
 #[inline]
-fn same(width: usize, count: usize, cursor: &mut Cursor<'_>) -> Option<()> {
-    let bytes = cursor.rest();
+fn same(width: usize, count: usize, data: &[u8], at: usize) -> Option<usize> {
     // Where the guess is right, nothing waits for the bytes that say so.
     if (1..64).contains(&count)
-        && bytes.first() == Some(&(2 * count as u8))
-        && bytes.get(1 + count * width) == Some(&0)
+        && data.get(at) == Some(&(2 * count as u8))
+        && data.get(at + 1 + count * width) == Some(&0)
     {
-        cursor.advance(2 + count * width);
-        return Some(());
+        return Some(at + 2 + count * width);
     }
-    let Some(block) = whole_block(width, cursor)? else {
-        return Some(());
-    };
-    cursor
-        .bytes(block.bytes.unwrap_or(block.count * width))
-        .ok()?;
-    cursor.ends_array().then_some(())
+    let mut cursor = cursor_at(data, at)?;
+    if let Some(block) = whole_block(width, &mut cursor)? {
+        let bytes = block.bytes.unwrap_or(block.count * width);
+        cursor.bytes(bytes).ok()?;
+        cursor.ends_array().then_some(())?;
+    }
+    Some(cursor.position())
 }
 
-/// Moves past an array of items of so many varints; gives the number of items.
+/// The number of items of an array of so many varints each, and the place behind
+/// it.
 #[inline]
-fn varint_items(each: usize, cursor: &mut Cursor<'_>) -> Option<usize> {
-    let Some(block) = whole_block(each, cursor)? else {
-        return Some(0);
+fn varint_items(each: usize, kernels: Kernels, data: &[u8], at: usize) -> Option<(usize, usize)> {
+    let count = match *data.get(at)? {
+        // As most are: an even byte is a positive count of as many varints.
+        byte if byte < 0x80 && byte & 1 == 0 => usize::from(byte / 2),
+        _ => return varint_block(each, data, at),
+    };
+    let behind = match count {
+        0 => return Some((0, at + 1)),
+        _ => at + 1 + kernels.skip(&data[at + 1..], count * each)?,
+    };
+    (data.get(behind) == Some(&0)).then_some((count, behind + 1))
+}
+
+/// As [`varint_items`], for an array of many items or with its size in bytes.
+fn varint_block(each: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
+    let mut cursor = cursor_at(data, at)?;
+    let Some(block) = whole_block(each, &mut cursor)? else {
+        return Some((0, cursor.position()));
     };
     match block.bytes {
         Some(bytes) => cursor.bytes(bytes).ok().map(drop)?,
         None => cursor.skip_varints(block.count.checked_mul(each)?).ok()?,
     }
-    cursor.ends_array().then_some(block.count)
+    cursor
+        .ends_array()
+        .then_some((block.count, cursor.position()))
 }
 
 /// The header of an array's only block, with its size in bytes if it has one;
