@@ -16,6 +16,7 @@ pub mod resolve;
 pub mod schema;
 pub mod single_object;
 mod transcode;
+mod utf8;
 mod value;
 mod varint;
 #[doc(hidden)]

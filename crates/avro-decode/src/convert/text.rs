@@ -35,7 +35,7 @@ impl Bytes {
                 let start = *cursor;
                 let length = cursor.length()?;
                 let bytes = cursor.bytes(length)?;
-                if utf8 && simdutf8::basic::from_utf8(bytes).is_err() {
+                if utf8 && !crate::utf8::is_utf8(bytes) {
                     *cursor = start;
                     return Err(invalid_utf8());
                 }

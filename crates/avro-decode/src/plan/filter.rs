@@ -168,7 +168,7 @@ impl Operand {
             OperandKind::Bytes { utf8 } => {
                 let length = cursor.length()?;
                 let bytes = cursor.bytes(length)?;
-                if *utf8 && simdutf8::basic::from_utf8(bytes).is_err() {
+                if *utf8 && !crate::utf8::is_utf8(bytes) {
                     *cursor = start;
                     return Err(Box::new(DecodeErrorKind::InvalidUtf8));
                 }
