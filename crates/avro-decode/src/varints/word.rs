@@ -38,12 +38,36 @@ fn in_word(word: u64) -> Option<(u64, usize)> {
     Some((join(word & (ends ^ (ends - 1))), len))
 }
 
+/// The values of the two varints at the start of a little-endian word and the
+/// bytes they take, if each has at most 4.
+#[inline]
+pub(super) fn two(word: u64) -> Option<([i32; 2], usize)> {
+    let ends = !word & END_BITS;
+    let second_ends = ends & ends.wrapping_sub(1);
+    // The bits of the first, and of both.
+    let (first, both) = (ends.trailing_zeros() + 1, second_ends.trailing_zeros() + 1);
+    if first > 32 || both > first + 32 || both > 64 {
+        return None;
+    }
+    let low = word & (ends ^ (ends - 1));
+    let high = (word & (second_ends ^ (second_ends - 1))) >> first;
+    let bits = join_halves(low | high << 32);
+    let value = |bits: u32| (bits >> 1) as i32 ^ -((bits & 1) as i32);
+    Some(([value(bits as u32), value((bits >> 32) as u32)], both as usize / 8))
+}
+
 /// Seven bits of each byte.
 #[inline]
 fn join(word: u64) -> u64 {
-    let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
-    let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+    let word = join_halves(word);
     (word & 0x0000_0000_0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
+}
+
+/// Seven bits of each byte of the lower four, and of the upper.
+#[inline]
+fn join_halves(word: u64) -> u64 {
+    let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+    (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2)
 }
 
 /// A varint of 9 or 10 bytes: 8 in the word, and those behind.
