@@ -15,11 +15,27 @@ mod word;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+/// Calls a kernel of the implementation.
+macro_rules! with {
+    ($kernels:ident, $($call:tt)*) => {
+        match $kernels {
+            Kernels::Generic => generic::$($call)*,
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx2(avx2) => avx2.$($call)*,
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx512(avx512) => avx512.$($call)*,
+        }
+    };
+}
+
 /// An implementation of the kernels that this machine can run.
 #[derive(Clone, Copy, Debug)]
 pub enum Kernels {
     /// For any machine.
     Generic,
+    /// For AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(x86::Avx2),
     /// For AVX-512 with its byte permutations.
     #[cfg(target_arch = "x86_64")]
     Avx512(x86::Avx512),
@@ -34,6 +50,10 @@ impl Kernels {
             if let Some(avx512) = x86::Avx512::detect() {
                 return Kernels::Avx512(avx512);
             }
+            #[cfg(target_arch = "x86_64")]
+            if let Some(avx2) = x86::Avx2::detect() {
+                return Kernels::Avx2(avx2);
+            }
             Kernels::Generic
         });
         *FASTEST
@@ -44,6 +64,8 @@ impl Kernels {
         let all = [
             Some(Kernels::Generic),
             #[cfg(target_arch = "x86_64")]
+            x86::Avx2::detect().map(Kernels::Avx2),
+            #[cfg(target_arch = "x86_64")]
             x86::Avx512::detect().map(Kernels::Avx512),
         ];
         all.into_iter().flatten()
@@ -53,22 +75,14 @@ impl Kernels {
     /// the bytes they take.
     #[inline]
     pub fn longs(self, data: &[u8], out: &mut [i64]) -> Option<usize> {
-        match self {
-            Kernels::Generic => generic::longs(data, out),
-            #[cfg(target_arch = "x86_64")]
-            Kernels::Avx512(avx512) => avx512.longs(data, out),
-        }
+        with!(self, longs(data, out))
     }
 
     /// Reads `out.len()` values of type `int` from the start of `data`, each of
     /// at most 5 bytes. Gives the bytes they take.
     #[inline]
     pub fn ints(self, data: &[u8], out: &mut [i32]) -> Option<usize> {
-        match self {
-            Kernels::Generic => generic::ints(data, out),
-            #[cfg(target_arch = "x86_64")]
-            Kernels::Avx512(avx512) => avx512.ints(data, out),
-        }
+        with!(self, ints(data, out))
     }
 
     /// Reads `out.len()` indices from the start of `data`, places in the sparse
@@ -85,11 +99,7 @@ impl Kernels {
         out: &mut [[i64; 2]],
     ) -> Option<usize> {
         let bound = *extent as u64;
-        let found = match self {
-            Kernels::Generic => generic::coordinates::<INT>(data, row, bound, out),
-            #[cfg(target_arch = "x86_64")]
-            Kernels::Avx512(avx512) => avx512.coordinates::<INT>(data, row, bound, out),
-        }?;
+        let found = with!(self, coordinates::<INT>(data, row, bound, out))?;
         if found.at_bound {
             *extent = raised(out.iter().map(|[_, index]| *index), end)?;
         }
@@ -106,11 +116,7 @@ impl Kernels {
         out: &mut [i64],
     ) -> Option<usize> {
         let bound = *extent as u64;
-        let found = match self {
-            Kernels::Generic => generic::indices::<INT>(data, bound, out),
-            #[cfg(target_arch = "x86_64")]
-            Kernels::Avx512(avx512) => avx512.indices::<INT>(data, bound, out),
-        }?;
+        let found = with!(self, indices::<INT>(data, bound, out))?;
         if found.at_bound {
             *extent = raised(out.iter().copied(), end)?;
         }
@@ -121,11 +127,7 @@ impl Kernels {
     /// ends before. That they are good is not checked.
     #[inline]
     pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
-        match self {
-            Kernels::Generic => generic::skip(data, n),
-            #[cfg(target_arch = "x86_64")]
-            Kernels::Avx512(avx512) => avx512.skip(data, n),
-        }
+        with!(self, skip(data, n))
     }
 }
 

@@ -53,7 +53,10 @@ pub(super) fn two(word: u64) -> Option<([i32; 2], usize)> {
     let high = (word & (second_ends ^ (second_ends - 1))) >> first;
     let bits = join_halves(low | high << 32);
     let value = |bits: u32| (bits >> 1) as i32 ^ -((bits & 1) as i32);
-    Some(([value(bits as u32), value((bits >> 32) as u32)], both as usize / 8))
+    Some((
+        [value(bits as u32), value((bits >> 32) as u32)],
+        both as usize / 8,
+    ))
 }
 
 /// Seven bits of each byte.

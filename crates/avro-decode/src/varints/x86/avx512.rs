@@ -10,6 +10,7 @@ use std::arch::x86_64::*;
 
 use super::super::{Found, generic};
 use super::memory::{load, load_some, store_ints, store_longs};
+use super::run::Run;
 
 /// See [`Kernels::longs`](super::super::Kernels::longs).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
@@ -142,30 +143,6 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
         position += 64;
     }
     Some(position)
-}
-
-/// What the kernels have read of a run.
-struct Run {
-    /// Values.
-    n: usize,
-    /// Their bytes.
-    len: usize,
-    /// Whether an index is at or above the bound.
-    at_bound: bool,
-}
-
-impl Run {
-    /// The data and places of values not read, if there are any.
-    #[inline]
-    fn rest<'a, T>(&self, data: &'a [u8], out: &'a mut [T]) -> Option<(&'a [u8], &'a mut [T])> {
-        (self.n < out.len()).then(|| (&data[self.len..], &mut out[self.n..]))
-    }
-
-    #[inline]
-    fn found(&self) -> Found {
-        let &Run { len, at_bound, .. } = self;
-        Found { len, at_bound }
-    }
 }
 
 /// What indices are compared with.

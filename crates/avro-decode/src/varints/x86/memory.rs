@@ -2,9 +2,25 @@
 #![allow(unsafe_code)] // The instructions that leave lanes out take pointers.
 
 use std::arch::x86_64::{
-    __m512i, _bzhi_u64, _mm512_loadu_si512, _mm512_mask_loadu_epi8, _mm512_mask_storeu_epi32,
-    _mm512_mask_storeu_epi64,
+    __m128i, __m256i, __m512i, _bzhi_u64, _mm_loadu_si128, _mm256_loadu_si256, _mm256_storeu_si256,
+    _mm512_loadu_si512, _mm512_mask_loadu_epi8, _mm512_mask_storeu_epi32, _mm512_mask_storeu_epi64,
 };
+
+/// The vector of 16 bytes.
+#[inline]
+#[target_feature(enable = "sse2")]
+pub(super) fn load_16(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the reference is to 16 bytes; the load needs no alignment.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+/// The vector of 32 bytes.
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn load_32(bytes: &[u8; 32]) -> __m256i {
+    // SAFETY: the reference is to 32 bytes; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
 
 /// The vector of 64 bytes.
 #[inline]
@@ -21,6 +37,22 @@ pub(super) fn load_some(bytes: &[u8], others: __m512i) -> __m512i {
     let lanes = first_lanes(bytes.len());
     // SAFETY: only the lanes of `lanes` are read, which are bytes of the slice.
     unsafe { _mm512_mask_loadu_epi8(others, lanes, bytes.as_ptr().cast()) }
+}
+
+/// Writes 8 lanes of 32 bits.
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn store_8_ints(out: &mut [i32; 8], vector: __m256i) {
+    // SAFETY: the reference is to 32 bytes; the store needs no alignment.
+    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), vector) };
+}
+
+/// Writes 4 lanes of 64 bits.
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn store_4_longs(out: &mut [i64; 4], vector: __m256i) {
+    // SAFETY: as above.
+    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), vector) };
 }
 
 /// Writes lanes of 64 bits to `out`, from the first vector on, as many as it
