@@ -23,7 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Reads all files of the job, `warm_up` times and then `epochs` times.
 fn run(job: &Value) -> Result<Value, Box<dyn Error>> {
     let number = |key: &str| job[key].as_u64().ok_or(format!("the job has no {key}"));
-    let files = files(Path::new(job["files"].as_str().ok_or("the job has no files")?))?;
+    let files = files(Path::new(
+        job["files"].as_str().ok_or("the job has no files")?,
+    ))?;
     let mut by_hand = HandwrittenLoop::new(number("batch_size")? as usize);
     let warm_up = number("warm_up")?;
     let mut records = 0;
@@ -44,7 +46,10 @@ fn run(job: &Value) -> Result<Value, Box<dyn Error>> {
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = folder.read_dir()?.map(|entry| Ok(entry?.path()));
     let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "avro"));
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "avro")
+    });
     paths.sort();
     Ok(paths)
 }

@@ -341,5 +341,4 @@ impl Engine {
     fn window_bytes(&self) -> u64 {
         self.window.iter().map(WindowBlock::bytes).sum()
     }
-
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atds_sched::BlockWork;
 use avro_block::{Block, Codec, InflateBuffer};
-use avro_decode::Plan;
+use avro_decode::{Plan, prefetch};
 use bytes::Bytes;
 
 use crate::{Error, ErrorKind};
@@ -76,6 +76,18 @@ impl WindowBlock {
             records_to_inflate: if inflated { 0 } else { self.count },
             records_to_decode: take,
         }
+    }
+
+    /// Has the processor load the next record, if it is as long as most. Those
+    /// behind it are loaded while it is read.
+    pub(crate) fn prefetch(&self) {
+        let bytes: &[u8] = match &self.data {
+            BlockData::Plain(bytes) => bytes,
+            BlockData::Inflated(buffer) => buffer,
+            BlockData::Compressed(_) => return,
+        };
+        let record_len = bytes.len() / self.count.max(1) as usize;
+        prefetch(bytes, self.position, self.position + record_len);
     }
 
     /// How far the block has been read: records, and bytes once inflated.

@@ -142,9 +142,11 @@ impl Workshop {
         // Bytes of the rows that count for the limit, and bytes they have been
         // read from since.
         let (mut counted, mut read) = (0, 0);
-        for (block, &take) in task.blocks.iter_mut().zip(task.takes) {
-            if take == 0 {
-                continue;
+        let blocks = task.blocks.iter_mut().zip(task.takes);
+        let mut blocks = blocks.filter(|(_, take)| **take > 0).peekable();
+        while let Some((block, &take)) = blocks.next() {
+            if let Some((next, _)) = blocks.peek() {
+                next.prefetch();
             }
             if room.budget.stopped() {
                 // Nobody will see this batch.

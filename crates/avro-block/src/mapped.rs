@@ -61,7 +61,9 @@ impl Mapping {
 
     /// Whether nothing else holds the mapping: no clone, and no slice of its bytes.
     pub fn is_unique(&self) -> bool {
-        self.0.as_ref().is_none_or(|map| Arc::strong_count(map) == 1)
+        self.0
+            .as_ref()
+            .is_none_or(|map| Arc::strong_count(map) == 1)
     }
 }
 

@@ -145,7 +145,11 @@ impl BatchBuilder {
         tasks.clear();
         let runs = self.run_rows.len();
         let one_run = runs == 1;
-        tasks.extend(self.run_rows.iter().map(|_| GatherTask::new(self.emptied.clone())));
+        tasks.extend(
+            self.run_rows
+                .iter()
+                .map(|_| GatherTask::new(self.emptied.clone())),
+        );
         let memory = self.segments.iter_mut().zip(&mut self.levels);
         let columns = self.columns.iter_mut().zip(memory);
         for (spec, (column, (segments, levels))) in self.spec.columns().iter().zip(columns) {

@@ -13,7 +13,6 @@
 use super::blocks::{ItemBlock, fits};
 use super::cursor::{Cursor, END_BITS};
 use super::skip::{Skip, SkipTable};
-use crate::prefetch::prefetch;
 use crate::varints::Kernels;
 
 /// A step of the way past some values.
@@ -108,7 +107,6 @@ pub(crate) fn run(
     hops: &[Hop],
     table: &SkipTable,
     guesses: &mut [Guess],
-    record_len: usize,
     cursor: &mut Cursor<'_>,
 ) -> bool {
     let kernels = Kernels::fastest();
@@ -123,14 +121,9 @@ pub(crate) fn run(
                 .get(at..)
                 .and_then(|rest| Some(at + kernels.skip(rest, *n)?)),
             Hop::Length => length(data, at),
-            Hop::Fixed { width, guess } => {
-                prefetch(data, at + record_len);
-                fixed(*width, &mut guesses[*guess], data, at)
-            }
+            Hop::Fixed { width, guess } => fixed(*width, &mut guesses[*guess], data, at),
             Hop::Same(width) => same(*width, count, data, at),
             Hop::VarintItems(each) => {
-                prefetch(data, at + record_len);
-                prefetch(data, at + record_len + 64);
                 let items = varint_items(*each, kernels, data, at);
                 items.map(|(items, behind)| {
                     count = items;

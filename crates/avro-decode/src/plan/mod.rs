@@ -83,6 +83,10 @@ pub struct Plan {
     operands: usize,
     /// How many lengths it guesses.
     guesses: usize,
+    /// Whether the data is asked for ahead: a plan that moves past most of it
+    /// is at its next place before the machine has seen that it goes straight
+    /// ahead. One that reads all of it is not.
+    prefetches: bool,
     skips: SkipTable,
     min_record_len: u64,
 }

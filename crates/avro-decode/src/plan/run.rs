@@ -14,6 +14,7 @@ use super::values::{columns, end_list, raise, wrong_length};
 use super::writer::{Form, Length};
 use super::{Plan, SLOTS};
 use crate::limits::MAX_FILLED_PARTS;
+use crate::prefetch::prefetch;
 use crate::{DecodeError, DecodeErrorKind};
 
 /// A plan at work on some records.
@@ -98,8 +99,14 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         cursor: &mut Cursor<'x>,
         records: usize,
     ) -> Result<(), DecodeError> {
+        let mut asked_for = cursor.position();
         for record in 0..records {
             let start = cursor.position();
+            if self.plan.prefetches {
+                // The next record, if it is as long as the last.
+                let end = start + 2 * self.state.record_len;
+                asked_for = prefetch(cursor.data(), asked_for.max(start), end);
+            }
             self.record(cursor)
                 .map_err(|error| error.in_record(record as u64))?;
             self.state.record_len = cursor.position() - start;
@@ -139,9 +146,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         match action {
             Action::Skip { all, hops, .. } => {
                 let (skips, guesses) = (&self.plan.skips, &mut self.state.guesses);
-                if hops.is_empty()
-                    || !hops::run(hops, skips, guesses, self.state.record_len, cursor)
-                {
+                if hops.is_empty() || !hops::run(hops, skips, guesses, cursor) {
                     skips.run(all, cursor)?;
                 }
             }
