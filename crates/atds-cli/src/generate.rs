@@ -21,7 +21,8 @@ use crate::{inputs, options, progress};
 ///
 /// The presets: `ads` has 6 scalars, 8 dense and 5 sparse vectors, as records of advertising have;
 /// `ads-nullable` the same, of which 5 % are null; `wide` has 210 scalars; `varlen` arrays of
-/// varying length, up to rank 3; `strings` strings and bytes of all kinds.
+/// varying length, up to rank 3; `strings` strings and bytes of all kinds; `people` nested records,
+/// arrays and maps, for path expressions.
 ///
 /// With --features, the records are of your own shape: a field for each feature of the file. Lists
 /// whose length it leaves open vary in length; what has a default or a mask is null in 5 % of the

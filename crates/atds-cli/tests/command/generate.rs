@@ -3,7 +3,7 @@ use std::fs;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Generated, atds, text};
+use super::{Generated, atds, text, write};
 
 #[test]
 fn splits_the_records_evenly_and_tells_the_sizes() {
@@ -53,7 +53,7 @@ fn the_seed_fixes_every_byte() {
 
 #[test]
 fn every_preset_and_codec_is_read_back() {
-    for preset in ["ads", "wide", "varlen", "strings"] {
+    for preset in ["ads", "ads-nullable", "wide", "varlen", "strings", "people"] {
         let files = Generated::new(&["--records", "60", "--files", "1", "--preset", preset]);
         let found = atds(&["inspect", &files.file(0), "--json"]).json();
         assert_eq!(found["metadata"]["atds.preset"], preset);
@@ -66,6 +66,67 @@ fn every_preset_and_codec_is_read_back() {
         assert_eq!(found["codec"], codec);
         assert_eq!(found["records"], 60);
     }
+}
+
+#[test]
+fn arrays_have_byte_sizes_only_if_asked_for() {
+    let plain = Generated::new(&["--records", "60", "--files", "1"]);
+    let sized = Generated::new(&["--records", "60", "--files", "1", "--byte-sizes"]);
+    let bytes = |files: &Generated| {
+        let found = atds(&["inspect", &files.file(0), "--json"]).json();
+        found["inflated_bytes"].as_u64().unwrap()
+    };
+    // Two bytes for the size of an array of 64 bytes or more, one for others.
+    let arrays = 60 * (8 + 2 * 5);
+    let more = bytes(&sized) - bytes(&plain);
+    assert!((arrays..2 * arrays).contains(&more), "{more}");
+    let head = |files: &Generated| atds(&["head", &files.file(0), "-n", "60"]).ok();
+    assert_eq!(head(&plain), head(&sized));
+}
+
+#[test]
+fn makes_records_that_a_features_file_can_read() {
+    let dir = TempDir::new().unwrap();
+    let features = r#"{
+        "image": {"kind": "dense", "shape": [2, 3], "dtype": "float32"},
+        "words": {"kind": "varlen", "shape": [-1], "dtype": "string", "layout": "ragged"},
+        "ads": {"kind": "sparse", "shape": [50001], "dtype": "float32", "default": 0}
+    }"#;
+    let features = write(dir.path(), "f.json", features);
+    let args = [
+        "--files",
+        "1",
+        "--features",
+        &features,
+        "--mean-length",
+        "40",
+    ];
+    let files = Generated::new(&args);
+    let said = atds(&["head", &files.file(0), "-n", "100", "--features", &features]).ok();
+    let tensors: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(tensors["image"]["shape"], json!([100, 2, 3]));
+    for name in ["words", "ads"] {
+        let values = tensors[name]["values"].as_array().unwrap().len();
+        assert!((3_500..4_500).contains(&values), "{values} {name}");
+    }
+}
+
+#[test]
+fn refuses_features_without_samples() {
+    let dir = TempDir::new().unwrap();
+    let folder = text(&dir.path().join("files"));
+    let features = r#"{"x": {"kind": "dense", "expression": "a.b", "dtype": "int32"}}"#;
+    let features = write(dir.path(), "f.json", features);
+    let args = ["generate", &folder, "--features", &features];
+    let expected =
+        "feature 'x': 'a.b' is not the name of a field, which is all that samples are made for";
+    assert_eq!(
+        atds(&args).fails_with(2),
+        format!("features file {features}: {expected}")
+    );
+    let both = [&args[..], &["--preset", "ads"]].concat();
+    assert_eq!(atds(&both).code, 2);
+    assert_eq!(atds(&["generate", &folder, "--mean-length", "8"]).code, 2);
 }
 
 #[test]
@@ -98,6 +159,7 @@ fn refuses_what_cannot_be() {
         ["--files", "0"],
         ["--files", "100001"],
         ["--block-bytes", "0"],
+        ["--mean-length", "501"],
         ["--records", "many"],
     ] {
         let ran = atds(&["generate", &folder, bad[0], bad[1]]);

@@ -112,11 +112,7 @@ impl Draft {
     }
 
     fn array(&mut self, values: Values, lengths: &[Length]) -> Result<Type, ShapeErrorKind> {
-        let length = |length: &Length| match *length {
-            Length::Fixed(n) => n as f64,
-            Length::Poisson(mean) => mean,
-        };
-        self.count(lengths.iter().map(length).product())?;
+        self.count(lengths.iter().map(|length| length.mean()).product())?;
         Ok(Type::arrays(values, lengths))
     }
 

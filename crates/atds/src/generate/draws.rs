@@ -3,7 +3,7 @@
 use avro_decode::encode::{write_long, write_string};
 
 use super::alias::{Alias, Thousandths, poisson};
-use super::field::Values;
+use super::field::{Symbols, Values};
 use super::random::Random;
 
 /// What values are drawn from.
@@ -51,11 +51,12 @@ impl Draws {
                 out.extend((0..len).flat_map(draw));
             }
             Values::Boolean => out.extend((0..len).map(|_| (random.bits() >> 63) as u8)),
-            Values::Country => (0..len).for_each(|_| {
-                write_string(
-                    out,
-                    COUNTRIES[random.below(COUNTRIES.len() as u64) as usize],
-                );
+            Values::Small => (0..len).for_each(|_| write_long(out, random.below(100) as i64)),
+            Values::Word(words) => (0..len).for_each(|_| {
+                write_string(out, words[random.below(words.len() as u64) as usize]);
+            }),
+            Values::Symbol(Symbols { symbols, .. }) => (0..len).for_each(|_| {
+                write_long(out, random.below(symbols.len() as u64) as i64);
             }),
             Values::Text => (0..len).for_each(|_| {
                 let len = self.text_length.draw(random);
@@ -75,11 +76,6 @@ impl Draws {
 
 /// The mean length of texts in characters and of bytes in bytes.
 const TEXT_LENGTH: f64 = 12.0;
-
-/// ISO 3166-1 codes.
-const COUNTRIES: [&str; 16] = [
-    "AU", "BR", "CA", "CN", "DE", "ES", "FR", "GB", "ID", "IN", "IT", "JP", "MX", "NG", "US", "ZA",
-];
 
 /// Letters of one to four bytes in UTF-8, most of one.
 const LETTERS: [char; 32] = [

@@ -1,6 +1,6 @@
 //! Records of a shape as Avro's bytes, without a value tree between.
 
-use avro_decode::encode::write_long;
+use avro_decode::encode::{write_long, write_string};
 
 use super::alias::{Alias, poisson};
 use super::draws::Draws;
@@ -68,6 +68,11 @@ enum Part {
     /// An array of single values.
     Values(Count, Values),
     Array(Count, Box<Part>),
+    Map {
+        keys: &'static [&'static str],
+        values: Box<Part>,
+    },
+    Record(Vec<Part>),
     Sparse {
         values: Values,
         dims: Vec<u64>,
@@ -79,7 +84,8 @@ enum Part {
 #[derive(Clone, Debug)]
 enum Count {
     Fixed(usize),
-    Drawn(Alias),
+    /// The draw, and so many more.
+    Drawn(Alias, usize),
 }
 
 impl Part {
@@ -90,6 +96,13 @@ impl Part {
                 Type::Value(values) => Part::Values(Count::new(length), *values),
                 items => Part::Array(Count::new(length), Box::new(Part::new(items))),
             },
+            Type::Map { keys, values } => Part::Map {
+                keys,
+                values: Box::new(Part::new(values)),
+            },
+            Type::Record { fields, .. } => {
+                Part::Record(fields.iter().map(|field| Part::new(&field.ty)).collect())
+            }
             Type::Sparse { values, dims, mean } => Part::Sparse {
                 values: *values,
                 dims: dims.clone(),
@@ -104,14 +117,15 @@ impl Count {
     fn new(length: &Length) -> Self {
         match *length {
             Length::Fixed(n) => Count::Fixed(n),
-            Length::Poisson(mean) => Count::Drawn(poisson(mean)),
+            Length::Poisson(mean) => Count::Drawn(poisson(mean), 0),
+            Length::AtLeast(least, mean) => Count::Drawn(poisson(mean), least),
         }
     }
 
     fn draw(&self, random: &mut Random) -> usize {
         match self {
             Count::Fixed(n) => *n,
-            Count::Drawn(alias) => alias.draw(random),
+            Count::Drawn(alias, least) => alias.draw(random) + least,
         }
     }
 }
@@ -140,6 +154,25 @@ impl PartWriter {
                 arrays.write(len, out, |out| {
                     (0..len).for_each(|_| self.write(items, random, out));
                 });
+            }
+            Part::Map { keys, values } => {
+                let chosen = random.bits() | 1;
+                let chosen = keys
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| chosen >> i & 1 == 1);
+                let chosen: Vec<&str> = chosen.map(|(_, key)| *key).collect();
+                arrays.write(chosen.len(), out, |out| {
+                    for key in chosen {
+                        write_string(out, key);
+                        self.write(values, random, out);
+                    }
+                });
+            }
+            Part::Record(fields) => {
+                for field in fields {
+                    self.write(field, random, out);
+                }
             }
             Part::Sparse {
                 values,
@@ -188,7 +221,7 @@ fn draw_cells(dims: &[u64], count: &Alias, cells: &mut Vec<u64>, random: &mut Ra
     }
 }
 
-/// Writes arrays (Avro 1.12, "Arrays").
+/// Writes arrays and maps (Avro 1.12, "Arrays", "Maps").
 #[derive(Clone, Copy, Debug, Default)]
 struct ArrayWriter {
     /// Whether they say their size in bytes.
@@ -196,7 +229,7 @@ struct ArrayWriter {
 }
 
 impl ArrayWriter {
-    /// Writes an array of `len` items, in one block.
+    /// Writes `len` items, or keys with values, in one block.
     fn write(self, len: usize, out: &mut Vec<u8>, items: impl FnOnce(&mut Vec<u8>)) {
         let len = len as i64;
         if len > 0 && self.byte_sizes {

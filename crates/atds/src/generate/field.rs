@@ -1,5 +1,7 @@
 //! What a generated field is: its type, and how its values are drawn.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use tensor_batch::DType;
 
@@ -17,6 +19,16 @@ pub(super) enum Type {
     Value(Values),
     /// An array.
     Array(Length, Box<Type>),
+    /// A map with the first of the keys, and each of the others with a probability of one half.
+    Map {
+        keys: &'static [&'static str],
+        values: Box<Type>,
+    },
+    /// A record.
+    Record {
+        name: &'static str,
+        fields: Vec<Field>,
+    },
     /// A record of `indices0..` and `values`: distinct cells in row-major order.
     Sparse {
         values: Values,
@@ -44,14 +56,25 @@ pub(super) enum Values {
     Float,
     /// Normal, in thousandths, 30 % of them 0; none in a sparse field.
     Double,
+    /// An int, uniform below 100.
+    Small,
     /// True and false alike.
     Boolean,
-    /// The two letters of a country.
-    Country,
+    /// A string, one of these.
+    Word(&'static [&'static str]),
+    /// An enum, each symbol alike.
+    Symbol(&'static Symbols),
     /// Letters of several alphabets, about 12.
     Text,
     /// Any bytes, about 12.
     Bytes,
+}
+
+/// An enum.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Symbols {
+    pub(super) name: &'static str,
+    pub(super) symbols: &'static [&'static str],
 }
 
 /// The length of an array.
@@ -61,6 +84,8 @@ pub(super) enum Length {
     Fixed(usize),
     /// Poisson distributed with this mean.
     Poisson(f64),
+    /// This many, and so many more as are Poisson distributed with this mean.
+    AtLeast(usize, f64),
 }
 
 impl Field {
@@ -70,13 +95,28 @@ impl Field {
     }
 
     /// The field in its record's schema.
-    pub(super) fn schema(&self) -> Value {
-        let mut field = json!({"name": self.name, "type": self.ty.schema(&self.name)});
+    fn schema(&self, named: &mut HashSet<&'static str>) -> Value {
+        let mut field = json!({"name": self.name, "type": self.ty.schema(&self.name, named)});
         if let Type::Nullable(_) = self.ty {
             field["default"] = Value::Null;
         }
         field
     }
+}
+
+/// The schema of a record.
+pub(super) fn record_schema(name: &str, fields: &[Field]) -> Value {
+    record(name, fields, &mut HashSet::new())
+}
+
+/// The schema of a record, after those of the types in `named`.
+fn record(name: &str, fields: &[Field], named: &mut HashSet<&'static str>) -> Value {
+    let fields: Vec<Value> = fields.iter().map(|field| field.schema(named)).collect();
+    json!({"type": "record", "name": name, "fields": fields})
+}
+
+fn array(items: Value) -> Value {
+    json!({"type": "array", "items": items})
 }
 
 impl Type {
@@ -86,12 +126,22 @@ impl Type {
         lengths.iter().rev().fold(Type::Value(values), array)
     }
 
-    /// The schema, in a field of this name.
-    fn schema(&self, field: &str) -> Value {
-        let array = |items: Value| json!({"type": "array", "items": items});
+    /// The schema, in a field of this name. Of a type in `named` it is the name.
+    fn schema(&self, field: &str, named: &mut HashSet<&'static str>) -> Value {
         match self {
+            Type::Value(Values::Symbol(Symbols { name, symbols })) => match named.insert(name) {
+                true => json!({"type": "enum", "name": name, "symbols": symbols}),
+                false => json!(name),
+            },
             Type::Value(values) => json!(values.avro_type()),
-            Type::Array(_, items) => array(items.schema(field)),
+            Type::Array(_, items) => array(items.schema(field, named)),
+            Type::Map { values, .. } => {
+                json!({"type": "map", "values": values.schema(field, named)})
+            }
+            Type::Record { name, fields } => match named.insert(name) {
+                true => record(name, fields, named),
+                false => json!(name),
+            },
             Type::Sparse { values, dims, .. } => {
                 let indices = (0..dims.len())
                     .map(|i| json!({"name": format!("indices{i}"), "type": array(json!("long"))}));
@@ -99,7 +149,25 @@ impl Type {
                 let fields: Vec<Value> = indices.chain([values]).collect();
                 json!({"type": "record", "name": format!("{field}_sparse"), "fields": fields})
             }
-            Type::Nullable(ty) => json!(["null", ty.schema(field)]),
+            Type::Nullable(ty) => json!(["null", ty.schema(field, named)]),
+        }
+    }
+}
+
+impl Length {
+    /// The length, if it is the same in every record.
+    pub(super) fn fixed(self) -> Option<usize> {
+        match self {
+            Length::Fixed(n) => Some(n),
+            Length::Poisson(_) | Length::AtLeast(..) => None,
+        }
+    }
+
+    pub(super) fn mean(self) -> f64 {
+        match self {
+            Length::Fixed(n) => n as f64,
+            Length::Poisson(mean) => mean,
+            Length::AtLeast(least, mean) => least as f64 + mean,
         }
     }
 }
@@ -107,24 +175,25 @@ impl Type {
 impl Values {
     fn avro_type(self) -> &'static str {
         match self {
-            Values::Int => "int",
+            Values::Int | Values::Small => "int",
             Values::Long | Values::Id => "long",
             Values::Float => "float",
             Values::Double => "double",
             Values::Boolean => "boolean",
-            Values::Country | Values::Text => "string",
+            Values::Word(_) | Values::Text => "string",
+            Values::Symbol(_) => "enum",
             Values::Bytes => "bytes",
         }
     }
 
     pub(super) fn dtype(self) -> DType {
         match self {
-            Values::Int => DType::Int32,
+            Values::Int | Values::Small => DType::Int32,
             Values::Long | Values::Id => DType::Int64,
             Values::Float => DType::Float32,
             Values::Double => DType::Float64,
             Values::Boolean => DType::Bool,
-            Values::Country | Values::Text | Values::Bytes => DType::String,
+            Values::Word(_) | Values::Symbol(_) | Values::Text | Values::Bytes => DType::String,
         }
     }
 }

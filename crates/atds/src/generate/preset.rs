@@ -5,6 +5,7 @@ use std::fmt;
 use avro_decode::Feature;
 
 use super::field::{Length, Values};
+use super::people;
 use super::shape::{Column, RecordShape};
 
 /// A shape of records.
@@ -23,16 +24,21 @@ pub enum Preset {
     Varlen,
     /// Strings and bytes: scalars, dense, varlen and sparse.
     Strings,
+    /// Nested records: a person with addresses, friends who have addresses and jobs, and a map of
+    /// cars; read by eight path expressions, two of them filters. Every person has three friends
+    /// or more and a car of the key `nickname`, and no list is empty.
+    People,
 }
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Ads,
         Self::AdsNullable,
         Self::Wide,
         Self::Varlen,
         Self::Strings,
+        Self::People,
     ];
 
     /// The preset of a name.
@@ -48,6 +54,7 @@ impl Preset {
             Self::Wide => "wide",
             Self::Varlen => "varlen",
             Self::Strings => "strings",
+            Self::People => "people",
         }
     }
 
@@ -56,15 +63,16 @@ impl Preset {
         self.shape().schema()
     }
 
-    /// Features to read the records by: all fields, in the order of the schema. Their dimensions
-    /// are known where they are the same in every record; a null is 0, false or the empty string,
-    /// of a sparse feature no entries.
+    /// Features to read the records by: all fields, in the order of the schema, but of
+    /// [`Preset::People`] path expressions. Dimensions are known where they are the same in every
+    /// record; a null is 0, false or the empty string, of a sparse feature no entries.
     pub fn features(self) -> Vec<Feature> {
         self.shape().features().to_vec()
     }
 
     pub(super) fn shape(self) -> RecordShape {
         let columns = match self {
+            Self::People => return people::shape(),
             Self::Ads => ads(),
             Self::AdsNullable => ads().into_iter().map(Column::nullable).collect(),
             Self::Wide => wide(),
@@ -82,7 +90,7 @@ impl fmt::Display for Preset {
 }
 
 fn ads() -> Vec<Column> {
-    use Values::{Boolean, Country, Double, Float, Id, Int, Long};
+    use Values::{Boolean, Double, Float, Id, Int, Long, Word};
     let dense = |name, values, n| Column::array(name, values, &[Length::Fixed(n)]);
     vec![
         Column::scalar("s_label", Int),
@@ -90,7 +98,7 @@ fn ads() -> Vec<Column> {
         Column::scalar("s_member", Id),
         Column::scalar("s_bid", Double),
         Column::scalar("s_click", Boolean),
-        Column::scalar("s_country", Country),
+        Column::scalar("s_country", Word(&COUNTRIES)),
         dense("d0", Float, 8),
         dense("d1", Float, 16),
         dense("d2", Double, 16),
@@ -149,9 +157,9 @@ fn varlen() -> Vec<Column> {
 
 fn strings() -> Vec<Column> {
     use Length::{Fixed, Poisson};
-    use Values::{Bytes, Country, Text};
+    use Values::{Bytes, Text, Word};
     vec![
-        Column::scalar("s_country", Country),
+        Column::scalar("s_country", Word(&COUNTRIES)),
         Column::scalar("s_title", Text),
         Column::scalar("s_token", Bytes),
         Column::array("d_words", Text, &[Fixed(4)]),
@@ -163,3 +171,8 @@ fn strings() -> Vec<Column> {
         Column::sparse("sp_cells", Bytes, &[100, 100], 4.0),
     ]
 }
+
+/// ISO 3166-1 codes.
+const COUNTRIES: [&str; 16] = [
+    "AU", "BR", "CA", "CN", "DE", "ES", "FR", "GB", "ID", "IN", "IT", "JP", "MX", "NG", "US", "ZA",
+];

@@ -1,10 +1,9 @@
 //! What the generated records are: their fields, and the features they are read as.
 
 use avro_decode::{Feature, Fill};
-use serde_json::{Value, json};
 use tensor_batch::{ColumnSpec, Scalar, UNKNOWN};
 
-use super::field::{Field, Length, Type, Values};
+use super::field::{Field, Length, Type, Values, record_schema};
 use super::preset::Preset;
 
 /// The shape of records to generate: a schema and the distributions of its values. That of a
@@ -21,8 +20,7 @@ pub struct RecordShape {
 impl RecordShape {
     /// The Avro schema of the records, as JSON text.
     pub fn schema(&self) -> String {
-        let fields: Vec<Value> = self.fields.iter().map(Field::schema).collect();
-        json!({"type": "record", "name": self.name, "fields": fields}).to_string()
+        record_schema(&self.name, &self.fields).to_string()
     }
 
     /// Features to read the records by.
@@ -103,15 +101,6 @@ impl Column {
         Column {
             field: Field::new(name, Type::Nullable(Box::new(ty))),
             feature: self.feature.with_default(Fill::Scalar(zero)),
-        }
-    }
-}
-
-impl Length {
-    fn fixed(self) -> Option<usize> {
-        match self {
-            Length::Fixed(n) => Some(n),
-            Length::Poisson(_) => None,
         }
     }
 }

@@ -1,0 +1,157 @@
+//! Records for features.
+
+use avro_decode::{Convert, Feature, TimeUnit};
+use tensor_batch::{DType, UNKNOWN};
+
+use super::*;
+
+#[test]
+fn a_features_file_of_every_kind_is_read_back() {
+    let shape = shape(
+        r#"{
+            "scalar": {"kind": "dense", "shape": [], "dtype": "int32"},
+            "image": {"kind": "dense", "shape": [4, 5, 1], "dtype": "float32"},
+            "flags": {"kind": "dense", "shape": [3], "dtype": "bool", "default": true},
+            "padded": {"kind": "dense", "shape": [null, 2], "dtype": "int64", "mask": "is_padded"},
+            "half": {"kind": "dense", "shape": [2], "dtype": "float16", "cast": true},
+            "lists": {"kind": "varlen", "shape": [-1, 2, -1], "dtype": "string", "layout": "ragged"},
+            "pairs": {"kind": "sparse", "shape": [100, -1], "dtype": "float64", "mask": "has"},
+            "bucket": {"kind": "fixed_len", "shape": [], "dtype": "int64", "hash_buckets": 100},
+            "one": {"kind": "var_len", "expression": "single", "dtype": "string"}
+        }"#,
+        3.0,
+    );
+    assert_reads_back(&shape, 300);
+    let records = decoded(&shape, 0..300);
+    assert_records_fit(&shape, &records);
+    let nullable = shape.fields.iter().zip(fields(&records[0]));
+    let nullable = nullable.filter(|(_, value)| matches!(value, Value::Union(..)));
+    let names: Vec<&str> = nullable.map(|(field, _)| &*field.name).collect();
+    assert_eq!(names, ["flags", "padded", "pairs"]);
+}
+
+#[test]
+fn lengths_that_are_left_open_have_the_mean_length() {
+    let features = [
+        Feature::varlen("v", &[UNKNOWN], DType::Int32),
+        Feature::sparse("s", &[1_000_000], DType::Int32),
+    ];
+    let features = Features::new(features).unwrap();
+    let shape = RecordShape::of_features(&features, 30.0).unwrap();
+    let mut counts = [0, 0];
+    for record in decoded(&shape, 0..400) {
+        let [sparse, list] = fields(&record) else {
+            panic!("not two fields")
+        };
+        counts[0] += items(list).len();
+        counts[1] += items(&fields(sparse)[1]).len();
+    }
+    for count in counts {
+        // Five standard deviations of the mean of 400 Poisson draws.
+        let mean = count as f64 / 400.0;
+        assert!((mean - 30.0).abs() < 30f64.sqrt() / 4.0, "{mean}");
+    }
+}
+
+#[test]
+fn features_of_ads_nullable_have_records_of_its_schema() {
+    let features = Features::new(Preset::AdsNullable.features()).unwrap();
+    let shape = RecordShape::of_features(&features, 8.0).unwrap();
+    assert_eq!(shape.preset(), None);
+    let types = |schema: &str| {
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        let fields = schema["fields"].as_array().unwrap().clone();
+        let named = fields
+            .into_iter()
+            .map(|field| (field["name"].to_string(), field));
+        named.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    assert_eq!(types(&shape.schema()), types(&Preset::AdsNullable.schema()));
+}
+
+#[test]
+fn features_without_samples_are_refused() {
+    let dense = || Feature::dense("x", &[], DType::Int32);
+    let sparse = |shape: &[i64]| Feature::sparse("x", shape, DType::Int32);
+    let cases: [(&str, Feature); 8] = [
+        (
+            "'x.y' is not the name of a field, which is all that samples are made for",
+            dense().at("x.y"),
+        ),
+        (
+            "samples are made for dense and varlen features, and for sparse ones of a shape",
+            Feature::sparse_keys("x", &["a"], "b", &[10], DType::Int32),
+        ),
+        (
+            "no Avro type is read as float16, unless it is cast",
+            Feature::dense("x", &[], DType::Float16),
+        ),
+        (
+            "samples are not made for a vocabulary or a unit",
+            Feature::dense("x", &[], DType::Int64).with_convert(Convert::Unit(TimeUnit::Millis)),
+        ),
+        (
+            "the shape has 2^64 cells or more",
+            sparse(&[1 << 32, 1 << 32]),
+        ),
+        (
+            "with it records have more than 16000000 values",
+            Feature::dense("x", &[4_000, 4_001], DType::Bool),
+        ),
+        (
+            "with it records have more than 16000000 values",
+            Feature::varlen("x", &[UNKNOWN; 31], DType::Bool),
+        ),
+        (
+            "with it records have more than 16000000 values",
+            Feature::dense("x", &[1 << 30, 1 << 29], DType::Bool),
+        ),
+    ];
+    for (expected, feature) in cases {
+        let error = of([feature]).unwrap_err();
+        assert_eq!(error.to_string(), format!("feature 'x': {expected}"));
+    }
+    assert!(of([sparse(&[1 << 32, 1 << 31])]).is_ok());
+    assert!(of([Feature::dense("x", &[4_000, 4_000], DType::Bool)]).is_ok());
+
+    let twice = [dense(), Feature::dense("y", &[2], DType::Int32).at("x")];
+    let error = of(twice).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "feature 'y': another feature is of the field 'x' too"
+    );
+
+    let error = of([Feature::dense("x".repeat(1_025), &[], DType::Int32)]).unwrap_err();
+    assert!(matches!(error, ShapeError::Schema(_)), "{error}");
+}
+
+#[test]
+fn the_mean_length_has_a_range() {
+    let features = || Features::new([Feature::varlen("v", &[UNKNOWN], DType::Int32)]).unwrap();
+    for bad in [0.0, -1.0, 500.1, f64::NAN, f64::INFINITY] {
+        let error = RecordShape::of_features(&features(), bad).unwrap_err();
+        let expected = format!("the mean length is {bad}: it must be above 0, at most 500");
+        assert_eq!(error.to_string(), expected);
+    }
+    for good in [1e-300, 500.0] {
+        let shape = RecordShape::of_features(&features(), good).unwrap();
+        let values: usize = decoded(&shape, 0..20)
+            .iter()
+            .map(|r| items(&fields(r)[0]).len())
+            .sum();
+        assert!(
+            (values as f64 / 20.0 - good).abs() <= 0.05 * good.max(1.0),
+            "{values} for {good}"
+        );
+    }
+}
+
+fn of(features: impl IntoIterator<Item = Feature>) -> Result<RecordShape, ShapeError> {
+    RecordShape::of_features(&Features::new(features).unwrap(), 2.0)
+}
+
+/// The shape for a features file.
+fn shape(text: &str, mean_length: f64) -> RecordShape {
+    let features = Features::new(crate::features::from_json(text).unwrap()).unwrap();
+    RecordShape::of_features(&features, mean_length).unwrap()
+}

@@ -1,0 +1,194 @@
+//! What the parts of the tests share.
+#![allow(clippy::unwrap_used)]
+
+mod described;
+mod distributions;
+mod files;
+mod people;
+mod presets;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use avro_decode::encode::{EncodeOptions, encode};
+use avro_decode::reference::{self, ReferenceColumn};
+use avro_decode::{Features, PlanOptions, Schema, Value};
+use tensor_batch::{Batch, Column, ColumnKind, ColumnSpec, UNKNOWN, Values};
+
+use super::*;
+use crate::Dataset;
+
+/// Records as the reference decoder reads them, and a fault if they have bytes of their own way.
+fn decoded(shape: &RecordShape, records: Range<u64>) -> Vec<Value> {
+    let schema = Schema::parse(&shape.schema()).unwrap();
+    let decode = |byte_sizes| {
+        let mut encoder = RecordEncoder::new(shape.clone(), SEED).with_byte_sizes(byte_sizes);
+        let mut options = EncodeOptions::default();
+        options.byte_sizes = byte_sizes;
+        let decode = |index| {
+            let (mut bytes, mut position) = (Vec::new(), 0);
+            encoder.encode(index, &mut bytes);
+            let record = reference::decode(&schema, schema.root(), &bytes, &mut position).unwrap();
+            let mut again = Vec::new();
+            encode(&schema, schema.root(), &record, &mut again, &options).unwrap();
+            assert_eq!(bytes, again);
+            record
+        };
+        records.clone().map(decode).collect::<Vec<Value>>()
+    };
+    let plain = decode(false);
+    assert_eq!(plain, decode(true));
+    plain
+}
+
+const SEED: u64 = 3;
+
+/// All records in a batch, read from files by the features of the shape.
+fn read(shape: &RecordShape, records: u64) -> Batch {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = GenerateOptions::new(shape.clone(), records);
+    (options.files, options.seed) = (3, SEED);
+    generate(dir.path(), &options).unwrap();
+    let dataset =
+        Dataset::builder(dir.path(), records as usize).features(shape.features().to_vec());
+    let mut batches = dataset.build().unwrap().iter();
+    batches.next().unwrap().unwrap()
+}
+
+/// What is read from files is what the reference makes of the records.
+fn assert_reads_back(shape: &RecordShape, records: u64) {
+    let batch = read(shape, records);
+    let schema = Schema::parse(&shape.schema()).unwrap();
+    let features = Features::new(shape.features().to_vec()).unwrap();
+    let values = decoded(shape, 0..records);
+    let expected = reference::tensors(&schema, &values, &features, &PlanOptions::default());
+    for ((spec, column), expected) in batch.columns().zip(expected.unwrap().columns) {
+        assert_same(&spec.name, &column, &expected);
+    }
+}
+
+fn assert_same(name: &str, column: &Column, expected: &ReferenceColumn) {
+    let same = |values: &Values, scalars: &[_]| {
+        assert!(!values.is_empty(), "{name} is empty");
+        assert_eq!(
+            *values,
+            Values::from_scalars(values.dtype(), scalars),
+            "{name}"
+        );
+    };
+    match (column, expected) {
+        (Column::Dense(column), ReferenceColumn::Dense { values, shape }) => {
+            same(column.values, values);
+            assert_eq!(column.shape, shape, "{name}");
+        }
+        (
+            Column::Sparse(column),
+            ReferenceColumn::Sparse {
+                indices,
+                values,
+                dense_shape,
+            },
+        ) => {
+            same(column.values, values);
+            assert_eq!(column.indices, indices, "{name}");
+            assert_eq!(column.dense_shape, dense_shape, "{name}");
+        }
+        (Column::Ragged(column), ReferenceColumn::Ragged { values, row_splits }) => {
+            same(column.values, values);
+            let splits: Vec<&[i64]> = column
+                .row_splits
+                .iter()
+                .map(|splits| splits.as_slice())
+                .collect();
+            assert_eq!(splits, *row_splits, "{name}");
+        }
+        (column, _) => panic!("{name}: {column:?}"),
+    }
+}
+
+/// Records have what the shape's features, one for each field, say: lengths, and distinct cells
+/// within the bounds. What is null fits.
+fn assert_records_fit(shape: &RecordShape, records: &[Value]) {
+    let features = Features::new(shape.features().to_vec()).unwrap();
+    for record in records {
+        for (field, value) in shape.fields.iter().zip(fields(record)) {
+            let feature = shape
+                .features()
+                .iter()
+                .find(|f| f.expression() == field.name);
+            let position = features.spec().position(&feature.unwrap().name).unwrap();
+            if let Some(value) = not_null(value) {
+                assert_fits(value, &features.spec().columns()[position]);
+            }
+        }
+    }
+}
+
+fn not_null(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Union(0, _) => None,
+        Value::Union(_, value) => Some(value),
+        value => Some(value),
+    }
+}
+
+fn fields(record: &Value) -> &[Value] {
+    match record {
+        Value::Record(fields) => fields,
+        other => panic!("{} where a record should be", other.type_name()),
+    }
+}
+
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        other => panic!("{} where an array should be", other.type_name()),
+    }
+}
+
+fn long(value: &Value) -> i64 {
+    match value {
+        Value::Long(value) => *value,
+        other => panic!("{} where a long should be", other.type_name()),
+    }
+}
+
+/// The field's lengths are those of the feature, its sparse cells are distinct and inside.
+fn assert_fits(field: &Value, feature: &ColumnSpec) {
+    match &feature.kind {
+        ColumnKind::Dense { shape } => {
+            let shape: Vec<i64> = shape.iter().map(|&dim| dim as i64).collect();
+            assert_lengths(field, &shape);
+        }
+        ColumnKind::Varlen { shape, .. } | ColumnKind::Padded { shape, .. } => {
+            assert_lengths(field, shape);
+        }
+        ColumnKind::Sparse { shape, .. } => {
+            let parts = fields(field);
+            assert_eq!(parts.len(), shape.len() + 1);
+            let indices: Vec<Vec<i64>> = parts[..shape.len()]
+                .iter()
+                .map(|part| items(part).iter().map(long).collect())
+                .collect();
+            let nnz = items(&parts[shape.len()]).len();
+            let cells = (0..nnz).map(|i| indices.iter().map(|dim| dim[i]).collect::<Vec<_>>());
+            for (dim, indices) in shape.iter().zip(&indices) {
+                assert_eq!(indices.len(), nnz);
+                let end = if *dim == UNKNOWN { 1_000 } else { *dim };
+                assert!(indices.iter().all(|index| (0..end).contains(index)));
+            }
+            assert_eq!(cells.collect::<BTreeSet<_>>().len(), nnz);
+        }
+        other => panic!("unknown kind {other:?}"),
+    }
+}
+
+fn assert_lengths(value: &Value, shape: &[i64]) {
+    let [dim, inner @ ..] = shape else {
+        assert!(!matches!(value, Value::Array(_)));
+        return;
+    };
+    let items = items(value);
+    assert!(*dim == UNKNOWN || items.len() as i64 == *dim);
+    items.iter().for_each(|item| assert_lengths(item, inner));
+}
