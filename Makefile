@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 60
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench ratios bench-peers fmt doc testdata clean
+.PHONY: help demo test fuzz bench ratios instructions bench-peers fmt doc testdata clean
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ bench: ## Run the benchmarks (ARGS="-- NAME" for one)
 
 ratios: ## Hold the pipeline against the bounds it is meant to keep (ARGS="--only NAME"; ARGS="--help")
 	@cargo run --release --locked -p atds-benches --bin ratios -- $(ARGS)
+
+instructions: ## Count instructions of small fixed workloads (needs valgrind; ARGS="--write": a record to compare with)
+	@cargo run --release --locked -p atds-benches --bin instructions -- $(ARGS)
 
 bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick", "--write")
 	@benches/peers/run.sh $(ARGS)

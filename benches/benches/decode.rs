@@ -1,25 +1,20 @@
 //! Decoding: inflated blocks to batches, on one thread. The blocks are more than the caches hold,
 //! and each iteration makes the next batch of them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use atds::Codec;
 use atds::generate::Preset;
-use atds_benches::AdsFiles;
-use avro_block::Block;
+use atds_benches::runs::{Decoder, Run, runs};
 use avro_decode::feature::FeatureKind;
-use avro_decode::{Feature, Features, Plan, PlanOptions, Schema, Value, reference};
+use avro_decode::{Feature, Features, PlanOptions, Schema, Value, reference};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tensor_batch::{Batch, BatchBuilder};
 
 const BATCH_SIZE: usize = 1_024;
 const BATCHES: usize = 32;
 
 fn decode(criterion: &mut Criterion) {
     let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
-    let schema = Arc::new(schema);
-    let batches = batches();
+    let batches = runs(BATCHES, BATCH_SIZE);
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(BATCH_SIZE as u64));
 
@@ -30,14 +25,10 @@ fn decode(criterion: &mut Criterion) {
         ("one scalar", one_scalar()),
     ];
     for (name, features) in ways {
-        let plan = Plan::compile(&schema, &features, &PlanOptions::default()).expect("a plan");
         group.bench_function(name, |bencher| {
-            let mut builder = BatchBuilder::new(features.spec().clone());
+            let mut decoder = Decoder::new(&features);
             let mut batches = batches.iter().cycle();
-            bencher.iter(|| {
-                let runs = batches.next().expect("an endless cycle");
-                planned(&plan, &mut builder, runs)
-            });
+            bencher.iter(|| decoder.batch(batches.next().expect("an endless cycle")));
         });
     }
 
@@ -87,45 +78,6 @@ fn one_scalar() -> Features {
     let mut features = Preset::Ads.features();
     features.retain(|feature| feature.name == "s_label");
     Features::new(features).expect("a feature of the preset")
-}
-
-/// The front records of a block.
-struct Run {
-    block: Block,
-    records: usize,
-}
-
-/// Runs that have [`BATCH_SIZE`] records in all, for each batch; what a batch leaves of its last
-/// block goes to no other.
-fn batches() -> Vec<Vec<Run>> {
-    let records = (BATCHES + 1) * BATCH_SIZE;
-    let file = AdsFiles::generate(records as u64, 1, Codec::Null)
-        .mapped()
-        .remove(0);
-    let mut blocks = atds_benches::blocks(file).into_iter();
-    let batch = |_| {
-        let mut missing = BATCH_SIZE;
-        let mut runs = Vec::new();
-        while missing > 0 {
-            let block = blocks.next().expect("blocks to spare");
-            let records = missing.min(block.count as usize);
-            missing -= records;
-            runs.push(Run { block, records });
-        }
-        runs
-    };
-    (0..BATCHES).map(batch).collect()
-}
-
-fn planned(plan: &Plan, builder: &mut BatchBuilder, runs: &[Run]) -> Batch {
-    for mut slots in builder.slots(&[BATCH_SIZE]) {
-        for run in runs {
-            plan.execute(&run.block.payload, 0, run.records, &mut slots)
-                .expect("records of the preset");
-        }
-    }
-    builder.gather().into_iter().for_each(|task| task.run());
-    builder.finish()
 }
 
 fn values(schema: &Schema, runs: &[Run]) -> Vec<Value> {

@@ -12,6 +12,8 @@
 #![forbid(unsafe_code)]
 
 pub mod handwritten;
+pub mod machine;
+pub mod runs;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

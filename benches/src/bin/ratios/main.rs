@@ -5,7 +5,6 @@
 
 mod comparisons;
 mod data;
-mod machine;
 mod measure;
 mod pipeline;
 mod record;
@@ -16,11 +15,11 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use atds_benches::machine::Machine;
 use clap::{ArgAction, Parser, Subcommand};
 
 use comparisons::{COMPARISONS, memory};
 use data::Data;
-use machine::Machine;
 use row::Row;
 
 /// Anything that may go wrong; it ends the program.

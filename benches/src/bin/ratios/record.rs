@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atds_benches::machine::{self, Machine};
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::machine::{self, Machine};
 use crate::row::{Bound, Figure, Row};
 use crate::table;
 

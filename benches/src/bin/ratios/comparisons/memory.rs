@@ -5,11 +5,11 @@ use std::process::Command;
 
 use atds::generate::Preset;
 use atds::{Codec, Threads};
+use atds_benches::machine;
 use serde_json::{Value, json};
 
 use super::Comparison;
 use crate::data::{Files, RECORDS};
-use crate::machine;
 use crate::pipeline::{BATCH_SIZE, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};

@@ -1,5 +1,6 @@
 //! What a figure depends on besides the code: the machine, how busy it is, and versions.
 
+use std::error::Error;
 use std::fs;
 use std::process::Command;
 use std::thread::sleep;
@@ -7,11 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::Result;
+/// Anything that may be missing.
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The machine without its name.
 #[derive(Clone, Debug)]
-pub(crate) struct Machine {
+pub struct Machine {
     cpu: String,
     cores: usize,
     memory_bytes: u64,
@@ -21,8 +23,12 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Looks around, for [`WATCHED`]. Linux only: it is read off `/proc`.
-    pub(crate) fn describe() -> Result<Self> {
+    /// Looks around, for two seconds.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no Linux `/proc` to read it off.
+    pub fn describe() -> Result<Self> {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
         let memory = value("/proc/meminfo", "MemTotal")?;
         let kilobytes: u64 = memory.trim_end_matches(" kB").parse()?;
@@ -36,11 +42,12 @@ impl Machine {
     }
 
     /// Whether other work decides the figures.
-    pub(crate) fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         self.busy_before > QUIET
     }
 
-    pub(crate) fn json(&self) -> Value {
+    /// The machine in a record.
+    pub fn json(&self) -> Value {
         json!({
             "cpu": self.cpu,
             "cores": self.cores,
@@ -51,7 +58,7 @@ impl Machine {
     }
 
     /// The machine in one line of a record.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         format!(
             "{}, {} cores, {:.0} GiB, {}; {:.0}% busy before the first run",
             self.cpu,
@@ -88,8 +95,12 @@ fn cpu_times() -> Result<Vec<u64>> {
         .collect::<std::result::Result<_, _>>()?)
 }
 
-/// What follows `key:` in a file of such lines.
-pub(crate) fn value(path: &str, key: &str) -> Result<String> {
+/// What follows `key:` in a file of such lines, as those in `/proc` are.
+///
+/// # Errors
+///
+/// If the file cannot be read, or has no such line.
+pub fn value(path: &str, key: &str) -> Result<String> {
     let text = fs::read_to_string(path)?;
     let of_key = |line: &str| {
         let (name, value) = line.split_once(':')?;
@@ -99,10 +110,16 @@ pub(crate) fn value(path: &str, key: &str) -> Result<String> {
     Ok(found.ok_or_else(|| format!("{path} has no {key}"))?)
 }
 
-/// The commit, marked where files differ from it, and the compiler.
-pub(crate) fn versions() -> Result<(String, String)> {
-    let mut commit = output("git", &["rev-parse", "--short", "HEAD"])?;
+/// The commit, marked where files differ from it, and the compiler's version.
+///
+/// # Errors
+///
+/// If git or the compiler cannot be run.
+pub fn versions() -> Result<(String, String)> {
+    let mut commit = output("git", &["-C", REPOSITORY, "rev-parse", "--short", "HEAD"])?;
     let changed = [
+        "-C",
+        REPOSITORY,
         "status",
         "--porcelain",
         "--",
@@ -119,8 +136,14 @@ pub(crate) fn versions() -> Result<(String, String)> {
     Ok((commit, rustc))
 }
 
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
 /// The date of today, in UTC.
-pub(crate) fn today() -> Result<String> {
+///
+/// # Errors
+///
+/// If it cannot be asked for.
+pub fn today() -> Result<String> {
     output("date", &["-u", "+%F"])
 }
 

@@ -1,0 +1,52 @@
+//! Counting the instructions of a process.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::Result;
+use crate::workloads::Counted;
+
+/// The version of valgrind.
+pub(crate) fn version() -> Result<String> {
+    let output = Command::new("valgrind").arg("--version").output();
+    let output = output.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "valgrind is not there: install the package 'valgrind'".into(),
+        _ => format!("valgrind: {error}"),
+    })?;
+    let version = String::from_utf8(output.stdout)?;
+    Ok(version.trim().trim_start_matches("valgrind-").to_owned())
+}
+
+/// The instructions that the part `counted` of a workload takes, over `files`.
+pub(crate) fn count(workload: &str, files: &Path, counted: Counted) -> Result<u64> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("callgrind.out");
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "--quiet"])
+        .arg(format!("--callgrind-out-file={}", out.display()));
+    if let Counted::Within(function) = counted {
+        command.arg(format!("--toggle-collect=*{function}*"));
+    }
+    let status = command
+        .arg(std::env::current_exe()?)
+        .args(["run", workload])
+        .arg(files)
+        .stdout(Stdio::null())
+        .status()?;
+    if !status.success() {
+        return Err(format!("{workload}: {status}").into());
+    }
+    total(&fs::read_to_string(out)?).ok_or_else(|| format!("{workload}: no count").into())
+}
+
+/// The total of a file that callgrind wrote.
+fn total(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("totals:"))?;
+    line.trim().parse().ok().filter(|count| *count > 0)
+}

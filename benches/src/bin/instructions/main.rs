@@ -1,0 +1,78 @@
+//! Counts the instructions of small fixed workloads under valgrind's callgrind, which hardly differ
+//! from run to run, and compares them with the last record: `make instructions`, or see `--help`.
+
+#![forbid(unsafe_code)]
+
+mod callgrind;
+mod record;
+mod workloads;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use record::Record;
+use workloads::WORKLOADS;
+
+/// Anything that may go wrong; it ends the program.
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Count the instructions of small fixed workloads, and print their change against the last record.
+#[derive(Debug, Parser)]
+#[command(name = "instructions")]
+struct Args {
+    /// Write benches/record/instructions.json, against which later counts are compared
+    #[arg(long)]
+    write: bool,
+    #[command(subcommand)]
+    own: Option<Own>,
+}
+
+/// What a process started by this program does.
+#[derive(Debug, Subcommand)]
+#[command(hide = true)]
+enum Own {
+    /// Runs a workload, to be counted.
+    Run { workload: String, files: PathBuf },
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("instructions: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    if let Some(Own::Run { workload, files }) = args.own {
+        return workloads::run(&workload, &files);
+    }
+    let valgrind = callgrind::version()?;
+    let last = Record::last()?;
+    let files = workloads::files()?;
+    let mut counts = Vec::new();
+    println!("Instructions of a record, and their change against the last record:");
+    for workload in &WORKLOADS {
+        let count = callgrind::count(workload.name, files.path(), workload.counted)?;
+        let per_record = count as f64 / workload.records() as f64;
+        let change = last
+            .as_ref()
+            .and_then(|last| last.change(workload.name, count));
+        let change = change.map_or("new".to_owned(), |change| format!("{change:+.2} %"));
+        println!(
+            "{:<10} {per_record:>9.1} {change:>9}  {}",
+            workload.name, workload.about
+        );
+        counts.push((workload, count));
+    }
+    if args.write {
+        let path = Record::new(&valgrind, &counts)?.write()?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}

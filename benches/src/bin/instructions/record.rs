@@ -1,0 +1,62 @@
+//! The counts as they were last written.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use atds_benches::machine;
+use serde_json::{Map, Value, json};
+
+use crate::Result;
+use crate::workloads::Workload;
+
+/// Counts, and what they depend on.
+#[derive(Debug)]
+pub(crate) struct Record(Value);
+
+impl Record {
+    /// That of `counts`, made now with this version of valgrind.
+    pub(crate) fn new(valgrind: &str, counts: &[(&Workload, u64)]) -> Result<Self> {
+        let (commit, rustc) = machine::versions()?;
+        let count = |(workload, count): &(&Workload, u64)| {
+            let entry = json!({
+                "about": workload.about,
+                "records": workload.records(),
+                "instructions": count,
+            });
+            (workload.name.to_owned(), entry)
+        };
+        Ok(Record(json!({
+            "date": machine::today()?,
+            "versions": {"commit": commit, "rustc": rustc, "valgrind": valgrind},
+            "note": "valgrind's processor has no AVX-512: the kernels for AVX2 and the generic ones are counted",
+            "workloads": counts.iter().map(count).collect::<Map<_, _>>(),
+        })))
+    }
+
+    /// The last one written, if there is one.
+    pub(crate) fn last() -> Result<Option<Self>> {
+        match fs::read(path()) {
+            Ok(text) => Ok(Some(Record(serde_json::from_slice(&text)?))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// By how many percent `count` is more than this record's.
+    pub(crate) fn change(&self, workload: &str, count: u64) -> Option<f64> {
+        let before = self.0["workloads"][workload]["instructions"].as_f64()?;
+        Some((count as f64 / before - 1.0) * 100.0)
+    }
+
+    /// Writes it in place of the last one.
+    pub(crate) fn write(&self) -> Result<PathBuf> {
+        let path = path();
+        fs::write(&path, format!("{:#}\n", self.0))?;
+        Ok(path)
+    }
+}
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("record/instructions.json")
+}

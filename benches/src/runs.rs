@@ -1,0 +1,84 @@
+//! Inflated blocks of the `ads` preset as batches to decode, without a pipeline around.
+
+use std::sync::Arc;
+
+use atds::Codec;
+use atds::generate::Preset;
+use avro_block::Block;
+use avro_decode::{Features, Plan, PlanOptions, Schema};
+use tensor_batch::{Batch, BatchBuilder};
+
+use crate::AdsFiles;
+
+/// The front records of a block.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The block, inflated.
+    pub block: Block,
+    /// How many of its records.
+    pub records: usize,
+}
+
+/// `batches` times runs of `batch_size` records in all. What a batch leaves of its last block goes
+/// to no other.
+pub fn runs(batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
+    let records = (batches + 1) * batch_size;
+    let file = AdsFiles::generate(records as u64, 1, Codec::Null)
+        .mapped()
+        .remove(0);
+    let mut blocks = crate::blocks(file).into_iter();
+    let batch = |_| {
+        let mut missing = batch_size;
+        let mut runs = Vec::new();
+        while missing > 0 {
+            let block = blocks.next().expect("blocks to spare");
+            let records = missing.min(block.count as usize);
+            missing -= records;
+            runs.push(Run { block, records });
+        }
+        runs
+    };
+    (0..batches).map(batch).collect()
+}
+
+/// A plan for some features of the preset, with the memory of its batches.
+#[derive(Debug)]
+pub struct Decoder {
+    plan: Plan,
+    builder: BatchBuilder,
+}
+
+impl Decoder {
+    /// Compiles the plan.
+    ///
+    /// # Panics
+    ///
+    /// If the preset has not all of the features.
+    pub fn new(features: &Features) -> Self {
+        let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
+        let plan = Plan::compile(&Arc::new(schema), features, &PlanOptions::default());
+        Decoder {
+            plan: plan.expect("features of the preset"),
+            builder: BatchBuilder::new(features.spec().clone()),
+        }
+    }
+
+    /// A batch of all records of `runs`.
+    ///
+    /// # Panics
+    ///
+    /// If they are not records of the preset.
+    pub fn batch(&mut self, runs: &[Run]) -> Batch {
+        let rows = runs.iter().map(|run| run.records).sum();
+        for mut slots in self.builder.slots(&[rows]) {
+            for run in runs {
+                self.plan
+                    .execute(&run.block.payload, 0, run.records, &mut slots)
+                    .expect("records of the preset");
+            }
+        }
+        let gather = self.builder.gather();
+        gather.into_iter().for_each(|task| task.run());
+        self.builder.finish()
+    }
+}
