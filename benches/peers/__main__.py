@@ -14,12 +14,8 @@ from .sections import SECTIONS
 
 
 def main() -> None:
-    """Measures and writes a record, or writes an earlier one's papers anew."""
+    """Measures, prints, and writes a record where that is asked for."""
     options = parse_options()
-    if options.render is not None:
-        for path in report.render(options.render):
-            progress(f"wrote {path}")
-        return
     with tempfile.TemporaryDirectory(prefix="atds-peers-") as temporary:
         folder = (options.data or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +86,6 @@ def parse_options() -> argparse.Namespace:
     add("--data", type=Path, help="a folder to keep the files in, and to use those that are there")
     add("--write", action="store_true", help="the record, its plots, and README's table")
     add("--name", default="peers", help="of the record, after its date")
-    add("--render", type=Path, metavar="RECORD.json", help="measure nothing; write its papers anew")
     return parser.parse_args()
 
 

@@ -31,7 +31,12 @@ class Bench:
     """The systems, the data, and how much is measured."""
 
     def __init__(
-        self, programs: Programs, folder: Path, effort: Effort, codecs: list[str], threads: list[int]
+        self,
+        programs: Programs,
+        folder: Path,
+        effort: Effort,
+        codecs: list[str],
+        threads: list[int],
     ) -> None:
         self.effort = effort
         self.codecs = codecs
@@ -73,7 +78,7 @@ class Bench:
     @cached_property
     def fastavro(self) -> Worker:
         """Records in Python."""
-        call = 'for path in sorted(glob("{files}/*.avro")): for record in fastavro.reader(open(path, "rb"))'
+        call = '[record for path in glob("{files}/*.avro") for record in fastavro.reader(path)]'
         return self._python("fastavro", "fastavro_records", call, epochs=1)
 
     @cached_property

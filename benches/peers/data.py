@@ -6,8 +6,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import fastavro
-
 BLOCK_BYTES = 16_000
 RECORDS = 40_960
 FILES = 8
@@ -39,6 +37,18 @@ ADS = {
     ]
 }
 
+# Expressions into the records of `atds generate --preset people`, two of them filters.
+PEOPLE = {
+    "name.first": {"kind": "fixed_len"},
+    "friends[2].name.first": {"kind": "fixed_len", "default": ""},
+    "cars['nickname'].color": {"kind": "fixed_len", "default": ""},
+    "friends[*].name.first": {"kind": "var_len"},
+    "friends[*].address[*].street": {"kind": "var_len"},
+    "friends[*].jobs[*].coworkers[*].name.first": {"kind": "var_len"},
+    "friends[gender='unknown'].name.first": {"kind": "var_len"},
+    "friends[name.first=name.last].name.initial": {"kind": "var_len"},
+}
+
 
 @dataclass(frozen=True)
 class Data:
@@ -48,22 +58,36 @@ class Data:
     atds: Path
 
     def ads(self, codecs: list[str]) -> dict:
-        """Makes `ads/CODEC/*.avro` and `ads/features.json`, and says what was made.
+        """Makes `ads/CODEC/*.avro` and `ads/features.json`, and says what was made."""
+        return self._preset("ads", ADS, codecs)
+
+    def people(self, codecs: list[str]) -> dict:
+        """Makes `people/CODEC/*.avro` and `people/features.json`, and says what was made."""
+        features = {
+            name: entry
+            | {"dtype": "string"}
+            | ({"shape": []} if entry["kind"] == "fixed_len" else {})
+            for name, entry in PEOPLE.items()
+        }
+        return self._preset("people", features, codecs) | {"expressions": list(PEOPLE)}
+
+    def _preset(self, preset: str, features: dict[str, dict], codecs: list[str]) -> dict:
+        """Makes files of a preset with some codecs, where they are not there yet.
 
         The records come from `atds generate`; the files are fastavro's, since a comparison should
         not rest on files that one side wrote.
         """
-        folder = self.folder / "ads"
+        folder = self.folder / preset
         missing = [codec for codec in codecs if not (folder / codec).exists()]
         if missing:
             generated = folder / "generated"
-            self.generate(generated, RECORDS, "--preset", "ads")
+            self.generate(generated, RECORDS, "--preset", preset)
             for codec in missing:
                 (folder / codec).mkdir()
             for path in sorted(generated.glob("*.avro")):
                 _rewrite(path, [(codec, folder / codec / path.name) for codec in missing])
                 path.unlink()
-        self.write_features("ads/features.json", ADS)
+        self.write_features(f"{preset}/features.json", features)
         return {
             "records": RECORDS,
             "files": FILES,
@@ -74,7 +98,10 @@ class Data:
     def narrow(
         self, features: dict[str, dict], records: int, mean_length: int, block_bytes: int
     ) -> tuple[str, str]:
-        """Makes records for features, in place of those made before; gives folder and features file."""
+        """Makes records for features, in place of those made before.
+
+        Gives the folder and the features file.
+        """
         folder, path = self.folder / "narrow", "narrow.json"
         shutil.rmtree(folder, ignore_errors=True)
         self.write_features(path, features)
@@ -97,6 +124,9 @@ class Data:
 
 
 def _rewrite(path: Path, targets: list[tuple[str, Path]]) -> None:
+    # Here, so that a record's papers can be written anew without it.
+    import fastavro
+
     with path.open("rb") as file:
         reader = fastavro.reader(file)
         schema, records = reader.writer_schema, list(reader)

@@ -9,7 +9,7 @@ class Job:
 
     # The folder of the *.avro files.
     files: str
-    # A features file, as `atds bench --features` takes it; readers of whole records do not look at it.
+    # A features file, as `atds bench --features` takes it; not for readers of whole records.
     features: str
     batch_size: int = 1_024
     threads: int = 1

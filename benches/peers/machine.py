@@ -40,6 +40,11 @@ def line(machine: dict) -> str:
     )
 
 
+def summary(machine: dict) -> str:
+    """The machine in few words."""
+    return f"{machine['cpu']} with {machine['cores']} cores"
+
+
 def _busy_share(seconds: float) -> float:
     before = _cpu_times()
     time.sleep(seconds)

@@ -1,18 +1,56 @@
-"""A record's papers: Markdown, made of its JSON alone."""
+"""A record's papers, made of its JSON alone: Markdown, plots, and the README's section."""
 
+import argparse
 import json
+import sys
 from pathlib import Path
 
-from . import record
-from .sections import SECTIONS
+from . import machine, plot, record
+from .measure import rate
+from .sections import SECTIONS, narrow, people, readers, steps
+from .text import paragraph
+
+README = machine.REPOSITORY / "README.md"
+BEGIN = (
+    "<!-- Written by `make bench-peers ARGS=--write`; change benches/peers/report.py instead. -->"
+)
+END = "<!-- The end of what it writes. -->"
+
+# In the plots.
+PLOTTED_CODECS = ["null", "deflate"]
+
+
+def main() -> None:
+    """Writes the papers of the latest record anew, or checks that they are as they would be."""
+    parser = argparse.ArgumentParser(prog="peers.report", description=main.__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = parser.parse_args().check
+    latest = max(record.FOLDER.glob("*-peers.json"))
+    stale = [path for path, text in papers(latest).items() if path.read_text() != text]
+    if check and stale:
+        sys.exit("not as the record has it: " + ", ".join(path.name for path in stale))
+    render(latest)
 
 
 def render(path: Path) -> list[Path]:
-    """Writes what belongs to the record at `path`."""
+    """Writes the papers of the record at `path`."""
+    written = papers(path)
+    for paper, text in written.items():
+        paper.write_text(text)
+    return list(written)
+
+
+def papers(path: Path) -> dict[Path, str]:
+    """What belongs to the record at `path`."""
     result = json.loads(path.read_text())
-    paper = path.with_suffix(".md")
-    paper.write_text(markdown(result))
-    return [paper]
+    texts = {path.with_suffix(".md"): markdown(result)}
+    if "readers" in result["sections"]:
+        found = result["sections"]["readers"]["results"]
+        texts[_plot(path, "readers")] = plot.bars(bars(found))
+        texts[_plot(path, "threads")] = plot.lines(lines(found))
+    if set(SECTIONS) <= set(result["sections"]):
+        texts[README] = _between(README.read_text(), readme(result, path))
+    return texts
 
 
 def markdown(result: dict) -> str:
@@ -20,7 +58,112 @@ def markdown(result: dict) -> str:
     lines = [
         *record.heading(result),
         f"- command: `{result['command']}`",
+        f"- {result['rounds']} rounds, in which each system has its turn; files in the page cache",
     ]
     for name, section in result["sections"].items():
         lines += ["", f"## {SECTIONS[name].TITLE}", "", *SECTIONS[name].text(section)]
-    return "\n".join(lines) + "\n"
+    lines += ["", "## What was run", "", "In the folder of the files:", "", "```text"]
+    lines += dict.fromkeys(_commands(result["sections"]))
+    return "\n".join([*lines, "```"]) + "\n"
+
+
+def readme(result: dict, path: Path) -> list[str]:
+    """README's section on speed, below its heading."""
+    parts, where = result["sections"], path.parent.relative_to(README.parent)
+    data = parts["readers"]["data"]
+    plots = [where / _plot(path, name).name for name in ("readers", "threads")]
+    paper = where / f"{path.stem}.md"
+    introduction = (
+        "`make bench-peers` sets up the other systems and reads the same files with each of them in"
+        f" turn. Of [the record]({paper}) of {result['date']}, on"
+        f" {machine.summary(result['machine'])}: {data['records']:,} records of 6 scalars, 8 dense"
+        f" and 5 sparse features, about 2 KB each, in {data['files']} files that fastavro wrote, in"
+        " batches of 1,024 where there are batches."
+    )
+    return [
+        paragraph(introduction),
+        "",
+        *readers.text(parts["readers"]),
+        "",
+        f"![Records a second of each system]({plots[0]})",
+        "",
+        f"![Records a second over threads]({plots[1]})",
+        "",
+        "Against the older AvroRecordDataset, at several batch sizes:",
+        "",
+        *steps.text(parts["steps"]),
+        "",
+        paragraph(narrow.summary(parts["narrow"])),
+        "",
+        paragraph(people.summary(parts["people"])),
+    ]
+
+
+def bars(found: dict[str, list[dict]]) -> dict[str, list[plot.Bar]]:
+    """A panel for each codec, slowest first."""
+    return {
+        f"Records a second, {codec} codec": sorted(
+            (
+                plot.Bar(label(result), rate(result), result["system"].startswith("atds"))
+                for result in found[codec]
+                if "unable" not in result
+            ),
+            key=lambda bar: bar.value,
+        )
+        for codec in PLOTTED_CODECS
+        if codec in found
+    }
+
+
+def label(result: dict) -> str:
+    """A system in few words."""
+    threads = result["threads"]
+    name = result["system"].removeprefix("tensorflow-io ")
+    return f"{name}, {threads} threads" if threads > 1 else name
+
+
+def lines(found: dict[str, list[dict]]) -> list[plot.Line]:
+    """Ours and ATDSDataset."""
+    return [
+        plot.Line(
+            f"{system.removeprefix('tensorflow-io ')}, {codec}",
+            {
+                result["threads"]: rate(result)
+                for result in found[codec]
+                if result["system"] == system and "unable" not in result
+            },
+        )
+        for system in ["atds", "tensorflow-io ATDSDataset"]
+        for codec in PLOTTED_CODECS
+        if codec in found
+    ]
+
+
+def _commands(value: object) -> list[str]:
+    """All that stand anywhere in a record."""
+    match value:
+        case {"command": command}:
+            return [command]
+        case {"commands": commands}:
+            return commands
+        case dict():
+            return [command for inner in value.values() for command in _commands(inner)]
+        case list():
+            return [command for inner in value for command in _commands(inner)]
+        case _:
+            return []
+
+
+def _plot(path: Path, name: str) -> Path:
+    return path.with_name(f"{path.stem}-{name}.svg")
+
+
+def _between(text: str, lines: list[str]) -> str:
+    """`text` with other lines between the two marks."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return "\n".join([before + BEGIN, "", *lines, "", END + after])
+
+
+if __name__ == "__main__":
+    main()

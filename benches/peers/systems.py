@@ -1,4 +1,4 @@
-"""The systems that are compared, behind one interface: do a job some times, say how long it took."""
+"""The systems that are compared, behind one interface: do a job, say how long it took."""
 
 import json
 import os
@@ -8,6 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 from .jobs import Job, Timing, UnableError
+
+# Of workers: where this package is, and no notes of TensorFlow's on how it was built.
+ENVIRONMENT = {
+    "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+}
 
 
 class System(Protocol):
@@ -81,9 +87,10 @@ class Atds:
 
 
 class Worker:
-    """A system in a process that lives as long as the comparison, and answers to a line with a line.
+    """A system in a process of its own, which answers to a line with a line.
 
-    So neither the start of a runtime nor its first allocations are measured.
+    It lives as long as the comparison, so that neither the start of a runtime nor its first
+    allocations are measured.
     """
 
     def __init__(
@@ -143,8 +150,7 @@ class Worker:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=self._data,
-                # A worker is a module of this package too.
-                env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+                env=os.environ | ENVIRONMENT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

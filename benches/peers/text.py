@@ -1,4 +1,13 @@
-"""Figures and tables in Markdown."""
+"""Figures, paragraphs and tables in Markdown."""
+
+import textwrap
+
+WIDTH = 120
+
+
+def paragraph(text: str) -> str:
+    """Text in lines of one width."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def table(heads: list[str], rows: list[list[str]], left: int) -> list[str]:

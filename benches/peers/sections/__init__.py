@@ -1,5 +1,11 @@
 """The parts of a comparison, in order: each measures, and makes its table of what was measured."""
 
-from . import narrow, readers, steps
+from . import memory, narrow, people, readers, steps
 
-SECTIONS = {"readers": readers, "steps": steps, "narrow": narrow}
+SECTIONS = {
+    "readers": readers,
+    "steps": steps,
+    "narrow": narrow,
+    "people": people,
+    "memory": memory,
+}

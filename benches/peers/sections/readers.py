@@ -41,7 +41,7 @@ def run_codec(bench: Bench, codec: str) -> list[dict]:
 
 
 def text(result: dict) -> list[str]:
-    """The table: how many times as fast ours is, with as many threads, stands behind each figure."""
+    """The table: behind each figure, how many times as fast ours is with as many threads."""
     by_codec = {
         codec: {(found["system"], found["threads"]): found for found in results}
         for codec, results in result["results"].items()

@@ -1,15 +1,15 @@
 """tensorflow-io's ATDSDataset."""
 
-from .protocol import features_of, files_of, serve
-from .tensorflow import iterate, tf, versions
-
-# Behind the module above, which says how TensorFlow starts.
+import tensorflow as tf
 from tensorflow_io.python.experimental.atds.dataset import ATDSDataset
 from tensorflow_io.python.experimental.atds.features import (
     DenseFeature,
     SparseFeature,
     VarlenFeature,
 )
+
+from .protocol import features_of, files_of, serve
+from .tensorflow import iterate, versions
 
 KINDS = {"dense": DenseFeature, "sparse": SparseFeature, "varlen": VarlenFeature}
 
@@ -26,7 +26,9 @@ def epoch(job: dict) -> tuple[int, float]:
     return iterate(dataset)
 
 
-def feature(kind: str, shape: list[int], dtype: str) -> DenseFeature | SparseFeature | VarlenFeature:
+def feature(
+    kind: str, shape: list[int], dtype: str
+) -> DenseFeature | SparseFeature | VarlenFeature:
     """The feature that an entry of a features file describes."""
     return KINDS[kind](shape=shape, dtype=tf.dtypes.as_dtype(dtype))
 

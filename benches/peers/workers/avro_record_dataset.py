@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator
 
 import fastavro
+import tensorflow as tf
+import tensorflow_io
 
 from .protocol import features_of, files_of, serve
-from .tensorflow import iterate_steps, tensorflow_io, tf, versions
+from .tensorflow import iterate_steps, versions
 
 VarLenFeatureWithRank = tensorflow_io.experimental.columnar.VarLenFeatureWithRank
 make_avro_record_dataset = tensorflow_io.experimental.columnar.make_avro_record_dataset

@@ -1,9 +1,6 @@
 """What the workers that run TensorFlow share."""
 
-import os
 import time
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 import tensorflow_io
