@@ -267,3 +267,6 @@ fn whole_block(min_item: usize, cursor: &mut Cursor<'_>) -> Option<Option<ItemBl
     let count = count as usize;
     Some(Some(ItemBlock { count, bytes }))
 }
+
+#[cfg(test)]
+mod tests;
