@@ -247,6 +247,7 @@ impl DatasetBuilder {
             epochs: self.epochs,
             prefetch: self.prefetch,
             memory_limit: self.memory_limit,
+            kept: Arc::default(),
         }))
     }
 }

@@ -14,14 +14,20 @@ use crate::work::{Done, Failed, Room, Task, Workshop};
 pub(crate) struct Crew {
     budget: Arc<Budget>,
     counters: Arc<Counters>,
+    pool: Pool,
+    gear: Gear,
+}
+
+/// What a crew works with, one iteration after another.
+#[derive(Debug)]
+pub(crate) struct Gear {
     builder: BatchBuilder,
     workshop: Workshop,
-    pool: Pool,
     memory: Memory,
 }
 
 /// What is made anew for each batch, in the memory of the last.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Memory {
     work: Vec<BlockWork>,
     schedule: Schedule,
@@ -33,29 +39,44 @@ struct Memory {
 }
 
 impl Crew {
-    pub(crate) fn new(spec: BatchSpec, budget: Arc<Budget>, counters: Arc<Counters>) -> Self {
+    /// A crew with the `gear` of an earlier one of the same data set.
+    pub(crate) fn new(
+        spec: BatchSpec,
+        gear: Option<Gear>,
+        budget: Arc<Budget>,
+        counters: Arc<Counters>,
+    ) -> Self {
         let workers = counters.scheduler().max_threads();
+        let gear = gear.unwrap_or_else(|| Gear {
+            builder: BatchBuilder::new(spec),
+            workshop: Workshop::new(workers),
+            memory: Memory::default(),
+        });
         Crew {
             budget,
             counters,
-            builder: BatchBuilder::new(spec),
-            workshop: Workshop::new(workers),
             pool: Pool::new(workers),
-            memory: Memory::default(),
+            gear,
         }
+    }
+
+    /// Ends the work; the gear is for another crew.
+    pub(crate) fn into_gear(self) -> Gear {
+        self.gear
     }
 
     /// Inflates one block, on this thread.
     pub(crate) fn inflate(&self, block: &mut WindowBlock, held: u64) -> Result<(), Error> {
         let room = Room::new(&self.budget, held);
         let (mut inflater, mut done) = Default::default();
-        self.workshop
+        self.gear
+            .workshop
             .inflate(block, &mut inflater, &room, &mut done)
     }
 
     /// Takes a block back that has been read to its end.
     pub(crate) fn recycle(&self, block: WindowBlock) {
-        self.workshop.recycle(block);
+        self.gear.workshop.recycle(block);
     }
 
     /// Fills a batch with the next `takes[i]` records of each block `i` of the
@@ -70,7 +91,7 @@ impl Crew {
         self.plan(window, takes);
         let done = self.decode(window, takes, held)?;
         // How far lists are padded is only known now, and bounded by nothing else.
-        let padded = held.saturating_add(self.builder.padded_bytes());
+        let padded = held.saturating_add(self.gear.builder.padded_bytes());
         self.budget
             .check(padded)
             .map_err(|error| Some(Failed { error, row: 0 }))?;
@@ -80,7 +101,7 @@ impl Crew {
 
     /// The batch that was filled.
     pub(crate) fn finish(&mut self) -> Batch {
-        self.builder.finish()
+        self.gear.builder.finish()
     }
 
     /// Decides who takes which part of the window.
@@ -90,7 +111,7 @@ impl Crew {
             schedule,
             rows,
             ..
-        } = &mut self.memory;
+        } = &mut self.gear.memory;
         work.clear();
         let blocks = window.iter().zip(takes);
         work.extend(blocks.map(|(block, &take)| block.work(take)));
@@ -113,9 +134,9 @@ impl Crew {
             slots: slot_memory,
             tasks: task_memory,
             ..
-        } = &mut self.memory;
+        } = &mut self.gear.memory;
         let mut slots = reuse(std::mem::take(slot_memory));
-        self.builder.slots_into(rows, &mut slots);
+        self.gear.builder.slots_into(rows, &mut slots);
         let mut tasks = reuse(std::mem::take(task_memory));
         let chunks = schedule.chunks.iter().zip(slots.drain(..));
         tasks.extend(chunks.map(|(chunk, slots)| {
@@ -127,7 +148,7 @@ impl Crew {
             })
         }));
 
-        let (workshop, room) = (&self.workshop, Room::new(&self.budget, held));
+        let (workshop, room) = (&self.gear.workshop, Room::new(&self.budget, held));
         let work = |worker, task: usize| workshop.run(worker, &mut own(&tasks[task]), &room);
         let report = self
             .pool
@@ -160,9 +181,9 @@ impl Crew {
             copies: copy_memory,
             copying: copying_memory,
             ..
-        } = &mut self.memory;
+        } = &mut self.gear.memory;
         let mut copies = reuse(std::mem::take(copy_memory));
-        self.builder.gather_into(&mut copies);
+        self.gear.builder.gather_into(&mut copies);
         let mut copying = reuse(std::mem::take(copying_memory));
         copying.extend(copies.drain(..).map(|copy| Mutex::new(Some(copy))));
         if !copying.is_empty() {

@@ -13,6 +13,7 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::Budget;
 use crate::engine::{Engine, EngineOptions, Ready};
+use crate::kept::Kept;
 use crate::limits::READ_AHEAD;
 use crate::plans::Plans;
 use crate::reader::{Groups, Order, Reader};
@@ -22,8 +23,10 @@ use crate::{Error, ErrorKind};
 
 /// Avro files, and how to make batches of them.
 ///
-/// A dataset is only a description: each [`iter`](Dataset::iter) reads the
-/// files anew, with threads of its own.
+/// A dataset is a description: each [`iter`](Dataset::iter) reads the files
+/// anew, with threads of its own. Only memory is kept from one iteration to the
+/// next, that of a few batches and inflated blocks, and mapped files stay
+/// mapped, up to the memory limit, while the dataset lives.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     settings: Arc<Settings>,
@@ -40,6 +43,7 @@ pub(crate) struct Settings {
     pub(crate) epochs: u64,
     pub(crate) prefetch: usize,
     pub(crate) memory_limit: u64,
+    pub(crate) kept: Arc<Kept>,
 }
 
 impl Dataset {
@@ -118,10 +122,14 @@ impl Batches {
         let counters = Arc::new(Counters::new(scheduler));
         let (blocks_out, blocks) = sync_channel(READ_AHEAD);
         let groups = Arc::new(Groups::default());
+        let kept = settings.kept.clone();
         let (ready_out, ready) = sync_channel(settings.prefetch);
         let reader = Reader {
             order: settings.order.clone(),
-            opener: Opener::new(settings.read, settings.memory_limit),
+            opener: kept
+                .opener()
+                .unwrap_or_else(|| Opener::new(settings.read, settings.memory_limit)),
+            kept: kept.clone(),
             epochs: epochs.clone(),
             plans: settings.plans.clone(),
             budget: budget.clone(),
@@ -134,7 +142,16 @@ impl Batches {
         let engine = move || {
             let (budget, counters) = (engine_budget, engine_counters);
             let input = (blocks, groups);
-            Engine::new(engine_options, spec, budget, counters, input, ready_out).run(epochs);
+            Engine::new(
+                engine_options,
+                spec,
+                kept,
+                budget,
+                counters,
+                input,
+                ready_out,
+            )
+            .run(epochs);
         };
         let started = [
             spawn("atds-reader", move || reader.run()),

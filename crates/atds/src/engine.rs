@@ -12,6 +12,7 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::{Budget, known_row_bytes};
 use crate::crew::Crew;
+use crate::kept::Kept;
 use crate::limits::DOUBTFUL_BATCH_BYTES;
 use crate::reader::{Group, Groups, Message};
 use crate::stats::Counters;
@@ -54,6 +55,7 @@ pub(crate) struct Engine {
     end: Option<Result<(), Error>>,
 
     crew: Crew,
+    kept: Arc<Kept>,
     /// Bytes of a row in the columns whose size is known beforehand.
     row_bytes: u64,
     /// Bytes of the last batch: the next one's, as far as anybody knows.
@@ -71,6 +73,7 @@ impl Engine {
     pub(crate) fn new(
         options: EngineOptions,
         spec: BatchSpec,
+        kept: Arc<Kept>,
         budget: Arc<Budget>,
         counters: Arc<Counters>,
         (input, groups): (Receiver<Message>, Arc<Groups>),
@@ -78,7 +81,8 @@ impl Engine {
     ) -> Self {
         Engine {
             row_bytes: known_row_bytes(&spec),
-            crew: Crew::new(spec, budget.clone(), counters.clone()),
+            crew: Crew::new(spec, kept.gear(), budget.clone(), counters.clone()),
+            kept,
             last_batch_bytes: 0,
             window: Vec::new(),
             held: 0,
@@ -99,6 +103,11 @@ impl Engine {
 
     /// Makes the batches of all epochs.
     pub(crate) fn run(mut self, epochs: std::ops::Range<u64>) {
+        self.epochs(epochs);
+        self.kept.keep_gear(self.crew.into_gear());
+    }
+
+    fn epochs(&mut self, epochs: std::ops::Range<u64>) {
         for epoch in epochs.clone() {
             let before = self.counters.dropped_records.load(Relaxed);
             match self.epoch(epoch) {

@@ -12,6 +12,7 @@ mod files;
 pub mod generate;
 mod inspect;
 mod json;
+mod kept;
 pub mod limits;
 mod mappings;
 pub mod messages;

@@ -11,6 +11,7 @@ use avro_block::Block;
 
 use crate::Error;
 use crate::budget::Budget;
+use crate::kept::Kept;
 use crate::limits::GROUP_BYTES;
 use crate::plans::Plans;
 use crate::source::{FileBlocks, IndexedBlocks, Opener};
@@ -62,6 +63,7 @@ pub(crate) struct Order {
 pub(crate) struct Reader {
     pub(crate) order: Order,
     pub(crate) opener: Opener,
+    pub(crate) kept: Arc<Kept>,
     pub(crate) epochs: std::ops::Range<u64>,
     pub(crate) plans: Arc<Plans>,
     pub(crate) budget: Arc<Budget>,
@@ -76,6 +78,11 @@ struct Over;
 impl Reader {
     /// Reads all epochs.
     pub(crate) fn run(mut self) {
+        self.epochs();
+        self.kept.keep_opener(self.opener);
+    }
+
+    fn epochs(&mut self) {
         for epoch in self.epochs.clone() {
             if self.epoch(epoch).is_err() || self.out.send(Message::EpochEnd).is_err() {
                 return;
@@ -85,7 +92,6 @@ impl Reader {
 
     fn epoch(&mut self, epoch: u64) -> Result<(), Over> {
         let files = self.order.files.clone();
-        self.opener.again = epoch + 1 < self.epochs.end;
         let order = if self.order.shuffle_files {
             file_order(self.order.seed, epoch, files.len())
         } else {

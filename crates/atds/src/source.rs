@@ -26,8 +26,8 @@ pub(crate) struct Opener {
     options: ReadOptions,
     buffers: ReadBuffers,
     pub(crate) mappings: Mappings,
-    /// Whether the files that are opened now will be opened again.
-    pub(crate) again: bool,
+    /// Whether files may be opened again.
+    again: bool,
 }
 
 impl Opener {
@@ -37,13 +37,16 @@ impl Opener {
             options,
             buffers: ReadBuffers::default(),
             mappings: Mappings::new(keep),
-            again: false,
+            again: true,
         }
     }
 
     /// An opener for one file.
     pub(crate) fn once(options: ReadOptions) -> Self {
-        Self::new(options, 0)
+        Opener {
+            again: false,
+            ..Self::new(options, 0)
+        }
     }
 
     fn map(&mut self, file: File, path: &Path) -> Result<MappedFile, Error> {

@@ -14,6 +14,7 @@ use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
 
 /// A contiguous part of the window, and what it gives to the batch.
+#[derive(Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) blocks: &'a mut [WindowBlock],
     /// Records that each block gives.

@@ -1,0 +1,41 @@
+//! What one iteration leaves for the next: memory, and mapped files.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::crew::Gear;
+use crate::source::Opener;
+
+/// Kept with the data set: an epoch that starts with the memory of the last one
+/// is spared asking for it, which costs as much as reading thousands of records.
+/// Of several iterations at the same time, one leaves what it has.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    gear: Mutex<Option<Gear>>,
+    opener: Mutex<Option<Opener>>,
+}
+
+impl Kept {
+    pub(crate) fn gear(&self) -> Option<Gear> {
+        take(&self.gear)
+    }
+
+    pub(crate) fn keep_gear(&self, gear: Gear) {
+        keep(&self.gear, gear);
+    }
+
+    pub(crate) fn opener(&self) -> Option<Opener> {
+        take(&self.opener)
+    }
+
+    pub(crate) fn keep_opener(&self, opener: Opener) {
+        keep(&self.opener, opener);
+    }
+}
+
+fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn keep<T>(slot: &Mutex<Option<T>>, value: T) {
+    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+}
