@@ -83,6 +83,7 @@ replay! {
     filter: FILTER,
     resolver: RESOLVER,
     plan_vs_reference: PLAN_VS_REFERENCE,
+    varints: VARINTS,
     pipeline: PIPELINE,
     pipeline_damaged: PIPELINE_DAMAGED,
 }

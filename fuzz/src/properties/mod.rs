@@ -13,6 +13,7 @@ mod pipeline;
 mod plan;
 mod resolver;
 mod schema;
+mod varints;
 
 use avro_block::Codec;
 
@@ -63,6 +64,12 @@ const INFLATED: Memory = Memory {
 
 /// Paths, what they print as, and errors, which have a copy of the text.
 const EXPRESSION_PARSED: Memory = Memory {
+    fixed: MIB,
+    per_byte: 1 << 8,
+};
+
+/// The values of a run, a few times over.
+const RUN_READ: Memory = Memory {
     fixed: MIB,
     per_byte: 1 << 8,
 };
@@ -133,6 +140,9 @@ pub const FILTER: Property = Property::new("filter", DECODED, filter::check);
 /// The plan makes of any records what the reference makes of them, or refuses them as it does.
 pub const PLAN_VS_REFERENCE: Property = Property::new("plan_vs_reference", DECODED, plan::check);
 
+/// Runs of varints are read by every kernel as they are one by one.
+pub const VARINTS: Property = Property::new("varints", RUN_READ, varints::check);
+
 /// The batches of any file are those of the reference, for any number of threads, or an error
 /// that names the file.
 pub const PIPELINE: Property = Property::new("pipeline", DECODED, pipeline::any_file);
@@ -142,7 +152,7 @@ pub const PIPELINE_DAMAGED: Property =
     Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
 
 /// All of them.
-pub const ALL: [Property; 15] = [
+pub const ALL: [Property; 16] = [
     HEADER,
     FRAMER_CHUNKED,
     INDEX_VS_FRAMER,
@@ -156,6 +166,7 @@ pub const ALL: [Property; 15] = [
     FILTER,
     RESOLVER,
     PLAN_VS_REFERENCE,
+    VARINTS,
     PIPELINE,
     PIPELINE_DAMAGED,
 ];

@@ -161,6 +161,3 @@ fn raised(indices: impl Iterator<Item = i64>, end: u64) -> Option<i64> {
         None
     }
 }
-
-#[cfg(test)]
-mod tests;
