@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use atds::Codec;
 use atds::generate::Preset;
 use atds_benches::runs::{Decoder, Run, runs};
 use avro_decode::feature::FeatureKind;
@@ -14,7 +15,7 @@ const BATCHES: usize = 32;
 
 fn decode(criterion: &mut Criterion) {
     let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
-    let batches = runs(BATCHES, BATCH_SIZE);
+    let batches = runs(Codec::Null, BATCHES, BATCH_SIZE);
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(BATCH_SIZE as u64));
 
@@ -85,7 +86,7 @@ fn values(schema: &Schema, runs: &[Run]) -> Vec<Value> {
     for run in runs {
         let mut position = 0;
         for _ in 0..run.records {
-            let value = reference::decode(schema, schema.root(), &run.block.payload, &mut position);
+            let value = reference::decode(schema, schema.root(), &run.payload, &mut position);
             values.push(value.expect("a record of the preset"));
         }
     }

@@ -1,11 +1,12 @@
-//! Inflated blocks of the `ads` preset as batches to decode, without a pipeline around.
+//! Blocks of the `ads` preset as batches to inflate and decode, without a pipeline around.
 
 use std::sync::Arc;
 
 use atds::Codec;
 use atds::generate::Preset;
-use avro_block::Block;
+use avro_block::{InflateBuffer, Inflater};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
+use bytes::Bytes;
 use tensor_batch::{Batch, BatchBuilder};
 
 use crate::AdsFiles;
@@ -13,17 +14,19 @@ use crate::AdsFiles;
 /// The front records of a block.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The block, inflated.
-    pub block: Block,
-    /// How many of its records.
+    /// How the block is compressed.
+    pub codec: Codec,
+    /// All its records, compressed.
+    pub payload: Bytes,
+    /// How many of them.
     pub records: usize,
 }
 
 /// `batches` times runs of `batch_size` records in all. What a batch leaves of its last block goes
 /// to no other.
-pub fn runs(batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
+pub fn runs(codec: Codec, batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
     let records = (batches + 1) * batch_size;
-    let file = AdsFiles::generate(records as u64, 1, Codec::Null)
+    let file = AdsFiles::generate(records as u64, 1, codec)
         .mapped()
         .remove(0);
     let mut blocks = crate::blocks(file).into_iter();
@@ -34,7 +37,11 @@ pub fn runs(batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
             let block = blocks.next().expect("blocks to spare");
             let records = missing.min(block.count as usize);
             missing -= records;
-            runs.push(Run { block, records });
+            runs.push(Run {
+                codec,
+                payload: block.payload,
+                records,
+            });
         }
         runs
     };
@@ -44,6 +51,8 @@ pub fn runs(batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
 /// A plan for some features of the preset, with the memory of its batches.
 #[derive(Debug)]
 pub struct Decoder {
+    inflater: Inflater,
+    inflated: InflateBuffer,
     plan: Plan,
     builder: BatchBuilder,
 }
@@ -58,6 +67,8 @@ impl Decoder {
         let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
         let plan = Plan::compile(&Arc::new(schema), features, &PlanOptions::default());
         Decoder {
+            inflater: Inflater::new(),
+            inflated: InflateBuffer::new(),
             plan: plan.expect("features of the preset"),
             builder: BatchBuilder::new(features.spec().clone()),
         }
@@ -72,8 +83,17 @@ impl Decoder {
         let rows = runs.iter().map(|run| run.records).sum();
         for mut slots in self.builder.slots(&[rows]) {
             for run in runs {
+                let records: &[u8] = match run.codec {
+                    Codec::Null => &run.payload,
+                    codec => {
+                        self.inflater
+                            .inflate(codec, &run.payload, &mut self.inflated, MAX_BLOCK_BYTES)
+                            .expect("a sound payload");
+                        &self.inflated
+                    }
+                };
                 self.plan
-                    .execute(&run.block.payload, 0, run.records, &mut slots)
+                    .execute(records, 0, run.records, &mut slots)
                     .expect("records of the preset");
             }
         }
@@ -82,3 +102,6 @@ impl Decoder {
         self.builder.finish()
     }
 }
+
+/// Above any block of the sample files.
+const MAX_BLOCK_BYTES: usize = 1 << 16;

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Result;
-use crate::workloads::Counted;
+use crate::workloads::COUNTED;
 
 /// The version of valgrind.
 pub(crate) fn version() -> Result<String> {
@@ -19,21 +18,16 @@ pub(crate) fn version() -> Result<String> {
     Ok(version.trim().trim_start_matches("valgrind-").to_owned())
 }
 
-/// The instructions that the part `counted` of a workload takes, over `files`.
-pub(crate) fn count(workload: &str, files: &Path, counted: Counted) -> Result<u64> {
+/// The instructions of what a workload counts.
+pub(crate) fn count(workload: &str) -> Result<u64> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("callgrind.out");
-    let mut command = Command::new("valgrind");
-    command
+    let status = Command::new("valgrind")
         .args(["--tool=callgrind", "--quiet"])
-        .arg(format!("--callgrind-out-file={}", out.display()));
-    if let Counted::Within(function) = counted {
-        command.arg(format!("--toggle-collect=*{function}*"));
-    }
-    let status = command
+        .arg(format!("--toggle-collect=*{COUNTED}*"))
+        .arg(format!("--callgrind-out-file={}", out.display()))
         .arg(std::env::current_exe()?)
         .args(["run", workload])
-        .arg(files)
         .stdout(Stdio::null())
         .status()?;
     if !status.success() {

@@ -8,13 +8,12 @@ mod record;
 mod workloads;
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use record::Record;
-use workloads::WORKLOADS;
+use workloads::{RECORDS, WORKLOADS};
 
 /// Anything that may go wrong; it ends the program.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -35,7 +34,7 @@ struct Args {
 #[command(hide = true)]
 enum Own {
     /// Runs a workload, to be counted.
-    Run { workload: String, files: PathBuf },
+    Run { workload: String },
 }
 
 fn main() -> ExitCode {
@@ -49,17 +48,16 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<()> {
-    if let Some(Own::Run { workload, files }) = args.own {
-        return workloads::run(&workload, &files);
+    if let Some(Own::Run { workload }) = args.own {
+        return workloads::run(&workload);
     }
     let valgrind = callgrind::version()?;
     let last = Record::last()?;
-    let files = workloads::files()?;
     let mut counts = Vec::new();
     println!("Instructions of a record, and their change against the last record:");
     for workload in &WORKLOADS {
-        let count = callgrind::count(workload.name, files.path(), workload.counted)?;
-        let per_record = count as f64 / workload.records() as f64;
+        let count = callgrind::count(workload.name)?;
+        let per_record = count as f64 / RECORDS as f64;
         let change = last
             .as_ref()
             .and_then(|last| last.change(workload.name, count));
