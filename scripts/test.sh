@@ -16,6 +16,7 @@ main() {
     step "test data made again" remake_testdata
     step "tests on the new test data" env ATDS_TESTDATA="$(realpath -m "$target/testdata")" \
         cargo test --workspace --all-features --locked --test interop
+    step "papers of the latest comparison" check_papers
     step "fuzz targets, $fuzz_seconds s each" fuzz_smoke
     echo "All $number steps passed in $SECONDS s."
 }
@@ -49,6 +50,11 @@ lint_alone() {
 
 remake_testdata() {
     scripts/python.sh scripts/make_testdata.py "$target/testdata" --compare testdata
+}
+
+# What the README says of other readers is what the record has.
+check_papers() {
+    PYTHONPATH=benches scripts/python.sh -m peers.report --check
 }
 
 # libFuzzer is C++ and is built from source.

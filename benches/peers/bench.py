@@ -10,9 +10,6 @@ from .data import Data
 from .measure import Effort
 from .systems import Atds, System, Worker
 
-# Batches of AvroRecordDataset that are measured at a time.
-STEPS = 8
-
 
 @dataclass(frozen=True)
 class Programs:
@@ -62,46 +59,43 @@ class Bench:
             'ATDSDataset(sorted(glob("{files}/*.avro")), {batch_size}, features,'
             " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
         )
-        return self._python("tensorflow-io ATDSDataset", "atds_dataset", call, epochs=1)
+        return self._python("tensorflow-io ATDSDataset", "atds_dataset", call)
 
     @cached_property
     def avro_record_dataset(self) -> Worker:
         """What tensorflow-io had before."""
         call = (
             'make_avro_record_dataset(sorted(glob("{files}/*.avro")), features, {batch_size},'
-            " reader_schema, num_epochs=1, shuffle=False, num_parallel_reads={threads}),"
-            " {steps} steps"
+            " reader_schema, num_epochs=1, shuffle=False, num_parallel_reads={threads}), the next"
+            " 8192 records after 3072"
         )
         name = "tensorflow-io AvroRecordDataset"
-        return self._python(name, "avro_record_dataset", call, epochs=1, steps=STEPS)
+        return self._python(name, "avro_record_dataset", call)
 
     @cached_property
     def fastavro(self) -> Worker:
         """Records in Python."""
         call = '[record for path in glob("{files}/*.avro") for record in fastavro.reader(path)]'
-        return self._python("fastavro", "fastavro_records", call, epochs=1)
+        return self._python("fastavro", "fastavro_records", call)
 
     @cached_property
     def frames(self) -> list[Worker]:
         """Readers of Avro into data frames."""
-        python = self._programs.frames_python
         each, files = 'for path in sorted(glob("{files}/*.avro"))', 'sorted(glob("{files}/*.avro"))'
         calls = {
             "polars": f"polars.read_avro(path) {each}",
             "polars-avro": f"polars_avro.read_avro(path) {each}",
             "jetliner": f"jetliner.read_avro({files})",
         }
-        return [
-            Worker(name, [python, "-m", "peers.workers.frames", name], self._folder, call, epochs=1)
-            for name, call in calls.items()
-        ]
+        module = [self._programs.frames_python, "-m", "peers.workers.frames"]
+        return [Worker(name, [*module, name], self._folder, call) for name, call in calls.items()]
 
     @cached_property
     def rust(self) -> list[Worker]:
         """Readers of Avro in Rust."""
         program = self._programs.rust_peers
         return [
-            Worker(name, [program, name], self._folder, f"peers {name}, {{files}}")
+            Worker(name, [program, name], self._folder, f"peers {name}, {{files}}", epochs=2)
             for name in ["apache-avro", "arrow-avro"]
         ]
 
@@ -129,9 +123,9 @@ class Bench:
         for system in self.used():
             system.close()
 
-    def _python(self, name: str, module: str, call: str, **options: int) -> Worker:
+    def _python(self, name: str, module: str, call: str) -> Worker:
         command = [self._programs.python, "-m", f"peers.workers.{module}"]
-        return Worker(name, command, self._folder, call, **options)
+        return Worker(name, command, self._folder, call)
 
 
 def thread_counts() -> list[int]:

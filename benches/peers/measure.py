@@ -14,11 +14,13 @@ class Contender:
 
     system: System
     job: Job
+    epochs: int = 0
     timings: list[Timing] = field(default_factory=list)
     unable: str | None = None
 
     def run(self, epochs: int) -> None:
         """Some epochs more."""
+        self.epochs = epochs
         if self.unable is not None:
             return
         try:
@@ -32,7 +34,7 @@ class Contender:
             "system": self.system.name,
             "threads": self.job.threads,
             "batch_size": self.job.batch_size,
-            "command": self.system.describe(self.job),
+            "command": self.system.describe(self.job, self.epochs),
         }
         if self.unable is not None:
             return about | {"unable": self.unable}

@@ -25,11 +25,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="peers.report", description=main.__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
-    latest = max(record.FOLDER.glob("*-peers.json"))
-    stale = [path for path, text in papers(latest).items() if path.read_text() != text]
-    if check and stale:
-        sys.exit("not as the record has it: " + ", ".join(path.name for path in stale))
-    render(latest)
+    latest = max(record.FOLDER.glob("*-peers.json"), default=None)
+    if latest is None:
+        print("no record yet")
+    elif not check:
+        render(latest)
+    elif stale := [path.name for path, text in papers(latest).items() if _read(path) != text]:
+        sys.exit("not as the record has it: " + ", ".join(stale))
 
 
 def render(path: Path) -> list[Path]:
@@ -156,6 +158,10 @@ def _commands(value: object) -> list[str]:
 
 def _plot(path: Path, name: str) -> Path:
     return path.with_name(f"{path.stem}-{name}.svg")
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
 
 
 def _between(text: str, lines: list[str]) -> str:

@@ -26,7 +26,7 @@ class System(Protocol):
     def run(self, job: Job, epochs: int) -> Timing:
         """Reads all files `epochs` times, after once that is not measured."""
 
-    def describe(self, job: Job) -> str:
+    def describe(self, job: Job, epochs: int) -> str:
         """How to run it, for the record."""
 
     def versions(self) -> dict[str, str]:
@@ -55,8 +55,8 @@ class Atds:
             *["--shuffle-buffer", str(job.shuffle_buffer), *self._options, job.files],
         ]
 
-    def describe(self, job: Job) -> str:
-        return "atds " + " ".join(self.command(job, 1 + self.epochs))
+    def describe(self, job: Job, epochs: int) -> str:
+        return "atds " + " ".join(self.command(job, 1 + epochs))
 
     def run(self, job: Job, epochs: int) -> Timing:
         command = [self._binary, *self.command(job, 1 + epochs)]
@@ -66,8 +66,8 @@ class Atds:
         return Timing(figures["records"] // (1 + epochs), figures["epoch_seconds"][1:])
 
     def peak_memory(self, job: Job, epochs: int) -> int:
-        """The most bytes of memory that were resident."""
-        command = [self._binary, *self.command(job, epochs)]
+        """The most bytes of memory that were resident in a fresh process."""
+        command = [self._binary, *self.command(job, 1 + epochs)]
         with subprocess.Popen(command, cwd=self._data, stdout=subprocess.DEVNULL) as process:
             peak = 0
             # The mark only rises; `ru_maxrss` would have this process's own memory in it.
@@ -75,7 +75,7 @@ class Atds:
                 peak = max(peak, _high_water_mark(process.pid))
                 time.sleep(0.002)
         if process.returncode != 0:
-            raise RuntimeError(f"{self.describe(job)} ended with {process.returncode}")
+            raise RuntimeError(f"{command} ended with {process.returncode}")
         return peak
 
     def versions(self) -> dict[str, str]:
@@ -93,25 +93,22 @@ class Worker:
     allocations are measured.
     """
 
-    def __init__(
-        self, name: str, command: list, data: Path, call: str, *, epochs: int = 2, **extra: int
-    ) -> None:
+    def __init__(self, name: str, command: list, data: Path, call: str, *, epochs: int = 1) -> None:
         self.name = name
         self.epochs = epochs
         self._command = command
         self._data = data
         self._call = call
-        self._extra = extra
         self._process: subprocess.Popen | None = None
         self._versions: dict[str, str] = {}
         self._warm: set[Job] = set()
 
-    def describe(self, job: Job) -> str:
-        return f"{self.name}: " + self._call.format(**vars(job), **self._extra)
+    def describe(self, job: Job, epochs: int) -> str:
+        return f"{self.name}, {epochs} times: " + self._call.format(**vars(job))
 
     def run(self, job: Job, epochs: int) -> Timing:
         warm_up = 0 if job in self._warm else 1
-        answer = self._ask(vars(job) | self._extra | {"epochs": epochs, "warm_up": warm_up})
+        answer = self._ask(vars(job) | {"epochs": epochs, "warm_up": warm_up})
         self._warm.add(job)
         return Timing(answer["records"], answer["seconds"])
 
@@ -121,7 +118,7 @@ class Worker:
         Of a fresh process.
         """
         self.close()
-        answer = self._ask(vars(job) | self._extra | {"epochs": epochs, "warm_up": 0})
+        answer = self._ask(vars(job) | {"epochs": epochs, "warm_up": 1})
         return answer["memory_before"], answer["memory_peak"]
 
     def versions(self) -> dict[str, str]:

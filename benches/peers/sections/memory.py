@@ -19,15 +19,15 @@ def run(bench: Bench) -> dict:
     for codec in codecs:
         progress(f"{codec}, shuffled")
         job = Job(f"ads/{codec}", "ads/features.json", shuffle_buffer=SHUFFLE_BUFFER)
-        before, peak = bench.atds_dataset.peak_memory(job, EPOCHS)
-        ours = bench.atds.peak_memory(job, EPOCHS)
+        systems = (bench.atds_dataset, bench.atds)
+        (before, peak), ours = (system.peak_memory(job, EPOCHS) for system in systems)
         results.append(
             {
                 "codec": codec,
                 "atds_dataset_before": before,
                 "atds_dataset_peak": peak,
                 "atds_peak": ours,
-                "commands": [system.describe(job) for system in (bench.atds_dataset, bench.atds)],
+                "commands": [system.describe(job, EPOCHS) for system in systems],
             }
         )
     return {"epochs": EPOCHS, "shuffle_buffer": SHUFFLE_BUFFER, "results": results}
@@ -45,8 +45,8 @@ def text(result: dict) -> list[str]:
         for case in result["results"]
     ]
     return [
-        f"Most resident memory in {result['epochs']} epochs of a fresh process: batches of 1,024,"
-        f" shuffle buffer {result['shuffle_buffer']:,}, one thread.",
+        f"Most resident memory of a fresh process in {1 + result['epochs']} epochs: batches of"
+        f" 1,024, shuffle buffer {result['shuffle_buffer']:,}, one thread.",
         "",
         *table(
             ["codec", "ATDSDataset alone", "with TensorFlow", "atds, the whole process"],

@@ -18,14 +18,16 @@ from .tensorflow import iterate_steps, versions
 VarLenFeatureWithRank = tensorflow_io.experimental.columnar.VarLenFeatureWithRank
 make_avro_record_dataset = tensorflow_io.experimental.columnar.make_avro_record_dataset
 
-WARM_UP = 3
+# In each of the parts of epochs that are measured.
+RECORDS = 8_192
+WARM_UP_RECORDS = 3_072
 
 # The steps of an expression that give a list: all of it, or what a filter leaves.
 LISTS = re.compile(r"\[\*\]|\[[^\]]*=[^\]]*\]")
 
 
 def epoch(job: dict) -> tuple[int, float]:
-    """The job's number of steps, each batch taken and dropped."""
+    """Some batches, each taken and dropped."""
     dataset = make_avro_record_dataset(
         file_pattern=files_of(job),
         features=dict(features(features_of(job))),
@@ -36,7 +38,8 @@ def epoch(job: dict) -> tuple[int, float]:
         shuffle_buffer_size=job["shuffle_buffer"],
         num_parallel_reads=job["threads"],
     )
-    return iterate_steps(dataset, WARM_UP, job["steps"])
+    warm_up, steps = (-(-records // job["batch_size"]) for records in (WARM_UP_RECORDS, RECORDS))
+    return iterate_steps(dataset, warm_up, steps)
 
 
 def features(entries: dict[str, dict]) -> Iterator[tuple[str, object]]:
