@@ -16,6 +16,7 @@ main() {
     step "test data made again" remake_testdata
     step "tests on the new test data" env ATDS_TESTDATA="$(realpath -m "$target/testdata")" \
         cargo test --workspace --all-features --locked --test interop
+    step "generated files as fastavro reads them" read_generated
     step "papers of the latest comparison" check_papers
     step "fuzz targets, $fuzz_seconds s each" fuzz_smoke
     echo "All $number steps passed in $SECONDS s."
@@ -55,6 +56,13 @@ remake_testdata() {
 # What the README says of other readers is what the record has.
 check_papers() {
     PYTHONPATH=benches scripts/python.sh -m peers.report --check
+}
+
+# The command was built for the tests.
+read_generated() {
+    scripts/python.sh scripts/make_generated.py "$target/debug/atds" "$target/generated"
+    ATDS_TESTDATA="$(realpath -m "$target/generated")" \
+        cargo test -p atds-cli --all-features --locked --test interop
 }
 
 # libFuzzer is C++ and is built from source.
