@@ -71,6 +71,17 @@ impl Kernels {
         all.into_iter().flatten()
     }
 
+    /// What it is for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernels::Generic => "generic",
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx2(_) => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx512(_) => "AVX-512",
+        }
+    }
+
     /// Reads `out.len()` values of type `long` from the start of `data`. Gives
     /// the bytes they take.
     #[inline]
