@@ -56,24 +56,16 @@ pub(super) fn coordinates<const INT: bool>(
     bound: u64,
     out: &mut [[i64; 2]],
 ) -> Option<Found> {
-    let bounds = Bounds::new(bound);
-    let rows = _mm512_set1_epi64(row);
-    let pairs = |indices| {
-        let first = _mm512_setr_epi64(0, 8, 0, 9, 0, 10, 0, 11);
-        let second = _mm512_setr_epi64(0, 12, 0, 13, 0, 14, 0, 15);
-        [first, second].map(|lanes| _mm512_permutex2var_epi64(rows, lanes, indices))
-    };
     let narrow = |out: &mut [[i64; 2]], indices| {
-        let at_bound = bounds.reached_by_narrow(out.len(), indices);
         let [low, high] = widened(indices);
-        let ([a, b], [c, d]) = (pairs(low), pairs(high));
+        let ([a, b], [c, d]) = (pairs(row, low), pairs(row, high));
         store_longs(out.as_flattened_mut(), [a, b, c, d]);
-        at_bound
+        is_any_narrow_at(bound, out.len(), indices)
     };
-    let wide = |out: &mut [[i64; 2]], indices| {
-        let at_bound = bounds.reached_by_wide(out.len(), indices);
-        store_longs(out.as_flattened_mut(), pairs(indices));
-        at_bound
+    // What it needs is captured in general registers, as it is not inlined.
+    let wide = move |out: &mut [[i64; 2]], indices| {
+        store_longs(out.as_flattened_mut(), pairs(row, indices));
+        is_any_wide_at(bound, out.len(), indices)
     };
     let run = each::<INT, _>(data, out, narrow, wide);
     match run.rest(data, out) {
@@ -88,14 +80,13 @@ pub(super) fn coordinates<const INT: bool>(
 /// See [`Kernels::indices`](super::super::Kernels::indices).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64]) -> Option<Found> {
-    let bounds = Bounds::new(bound);
     let narrow = |out: &mut [i64], indices| {
         store_longs(out, widened(indices));
-        bounds.reached_by_narrow(out.len(), indices)
+        is_any_narrow_at(bound, out.len(), indices)
     };
-    let wide = |out: &mut [i64], indices| {
+    let wide = move |out: &mut [i64], indices| {
         store_longs(out, [indices]);
-        bounds.reached_by_wide(out.len(), indices)
+        is_any_wide_at(bound, out.len(), indices)
     };
     let run = each::<INT, _>(data, out, narrow, wide);
     match run.rest(data, out) {
@@ -143,40 +134,6 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
         position += 64;
     }
     Some(position)
-}
-
-/// What indices are compared with.
-struct Bounds {
-    /// In lanes of 32 bits: a negative index is above it, too.
-    narrow: __m512i,
-    wide: __m512i,
-}
-
-impl Bounds {
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn new(bound: u64) -> Self {
-        Bounds {
-            narrow: _mm512_set1_epi32(bound.min(1 << 31) as u32 as i32),
-            wide: _mm512_set1_epi64(bound as i64),
-        }
-    }
-
-    /// Whether one of the first `n` of 16 indices is at or above the bound.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn reached_by_narrow(&self, n: usize, indices: __m512i) -> bool {
-        let lanes = ((1u32 << n) - 1) as u16;
-        _mm512_mask_cmpge_epu32_mask(lanes, indices, self.narrow) != 0
-    }
-
-    /// Whether one of the first `n` of 8 indices is at or above the bound.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn reached_by_wide(&self, n: usize, indices: __m512i) -> bool {
-        let lanes = ((1u32 << n) - 1) as u8;
-        _mm512_mask_cmpge_epu64_mask(lanes, indices, self.wide) != 0
-    }
 }
 
 /// Reads varints, each an `int` if `INT`, up to the end of `out` or some that are
@@ -381,6 +338,34 @@ fn widened(values: __m512i) -> [__m512i; 2] {
     let low = _mm512_castsi512_si256(values);
     let high = _mm512_extracti64x4_epi64::<1>(values);
     [_mm512_cvtepi32_epi64(low), _mm512_cvtepi32_epi64(high)]
+}
+
+/// The row before each of 8 indices.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pairs(row: i64, indices: __m512i) -> [__m512i; 2] {
+    let rows = _mm512_set1_epi64(row);
+    let first = _mm512_setr_epi64(0, 8, 0, 9, 0, 10, 0, 11);
+    let second = _mm512_setr_epi64(0, 12, 0, 13, 0, 14, 0, 15);
+    [first, second].map(|lanes| _mm512_permutex2var_epi64(rows, lanes, indices))
+}
+
+/// Whether one of the first `n` of 16 indices is at or above the bound.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn is_any_narrow_at(bound: u64, n: usize, indices: __m512i) -> bool {
+    let lanes = ((1u32 << n) - 1) as u16;
+    // Compared without sign, a negative index is above it, too.
+    let bound = _mm512_set1_epi32(bound.min(1 << 31) as u32 as i32);
+    _mm512_mask_cmpge_epu32_mask(lanes, indices, bound) != 0
+}
+
+/// Whether one of the first `n` of 8 indices is at or above the bound.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn is_any_wide_at(bound: u64, n: usize, indices: __m512i) -> bool {
+    let lanes = ((1u32 << n) - 1) as u8;
+    _mm512_mask_cmpge_epu64_mask(lanes, indices, _mm512_set1_epi64(bound as i64)) != 0
 }
 
 /// Undoes the zig-zag coding of 8 values.
