@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use atds::Codec;
-use atds::generate::Preset;
+use atds::generate::{GenerateOptions, Preset};
+use atds_benches::handwritten::{AdsBatch, Cursor};
 use atds_benches::runs::{Decoder, Run, runs};
 use avro_decode::feature::FeatureKind;
 use avro_decode::{Feature, Features, PlanOptions, Schema, Value, reference};
@@ -14,26 +14,48 @@ const BATCH_SIZE: usize = 1_024;
 const BATCHES: usize = 32;
 
 fn decode(criterion: &mut Criterion) {
-    let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
-    let batches = runs(Codec::Null, BATCHES, BATCH_SIZE);
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(BATCH_SIZE as u64));
 
+    let ads = GenerateOptions::new(Preset::Ads, 0);
+    let mut with_byte_sizes = ads.clone();
+    with_byte_sizes.byte_sizes = true;
+    let nullable = GenerateOptions::new(Preset::AdsNullable, 0);
     let ways = [
-        ("all features", all()),
-        ("all features, dense by expressions", by_expressions()),
-        ("all features, sparse by keys", by_keys()),
-        ("one scalar", one_scalar()),
+        ("all features", &ads, all(Preset::Ads)),
+        ("all features, dense by expressions", &ads, by_expressions()),
+        ("all features, sparse by keys", &ads, by_keys()),
+        (
+            "all features, nullable",
+            &nullable,
+            all(Preset::AdsNullable),
+        ),
+        ("one scalar", &ads, one_scalar()),
+        (
+            "one scalar, arrays with byte sizes",
+            &with_byte_sizes,
+            one_scalar(),
+        ),
     ];
-    for (name, features) in ways {
+    for (name, options, features) in ways {
+        let preset = options.shape.preset().expect("a preset");
+        let batches = runs(options.clone(), BATCHES, BATCH_SIZE);
         group.bench_function(name, |bencher| {
-            let mut decoder = Decoder::new(&features);
+            let mut decoder = Decoder::new(preset, &features);
             let mut batches = batches.iter().cycle();
             bencher.iter(|| decoder.batch(batches.next().expect("an endless cycle")));
         });
     }
 
-    let features = all();
+    let batches = runs(ads, BATCHES, BATCH_SIZE);
+    group.bench_function("all features, by hand", |bencher| {
+        let mut batch = AdsBatch::new(BATCH_SIZE);
+        let mut batches = batches.iter().cycle();
+        bencher.iter(|| by_hand(&mut batch, batches.next().expect("an endless cycle")));
+    });
+
+    let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
+    let features = all(Preset::Ads);
     group.bench_function("all features, reference decoder", |bencher| {
         let mut batches = batches.iter().cycle();
         bencher.iter(|| {
@@ -45,8 +67,8 @@ fn decode(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn all() -> Features {
-    Features::new(Preset::Ads.features()).expect("the preset's features")
+fn all(preset: Preset) -> Features {
+    Features::new(preset.features()).expect("the preset's features")
 }
 
 /// The dense features as path expressions, which are to cost nothing.
@@ -79,6 +101,17 @@ fn one_scalar() -> Features {
     let mut features = Preset::Ads.features();
     features.retain(|feature| feature.name == "s_label");
     Features::new(features).expect("a feature of the preset")
+}
+
+fn by_hand(batch: &mut AdsBatch, runs: &[Run]) {
+    batch.clear();
+    for run in runs {
+        let mut cursor = Cursor::new(&run.payload);
+        for _ in 0..run.records {
+            let pushed = batch.push_record(&mut cursor);
+            pushed.expect("records of the preset");
+        }
+    }
 }
 
 fn values(schema: &Schema, runs: &[Run]) -> Vec<Value> {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use atds::Codec;
-use atds_benches::AdsFiles;
+use atds_benches::SampleFiles;
 use avro_block::MappedBlocks;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 fn frame(criterion: &mut Criterion) {
-    let files = AdsFiles::generate(8_192, 1, Codec::Null);
+    let files = SampleFiles::ads(8_192, 1, Codec::Null);
     let bytes = files.mapped().remove(0);
     let blocks = atds_benches::blocks(bytes.clone()).len();
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use atds::Codec;
-use atds_benches::AdsFiles;
+use atds_benches::SampleFiles;
 use avro_block::{InflateBuffer, Inflater};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -71,7 +71,7 @@ fn deflate_libraries(criterion: &mut Criterion) {
 }
 
 fn payloads(codec: Codec) -> Vec<Bytes> {
-    let file = AdsFiles::generate(2_048, 1, codec).mapped().remove(0);
+    let file = SampleFiles::ads(2_048, 1, codec).mapped().remove(0);
     let blocks = atds_benches::blocks(file);
     blocks.into_iter().map(|block| block.payload).collect()
 }

@@ -1,11 +1,13 @@
-//! The whole pipeline: an epoch over a folder of files, in the page cache, to batches that are
-//! dropped at once. Starting and ending the threads is part of it.
+//! The whole pipeline: an epoch over a folder of mapped files, in the page cache, to batches that are
+//! dropped at once; and the hand-written loop over the same files. Starting and ending the threads is part of it.
 
+use std::hint::black_box;
 use std::time::Duration;
 
 use atds::generate::Preset;
 use atds::{Codec, Dataset, Threads};
-use atds_benches::AdsFiles;
+use atds_benches::SampleFiles;
+use atds_benches::handwritten::HandwrittenLoop;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const BATCH_SIZE: usize = 1_024;
@@ -14,7 +16,7 @@ const SHUFFLE_BUFFER_SIZE: usize = 8_192;
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
     for codec in [Codec::Null, Codec::Deflate] {
-        let files = AdsFiles::generate(16_384, 4, codec);
+        let files = SampleFiles::ads(16_384, 4, codec);
         group.throughput(Throughput::Elements(files.records()));
         for threads in [1, 2] {
             for (order, shuffle_buffer_size) in [("in order", 0), ("shuffled", SHUFFLE_BUFFER_SIZE)]
@@ -23,12 +25,24 @@ fn pipeline(criterion: &mut Criterion) {
                     .features(Preset::Ads.features())
                     .shuffle_buffer_size(shuffle_buffer_size)
                     .threads(Threads::Fixed(threads))
+                    .mmap(true)
                     .build()
                     .expect("a dataset of the preset");
                 group.bench_function(format!("{codec}, threads {threads}, {order}"), |bencher| {
                     bencher.iter(|| assert_eq!(epoch(&dataset), files.records()));
                 });
             }
+        }
+        if codec == Codec::Null {
+            let mut by_hand = HandwrittenLoop::new(BATCH_SIZE);
+            group.bench_function("null, by hand", |bencher| {
+                bencher.iter(|| {
+                    let records = by_hand.epoch(files.paths(), |batch| {
+                        black_box(batch);
+                    });
+                    assert_eq!(records.expect("sound files"), files.records());
+                });
+            });
         }
     }
     group.finish();

@@ -1,10 +1,11 @@
-//! What the benchmarks share: sample files of the `ads` shape, and their blocks.
+//! What the benchmarks share: sample files and their blocks, the [yardstick](handwritten), and what
+//! a record tells of the [machine].
 //!
 //! ```
 //! use atds::Codec;
-//! use atds_benches::AdsFiles;
+//! use atds_benches::SampleFiles;
 //!
-//! let files = AdsFiles::generate(100, 2, Codec::Deflate);
+//! let files = SampleFiles::ads(100, 2, Codec::Deflate);
 //! let blocks: Vec<_> = files.mapped().into_iter().flat_map(atds_benches::blocks).collect();
 //! assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), 100);
 //! ```
@@ -24,28 +25,36 @@ use avro_block::{Block, MappedBlocks, map_file};
 use bytes::Bytes;
 use tempfile::TempDir;
 
-/// Generated files of [`Preset::Ads`], removed when dropped. The same arguments give the same
-/// bytes.
+/// Generated files, removed when dropped. The same arguments give the same bytes.
 #[derive(Debug)]
-pub struct AdsFiles {
+pub struct SampleFiles {
     folder: TempDir,
     generated: Generated,
 }
 
-impl AdsFiles {
-    /// Writes `records` records to `files` files in a temporary folder, in blocks of 16,000
-    /// inflated bytes: 8 or 9 records each.
+impl SampleFiles {
+    /// `records` records of [`Preset::Ads`] in `files` files, in blocks of 16,000 inflated bytes: 8
+    /// or 9 records each.
     ///
     /// # Panics
     ///
     /// If the files cannot be written.
-    pub fn generate(records: u64, files: usize, codec: Codec) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+    pub fn ads(records: u64, files: usize, codec: Codec) -> Self {
         let mut options = GenerateOptions::new(Preset::Ads, records);
         options.files = files;
         options.codec = codec;
-        let generated = generate(folder.path(), &options).expect("sample files");
-        AdsFiles { folder, generated }
+        Self::generate(&options)
+    }
+
+    /// What `options` say, in a temporary folder.
+    ///
+    /// # Panics
+    ///
+    /// If the files cannot be written.
+    pub fn generate(options: &GenerateOptions) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let generated = generate(folder.path(), options).expect("sample files");
+        SampleFiles { folder, generated }
     }
 
     /// The folder they are in, which has no other files.

@@ -1,15 +1,15 @@
-//! Blocks of the `ads` preset as batches to inflate and decode, without a pipeline around.
+//! Blocks of sample files as batches to inflate and decode, without a pipeline around.
 
 use std::sync::Arc;
 
 use atds::Codec;
-use atds::generate::Preset;
+use atds::generate::{GenerateOptions, Preset};
 use avro_block::{InflateBuffer, Inflater};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
 use bytes::Bytes;
 use tensor_batch::{Batch, BatchBuilder};
 
-use crate::AdsFiles;
+use crate::SampleFiles;
 
 /// The front records of a block.
 #[derive(Clone, Debug)]
@@ -22,13 +22,12 @@ pub struct Run {
     pub records: usize,
 }
 
-/// `batches` times runs of `batch_size` records in all. What a batch leaves of its last block goes
-/// to no other.
-pub fn runs(codec: Codec, batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
-    let records = (batches + 1) * batch_size;
-    let file = AdsFiles::generate(records as u64, 1, codec)
-        .mapped()
-        .remove(0);
+/// `batches` times runs of `batch_size` records in all, of files made as `options` say, which need
+/// not say how many records. What a batch leaves of its last block goes to no other.
+pub fn runs(mut options: GenerateOptions, batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
+    options.records = ((batches + 1) * batch_size) as u64;
+    let codec = options.codec;
+    let file = SampleFiles::generate(&options).mapped().remove(0);
     let mut blocks = crate::blocks(file).into_iter();
     let batch = |_| {
         let mut missing = batch_size;
@@ -48,7 +47,7 @@ pub fn runs(codec: Codec, batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
     (0..batches).map(batch).collect()
 }
 
-/// A plan for some features of the preset, with the memory of its batches.
+/// A plan for some features of a preset, with the memory of its batches.
 #[derive(Debug)]
 pub struct Decoder {
     inflater: Inflater,
@@ -63,8 +62,8 @@ impl Decoder {
     /// # Panics
     ///
     /// If the preset has not all of the features.
-    pub fn new(features: &Features) -> Self {
-        let schema = Schema::parse(&Preset::Ads.schema()).expect("the preset's schema");
+    pub fn new(preset: Preset, features: &Features) -> Self {
+        let schema = Schema::parse(&preset.schema()).expect("the preset's schema");
         let plan = Plan::compile(&Arc::new(schema), features, &PlanOptions::default());
         Decoder {
             inflater: Inflater::new(),

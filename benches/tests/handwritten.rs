@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atds::generate::{Preset, RecordEncoder};
 use atds::{Batch, Codec, Column, Dataset, Element, Threads};
-use atds_benches::AdsFiles;
+use atds_benches::SampleFiles;
 use atds_benches::handwritten::{AdsBatch, Coo, Cursor, Error, Fault, HandwrittenLoop, Value};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
 use tensor_batch::BatchBuilder;
@@ -18,7 +18,7 @@ const RECORDS: u64 = 770;
 
 #[test]
 fn batches_are_those_of_the_pipeline() {
-    let files = AdsFiles::generate(RECORDS, 3, Codec::Null);
+    let files = SampleFiles::ads(RECORDS, 3, Codec::Null);
     let dataset = Dataset::builder(files.folder(), BATCH_SIZE)
         .features(Preset::Ads.features())
         .threads(Threads::Fixed(1))
@@ -39,7 +39,7 @@ fn batches_are_those_of_the_pipeline() {
 
 #[test]
 fn compressed_files_are_refused() {
-    let files = AdsFiles::generate(10, 1, Codec::Deflate);
+    let files = SampleFiles::ads(10, 1, Codec::Deflate);
     let error = HandwrittenLoop::new(BATCH_SIZE)
         .epoch(files.paths(), |_| ())
         .unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use atds::generate::Preset;
+use atds::generate::{GenerateOptions, Preset};
 use atds::{Codec, Features};
 use atds_benches::runs::{Decoder, runs};
 
@@ -53,8 +53,10 @@ pub(crate) fn run(name: &str) -> Result<()> {
     let workload = workload.ok_or("no such workload")?;
     let mut features = Preset::Ads.features();
     features.retain(|feature| (workload.selected)(&feature.name));
-    let mut decoder = Decoder::new(&Features::new(features)?);
-    let runs = runs(workload.codec, BATCHES, BATCH_SIZE);
+    let mut decoder = Decoder::new(Preset::Ads, &Features::new(features)?);
+    let mut options = GenerateOptions::new(Preset::Ads, 0);
+    options.codec = workload.codec;
+    let runs = runs(options, BATCHES, BATCH_SIZE);
     // So that memory is there, as it is after the first batches of an epoch.
     runs.iter().for_each(|runs| drop(decoder.batch(runs)));
     counted_batches(|| {
