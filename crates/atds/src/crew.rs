@@ -7,6 +7,7 @@ use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
 use crate::Error;
 use crate::budget::Budget;
+use crate::kept::Kept;
 use crate::stats::Counters;
 use crate::window::WindowBlock;
 use crate::work::{Done, Failed, Room, Task, Workshop};
@@ -39,17 +40,21 @@ struct Memory {
 }
 
 impl Crew {
-    /// A crew with the `gear` of an earlier one of the same data set.
+    /// A crew with the gear that an earlier one of the same data set has left.
     pub(crate) fn new(
         spec: BatchSpec,
-        gear: Option<Gear>,
+        kept: &Kept,
         budget: Arc<Budget>,
         counters: Arc<Counters>,
     ) -> Self {
         let workers = counters.scheduler().max_threads();
-        let gear = gear.unwrap_or_else(|| Gear {
+        // There may be more cores than there were.
+        let kept_gear = kept
+            .gear()
+            .filter(|gear| gear.workshop.workers() >= workers);
+        let gear = kept_gear.unwrap_or_else(|| Gear {
             builder: BatchBuilder::new(spec),
-            workshop: Workshop::new(workers),
+            workshop: Workshop::new(workers, kept.spare.clone()),
             memory: Memory::default(),
         });
         Crew {
@@ -68,10 +73,10 @@ impl Crew {
     /// Inflates one block, on this thread.
     pub(crate) fn inflate(&self, block: &mut WindowBlock, held: u64) -> Result<(), Error> {
         let room = Room::new(&self.budget, held);
-        let (mut inflater, mut done) = Default::default();
+        let (mut tools, mut done) = Default::default();
         self.gear
             .workshop
-            .inflate(block, &mut inflater, &room, &mut done)
+            .inflate(block, &mut tools, &room, &mut done)
     }
 
     /// Takes a block back that has been read to its end.

@@ -124,6 +124,7 @@ impl Batches {
         let groups = Arc::new(Groups::default());
         let kept = settings.kept.clone();
         let (ready_out, ready) = sync_channel(settings.prefetch);
+        let waits = settings.engine.shuffle_buffer_size > 0;
         let reader = Reader {
             order: settings.order.clone(),
             opener: kept
@@ -135,6 +136,7 @@ impl Batches {
             budget: budget.clone(),
             counters: counters.clone(),
             groups: groups.clone(),
+            detach: (waits && !settings.read.mmap).then(|| kept.spare.clone()),
             out: blocks_out,
         };
         let (engine_options, spec) = (settings.engine.clone(), settings.plans.spec().clone());

@@ -81,7 +81,7 @@ impl Engine {
     ) -> Self {
         Engine {
             row_bytes: known_row_bytes(&spec),
-            crew: Crew::new(spec, kept.gear(), budget.clone(), counters.clone()),
+            crew: Crew::new(spec, &kept, budget.clone(), counters.clone()),
             kept,
             last_batch_bytes: 0,
             window: Vec::new(),

@@ -1,15 +1,17 @@
 //! What one iteration leaves for the next: memory, and mapped files.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::crew::Gear;
 use crate::source::Opener;
+use crate::spare::Spare;
 
 /// Kept with the data set: an epoch that starts with the memory of the last one
 /// is spared asking for it, which costs as much as reading thousands of records.
 /// Of several iterations at the same time, one leaves what it has.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
+    pub(crate) spare: Arc<Spare>,
     gear: Mutex<Option<Gear>>,
     opener: Mutex<Option<Opener>>,
 }

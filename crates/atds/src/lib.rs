@@ -20,6 +20,7 @@ mod plans;
 mod reader;
 mod records;
 mod source;
+mod spare;
 mod stats;
 mod window;
 mod work;

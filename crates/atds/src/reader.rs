@@ -15,6 +15,7 @@ use crate::kept::Kept;
 use crate::limits::GROUP_BYTES;
 use crate::plans::Plans;
 use crate::source::{FileBlocks, IndexedBlocks, Opener};
+use crate::spare::Spare;
 use crate::stats::Counters;
 use crate::window::{FileContext, WindowBlock};
 
@@ -69,6 +70,9 @@ pub(crate) struct Reader {
     pub(crate) budget: Arc<Budget>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) groups: Arc<Groups>,
+    /// Where to copy blocks that will wait in the window for long, among many
+    /// that were read with them and will not.
+    pub(crate) detach: Option<Arc<Spare>>,
     pub(crate) out: SyncSender<Message>,
 }
 
@@ -158,7 +162,10 @@ impl Reader {
                 }
             };
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
-            let block = WindowBlock::new(block, context.clone());
+            let mut block = WindowBlock::new(block, context.clone());
+            if let Some(spare) = &self.detach {
+                block.detach(spare);
+            }
             bytes += block.bytes();
             group.push_back(block);
             if bytes >= group_bytes || self.budget.has_starved() {

@@ -8,6 +8,7 @@ use avro_block::{Block, Codec, InflateBuffer};
 use avro_decode::{Plan, prefetch};
 use bytes::Bytes;
 
+use crate::spare::Spare;
 use crate::{Error, ErrorKind};
 
 /// What the blocks of a file have in common.
@@ -44,7 +45,7 @@ pub(crate) enum BlockData {
     Compressed(Bytes),
     /// As it lies in the file, which is not compressed.
     Plain(Bytes),
-    /// Inflated.
+    /// Inflated, or the copy of what is not compressed.
     Inflated(InflateBuffer),
 }
 
@@ -62,6 +63,14 @@ impl WindowBlock {
                 _ => BlockData::Compressed(block.payload),
             },
             file,
+        }
+    }
+
+    /// Copies a payload that is not compressed out of the bytes that were read
+    /// together with it, so that it does not keep them while it waits.
+    pub(crate) fn detach(&mut self, spare: &Spare) {
+        if let BlockData::Plain(bytes) = &self.data {
+            self.data = BlockData::Inflated(spare.copy(bytes));
         }
     }
 
@@ -157,7 +166,7 @@ impl WindowBlock {
         error = error
             .in_file(&self.file.path)
             .in_block(self.index, self.offset);
-        if let BlockData::Plain(_) = self.data {
+        if self.file.codec == Codec::Null {
             // The block lies in the file as it is: name the very byte.
             if let Some(offset) = error.place.inflated_offset.take() {
                 error.place.offset = Some(self.payload_offset + offset);

@@ -1,7 +1,7 @@
 //! What a worker does: inflate a block once, decode some of its records.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use avro_block::{InflateBuffer, Inflater};
@@ -9,7 +9,8 @@ use avro_decode::Scratch;
 use tensor_batch::RowSlots;
 
 use crate::budget::Budget;
-use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, MAX_SPARE_BYTES, SMALL_BUFFER};
+use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES};
+use crate::spare::{Spare, is_wasteful};
 use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
 
@@ -53,37 +54,16 @@ impl Done {
 pub(crate) struct Workshop {
     /// A worker's own.
     tools: Vec<Mutex<Tools>>,
-    spare: Mutex<Spare>,
+    spare: Arc<Spare>,
 }
 
 /// What a worker uses again and again.
 #[derive(Debug, Default)]
-struct Tools {
+pub(crate) struct Tools {
     inflater: Inflater,
+    /// A buffer that turned out far too large for the last block.
+    roomy: Option<InflateBuffer>,
     scratch: Scratch,
-}
-
-/// Buffers of drained blocks.
-#[derive(Debug, Default)]
-struct Spare {
-    buffers: Vec<InflateBuffer>,
-    /// Bytes of memory they hold.
-    bytes: usize,
-}
-
-impl Spare {
-    fn take(&mut self) -> InflateBuffer {
-        let buffer = self.buffers.pop().unwrap_or_default();
-        self.bytes -= buffer.capacity();
-        buffer
-    }
-
-    fn give(&mut self, buffer: InflateBuffer) {
-        if self.bytes + buffer.capacity() <= MAX_SPARE_BYTES {
-            self.bytes += buffer.capacity();
-            self.buffers.push(buffer);
-        }
-    }
 }
 
 /// A task that failed.
@@ -96,17 +76,23 @@ pub(crate) struct Failed {
 }
 
 impl Workshop {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// For so many workers, who find buffers in `spare`.
+    pub(crate) fn new(workers: usize, spare: Arc<Spare>) -> Self {
         Workshop {
             tools: (0..workers).map(|_| Mutex::default()).collect(),
-            spare: Mutex::default(),
+            spare,
         }
+    }
+
+    /// The most workers it is for.
+    pub(crate) fn workers(&self) -> usize {
+        self.tools.len()
     }
 
     /// Takes the buffer of a drained block back.
     pub(crate) fn recycle(&self, block: WindowBlock) {
         if let BlockData::Inflated(buffer) = block.data {
-            self.spare().give(buffer);
+            self.spare.give(buffer);
         }
     }
 
@@ -153,7 +139,7 @@ impl Workshop {
                 // Nobody will see this batch.
                 break;
             }
-            self.inflate(block, &mut tools.inflater, room, done)?;
+            self.inflate(block, tools, room, done)?;
             let position = block.position;
             decode(block, take, &mut tools.scratch, &mut task.slots, done)?;
             read += block.position - position;
@@ -170,7 +156,7 @@ impl Workshop {
     pub(crate) fn inflate(
         &self,
         block: &mut WindowBlock,
-        inflater: &mut Inflater,
+        tools: &mut Tools,
         room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Error> {
@@ -179,11 +165,12 @@ impl Workshop {
             BlockData::Plain(_) | BlockData::Inflated(_) => return Ok(()),
         };
         let start = Instant::now();
-        let mut buffer = self.spare().take();
+        let roomy = tools.roomy.take();
+        let mut buffer = roomy.unwrap_or_else(|| self.spare.take());
         // The payload is let go once it is inflated: only the difference counts.
         let limit = MAX_BLOCK_BYTES.min(room.left() + payload.len());
         let codec = block.file.codec;
-        if let Err(error) = inflater.inflate(codec, payload, &mut buffer, limit) {
+        if let Err(error) = tools.inflater.inflate(codec, payload, &mut buffer, limit) {
             let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
             if too_large && limit < MAX_BLOCK_BYTES {
                 // No fault of the block.
@@ -193,19 +180,15 @@ impl Workshop {
             let kind = ErrorKind::Container(error.into());
             return Err(block.locate(Error::new(kind)));
         }
-        if buffer.capacity() > 2 * buffer.len() + SMALL_BUFFER {
-            let exact = buffer.to_exact();
-            self.spare().give(std::mem::replace(&mut buffer, exact));
+        if is_wasteful(buffer.capacity(), buffer.len()) {
+            let fitting = self.spare.copy(&buffer);
+            tools.roomy = Some(std::mem::replace(&mut buffer, fitting));
         }
         done.inflate_ns += start.elapsed().as_nanos() as u64;
         done.records_inflated += block.count;
         room.take(buffer.len().saturating_sub(payload.len()))?;
         block.data = BlockData::Inflated(buffer);
         Ok(())
-    }
-
-    fn spare(&self) -> MutexGuard<'_, Spare> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

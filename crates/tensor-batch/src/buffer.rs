@@ -72,6 +72,13 @@ impl<T: Pod> Buffer<T> {
         self.len = 0;
     }
 
+    /// Makes room for `capacity` elements in all, and hardly more.
+    pub fn reserve(&mut self, capacity: usize) {
+        if capacity > self.data.len() {
+            self.grow_to(capacity);
+        }
+    }
+
     /// Appends `n` elements and returns them, to be overwritten: they hold
     /// zeros or values of an earlier use.
     #[inline]
@@ -111,8 +118,12 @@ impl<T: Pod> Buffer<T> {
 
     #[cold]
     fn grow(&mut self, at_least: usize) {
+        self.grow_to(at_least.max(self.data.len() * 2));
+    }
+
+    fn grow_to(&mut self, at_least: usize) {
         let line = ALIGNMENT / size_of::<T>().clamp(1, ALIGNMENT);
-        let target = at_least.max(self.data.len() * 2).next_multiple_of(line);
+        let target = at_least.next_multiple_of(line);
         // One exact reallocation: `resize` alone would double once more.
         self.data.reserve_exact(target - self.data.len());
         self.data.resize(target, T::zeroed());

@@ -6,6 +6,7 @@ use crate::batch::ColumnData;
 use crate::gather::{GatherTask, join};
 use crate::pad::{Level, Padding};
 use crate::reuse::Emptied;
+use crate::sizes::Sizes;
 use crate::spec::Placement;
 use crate::values::each_values;
 use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNKNOWN};
@@ -22,6 +23,8 @@ pub struct BatchBuilder {
     run_rows: Vec<usize>,
     /// The columns of the batch being made.
     columns: Vec<ColumnData>,
+    /// The sizes of the last batch's columns.
+    sizes: Vec<Sizes>,
     /// Per column, a segment for each run of rows; none for columns that are
     /// written in place.
     segments: Vec<Vec<Segment>>,
@@ -39,6 +42,7 @@ impl BatchBuilder {
             spec,
             run_rows: Vec::new(),
             columns: Vec::new(),
+            sizes: vec![Sizes::default(); columns],
             segments: (0..columns).map(|_| Vec::new()).collect(),
             levels: vec![Vec::new(); columns],
             emptied: Arc::default(),
@@ -77,10 +81,7 @@ impl BatchBuilder {
         self.run_rows.extend_from_slice(run_rows);
         let rows = self.rows();
         if self.columns.is_empty() {
-            self.columns = self
-                .recycler
-                .take()
-                .unwrap_or_else(|| self.spec.columns().iter().map(ColumnData::new).collect());
+            self.columns = self.recycler.take().unwrap_or_else(|| self.new_columns());
         }
 
         let first = slots.len();
@@ -178,6 +179,9 @@ impl BatchBuilder {
     pub fn finish(&mut self) -> Batch {
         let mut columns = std::mem::take(&mut self.columns);
         let rows = self.rows();
+        for (column, sizes) in columns.iter().zip(&mut self.sizes) {
+            sizes.take(column);
+        }
         for (i, (spec, column)) in self.spec.columns().iter().zip(&mut columns).enumerate() {
             column.shape.clear();
             column.shape.push(match spec.kind {
@@ -205,6 +209,17 @@ impl BatchBuilder {
             }
         }
         Batch::new(rows, self.spec.clone(), columns, self.recycler.clone())
+    }
+
+    /// Columns with memory for a batch like the last.
+    fn new_columns(&self) -> Vec<ColumnData> {
+        let columns = self.spec.columns().iter().zip(&self.sizes);
+        let sized = columns.map(|(spec, sizes)| {
+            let mut column = ColumnData::new(spec);
+            sizes.reserve(&mut column);
+            column
+        });
+        sized.collect()
     }
 
     fn rows(&self) -> usize {

@@ -11,6 +11,7 @@ mod pad;
 mod recycle;
 mod reuse;
 mod scalar;
+mod sizes;
 mod slots;
 mod spec;
 mod strings;

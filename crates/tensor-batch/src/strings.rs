@@ -125,6 +125,12 @@ impl Strings {
         self.data.set_len(end);
     }
 
+    /// Makes room for `strings` strings of `bytes` bytes together.
+    pub(crate) fn reserve(&mut self, strings: usize, bytes: usize) {
+        self.offsets.reserve(strings + 1);
+        self.data.reserve(bytes);
+    }
+
     pub(crate) fn used_bytes(&self) -> usize {
         self.offsets.as_bytes().len() + self.data.len()
     }

@@ -30,13 +30,16 @@ impl InflateBuffer {
         self.room.len()
     }
 
-    /// A copy of the bytes in a buffer that has room for no more.
-    pub fn to_exact(&self) -> Self {
-        let room = self.to_vec();
-        Self {
-            len: room.len(),
-            room,
+    /// Puts a copy of `bytes` in place of what is there.
+    pub fn assign(&mut self, bytes: &[u8]) {
+        self.len = 0;
+        if bytes.len() > self.room.len() {
+            self.room = Vec::new();
+            self.room.reserve_exact(round_up(bytes.len()));
+            self.room.resize(self.room.capacity(), 0);
         }
+        self.room[..bytes.len()].copy_from_slice(bytes);
+        self.len = bytes.len();
     }
 
     /// Empties the buffer and keeps its memory.
@@ -44,11 +47,13 @@ impl InflateBuffer {
         self.len = 0;
     }
 
-    /// Makes room for `capacity` bytes in all and keeps what is there.
-    pub(super) fn grow_to(&mut self, capacity: usize) -> Result<(), InflateError> {
+    /// Makes room for `capacity` bytes in all, or somewhat more if `limit` allows it, and keeps
+    /// what is there.
+    pub(super) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), InflateError> {
         if capacity <= self.room.len() {
             return Ok(());
         }
+        let capacity = round_up(capacity).min(limit.max(capacity));
         if self.len == 0 {
             // Nothing to keep, so nothing for a reallocation to copy.
             self.room = Vec::new();
@@ -70,7 +75,10 @@ impl InflateBuffer {
     ))]
     pub(super) fn grow(&mut self, limit: usize) -> Result<(), InflateError> {
         let doubled = self.room.len().saturating_mul(2);
-        self.grow_to(doubled.max(crate::limits::MIN_INFLATE_BYTES).min(limit))
+        self.grow_to(
+            doubled.max(crate::limits::MIN_INFLATE_BYTES).min(limit),
+            limit,
+        )
     }
 
     /// The room behind the bytes that are there, up to `limit` bytes in all.
@@ -84,6 +92,13 @@ impl InflateBuffer {
         self.len += n;
         debug_assert!(self.len <= self.room.len());
     }
+}
+
+/// The next of few sizes, at most an eighth above: buffers that are used again for payloads of
+/// about the same size then soon have room for all of them, and not for the largest so far.
+fn round_up(size: usize) -> usize {
+    let step = (size / 16).next_power_of_two();
+    size.checked_next_multiple_of(step).unwrap_or(size)
 }
 
 impl Deref for InflateBuffer {

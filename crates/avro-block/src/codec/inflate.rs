@@ -62,7 +62,7 @@ impl Inflater {
             Codec::Null | Codec::Snappy => 0, // Both know their size.
             _ => self.ratio.guess(payload.len()),
         };
-        out.grow_to(start.min(limit))?;
+        out.grow_to(start.min(limit), limit)?;
         match codec {
             Codec::Null => copy(payload, out, limit),
             #[cfg(feature = "deflate")]
@@ -85,7 +85,7 @@ fn copy(payload: &[u8], out: &mut InflateBuffer, limit: usize) -> Result<(), Inf
     if payload.len() > limit {
         return Err(InflateError::TooLarge { limit });
     }
-    out.grow_to(payload.len())?;
+    out.grow_to(payload.len(), limit)?;
     out.spare(limit)[..payload.len()].copy_from_slice(payload);
     out.advance(payload.len());
     Ok(())

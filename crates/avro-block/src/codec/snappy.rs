@@ -30,7 +30,7 @@ pub(super) fn inflate(
         });
     }
 
-    out.grow_to(len)?;
+    out.grow_to(len, limit)?;
     let written = Decoder::new().decompress(stream, &mut out.spare(limit)[..len]);
     out.advance(written.map_err(corrupt)?);
     let actual = crc32fast::hash(out);

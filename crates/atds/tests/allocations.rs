@@ -1,0 +1,136 @@
+//! What a pipeline allocates once it runs: nothing, where each batch is dropped
+//! before the next is asked for, whatever the records.
+//!
+//! One test alone, since what other tests' threads allocate would count.
+#![allow(clippy::unwrap_used)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use atds::{Codec, DatasetBuilder, Threads};
+
+use crate::common::Folder;
+
+mod common;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of all threads but those that do not count.
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static COUNTS: Cell<bool> = const { Cell::new(true) };
+}
+
+/// The system's allocator, with a count.
+struct Counting;
+
+fn count() {
+    if COUNTS.get() {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+    }
+}
+// SAFETY: all is the system allocator's doing; counting neither allocates nor
+// unwinds, since the thread's flag needs neither to be made nor to be dropped.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// Records of a file, a block, a batch.
+const FILE: usize = 16_800;
+const BLOCK: usize = 42;
+const BATCH: usize = 84;
+
+/// Batches between two looks at the count. In a file there are some of these.
+const STRETCH: usize = 40;
+
+/// Looks until nothing more may be allocated: several epochs.
+const WARM_UP: usize = 40;
+
+/// Allocations for opening a file: its path, its header, what its blocks share.
+const PER_FILE: u64 = 30;
+
+#[test]
+fn a_pipeline_that_runs_allocates_nothing() {
+    COUNTS.set(false);
+    let codecs = [Codec::Null, Codec::Deflate];
+    for codec in codecs.into_iter().chain([Codec::Snappy]) {
+        let folder = Folder::of_rows(1, FILE, BLOCK, codec);
+        for (shuffle, mmap, threads) in
+            [(0, false, 1), (0, true, 2), (300, false, 2), (300, true, 1)]
+        {
+            let case = format!("{codec}, shuffle {shuffle}, mmap {mmap}, {threads} threads");
+            let dataset = folder.rows(BATCH).epochs(1_000).mmap(mmap);
+            let dataset = dataset.shuffle_buffer_size(shuffle);
+            let dataset = dataset.threads(Threads::Fixed(threads));
+            becomes_quiet(dataset.clone(), &case);
+            kept_batches_cost_their_own_memory(dataset, &case);
+        }
+    }
+}
+
+/// Dropped batches: from some time on whole stretches of batches, and with them
+/// thousands of records, cost no allocation at all; only files do.
+fn becomes_quiet(dataset: DatasetBuilder, case: &str) {
+    let mut batches = dataset.build().unwrap().iter();
+    let mut stretch = || {
+        let before = ALLOCATIONS.load(Relaxed);
+        for _ in 0..STRETCH {
+            drop(batches.next().unwrap().unwrap());
+        }
+        ALLOCATIONS.load(Relaxed) - before
+    };
+    let mut counts = Vec::new();
+    while counts.len() < WARM_UP {
+        counts.push(stretch());
+        // An epoch: all but the stretch in which its file is opened.
+        let epoch = counts.rchunks(FILE / BATCH / STRETCH).next().unwrap();
+        let (quiet, total) = (epoch.iter().filter(|n| **n == 0), epoch.iter().sum::<u64>());
+        if epoch.len() == 5 && quiet.count() >= 4 && total <= PER_FILE {
+            return;
+        }
+    }
+    panic!("{case}: allocations in {STRETCH} batches each: {counts:?}");
+}
+
+/// Batches that are kept: each costs the vectors and buffers of its columns,
+/// made once and in their size.
+fn kept_batches_cost_their_own_memory(dataset: DatasetBuilder, case: &str) {
+    let mut batches = dataset.build().unwrap().iter();
+    let columns = 5;
+    let mut stretch = || {
+        let before = ALLOCATIONS.load(Relaxed);
+        let kept: Vec<_> = (0..STRETCH).map(|_| batches.next().unwrap()).collect();
+        let made = ALLOCATIONS.load(Relaxed) - before;
+        (kept, made)
+    };
+    let _warm_up = stretch();
+    let (_kept, made) = stretch();
+    let each = 4 * columns + 2;
+    let most = (STRETCH * each) as u64 + PER_FILE;
+    assert!(made <= most, "{case}: {made} allocations, {most} at most");
+}
