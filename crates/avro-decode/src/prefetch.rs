@@ -19,10 +19,10 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) -> usize {
     while place < end {
         #[cfg(target_arch = "x86_64")]
         {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
             let line = std::ptr::from_ref(&bytes[place]);
             // SAFETY: the pointer is to a byte of the slice, and is not read through.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
         }
         place += LINE;
     }
