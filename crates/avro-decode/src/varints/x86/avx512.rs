@@ -98,27 +98,25 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
 /// See [`Kernels::skip`](super::super::Kernels::skip).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
-    if n == 0 {
-        return Some(0);
-    }
     let mut position = 0;
-    // Which of a few windows has the end is found without a branch: it is chance.
-    while let Some(bytes) = data[position..].first_chunk::<{ WINDOWS * 64 }>() {
-        let (windows, _) = bytes.as_chunks::<64>();
-        let mut ends = [0; WINDOWS];
-        let (mut place, mut seen, mut missing) = (0, 0, n);
-        for (ends, window) in ends.iter_mut().zip(windows) {
-            *ends = !_mm512_movepi8_mask(load(window));
-            seen += ends.count_ones() as usize;
-            let is_behind = seen < n;
-            place += usize::from(is_behind);
-            missing = if is_behind { n - seen } else { missing };
+    // Those of up to four bytes: one window, two, or some more.
+    while n > 32
+        && let Some(windows) = data[position..].first_chunk()
+    {
+        match skip_in::<4, { 4 * 64 }>(windows, n) {
+            Ok(len) => return Some(position + len),
+            Err(missing) => n = missing,
         }
-        if let Some(&ends) = ends.get(place) {
-            return Some(position + 64 * place + len_of(ends, missing));
+        position += 4 * 64;
+    }
+    if n > 16
+        && let Some(windows) = data[position..].first_chunk()
+    {
+        match skip_in::<2, { 2 * 64 }>(windows, n) {
+            Ok(len) => return Some(position + len),
+            Err(missing) => n = missing,
         }
-        n = missing;
-        position += WINDOWS * 64;
+        position += 2 * 64;
     }
     while n > 0 {
         let rest = &data[position..];
@@ -134,6 +132,30 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
         position += 64;
     }
     Some(position)
+}
+
+/// The bytes that `n` varints take in some windows, or how many go on behind
+/// them. In which window they end is found without a branch: it is chance.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+fn skip_in<const WINDOWS: usize, const BYTES: usize>(
+    bytes: &[u8; BYTES],
+    n: usize,
+) -> Result<usize, usize> {
+    let (windows, _) = bytes.as_chunks::<64>();
+    let mut ends = [0; WINDOWS];
+    let (mut place, mut seen, mut missing) = (0, 0, n);
+    for (ends, window) in ends.iter_mut().zip(windows) {
+        *ends = !_mm512_movepi8_mask(load(window));
+        seen += ends.count_ones() as usize;
+        let is_behind = seen < n;
+        place += usize::from(is_behind);
+        missing = if is_behind { n - seen } else { missing };
+    }
+    match ends.get(place) {
+        Some(&ends) => Ok(64 * place + len_of(ends, missing)),
+        None => Err(missing),
+    }
 }
 
 /// Reads varints, each an `int` if `INT`, up to the end of `out` or some that are
@@ -192,9 +214,6 @@ fn each_wide<const INT: bool, T>(
     }
     run
 }
-
-/// Windows that are looked at together where nothing is read.
-const WINDOWS: usize = 4;
 
 /// The place behind bit `n` of `ends`, counted from 1; more than 64 if there are
 /// not as many. `n` is 1 to 64.
