@@ -67,11 +67,15 @@ impl<'a> Cursor<'a> {
     /// A zig-zag varint of at most 64 bits.
     #[inline]
     pub(crate) fn long(&mut self) -> Result<i64, Fault> {
-        // Most counts, lengths and branch numbers take a byte.
-        match self.rest().first() {
-            Some(&byte) if byte < 0x80 => {
+        // Most counts, lengths and branch numbers take a byte, some two.
+        match *self.rest() {
+            [byte @ ..0x80, ..] => {
                 self.position += 1;
                 Ok(zigzag(byte.into()))
+            }
+            [low, high @ ..0x80, ..] => {
+                self.position += 2;
+                Ok(zigzag(u64::from(low & 0x7f) | u64::from(high) << 7))
             }
             _ => self.long_of_some_bytes(),
         }
