@@ -13,8 +13,11 @@ const VALUES: usize = 4_096;
 
 const LENGTHS: [usize; 3] = [8, 32, 128];
 
+/// A value made of a random number.
+type Value = fn(u64) -> u64;
+
 fn varints(criterion: &mut Criterion) {
-    let widths: [(&str, fn(u64) -> u64); 2] = [
+    let widths: [(&str, Value); 2] = [
         ("longs below 1,000", |random| random % 1_000),
         ("longs of 1 to 10 bytes", |random| random >> (random % 64)),
     ];

@@ -47,7 +47,7 @@ fn row(lab: &Lab, codec: Codec, batch_size: usize) -> Result<Row> {
     let best = (0..fixed.len())
         .max_by(by_speed)
         .expect("one thread at least");
-    let label = format!("{} threads", numbers[best]);
+    let label = format!("fixed to {}", numbers[best]);
     let what = format!("ads, {codec}, batch {batch_size}");
     Ok(Row::speed(what, ("auto", auto), (&label, &fixed[best])).at_least(0.95))
 }
