@@ -181,7 +181,7 @@ impl Engine {
             self.held += block.bytes();
             self.arrived += block.bytes();
             if block.count == 0 {
-                if let Err(error) = self.check_empty(block) {
+                if let Err(error) = self.crew.check_empty(block, self.held) {
                     // Behind the blocks before it, like damage that the reader finds.
                     self.end = Some(Err(error));
                     self.queue.clear();
@@ -229,17 +229,6 @@ impl Engine {
         let message = self.counters.read_wait.time(|| self.input.recv());
         self.budget.starve(false);
         message
-    }
-
-    /// A block of no records must have no bytes either.
-    fn check_empty(&self, mut block: WindowBlock) -> Result<(), Error> {
-        if block.is_empty() {
-            return Ok(());
-        }
-        self.crew.inflate(&mut block, self.held)?;
-        block.check_end()?;
-        self.crew.recycle(block);
-        Ok(())
     }
 
     /// How many records each block gives to the next batch, into `takes`.

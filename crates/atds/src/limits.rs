@@ -40,6 +40,11 @@ pub(crate) const MAX_SPARE_BYTES: usize = 64 << 20;
 /// holds more is copied to a buffer that fits.
 pub(crate) const SMALL_BUFFER: usize = 256;
 
+/// Bytes of a compressed payload below which it is inflated to a buffer that has
+/// ample room, and copied to one that fits, rather than have a buffer that fits
+/// grow for it each time.
+pub(crate) const SMALL_PAYLOAD: usize = 4 << 10;
+
 /// Bytes of records that a thread decodes before it counts what became of them
 /// for the memory limit.
 pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;

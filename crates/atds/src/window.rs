@@ -80,20 +80,27 @@ impl WindowBlock {
 
     /// The work of taking `take` records.
     pub(crate) fn work(&self, take: u64) -> BlockWork {
-        let inflated = !matches!(self.data, BlockData::Compressed(_));
+        let inflated = self.inflated().is_some();
         BlockWork {
             records_to_inflate: if inflated { 0 } else { self.count },
             records_to_decode: take,
         }
     }
 
+    /// The records' bytes; `None` as long as they are compressed.
+    pub(crate) fn inflated(&self) -> Option<&[u8]> {
+        match &self.data {
+            BlockData::Compressed(_) => None,
+            BlockData::Plain(bytes) => Some(bytes),
+            BlockData::Inflated(buffer) => Some(buffer),
+        }
+    }
+
     /// Has the processor load the next record, if it is as long as most. Those
     /// behind it are loaded while it is read.
     pub(crate) fn prefetch(&self) {
-        let bytes: &[u8] = match &self.data {
-            BlockData::Plain(bytes) => bytes,
-            BlockData::Inflated(buffer) => buffer,
-            BlockData::Compressed(_) => return,
+        let Some(bytes) = self.inflated() else {
+            return;
         };
         let record_len = bytes.len() / self.count.max(1) as usize;
         prefetch(bytes, self.position, self.position + record_len);
@@ -141,14 +148,8 @@ impl WindowBlock {
         Ok(())
     }
 
-    /// Once all records are read: they must end where the payload does.
-    pub(crate) fn check_end(&self) -> Result<(), Error> {
-        let len = match &self.data {
-            // Nothing was read from it, since it has no records.
-            BlockData::Compressed(_) => return Ok(()),
-            BlockData::Plain(bytes) => bytes.len(),
-            BlockData::Inflated(buffer) => buffer.len(),
-        };
+    /// Once all records are read: they must end where their `len` bytes do.
+    pub(crate) fn check_end(&self, len: usize) -> Result<(), Error> {
         match len - self.position {
             0 => Ok(()),
             left => {

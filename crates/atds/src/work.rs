@@ -9,7 +9,7 @@ use avro_decode::Scratch;
 use tensor_batch::RowSlots;
 
 use crate::budget::Budget;
-use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES};
+use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, SMALL_PAYLOAD};
 use crate::spare::{Spare, is_wasteful};
 use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
@@ -59,10 +59,11 @@ pub(crate) struct Workshop {
 
 /// What a worker uses again and again.
 #[derive(Debug, Default)]
-pub(crate) struct Tools {
+struct Tools {
     inflater: Inflater,
-    /// A buffer that turned out far too large for the last block.
-    roomy: Option<InflateBuffer>,
+    /// For blocks that are read to their end at once: used for one after
+    /// another, it stays in the cache. And for small ones, which are copied.
+    hot: InflateBuffer,
     scratch: Scratch,
 }
 
@@ -139,9 +140,8 @@ impl Workshop {
                 // Nobody will see this batch.
                 break;
             }
-            self.inflate(block, tools, room, done)?;
             let position = block.position;
-            decode(block, take, &mut tools.scratch, &mut task.slots, done)?;
+            self.read_block(block, take, tools, &mut task.slots, room, done)?;
             read += block.position - position;
             if read >= COUNTED_TOGETHER {
                 let written = task.slots.segment_bytes();
@@ -152,61 +152,106 @@ impl Workshop {
         Ok(())
     }
 
-    /// Inflates a block if that is still to be done.
-    pub(crate) fn inflate(
+    /// Decodes the next `take` records of a block, inflated before if that is
+    /// still to be done.
+    fn read_block(
         &self,
         block: &mut WindowBlock,
+        take: u64,
         tools: &mut Tools,
+        slots: &mut RowSlots<'_>,
         room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Error> {
-        let payload = match &block.data {
-            BlockData::Compressed(payload) => payload,
-            BlockData::Plain(_) | BlockData::Inflated(_) => return Ok(()),
+        let Tools {
+            inflater,
+            hot,
+            scratch,
+        } = tools;
+        let BlockData::Compressed(payload) = &block.data else {
+            return decode(block, None, take, scratch, slots, done);
         };
-        let start = Instant::now();
-        let roomy = tools.roomy.take();
-        let mut buffer = roomy.unwrap_or_else(|| self.spare.take());
-        // The payload is let go once it is inflated: only the difference counts.
-        let limit = MAX_BLOCK_BYTES.min(room.left() + payload.len());
-        let codec = block.file.codec;
-        if let Err(error) = tools.inflater.inflate(codec, payload, &mut buffer, limit) {
-            let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
-            if too_large && limit < MAX_BLOCK_BYTES {
-                // No fault of the block.
-                let grown = (limit - payload.len()) as u64 + 1;
-                return Err(Error::new(room.budget.exceeded(room.used() + grown)));
+        let is_whole = take == block.count;
+        if is_whole || payload.len() < SMALL_PAYLOAD {
+            inflate(block, inflater, hot, room, done)?;
+            if is_whole {
+                return decode(block, Some(hot), take, scratch, slots, done);
             }
-            let kind = ErrorKind::Container(error.into());
-            return Err(block.locate(Error::new(kind)));
+            block.data = BlockData::Inflated(self.spare.copy(hot));
+        } else {
+            let mut buffer = self.spare.take();
+            inflate(block, inflater, &mut buffer, room, done)?;
+            if is_wasteful(buffer.capacity(), buffer.len()) {
+                buffer = self.spare.copy(&buffer);
+            }
+            block.data = BlockData::Inflated(buffer);
         }
-        if is_wasteful(buffer.capacity(), buffer.len()) {
-            let fitting = self.spare.copy(&buffer);
-            tools.roomy = Some(std::mem::replace(&mut buffer, fitting));
+        decode(block, None, take, scratch, slots, done)
+    }
+
+    /// A block of no records must have no bytes either.
+    pub(crate) fn check_empty(&self, block: &WindowBlock, room: &Room<'_>) -> Result<(), Error> {
+        if block.is_empty() {
+            return Ok(());
         }
-        done.inflate_ns += start.elapsed().as_nanos() as u64;
-        done.records_inflated += block.count;
-        room.take(buffer.len().saturating_sub(payload.len()))?;
-        block.data = BlockData::Inflated(buffer);
-        Ok(())
+        let mut buffer = self.spare.take();
+        let len = match block.inflated() {
+            Some(bytes) => bytes.len(),
+            None => {
+                let (mut inflater, mut done) = Default::default();
+                inflate(block, &mut inflater, &mut buffer, room, &mut done)?;
+                buffer.len()
+            }
+        };
+        self.spare.give(buffer);
+        block.check_end(len)
     }
 }
 
-/// Decodes the next `take` records of an inflated block.
+/// Inflates a compressed block into `buffer`.
+fn inflate(
+    block: &WindowBlock,
+    inflater: &mut Inflater,
+    buffer: &mut InflateBuffer,
+    room: &Room<'_>,
+    done: &mut Done,
+) -> Result<(), Error> {
+    let BlockData::Compressed(payload) = &block.data else {
+        return Ok(());
+    };
+    let start = Instant::now();
+    // The payload is let go once it is inflated: only the difference counts.
+    let limit = MAX_BLOCK_BYTES.min(room.left() + payload.len());
+    if let Err(error) = inflater.inflate(block.file.codec, payload, buffer, limit) {
+        let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
+        if too_large && limit < MAX_BLOCK_BYTES {
+            // No fault of the block.
+            let grown = (limit - payload.len()) as u64 + 1;
+            return Err(Error::new(room.budget.exceeded(room.used() + grown)));
+        }
+        let kind = ErrorKind::Container(error.into());
+        return Err(block.locate(Error::new(kind)));
+    }
+    done.inflate_ns += start.elapsed().as_nanos() as u64;
+    done.records_inflated += block.count;
+    room.take(buffer.len().saturating_sub(payload.len()))
+}
+
+/// Decodes the next `take` records of a block from its inflated bytes: those it
+/// has, or those that were inflated for this alone.
 fn decode(
     block: &mut WindowBlock,
+    inflated: Option<&[u8]>,
     take: u64,
     scratch: &mut Scratch,
     slots: &mut RowSlots<'_>,
     done: &mut Done,
 ) -> Result<(), Error> {
-    let data: &[u8] = match &block.data {
-        BlockData::Plain(bytes) => bytes,
-        BlockData::Inflated(buffer) => buffer,
-        BlockData::Compressed(_) => unreachable!("inflated before"),
-    };
+    let data = inflated.or_else(|| block.inflated());
+    let data = data.expect("inflated before");
+    let len = data.len();
     if block.taken == 0 {
-        done.inflated_bytes += data.len() as u64;
+        done.inflated_bytes += len as u64;
     }
     let plan = &block.file.plan;
     match plan.execute_with(scratch, data, block.position, take as usize, slots) {
@@ -219,7 +264,7 @@ fn decode(
         Err(error) => return Err(block.locate(Error::decode(error, block.taken))),
     }
     if block.unread() == 0 {
-        block.check_end()?;
+        block.check_end(len)?;
     }
     Ok(())
 }
