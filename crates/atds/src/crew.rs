@@ -1,6 +1,7 @@
 //! The crew: the workers who fill a batch, and all they need for it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use atds_sched::{BlockWork, Observed, Pool, Schedule};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
@@ -92,6 +93,7 @@ impl Crew {
         takes: &[u64],
         held: u64,
     ) -> Result<Done, Option<Failed>> {
+        let begun = Instant::now();
         self.plan(window, takes);
         let done = self.decode(window, takes, held)?;
         // How far lists are padded is only known now, and bounded by nothing else.
@@ -100,6 +102,7 @@ impl Crew {
             .check(padded)
             .map_err(|error| Some(Failed { error, row: 0 }))?;
         self.gather();
+        self.counters.scheduler().took(begun.elapsed());
         Ok(done)
     }
 

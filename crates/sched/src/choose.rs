@@ -1,69 +1,199 @@
-//! How many threads pay: the number that minimises `total / n + overhead(n)`.
+//! How many threads pay: the number whose runs take the least time.
 
 use std::fmt;
 
-/// What a thread's start is taken to cost before any was measured, in
-/// nanoseconds: waking a parked thread takes some ten microseconds.
-const PRIOR_NS: f64 = 10_000.0;
+/// What calling another thread is taken to cost where no run with fewer has
+/// told, in nanoseconds: waking one that sleeps takes some ten microseconds.
+const CALL_NS: f64 = 10_000.0;
 
-/// How much a new measurement weighs.
+/// How much a new measurement weighs in an average that follows the last runs.
 const WEIGHT: f64 = 0.125;
 
-/// How far a number of threads that was not used drifts back to the prior with
-/// each decision, so that one bad measurement does not rule it out for good.
-const FORGET: f64 = 1.0 / 64.0;
+/// How much it weighs in one that is new or old.
+const FIRST_WEIGHT: f64 = 0.5;
 
-/// The delay until all of `n` threads have started, per `n`.
+/// Measurements after which an average is not new any more.
+const FIRST: u32 = 4;
+
+/// Runs with other numbers after which an average is old.
+const OLD: u32 = 64;
+
+/// A measurement counts as at most so many times what was expected: now and
+/// then the system has other work for a core, and that says nothing.
+const OUTLIER: f64 = 2.0;
+
+/// How much less than expected a number that was never used may take: what the
+/// others have measured, threads that hold one another up did.
+const HOPE: f64 = 0.15;
+
+/// By how much of what it took each run makes one doubt the average of a number
+/// that is not used. One that takes a tenth longer is tried once in a hundred
+/// runs, one that takes twice as long once in 500: neither costs much.
+const DOUBT: f64 = 1.0 / 1024.0;
+
+/// The most that is doubted: what takes four times as long is not tried again.
+const MOST_DOUBT: f64 = 0.75;
+
+/// What runs took with each number of threads that is considered: 1, 2, 3, 4,
+/// 6, 8, 12, 16, .. up to a largest. What lies between could not gain much.
 #[derive(Clone, Debug)]
-pub struct Overhead {
-    /// Entry `n - 1` is for `n` threads, in nanoseconds.
-    nanos: Vec<f64>,
+pub struct Timings {
+    numbers: Vec<Timing>,
 }
 
-impl Overhead {
-    /// Overheads for up to `max_threads`, none of them measured.
+/// What runs took with one number of threads.
+#[derive(Clone, Debug)]
+struct Timing {
+    threads: usize,
+    /// Nanoseconds a unit of work, once measured.
+    ns_per_unit: f64,
+    measured: u32,
+    /// Runs with other numbers since it was used.
+    idle: u32,
+}
+
+impl Timings {
+    /// Nothing measured, for up to `max_threads`.
     pub fn new(max_threads: usize) -> Self {
-        Overhead {
-            nanos: (1..=max_threads.max(1)).map(prior).collect(),
-        }
+        let max_threads = max_threads.max(1);
+        let powers = (0..usize::BITS).map(|bit| 1 << bit);
+        let mut numbers: Vec<usize> = powers
+            .flat_map(|power: usize| [power, power.saturating_add(power / 2)])
+            .take_while(|&threads| threads < max_threads)
+            .collect();
+        numbers.dedup();
+        numbers.push(max_threads);
+        let numbers = numbers.into_iter().map(Timing::new).collect();
+        Timings { numbers }
     }
 
-    /// Nanoseconds until `n` threads have started.
-    pub fn get(&self, n: usize) -> f64 {
-        match self.nanos.get(n.wrapping_sub(1)) {
-            Some(&nanos) => nanos,
-            None => prior(n),
-        }
-    }
-
-    /// Takes a measurement for `n` threads in and lets the others drift.
-    pub fn observe(&mut self, n: usize, start_delay_ns: u64) {
-        for (i, nanos) in self.nanos.iter_mut().enumerate() {
-            if i + 1 == n {
-                *nanos += (start_delay_ns as f64 - *nanos) * WEIGHT;
-            } else {
-                *nanos += (prior(i + 1) - *nanos) * FORGET;
+    /// Takes a measurement in: a run of `units` of work, in whatever unit, with
+    /// `threads` threads took `wall_ns`.
+    pub fn observe(&mut self, threads: usize, units: f64, wall_ns: u64) {
+        for timing in &mut self.numbers {
+            if timing.threads != threads {
+                timing.idle = timing.idle.saturating_add(1);
+            } else if units > 0.0 {
+                timing.add(wall_ns as f64 / units);
             }
         }
     }
+
+    /// Of the numbers that are considered, those up to `most`.
+    fn up_to(&self, most: usize) -> impl Iterator<Item = &Timing> {
+        let most = most.max(1);
+        self.numbers
+            .iter()
+            .take_while(move |timing| timing.threads <= most)
+    }
+
+    /// The largest number that is considered and at most `most`.
+    pub(crate) fn largest(&self, most: usize) -> usize {
+        self.up_to(most).last().map_or(1, |timing| timing.threads)
+    }
 }
 
-fn prior(n: usize) -> f64 {
-    PRIOR_NS * n.saturating_sub(1) as f64
+impl Timing {
+    fn new(threads: usize) -> Self {
+        Timing {
+            threads,
+            ns_per_unit: 0.0,
+            measured: 0,
+            idle: 0,
+        }
+    }
+
+    fn add(&mut self, ns_per_unit: f64) {
+        if self.measured == 0 {
+            self.ns_per_unit = ns_per_unit;
+        } else {
+            let new = self.measured < FIRST || self.idle > OLD;
+            let weight = if new { FIRST_WEIGHT } else { WEIGHT };
+            let measurement = ns_per_unit.min(OUTLIER * self.ns_per_unit);
+            self.ns_per_unit += (measurement - self.ns_per_unit) * weight;
+        }
+        self.measured = self.measured.saturating_add(1);
+        self.idle = 0;
+    }
+
+    /// Nanoseconds expected for `units` of work that cost `total_ns` in all,
+    /// where calling a thread is taken to cost `call_ns`.
+    fn expected(&self, units: f64, total_ns: f64, call_ns: f64) -> f64 {
+        if self.measured > 0 {
+            return units * self.ns_per_unit;
+        }
+        let threads = self.threads as f64;
+        total_ns / threads + call_ns * (threads - 1.0)
+    }
+
+    /// What calling a thread costs if a run is to take `expected_ns`.
+    fn call_ns(&self, total_ns: f64, expected_ns: f64) -> f64 {
+        let threads = self.threads as f64;
+        ((expected_ns - total_ns / threads) / (threads - 1.0)).max(0.0)
+    }
+
+    /// By how much of what is expected less it may take.
+    fn doubt(&self) -> f64 {
+        if self.measured > 0 {
+            (f64::from(self.idle) * DOUBT).min(MOST_DOUBT)
+        } else {
+            HOPE
+        }
+    }
 }
 
 /// A number of threads, and why.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Decision {
     /// The number.
     pub threads: usize,
-    /// The cost of the work on one thread, in nanoseconds; `None` where
+    /// The cost of the work, all threads together, in nanoseconds; `None` where
     /// nothing had been measured.
     pub total_ns: Option<f64>,
-    /// Nanoseconds expected for 1, 2, .. threads; empty where the number was
-    /// given or nothing had been measured.
-    pub predicted_ns: Vec<f64>,
+    /// For each number of threads that was considered the nanoseconds expected;
+    /// empty where the number was given or nothing had been measured. The one
+    /// chosen need not be the smallest: now and then another is tried.
+    pub expected_ns: Vec<(usize, f64)>,
+}
+
+impl Decision {
+    /// Decides for the number of threads, at most `most`, that `units` of work,
+    /// which cost `total_ns` in all, are to be done with: that with the least
+    /// time expected, or another that has not been tried for long and might
+    /// take less; of equals the smallest.
+    pub fn by_timings(timings: &Timings, units: f64, total_ns: f64, most: usize) -> Self {
+        let mut decision = Decision::default();
+        decision.decide(timings, units, total_ns, most);
+        decision
+    }
+
+    /// The same, in the memory of an older decision.
+    pub(crate) fn decide(&mut self, timings: &Timings, units: f64, total_ns: f64, most: usize) {
+        self.total_ns = Some(total_ns);
+        self.expected_ns.clear();
+        let (mut least, mut call_ns) = (f64::INFINITY, CALL_NS);
+        self.threads = 1;
+        for timing in timings.up_to(most) {
+            let expected = timing.expected(units, total_ns, call_ns);
+            if timing.measured > 0 && timing.threads > 1 {
+                // What is known of fewer threads tells something of more.
+                call_ns = timing.call_ns(total_ns, expected);
+            }
+            let hoped = expected * (1.0 - timing.doubt());
+            if hoped < least {
+                (self.threads, least) = (timing.threads, hoped);
+            }
+            self.expected_ns.push((timing.threads, expected));
+        }
+    }
+
+    /// The number is given, or there is nothing to go by.
+    pub(crate) fn take(&mut self, threads: usize, total_ns: Option<f64>) {
+        self.threads = threads;
+        self.total_ns = total_ns;
+        self.expected_ns.clear();
+    }
 }
 
 impl fmt::Display for Decision {
@@ -72,39 +202,10 @@ impl fmt::Display for Decision {
         if let Some(total) = self.total_ns {
             write!(f, " for {:.0} us of work", total / 1e3)?;
         }
-        for (i, predicted) in self.predicted_ns.iter().enumerate() {
+        for (i, (threads, expected)) in self.expected_ns.iter().enumerate() {
             let separator = if i == 0 { "; expected " } else { ", " };
-            write!(f, "{separator}{:.0} us with {}", predicted / 1e3, i + 1)?;
+            write!(f, "{separator}{:.0} us with {threads}", expected / 1e3)?;
         }
         Ok(())
-    }
-}
-
-/// The number of threads, at most `max_threads`, that minimises
-/// `total_ns / n + overhead(n)`; of equals the smallest.
-pub fn choose_threads(total_ns: f64, overhead: &Overhead, max_threads: usize) -> Decision {
-    choose_threads_with(total_ns, overhead, max_threads, Vec::new())
-}
-
-/// The same, with the predictions in the memory of `predicted_ns`.
-pub(crate) fn choose_threads_with(
-    total_ns: f64,
-    overhead: &Overhead,
-    max_threads: usize,
-    mut predicted_ns: Vec<f64>,
-) -> Decision {
-    predicted_ns.clear();
-    let numbers = 1..=max_threads.max(1);
-    predicted_ns.extend(numbers.map(|n| total_ns / n as f64 + overhead.get(n)));
-    let mut best = 0;
-    for (i, predicted) in predicted_ns.iter().enumerate() {
-        if *predicted < predicted_ns[best] {
-            best = i;
-        }
-    }
-    Decision {
-        threads: best + 1,
-        total_ns: Some(total_ns),
-        predicted_ns,
     }
 }

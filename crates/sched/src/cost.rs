@@ -59,6 +59,17 @@ impl CostModel {
         self.decode.get().is_some()
     }
 
+    /// What has been done in a run, as if it had been decoding only: records
+    /// decoded, and as many more as could have been while others were inflated.
+    pub(crate) fn in_decoded_records(&self, observed: &Observed) -> f64 {
+        let inflate = self.inflate.get().unwrap_or(0.0);
+        let ratio = match self.decode.get() {
+            Some(decode) if decode > 0.0 => inflate / decode,
+            _ => 0.0,
+        };
+        observed.records_decoded as f64 + ratio * observed.records_inflated as f64
+    }
+
     /// The expected cost of `work` in nanoseconds. Before anything has been
     /// measured every block that takes part costs the same, 1.
     pub fn cost(&self, work: &BlockWork) -> f64 {

@@ -9,7 +9,7 @@ mod pool;
 mod scheduler;
 mod seat;
 
-pub use choose::{Decision, Overhead, choose_threads};
+pub use choose::{Decision, Timings};
 pub use cost::{BlockWork, CostModel, Observed};
 pub use limits::MAX_THREADS;
 pub use partition::partition;

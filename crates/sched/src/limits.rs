@@ -10,6 +10,10 @@ pub const MAX_THREADS: usize = 1024;
 /// something to steal. `DESIGN.md` weighs their number.
 pub(crate) const CHUNKS_PER_THREAD: usize = 4;
 
+/// Runs that nothing is learnt from about the number of threads: memory is
+/// touched for the first time, by whatever number they have.
+pub(crate) const WARM_UP: u64 = 4;
+
 /// How long a thread looks out for what it waits for before it sleeps. Falling
 /// asleep and being woken costs about as much; the two runs of a batch, to
 /// decode and to gather, follow one another within less.

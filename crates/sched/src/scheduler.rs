@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
-use crate::choose::{Decision, Overhead, choose_threads_with};
+use crate::choose::{Decision, Timings};
 use crate::cost::{BlockWork, CostModel, Observed};
-use crate::limits::{CHUNKS_PER_THREAD, MAX_THREADS};
+use crate::limits::{CHUNKS_PER_THREAD, MAX_THREADS, WARM_UP};
 use crate::partition::partition_with;
 use crate::pool::RunReport;
 
@@ -39,9 +40,11 @@ pub struct Scheduler {
     threads: Threads,
     max_threads: usize,
     model: CostModel,
-    overhead: Overhead,
+    timings: Timings,
     decision: Option<Decision>,
     runs: u64,
+    /// Work of the last run, in decoded records.
+    units: f64,
     steals: u64,
     /// Sums over all runs on several threads: busiest thread, all threads.
     busiest_ns: u64,
@@ -53,6 +56,7 @@ impl Scheduler {
     /// A scheduler that has measured nothing.
     pub fn new(threads: Threads) -> Self {
         let max_threads = match threads {
+            // What this process may use of the machine, not what there is.
             Threads::Auto => std::thread::available_parallelism().map_or(1, usize::from),
             Threads::Fixed(n) => n,
         };
@@ -61,9 +65,10 @@ impl Scheduler {
             threads,
             max_threads,
             model: CostModel::default(),
-            overhead: Overhead::new(max_threads),
+            timings: Timings::new(max_threads),
             decision: None,
             runs: 0,
+            units: 0.0,
             steals: 0,
             busiest_ns: 0,
             mean_ns: 0,
@@ -94,22 +99,7 @@ impl Scheduler {
             .count();
         // More threads than blocks would have nothing to do.
         let most = self.max_threads.min(taking_part).max(1);
-        let measured = self.model.is_measured();
-        let total_ns = measured.then(|| self.costs.iter().sum());
-        let last = self.decision.take();
-        let predicted_ns = last.map(|last| last.predicted_ns).unwrap_or_default();
-        let decision = match (self.threads, total_ns) {
-            (Threads::Auto, Some(total)) => {
-                choose_threads_with(total, &self.overhead, most, predicted_ns)
-            }
-            _ => Decision {
-                threads: most,
-                total_ns,
-                predicted_ns: Vec::new(),
-            },
-        };
-        let threads = decision.threads;
-        self.decision = Some(decision);
+        let threads = self.decide(self.costs.iter().sum(), most);
         // One thread needs no chunks: nobody could steal them.
         let per_thread = if threads == 1 { 1 } else { CHUNKS_PER_THREAD };
         schedule.threads = threads;
@@ -123,15 +113,41 @@ impl Scheduler {
         });
     }
 
-    /// Learns how a run of a schedule of this scheduler went.
+    /// How many threads, at most `most`, do work that costs `total`.
+    fn decide(&mut self, total: f64, most: usize) -> usize {
+        let decision = self.decision.get_or_insert_default();
+        match (self.threads, self.model.decode_ns_per_record()) {
+            (Threads::Fixed(_), measured) => decision.take(most, measured.map(|_| total)),
+            (Threads::Auto, None) => decision.take(self.timings.largest(most), None),
+            (Threads::Auto, Some(decode)) => {
+                let units = total / decode.max(f64::MIN_POSITIVE);
+                decision.decide(&self.timings, units, total, most);
+            }
+        }
+        decision.threads
+    }
+
+    /// Learns how a run of the last schedule went.
     pub fn record(&mut self, report: &RunReport, observed: &Observed) {
         self.model.observe(observed);
-        self.overhead.observe(report.threads, report.start_delay_ns);
         self.runs += 1;
+        self.units = self.model.in_decoded_records(observed);
         self.steals += report.steals;
         if report.threads > 1 {
             self.busiest_ns += report.busy_ns.iter().max().copied().unwrap_or(0);
             self.mean_ns += report.busy_ns.iter().sum::<u64>() / report.threads as u64;
+        }
+    }
+
+    /// Learns how long the whole of what was recorded last took, from its plan
+    /// until all was done that depends on the number of threads: what that
+    /// number is decided by.
+    pub fn took(&mut self, wall: Duration) {
+        if let Some(decision) = &self.decision
+            && self.runs > WARM_UP
+        {
+            self.timings
+                .observe(decision.threads, self.units, wall.as_nanos() as u64);
         }
     }
 
@@ -140,9 +156,6 @@ impl Scheduler {
         SchedulerStats {
             inflate_ns_per_record: self.model.inflate_ns_per_record(),
             decode_ns_per_record: self.model.decode_ns_per_record(),
-            start_delay_ns: (1..=self.max_threads)
-                .map(|n| self.overhead.get(n))
-                .collect(),
             decision: self.decision.clone(),
             runs: self.runs,
             steals: self.steals,
@@ -160,9 +173,6 @@ pub struct SchedulerStats {
     pub inflate_ns_per_record: Option<f64>,
     /// Nanoseconds to decode a record.
     pub decode_ns_per_record: Option<f64>,
-    /// Nanoseconds until 1, 2, .. threads have started, measured where they
-    /// were used.
-    pub start_delay_ns: Vec<f64>,
     /// The last decision.
     pub decision: Option<Decision>,
     /// Runs.
