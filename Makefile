@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 60
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench ratios instructions bench-peers fmt doc testdata clean
+.PHONY: help demo test fuzz bench ratios instructions bench-peers simulate fmt doc testdata clean
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ instructions: ## Count instructions of small fixed workloads (needs valgrind; AR
 
 bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick", "--write")
 	@benches/peers/run.sh $(ARGS)
+
+simulate: ## Schedules on 4 to 128 simulated threads beside their ideal (ARGS="INFLATE_NS DECODE_NS", a record's)
+	cargo run --release --locked -p atds-sched --example simulate $(ARGS)
 
 fmt: ## Format all Rust code
 	cargo fmt --all

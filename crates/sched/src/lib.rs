@@ -8,6 +8,7 @@ mod partition;
 mod pool;
 mod scheduler;
 mod seat;
+mod simulate;
 
 pub use choose::{Decision, Timings};
 pub use cost::{BlockWork, CostModel, Observed};
@@ -15,3 +16,4 @@ pub use limits::MAX_THREADS;
 pub use partition::partition;
 pub use pool::{Pool, RunReport};
 pub use scheduler::{Schedule, Scheduler, SchedulerStats, Threads};
+pub use simulate::{Machine, simulate};
