@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::chunks::{converted, each};
+use super::chunks::converted;
 use super::farmhash::fingerprint64;
 use super::text::Text;
 use super::{Out, Vocabulary, other_dtype};
@@ -52,10 +52,9 @@ pub(super) struct TextIds {
 impl TextIds {
     pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
         let TextIds { text, ids } = self;
-        let next = |cursor: &mut Cursor<'_>| text.next(cursor, |string| ids.of(string));
         match out {
-            Out::Int32(out) => each(cursor, out, |cursor| Ok(next(cursor)? as i32)),
-            Out::Int64(out) => each(cursor, out, next),
+            Out::Int32(out) => text.fill(cursor, out, |string| ids.of(string) as i32),
+            Out::Int64(out) => text.fill(cursor, out, |string| ids.of(string)),
             _ => other_dtype(),
         }
     }

@@ -106,6 +106,32 @@ fn string_that_is_not_utf8() {
     assert_eq!((message.as_str(), position), ("a string is not UTF-8", 3));
 }
 
+/// Strings are checked in runs: what one ends with is no character with what
+/// the next begins with, nor with the bytes of its length.
+#[test]
+fn a_character_does_not_go_on_in_the_next_string() {
+    let convert = || Convert::HashBuckets(10);
+    let long = "a".repeat(64);
+    assert_eq!(delimited(long.as_bytes())[..2], [0x80, 0x01]);
+    for (strings, expected) in [
+        ([&b"ok"[..], b"\xc3", b"\xa9"], 3),
+        ([b"\xc3", long.as_bytes(), b"ok"], 0),
+        ([b"ok", b"\xc3\xa9", b"\xe2\x82"], 6),
+        ([long.as_bytes(), b"ok", b"\xff"], 69),
+        ([long.as_bytes(), long.as_bytes(), b"\x80"], 132),
+    ] {
+        let data = strings.map(delimited).concat();
+        let text = Case::of(r#""string""#, DType::Int64, convert());
+        let (message, position) = text.fault(&data, 3);
+        assert_eq!(
+            (message.as_str(), position),
+            ("a string is not UTF-8", expected)
+        );
+        let bytes = Case::of(r#""bytes""#, DType::Int64, convert());
+        assert_eq!(bytes.read(&data, 3).len(), 3);
+    }
+}
+
 #[test]
 fn data_that_ends() {
     let decimal = decimal_type(1);

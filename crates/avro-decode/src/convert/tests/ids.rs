@@ -47,6 +47,23 @@ fn symbols_are_looked_up_as_the_reader_has_them() {
 }
 
 #[test]
+fn long_and_short_strings_in_any_order_have_the_ids_of_each() {
+    let lengths = [0, 63, 64, 1, 127, 128, 2, 3, 63, 300, 9_000, 0];
+    let strings = lengths.map(|length| "é".repeat(length / 2) + &"x".repeat(length % 2));
+    let data = strings
+        .each_ref()
+        .map(|string| delimited(string.as_bytes()))
+        .concat();
+    let case = Case::of(r#""string""#, DType::Int64, Convert::HashBuckets(1 << 40));
+    let id = |string: &String| fingerprint64(string.as_bytes()) % (1 << 40);
+    let expected: Vec<Scalar> = strings
+        .iter()
+        .map(|s| Scalar::Int64(id(s) as i64))
+        .collect();
+    assert_eq!(case.read(&data, strings.len()), expected);
+}
+
+#[test]
 fn ids_are_those_of_the_strings_that_the_types_become() {
     let words = ["00112233-4455-6677-8899-aabbccddeeff", "a-1"];
     let case = Case::of(UUID, DType::Int64, vocabulary(&words));
