@@ -25,7 +25,19 @@ pub(crate) struct Operation {
     /// What it reads, for errors: a feature's expression, or the way to a field;
     /// of several skipped the first.
     pub(crate) field: Box<str>,
+    /// The union around what it reads.
+    pub(crate) optional: Option<Optional>,
     pub(crate) action: Action,
+}
+
+/// A union with one branch besides null, around what an operation reads: most
+/// values are not null, and nothing stands between them and their operation but
+/// the number of the branch.
+#[derive(Clone, Debug)]
+pub(crate) struct Optional {
+    pub(crate) nullable: Nullable,
+    /// What happens for a null.
+    pub(crate) null: Program,
 }
 
 #[derive(Clone, Debug)]

@@ -133,7 +133,17 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     #[inline]
     fn program(&mut self, program: &'x Program, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         for operation in program {
-            let start = cursor.position();
+            let mut start = cursor.position();
+            if let Some(optional) = &operation.optional {
+                match optional.nullable.is_value(cursor) {
+                    Ok(true) => start = cursor.position(),
+                    Ok(false) => {
+                        self.branch(&optional.null, start, cursor)?;
+                        continue;
+                    }
+                    Err(fault) => return Err(self.locate(fault.into(), start, cursor, operation)),
+                }
+            }
             if let Err(stop) = self.run(&operation.action, cursor) {
                 return Err(self.locate(stop, start, cursor, operation));
             }
@@ -185,11 +195,21 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             *cursor = start;
             return Err(bad_branch(branch, branches.len()).into());
         };
+        self.branch(program, start.position(), cursor)
+    }
+
+    /// Runs the program of a branch, of which the number is at `start`.
+    fn branch(
+        &mut self,
+        program: &'x Program,
+        start: usize,
+        cursor: &mut Cursor<'x>,
+    ) -> Result<(), Stop> {
         let result = self.program(program, cursor);
         if let Err(Stop::Located(mut error)) = result {
             // What is not there has its place in the number of the branch.
             if is_missing(&error.kind) && error.offset == cursor.position() {
-                error.offset = start.position();
+                error.offset = start;
             }
             return Err(Stop::Located(error));
         }

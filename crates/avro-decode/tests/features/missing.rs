@@ -173,3 +173,25 @@ fn with_nothing_for_it() {
         format!("record 0, field 'x[*]', byte 2: {null}")
     );
 }
+
+/// The record inside a union has no operation of its own, its field another
+/// union.
+#[test]
+fn unions_around_one_value() {
+    const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [{"name": "r", "type":
+        ["null", {"type": "record", "name": "S", "fields": [{"name": "x", "type":
+            [{"type": "array", "items": "int"}, "null"]}]}]}]}"#;
+    const ROWS: &str = r#"[{"r": {"x": [1, 2]}}, {"r": null}, {"r": {"x": null}}]"#;
+    let feature = filled(Feature::dense("x", &[2], DType::Int32).at("r.x"));
+    assert_eq!(
+        tensors(SCHEMA, ROWS, feature),
+        "mask: [1, 1, 0, 0, 0, 0] [3, 2]\n\
+         rows: [1, 0, 0] [3]\n\
+         x: [1, 2, 9, 9, 9, 9] [3, 2]"
+    );
+    let feature = Feature::varlen("x", &[UNKNOWN], DType::Int32).at("r.x");
+    let feature = feature
+        .with_default(Fill::Scalar(Scalar::Int32(9)))
+        .with_layout(Layout::Ragged);
+    assert_eq!(tensors(SCHEMA, ROWS, feature), "x: [1, 2] [[0, 2, 2, 2]]");
+}

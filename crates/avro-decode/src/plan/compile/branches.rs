@@ -6,7 +6,7 @@ use super::{Compiler, Place};
 use crate::DecodeErrorKind;
 use crate::path::Step;
 use crate::plan::leaf::Nullable;
-use crate::plan::program::{Action, Gap, Missing, Operation};
+use crate::plan::program::{Action, Gap, Missing, Operation, Optional};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::ResolvedId;
 use crate::schema::{Node, NodeId, Schema};
@@ -39,7 +39,7 @@ impl<'f> Compiler<'f> {
     }
 
     /// The operations of a union in which all branches but one are a null: that
-    /// is read with the value, or is an error and needs no program.
+    /// is an error and needs no program, or is read by the value's operation.
     fn of_one_branch(
         &self,
         programs: &mut [Vec<Operation>],
@@ -74,6 +74,7 @@ impl<'f> Compiler<'f> {
         if let [
             Operation {
                 action: Action::Value(read),
+                optional: None,
                 ..
             },
         ] = &*programs[value]
@@ -99,6 +100,19 @@ impl<'f> Compiler<'f> {
             let expect = Operation::new(field, Action::ExpectValue(nullable));
             let value = std::mem::take(&mut programs[value]);
             return Some([expect].into_iter().chain(value).collect());
+        }
+        // A value that one operation reads, which can read the union too.
+        let is_skip = |operation: &Operation| matches!(operation.action, Action::Skip { .. });
+        let is_alone = |operation: &Operation| operation.optional.is_none() && !is_skip(operation);
+        if let (..=2, [only]) = (programs.len(), &*programs[value])
+            && is_alone(only)
+        {
+            let mut operations = std::mem::take(&mut programs[value]);
+            let null = programs.iter_mut().find(|null| !null.is_empty());
+            let null = null.map(std::mem::take).unwrap_or_default();
+            let null = program(&self.writers, null);
+            operations[0].optional = Some(Optional { nullable, null });
+            return Some(operations);
         }
         None
     }

@@ -134,6 +134,7 @@ impl<'f> Compiler<'f> {
         if let [
             Operation {
                 action: Action::Value(read),
+                optional: None,
                 ..
             },
         ] = &mut *item_operations

@@ -12,8 +12,11 @@ use crate::path::Step;
 
 impl Operation {
     pub(super) fn new(field: &str, action: Action) -> Self {
-        let field = field.into();
-        Operation { field, action }
+        Operation {
+            field: field.into(),
+            optional: None,
+            action,
+        }
     }
 }
 
