@@ -97,7 +97,7 @@ fn run(args: &Args) -> Result<bool> {
         if args.only.is_empty() || args.only.iter().any(|name| name == comparison.name) {
             eprintln!("{}: {}", comparison.name, comparison.about);
             let new = (comparison.measure)(&lab)?;
-            rows.extend(new.into_iter().map(|row| row.of(comparison.name)));
+            rows.extend(new.into_iter().map(|row| row.under(comparison.name)));
         }
     }
     print!("{}", table::markdown(&rows));

@@ -5,7 +5,7 @@ use crate::measure::{Times, median};
 /// A line of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// The comparison's name.
+    /// The name of the comparison it is [`under`](Row::under).
     pub(crate) comparison: &'static str,
     /// What is compared, within the comparison.
     pub(crate) what: String,
@@ -103,7 +103,7 @@ impl Row {
     }
 
     /// The row under the name of its comparison.
-    pub(crate) fn of(mut self, comparison: &'static str) -> Self {
+    pub(crate) fn under(mut self, comparison: &'static str) -> Self {
         self.comparison = comparison;
         self
     }
