@@ -43,7 +43,7 @@ class Contender:
         rates = [records / time for time in seconds]
         return about | {
             "records": records,
-            "seconds": seconds,
+            "seconds": [round(time, 6) for time in seconds],
             "records_per_s": {
                 "median": statistics.median(rates),
                 "min": min(rates),
