@@ -1,0 +1,163 @@
+//! The entries of the lookup tables: all that one lookup has to know, in 32 bits.
+//!
+//! | bits  | what                                                                              |
+//! |-------|-----------------------------------------------------------------------------------|
+//! | 0–5   | bits to consume: the code's and the extra bits behind it                           |
+//! | 6–9   | how many of them are the code's                                                    |
+//! | 10–13 | the table of the next lookup                                                       |
+//! | 15    | [`TOKEN`]: a length or a distance                                                  |
+//! | 16–30 | the literal, or what the extra bits are added to: a length's or a distance's base  |
+//! | 31    | [`LITERAL`]                                                                        |
+//!
+//! An entry that is neither a literal nor a token only leads on: to a further table, where a code
+//! or its extra bits do not fit one lookup, or to [`HALT`].
+
+/// Bits that index a table.
+pub(crate) const TABLE_BITS: u32 = 10;
+/// Entries of a table.
+pub(crate) const TABLE_LEN: usize = 1 << TABLE_BITS;
+/// The bits of an entry that name the next table. In place they are that table's first index,
+/// since a table has as many entries.
+pub(crate) const NEXT: u32 = 0b1111 << 10;
+/// Tables that an entry can name.
+pub(crate) const TABLES: usize = 16;
+
+/// A lookup that gave a literal: the sign bit, which vector instructions test fastest.
+pub(crate) const LITERAL: u32 = 1 << 31;
+/// A lookup that gave a length or a distance.
+pub(crate) const TOKEN: u32 = 1 << 15;
+
+/// The table of literals and lengths.
+pub(crate) const LITLEN: u32 = 0;
+/// The table of distances.
+pub(crate) const DISTANCE: u32 = 1;
+/// The table one stays in, without consuming a bit, once the block has ended.
+pub(crate) const HALT: u32 = 2;
+/// The first of the tables behind [`LITLEN`]. The codes that need them have 11 bits and more, and
+/// there are at most 288: the last 0.141 of the code space, so 5 of its 32 parts that five
+/// consumed bits tell apart.
+pub(crate) const LITLEN_MORE: u32 = 3;
+/// The table behind [`DISTANCE`]: 30 of 2,048 is less than one of the 32 parts.
+pub(crate) const DISTANCE_MORE: u32 = 8;
+/// The first of six tables of extra bits alone, of distance symbols 24 to 29.
+pub(crate) const EXTRA: u32 = 9;
+
+/// Most bits that a distance's lookup may consume: two of them and a length's between, which has
+/// at most 10 + 5, must fit the 56 bits that a refill gives. Longer ones take two lookups.
+pub(crate) const MAX_DISTANCE_BITS: u32 = 20;
+
+const _: () = assert!(2 * MAX_DISTANCE_BITS + TABLE_BITS + 5 <= 56);
+const _: () = assert!(TABLE_BITS + 10 <= MAX_DISTANCE_BITS);
+const _: () = assert!(EXTRA as usize + 6 <= TABLES);
+
+/// Symbols of the literal and length code (RFC 1951, 3.2.5), with the two that no encoder uses.
+pub(crate) const LITLEN_SYMBOLS: usize = 288;
+/// Symbols of the distance code, with the two that no encoder uses.
+pub(crate) const DISTANCE_SYMBOLS: usize = 32;
+/// Symbols of the code of code lengths (RFC 1951, 3.2.7).
+pub(crate) const LENGTH_SYMBOLS: usize = 19;
+
+/// Bits to consume.
+#[inline(always)]
+pub(crate) fn consumed(entry: u32) -> u32 {
+    entry & 63
+}
+
+/// The payload and the extra bits, which are in `word` behind the code.
+#[inline(always)]
+pub(crate) fn value(entry: u32, word: u32) -> u32 {
+    let bits = word & ((1 << consumed(entry)) - 1);
+    (entry >> 16) + (bits >> (entry >> 6 & 15))
+}
+
+/// An entry whose code has no bits yet: see [`with_code`].
+const fn entry(extra: u32, next: u32, payload: u32) -> u32 {
+    extra | next << 10 | payload << 16
+}
+
+/// The entry of a symbol whose code, or what is left of it, has `len` bits.
+#[inline(always)]
+pub(crate) fn with_code(entry: u32, len: u32) -> u32 {
+    entry + len * (1 << 6 | 1)
+}
+
+/// An entry that consumes `len` bits and leads on to the table `next`.
+pub(crate) fn lead(len: u32, next: u32) -> u32 {
+    with_code(entry(0, next, 0), len)
+}
+
+/// The entry of a distance symbol, of which the code's last `len` bits are left.
+pub(crate) fn distance(symbol: usize, len: u32) -> u32 {
+    let entry = DISTANCES[symbol];
+    if consumed(entry) + len > MAX_DISTANCE_BITS {
+        return lead(len, EXTRA + (symbol as u32).min(29) - 24);
+    }
+    with_code(entry, len)
+}
+
+/// The entry of all of a table of [`EXTRA`].
+pub(crate) fn extra_alone(table: u32) -> u32 {
+    DISTANCES[(table - EXTRA + 24) as usize]
+}
+
+/// Literals, the end of a block and lengths (RFC 1951, 3.2.5).
+pub(crate) static LITLENS: [u32; LITLEN_SYMBOLS] = {
+    let mut entries = [0; LITLEN_SYMBOLS];
+    let mut symbol = 0;
+    while symbol < 256 {
+        entries[symbol] = entry(0, LITLEN, symbol as u32) | LITERAL;
+        symbol += 1;
+    }
+    entries[256] = entry(0, HALT, 0);
+    let mut base = 3;
+    symbol = 257;
+    while symbol < LITLEN_SYMBOLS {
+        let slot = symbol as u32 - 257;
+        let extra = if slot < 8 { 0 } else { slot / 4 - 1 };
+        entries[symbol] = entry(extra, DISTANCE, base) | TOKEN;
+        base += 1 << extra;
+        symbol += 1;
+    }
+    // The longest match has a symbol of its own; the two behind it mean the same here, as they do
+    // to libdeflate.
+    symbol = 285;
+    while symbol < LITLEN_SYMBOLS {
+        entries[symbol] = entry(0, DISTANCE, 258) | TOKEN;
+        symbol += 1;
+    }
+    entries
+};
+
+/// Distances (RFC 1951, 3.2.5). The last two symbols mean what the one before them does, as they
+/// do to libdeflate.
+static DISTANCES: [u32; DISTANCE_SYMBOLS] = {
+    let mut entries = [0; DISTANCE_SYMBOLS];
+    let mut base = 1;
+    let mut symbol = 0;
+    while symbol < 30 {
+        let extra = if symbol < 4 { 0 } else { symbol as u32 / 2 - 1 };
+        entries[symbol] = entry(extra, LITLEN, base) | TOKEN;
+        base += 1 << extra;
+        symbol += 1;
+    }
+    entries[30] = entries[29];
+    entries[31] = entries[29];
+    entries
+};
+
+/// Code lengths and their repetitions (RFC 1951, 3.2.7).
+pub(crate) static LENGTHS: [u32; LENGTH_SYMBOLS] = {
+    let mut entries = [0; LENGTH_SYMBOLS];
+    let mut symbol = 0;
+    while symbol < LENGTH_SYMBOLS {
+        let extra = match symbol {
+            16 => 2,
+            17 => 3,
+            18 => 7,
+            _ => 0,
+        };
+        entries[symbol] = entry(extra, 0, symbol as u32);
+        symbol += 1;
+    }
+    entries
+};

@@ -1,0 +1,149 @@
+//! Block headers (RFC 1951, 3.2.3 to 3.2.7).
+
+use crate::Error;
+use crate::bits::{Bits, Reader, Stage};
+use crate::entry::{
+    DISTANCE, DISTANCE_MORE, DISTANCE_SYMBOLS, EXTRA, LENGTH_SYMBOLS, LENGTHS, LITLEN,
+    LITLEN_MORE, LITLEN_SYMBOLS, LITLENS, TABLE_LEN, consumed, distance, value, with_code,
+};
+use crate::table::build;
+
+/// Bits of the longest code word of a code length.
+const LENGTH_BITS: u32 = 7;
+
+/// The longest repetition of a code length.
+const MAX_REPEAT: usize = 138;
+
+/// The order in which the lengths of the code lengths' own code come.
+const LENGTH_ORDER: [usize; LENGTH_SYMBOLS] = [
+    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+];
+
+/// What follows a block's first three bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockType {
+    Stored,
+    Fixed,
+    Dynamic,
+}
+
+/// Reads whether the block is the last one, and its type.
+pub(crate) fn block(reader: &mut Reader) -> Result<(bool, BlockType), Error> {
+    reader.bits.refill(&reader.stage);
+    let is_last = reader.bits.take(1) == 1;
+    let kind = match reader.bits.take(2) {
+        0 => BlockType::Stored,
+        1 => BlockType::Fixed,
+        2 => BlockType::Dynamic,
+        _ => return Err(Error::BlockType),
+    };
+    Ok((is_last, kind))
+}
+
+/// Makes the tables of the fixed codes.
+pub(crate) fn fixed(tables: &mut [u32]) -> Result<(), Error> {
+    let mut lengths = [8; LITLEN_SYMBOLS + DISTANCE_SYMBOLS];
+    lengths[144..256].fill(9);
+    lengths[256..280].fill(7);
+    lengths[LITLEN_SYMBOLS..].fill(5);
+    fill(tables, &lengths, LITLEN_SYMBOLS)
+}
+
+/// Reads the codes of a dynamic block and makes their tables.
+pub(crate) fn dynamic(reader: &mut Reader, tables: &mut [u32]) -> Result<(), Error> {
+    let Reader { bits, stage, .. } = reader;
+    bits.refill(stage);
+    let litlens = bits.take(5) as usize + 257;
+    let distances = bits.take(5) as usize + 1;
+    let count = bits.take(4) as usize + 4;
+
+    let mut of_lengths = [0; LENGTH_SYMBOLS];
+    bits.refill(stage);
+    for (nth, symbol) in LENGTH_ORDER.into_iter().take(count).enumerate() {
+        if nth == 16 {
+            bits.refill(stage);
+        }
+        of_lengths[symbol] = bits.take(3) as u8;
+    }
+    let mut table = [0; 1 << LENGTH_BITS];
+    build(&of_lengths, &mut table, &mut [], 0, |symbol, len| {
+        with_code(LENGTHS[symbol], len)
+    })?;
+
+    let mut lengths = [0; LITLEN_SYMBOLS + DISTANCE_SYMBOLS + MAX_REPEAT];
+    let end = litlens + distances;
+    if code_lengths(bits, stage, &table, &mut lengths, end)? != end {
+        return Err(Error::Repetition);
+    }
+    fill(tables, &lengths[..end], litlens)
+}
+
+/// Reads code lengths until there are `end` of them, or more: a repetition may go on behind.
+fn code_lengths(
+    bits: &mut Bits,
+    stage: &Stage,
+    table: &[u32; 1 << LENGTH_BITS],
+    lengths: &mut [u8; LITLEN_SYMBOLS + DISTANCE_SYMBOLS + MAX_REPEAT],
+    end: usize,
+) -> Result<usize, Error> {
+    let mut at = 0;
+    while at < end {
+        bits.refill(stage);
+        // Four symbols with their extra bits fit a refill.
+        for _ in 0..4 {
+            let entry = table[bits.word as usize % table.len()];
+            let word = bits.take(consumed(entry));
+            let symbol = entry >> 16;
+            let (length, repeat) = match symbol {
+                0..16 => {
+                    lengths[at] = symbol as u8;
+                    at += 1;
+                    if at == end {
+                        break;
+                    }
+                    continue;
+                }
+                16 => match at.checked_sub(1) {
+                    Some(before) => (lengths[before], 3),
+                    None => return Err(Error::Repetition),
+                },
+                17 => (0, 3),
+                _ => (0, 11),
+            };
+            let repeat = repeat + (value(entry, word) - symbol) as usize;
+            // The short ones in one go of a constant length; what is behind is written later.
+            match lengths[at..].first_chunk_mut::<10>() {
+                Some(places) if repeat <= 10 => places.fill(length),
+                _ => lengths[at..at + repeat].fill(length),
+            }
+            at += repeat;
+            break;
+        }
+    }
+    Ok(at)
+}
+
+/// Makes the tables of both codes, of which the first has `litlens` of the lengths.
+fn fill(tables: &mut [u32], lengths: &[u8], litlens: usize) -> Result<(), Error> {
+    let (litlen_lengths, distance_lengths) = lengths.split_at(litlens);
+    let (litlen, more) = part(tables, LITLEN, LITLEN_MORE..DISTANCE_MORE);
+    build(litlen_lengths, litlen, more, LITLEN_MORE, |symbol, len| {
+        with_code(LITLENS[symbol], len)
+    })?;
+    let (table, more) = part(tables, DISTANCE, DISTANCE_MORE..EXTRA);
+    build(distance_lengths, table, more, DISTANCE_MORE, distance)
+}
+
+/// The table `number`, and those of `more`, which are behind it.
+fn part(
+    tables: &mut [u32],
+    number: u32,
+    more: std::ops::Range<u32>,
+) -> (&mut [u32], &mut [u32]) {
+    let (start, more_start) = (number as usize * TABLE_LEN, more.start as usize * TABLE_LEN);
+    let (before, behind) = tables.split_at_mut(more_start);
+    (
+        &mut before[start..start + TABLE_LEN],
+        &mut behind[..more.len() * TABLE_LEN],
+    )
+}

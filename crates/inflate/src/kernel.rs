@@ -1,0 +1,96 @@
+//! The two inner loops, for the instructions that the processor has.
+//!
+//! [`Kernel::run`] does nothing but lookups, of several streams by turns; it decides nothing, so
+//! that nothing is mispredicted. [`Kernel::split`] tells literals from lengths and distances.
+
+mod generic;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::LANES;
+use crate::lane::{Lane, Tokens};
+
+/// Lookups between two refills: 56 bits are enough for any three.
+const ROUND: usize = 3;
+/// Rounds between two looks at whether a lane has halted.
+const ROUNDS: usize = 16;
+/// Lookups between two looks.
+const SPRINT: usize = ROUND * ROUNDS;
+/// Most sprints before what was looked up is written.
+const SPRINTS: usize = 6;
+/// Most lookups before what was looked up is written. What they leave fits the first-level cache
+/// beside the tables.
+pub(crate) const STEPS: usize = SPRINT * SPRINTS;
+
+/// What a lane's lookups found.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    /// The entries.
+    pub(crate) entries: [[u32; SPRINT]; SPRINTS],
+    /// The bits of the stream from each entry's code on.
+    pub(crate) words: [[u32; SPRINT]; SPRINTS],
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Steps {
+            entries: [[0; SPRINT]; SPRINTS],
+            words: [[0; SPRINT]; SPRINTS],
+        }
+    }
+}
+
+/// A way to run the inner loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// On any processor.
+    Generic,
+    /// With AVX2 and BMI2, which came together.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Kernel {
+    /// The fastest that this processor has.
+    pub(crate) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if x86::is_supported() {
+            return Kernel::Avx2;
+        }
+        Kernel::Generic
+    }
+
+    /// Looks up what comes next in all `lanes`, at most [`LANES`] of them, until one halts or
+    /// [`STEPS`] are done, and returns how many are.
+    pub(crate) fn run(self, lanes: &mut [Lane]) -> usize {
+        const { assert!(LANES == 4) };
+        match lanes {
+            [a] => self.run_all(std::array::from_mut(a)),
+            [..] if lanes.len() == 2 => self.run_first::<2>(lanes),
+            [..] if lanes.len() == 3 => self.run_first::<3>(lanes),
+            [..] => self.run_first::<4>(lanes),
+        }
+    }
+
+    fn run_first<const N: usize>(self, lanes: &mut [Lane]) -> usize {
+        lanes.first_chunk_mut().map_or(0, |lanes| self.run_all::<N>(lanes))
+    }
+
+    fn run_all<const N: usize>(self, lanes: &mut [Lane; N]) -> usize {
+        match self {
+            Kernel::Generic => generic::run(lanes),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => x86::run(lanes),
+        }
+    }
+
+    /// Sorts the first `count` of `steps` into `tokens`, behind the token that may be left of the
+    /// steps before.
+    pub(crate) fn split(self, steps: &Steps, count: usize, tokens: &mut Tokens) {
+        match self {
+            Kernel::Generic => generic::split(steps, count, tokens),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => x86::split(steps, count, tokens),
+        }
+    }
+}

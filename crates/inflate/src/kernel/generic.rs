@@ -1,0 +1,61 @@
+//! The loops in plain Rust.
+
+use super::{ROUND, ROUNDS, SPRINT, SPRINTS, Steps};
+use crate::entry::{LITERAL, NEXT, TABLE_LEN, TOKEN, value};
+use crate::lane::{Lane, Tokens};
+
+/// See [`Kernel::run`](super::Kernel::run).
+///
+/// A lookup waits some seven cycles for the one before it in its stream: for a load, a mask and
+/// the address. In the meantime the other streams have theirs.
+#[inline(always)]
+pub(super) fn run<const N: usize>(lanes: &mut [Lane; N]) -> usize {
+    let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].reader.bits);
+    let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table);
+    let mut sprints = 0;
+    while sprints < SPRINTS {
+        for round in 0..ROUNDS {
+            for lane in 0..N {
+                bits[lane].refill(&lanes[lane].reader.stage);
+            }
+            for nth in 0..ROUND {
+                for lane in 0..N {
+                    let word = bits[lane].word;
+                    let index = tables[lane] | word as u32 % TABLE_LEN as u32;
+                    let entry = lanes[lane].tables[index as usize];
+                    let step = round * ROUND + nth;
+                    lanes[lane].steps.entries[sprints][step] = entry;
+                    lanes[lane].steps.words[sprints][step] = word as u32;
+                    bits[lane].word = word >> (entry & 63);
+                    bits[lane].count = bits[lane].count.wrapping_sub(u64::from(entry));
+                    tables[lane] = entry & NEXT;
+                }
+            }
+        }
+        sprints += 1;
+        if tables.iter().any(|&table| Lane::is_halted(table)) {
+            break;
+        }
+    }
+    for lane in 0..N {
+        lanes[lane].reader.bits = bits[lane];
+        lanes[lane].table = tables[lane];
+    }
+    sprints * SPRINT
+}
+
+/// See [`Kernel::split`](super::Kernel::split).
+///
+/// Everything is written whatever it is, and only counted if it is what belongs there.
+pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
+    let (mut literals, mut found) = (0, tokens.token_count);
+    let entries = &steps.entries.as_flattened()[..count];
+    for (&entry, &word) in entries.iter().zip(steps.words.as_flattened()) {
+        tokens.literals[literals] = (entry >> 16) as u8;
+        tokens.tokens[found] = value(entry & !LITERAL, word) | (literals as u32) << 16;
+        literals += (entry >> 31) as usize;
+        found += usize::from(entry & TOKEN != 0);
+    }
+    tokens.literal_count = literals;
+    tokens.token_count = found;
+}

@@ -1,0 +1,162 @@
+//! The loops for x86-64 with AVX2 and BMI2.
+//!
+//! BMI2 has shifts by any register that leave the flags alone; AVX2 sorts eight steps at a time.
+
+// Loads, stores, and calls of functions for processors that have what they need.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::{SPRINT, Steps, generic};
+use crate::lane::{Lane, Tokens};
+
+/// Steps that are sorted at a time.
+const WIDTH: usize = 8;
+
+const _: () = assert!(SPRINT % WIDTH == 0);
+
+/// Whether the processor has all that the others here need.
+pub(super) fn is_supported() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+}
+
+/// See [`Kernel::run`](super::Kernel::run). Only where [`is_supported`].
+pub(super) fn run<const N: usize>(lanes: &mut [Lane; N]) -> usize {
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn run<const N: usize>(lanes: &mut [Lane; N]) -> usize {
+        generic::run(lanes)
+    }
+    debug_assert!(is_supported());
+    // SAFETY: the kernel is only chosen where the processor has what it needs.
+    unsafe { run(lanes) }
+}
+
+/// See [`Kernel::split`](super::Kernel::split). Only where [`is_supported`].
+pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
+    debug_assert!(is_supported());
+    // SAFETY: the kernel is only chosen where the processor has what it needs.
+    unsafe { split_avx2(steps, count, tokens) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
+    let ones = _mm256_set1_epi32(1);
+    // The byte of each entry that a literal is in, of either half.
+    let literal_bytes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        2, 6, 10, 14, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+    ));
+    let (mut literals, mut found) = (0, tokens.token_count);
+    let (entries, _) = steps.entries.as_flattened().as_chunks::<WIDTH>();
+    let (words, _) = steps.words.as_flattened().as_chunks::<WIDTH>();
+    let mut left = count;
+    for (entries, words) in entries.iter().zip(words) {
+        if left == 0 {
+            break;
+        }
+        // Those behind the last count for nothing: none of their bits are set.
+        let entries = load(entries);
+        let entries = if left < WIDTH {
+            first(entries, left)
+        } else {
+            entries
+        };
+        left = left.saturating_sub(WIDTH);
+        let words = load(words);
+        let is_literal = _mm256_movemask_ps(_mm256_castsi256_ps(entries)) as u8;
+        let is_token = _mm256_slli_epi32::<16>(entries);
+        let is_token = _mm256_movemask_ps(_mm256_castsi256_ps(is_token)) as u8;
+
+        let bytes = _mm256_permutevar8x32_epi32(entries, numbers(&SET_BITS[is_literal as usize]));
+        let bytes = _mm256_shuffle_epi8(bytes, literal_bytes);
+        let bytes = _mm_unpacklo_epi32(
+            _mm256_castsi256_si128(bytes),
+            _mm256_extracti128_si256::<1>(bytes),
+        );
+        let bytes = _mm_cvtsi128_si64(bytes) as u64;
+        if let Some(place) = tokens.literals[literals..].first_chunk_mut() {
+            *place = bytes.to_le_bytes();
+        }
+
+        let consumed = _mm256_and_si256(entries, _mm256_set1_epi32(63));
+        let code = _mm256_and_si256(_mm256_srli_epi32::<6>(entries), _mm256_set1_epi32(15));
+        let mask = _mm256_sub_epi32(_mm256_sllv_epi32(ones, consumed), ones);
+        let extra = _mm256_srlv_epi32(_mm256_and_si256(words, mask), code);
+        let value = _mm256_add_epi32(_mm256_srli_epi32::<16>(entries), extra);
+        let before = numbers(&SET_BELOW[is_literal as usize]);
+        let before = _mm256_add_epi32(before, _mm256_set1_epi32(literals as i32));
+        let value = _mm256_add_epi32(value, _mm256_slli_epi32::<16>(before));
+        let value = _mm256_permutevar8x32_epi32(value, numbers(&SET_BITS[is_token as usize]));
+        if let Some(place) = tokens.tokens[found..].first_chunk_mut() {
+            store(place, value);
+        }
+
+        literals += is_literal.count_ones() as usize;
+        found += is_token.count_ones() as usize;
+    }
+    tokens.literal_count = literals;
+    tokens.token_count = found;
+}
+
+/// The first `count` of eight numbers; zeros for the others.
+#[target_feature(enable = "avx2")]
+#[cold]
+fn first(numbers: __m256i, count: usize) -> __m256i {
+    let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    let is_first = _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), places);
+    _mm256_and_si256(numbers, is_first)
+}
+
+#[inline(always)]
+fn load(numbers: &[u32; WIDTH]) -> __m256i {
+    // SAFETY: that many bytes are read, of any alignment.
+    unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) }
+}
+
+#[inline(always)]
+fn store(place: &mut [u32; WIDTH], numbers: __m256i) {
+    // SAFETY: that many bytes are written, of any alignment.
+    unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), numbers) }
+}
+
+/// Bytes widened to numbers.
+#[target_feature(enable = "avx2")]
+fn numbers(bytes: &[u8; WIDTH]) -> __m256i {
+    _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(*bytes)))
+}
+
+/// Of every byte, the numbers of its bits that are set: where a permutation takes what it keeps.
+static SET_BITS: [[u8; WIDTH]; 256] = {
+    let mut all = [[0; WIDTH]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut set) = (0, 0);
+        while bit < WIDTH {
+            if byte >> bit & 1 == 1 {
+                all[byte][set] = bit as u8;
+                set += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    all
+};
+
+/// Of every byte and each of its bits, how many bits below are set.
+static SET_BELOW: [[u8; WIDTH]; 256] = {
+    let mut all = [[0; WIDTH]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut set) = (0, 0);
+        while bit < WIDTH {
+            all[byte][bit] = set;
+            set += (byte >> bit & 1) as u8;
+            bit += 1;
+        }
+        byte += 1;
+    }
+    all
+};

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod bits;
+mod copy;
+mod entry;
+mod error;
+mod header;
+mod inflater;
+mod kernel;
+mod lane;
+mod stream;
+mod table;
+
+pub use error::Error;
+pub use inflater::Inflater;
+pub use stream::Stream;
+
+/// Streams that are inflated at a time.
+pub const LANES: usize = 4;
