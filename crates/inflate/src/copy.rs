@@ -61,24 +61,17 @@ fn too_far(distance: usize, written: usize) -> Error {
     Error::Distance { distance, written }
 }
 
-#[inline(always)]
-fn load(bytes: &[u8], at: usize) -> [u8; CHUNK] {
-    bytes[at..at + CHUNK].try_into().expect("a whole chunk")
-}
-
-#[inline(always)]
-fn store(bytes: &mut [u8], at: usize, chunk: [u8; CHUNK]) {
-    bytes[at..at + CHUNK].copy_from_slice(&chunk);
-}
-
 /// Copies `len` bytes, and up to a chunk more.
 #[inline(always)]
 fn copy_chunks(from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, len: usize) {
-    store(to, to_at, load(from, from_at));
-    let mut done = CHUNK;
-    while done < len {
-        store(to, to_at + done, load(from, from_at + done));
+    let mut done = 0;
+    loop {
+        let (start, end) = (from_at + done, to_at + done);
+        to[end..end + CHUNK].copy_from_slice(&from[start..start + CHUNK]);
         done += CHUNK;
+        if done >= len {
+            break;
+        }
     }
 }
 
@@ -89,24 +82,35 @@ fn repeat_chunks(room: &mut [u8], at: usize, distance: usize, len: usize) {
         return repeat_near(room, at, distance, len);
     }
     let from = at - distance;
-    store(room, at, load(room, from));
-    let mut done = CHUNK;
-    while done < len {
-        store(room, at + done, load(room, from + done));
+    let mut done = 0;
+    loop {
+        room.copy_within(from + done..from + done + CHUNK, at + done);
         done += CHUNK;
+        if done >= len {
+            break;
+        }
     }
 }
 
-/// The same where what is copied is not all there yet: the last `distance` bytes, over and over.
+/// The same where a chunk is not all there yet.
 fn repeat_near(room: &mut [u8], at: usize, distance: usize, len: usize) {
-    let mut bits = distance as u32 * 8;
-    let mut pattern = u128::from_le_bytes(load(room, at - distance)) & ((1 << bits) - 1);
-    while bits < 128 {
+    const HALF: usize = CHUNK / 2;
+    let from = at - distance;
+    if distance >= HALF {
+        for done in (0..len).step_by(HALF) {
+            room.copy_within(from + done..from + done + HALF, at + done);
+        }
+        return;
+    }
+    // The last `distance` bytes over and over, as often as they fit.
+    let mut bits = distance * 8;
+    let half = room[from..from + HALF].try_into().expect("half a chunk");
+    let mut pattern = u64::from_le_bytes(half) & ((1 << bits) - 1);
+    while bits < 64 {
         pattern |= pattern << bits;
         bits *= 2;
     }
-    let whole = CHUNK / distance * distance;
-    for done in (0..len).step_by(whole) {
-        store(room, at + done, pattern.to_le_bytes());
+    for done in (0..len).step_by(HALF / distance * distance) {
+        room[at + done..at + done + HALF].copy_from_slice(&pattern.to_le_bytes());
     }
 }
