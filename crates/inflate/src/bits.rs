@@ -1,10 +1,28 @@
 //! Where a stream is being read.
 
 use crate::Error;
+use crate::kernel::MOST_ROUNDS;
 
-/// Bytes of a payload that are at hand at a time: more than all lanes' lookups between two calls
-/// of [`Reader::stage`], or a block's header, consume.
-const STAGE: usize = 1024;
+/// Bytes that a window may be read from on: a power of two, so that a mask is all the bounds
+/// checking there is.
+const SPAN: usize = 1024;
+
+// A round consumes 56 bits at most, a block's header some 4,600.
+const _: () = assert!(MOST_ROUNDS * 7 + 8 <= SPAN);
+
+/// The part of a payload that is being read; zeros behind its end.
+pub(crate) type Window = [u8; SPAN + 8];
+
+/// The window of `payload` from `base` on, which is copied to `tail` if it goes on behind the end.
+pub(crate) fn window<'a>(payload: &'a [u8], base: usize, tail: &'a mut Window) -> &'a Window {
+    let rest = payload.get(base..).unwrap_or_default();
+    if let Some(window) = rest.first_chunk() {
+        return window;
+    }
+    tail[..rest.len()].copy_from_slice(rest);
+    tail[rest.len()..].fill(0);
+    tail
+}
 
 /// The next bits of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -13,22 +31,31 @@ pub(crate) struct Bits {
     pub(crate) word: u64,
     /// How many of them count, in the lowest six bits; what is above has no meaning.
     pub(crate) count: u64,
-    /// Where the bytes behind them are in the stage.
+    /// Where the bytes behind them are in the window.
     at: usize,
 }
 
 impl Bits {
-    /// No bits, and never any: a refill reads nothing.
-    const FULL: Self = Bits {
+    /// Bits that last for ever: a refill brings none.
+    pub(crate) const FULL: Self = Bits {
         word: 0,
         count: 63,
         at: 0,
     };
 
+    /// None yet.
+    pub(crate) const NONE: Self = Bits {
+        word: 0,
+        count: 0,
+        at: 0,
+    };
+
     /// Makes it 56 bits at least.
     #[inline(always)]
-    pub(crate) fn refill(&mut self, stage: &Stage) {
-        self.word |= stage.load(self.at) << (self.count & 63);
+    pub(crate) fn refill(&mut self, window: &Window) {
+        let at = self.at % SPAN;
+        let next = window[at..at + 8].try_into().expect("eight bytes");
+        self.word |= u64::from_le_bytes(next) << (self.count & 63);
         self.at += ((self.count & 63) ^ 63) as usize >> 3;
         self.count |= 56;
     }
@@ -43,65 +70,35 @@ impl Bits {
     }
 }
 
-/// A part of a payload; zeros behind its end.
-#[derive(Clone)]
-pub(crate) struct Stage([u8; STAGE + 8]);
-
-impl Stage {
-    #[inline(always)]
-    fn load(&self, at: usize) -> u64 {
-        let at = at % STAGE;
-        let bytes = self.0[at..at + 8].try_into().expect("eight bytes");
-        u64::from_le_bytes(bytes)
-    }
-}
-
-/// The state of reading a payload.
-#[derive(Clone)]
-pub(crate) struct Reader {
+/// A place in a payload.
+#[derive(Clone, Debug)]
+pub(crate) struct Position {
     pub(crate) bits: Bits,
-    pub(crate) stage: Stage,
-    /// Where in the payload the stage begins.
-    base: usize,
+    /// Where in the payload the window begins.
+    pub(crate) base: usize,
 }
 
-impl Reader {
-    /// One that has no payload.
+impl Position {
+    /// At some byte of a payload.
+    pub(crate) fn at(byte: usize) -> Self {
+        Position {
+            bits: Bits::NONE,
+            base: byte,
+        }
+    }
+
+    /// Nowhere.
     pub(crate) fn idle() -> Self {
-        Reader {
+        Position {
             bits: Bits::FULL,
-            stage: Stage([0; STAGE + 8]),
             base: 0,
         }
     }
 
-    /// At the beginning of a payload, or at some other of its bytes.
-    pub(crate) fn seek(&mut self, byte: usize) {
-        self.base = byte;
-        self.bits = Bits {
-            word: 0,
-            count: 0,
-            at: 0,
-        };
-    }
-
-    /// Stops reading.
-    pub(crate) fn park(&mut self) {
-        self.bits = Bits::FULL;
-    }
-
-    /// Brings the next of `payload` in.
-    pub(crate) fn stage(&mut self, payload: &[u8]) {
+    /// Moves the window on to where it is read.
+    pub(crate) fn slide(&mut self) {
         self.base += self.bits.at;
         self.bits.at = 0;
-        let rest = payload.get(self.base..).unwrap_or_default();
-        let stage = &mut self.stage.0;
-        if let Some(next) = rest.first_chunk() {
-            *stage = *next;
-        } else {
-            stage[..rest.len()].copy_from_slice(rest);
-            stage[rest.len()..].fill(0);
-        }
     }
 
     /// Bits of `payload` that are not consumed.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::bits::Window;
 use crate::{Error, LANES};
 use crate::kernel::Kernel;
 use crate::lane::{Lane, Progress};
@@ -10,6 +11,8 @@ use crate::stream::Stream;
 /// Inflates streams, several at a time. It holds a quarter of a megabyte of tables, made once.
 pub struct Inflater {
     lanes: Box<[Lane]>,
+    /// Windows that go on behind their payload, or are not read at all.
+    tails: Box<[Window; LANES]>,
     kernel: Kernel,
 }
 
@@ -20,8 +23,11 @@ impl Inflater {
     }
 
     fn with_kernel(kernel: Kernel) -> Self {
-        let lanes = vec![Lane::new(); LANES].into();
-        Inflater { lanes, kernel }
+        Inflater {
+            lanes: vec![Lane::new(); LANES].into(),
+            tails: Box::new([[0; _]; LANES]),
+            kernel,
+        }
     }
 
     /// Inflates all `streams`, and says in each what became of it. None has a bearing on another.
@@ -32,10 +38,11 @@ impl Inflater {
         let mut waiting = streams.iter_mut();
         let mut running: [Option<&mut Stream<'_>>; LANES] = [const { None }; LANES];
         loop {
-            for (lane, slot) in self.lanes.iter_mut().zip(&mut running) {
+            let tails = self.tails.iter_mut();
+            for ((lane, tail), slot) in self.lanes.iter_mut().zip(tails).zip(&mut running) {
                 while slot.is_none() {
                     let Some(stream) = waiting.next() else { break };
-                    let begun = lane.start(stream);
+                    let begun = lane.start(stream, tail);
                     if settle(lane, stream, begun) == Progress::Running {
                         *slot = Some(stream);
                     }
@@ -48,10 +55,17 @@ impl Inflater {
             };
             let last = running.iter().rposition(is_running).unwrap_or(first);
             let (lanes, running) = (&mut self.lanes[first..=last], &mut running[first..=last]);
-            let steps = self.kernel.run(lanes);
-            for (lane, slot) in lanes.iter_mut().zip(running) {
+            let tails = &mut self.tails[first..=last];
+            let mut windows = [&[0; _]; LANES];
+            for (((window, lane), tail), slot) in windows.iter_mut().zip(&mut *lanes).zip(&mut *tails).zip(&mut *running) {
                 if let Some(stream) = slot {
-                    let done = lane.finish(self.kernel, steps, stream);
+                    *window = lane.window(stream.payload, tail);
+                }
+            }
+            let steps = self.kernel.run(lanes, &windows);
+            for ((lane, tail), slot) in lanes.iter_mut().zip(tails).zip(running) {
+                if let Some(stream) = slot {
+                    let done = lane.finish(self.kernel, steps, stream, tail);
                     if settle(lane, stream, done) == Progress::Ended {
                         *slot = None;
                     }

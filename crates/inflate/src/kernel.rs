@@ -8,6 +8,7 @@ mod generic;
 mod x86;
 
 use crate::LANES;
+use crate::bits::Window;
 use crate::lane::{Lane, Tokens};
 
 /// Lookups between two refills: 56 bits are enough for any three.
@@ -17,10 +18,13 @@ const ROUNDS: usize = 16;
 /// Lookups between two looks.
 const SPRINT: usize = ROUND * ROUNDS;
 /// Most sprints before what was looked up is written.
-const SPRINTS: usize = 10;
+const SPRINTS: usize = 9;
 /// Most lookups before what was looked up is written. What they leave fits the first-level cache
 /// beside the tables.
 pub(crate) const STEPS: usize = SPRINT * SPRINTS;
+
+/// The rounds that make as many steps.
+pub(crate) const MOST_ROUNDS: usize = ROUNDS * SPRINTS;
 
 /// What a lane's lookups found.
 #[derive(Clone, Debug)]
@@ -60,27 +64,26 @@ impl Kernel {
         Kernel::Generic
     }
 
-    /// Looks up what comes next in all `lanes`, at most [`LANES`] of them, until one halts or
-    /// [`STEPS`] are done, and returns how many are.
-    pub(crate) fn run(self, lanes: &mut [Lane]) -> usize {
-        const { assert!(LANES == 4) };
-        match lanes {
-            [a] => self.run_all(std::array::from_mut(a)),
-            [..] if lanes.len() == 2 => self.run_first::<2>(lanes),
-            [..] if lanes.len() == 3 => self.run_first::<3>(lanes),
-            [..] => self.run_first::<4>(lanes),
+    /// Looks up what comes next in all `lanes`, which read `windows`, until one halts or [`STEPS`]
+    /// are done, and returns how many are.
+    pub(crate) fn run(self, lanes: &mut [Lane], windows: &[&Window; LANES]) -> usize {
+        match lanes.len() {
+            1 => self.run_all::<1>(lanes, windows),
+            2 => self.run_all::<2>(lanes, windows),
+            3 => self.run_all::<3>(lanes, windows),
+            _ => self.run_all::<4>(lanes, windows),
         }
     }
 
-    fn run_first<const N: usize>(self, lanes: &mut [Lane]) -> usize {
-        lanes.first_chunk_mut().map_or(0, |lanes| self.run_all::<N>(lanes))
-    }
-
-    fn run_all<const N: usize>(self, lanes: &mut [Lane; N]) -> usize {
+    fn run_all<const N: usize>(self, lanes: &mut [Lane], windows: &[&Window; LANES]) -> usize {
+        let (Some(lanes), Some(windows)) = (lanes.first_chunk_mut(), windows.first_chunk::<N>())
+        else {
+            return 0;
+        };
         match self {
-            Kernel::Generic => generic::run(lanes),
+            Kernel::Generic => generic::run(lanes, windows),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => x86::run(lanes),
+            Kernel::Avx2 => x86::run(lanes, windows),
         }
     }
 

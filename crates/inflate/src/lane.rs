@@ -1,7 +1,7 @@
 //! One stream being inflated.
 
 use crate::Error;
-use crate::bits::Reader;
+use crate::bits::{Position, Window, window};
 use crate::copy;
 use crate::entry::{EXTRA, HALT, LITLEN, TABLE_LEN, TABLES, consumed, extra_alone, lead};
 use crate::header::{self, BlockType};
@@ -15,7 +15,7 @@ pub(crate) struct Lane {
     pub(crate) tables: [u32; TABLES * TABLE_LEN],
     /// The first index of the next lookup's table.
     pub(crate) table: u32,
-    pub(crate) reader: Reader,
+    pub(crate) position: Position,
     pub(crate) steps: Steps,
     tokens: Tokens,
     /// Whether the tables are those of the fixed codes.
@@ -27,14 +27,18 @@ pub(crate) struct Lane {
     left: u64,
 }
 
+/// Room for what the steps amount to, and for a token left over: a power of two, so that a mask is
+/// all the bounds checking there is.
+pub(crate) const TOKENS: usize = (STEPS + 1).next_power_of_two();
+
 /// What the steps amount to.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     /// The literals.
-    pub(crate) literals: [u8; STEPS + 16],
+    pub(crate) literals: [u8; TOKENS + 16],
     /// Lengths and distances by turns, in the low half; how many of the literals come before, in
     /// the high half.
-    pub(crate) tokens: [u32; STEPS + 9],
+    pub(crate) tokens: [u32; TOKENS + 8],
     pub(crate) literal_count: usize,
     pub(crate) token_count: usize,
 }
@@ -61,11 +65,11 @@ impl Lane {
         Lane {
             tables,
             table: HALTED,
-            reader: Reader::idle(),
+            position: Position::idle(),
             steps: Steps::default(),
             tokens: Tokens {
-                literals: [0; STEPS + 16],
-                tokens: [0; STEPS + 9],
+                literals: [0; TOKENS + 16],
+                tokens: [0; TOKENS + 8],
                 literal_count: 0,
                 token_count: 0,
             },
@@ -77,19 +81,23 @@ impl Lane {
     }
 
     /// Turns to a stream.
-    pub(crate) fn start(&mut self, stream: &mut Stream<'_>) -> Result<Progress, Error> {
-        self.reader.seek(0);
+    pub(crate) fn start(
+        &mut self,
+        stream: &mut Stream<'_>,
+        tail: &mut Window,
+    ) -> Result<Progress, Error> {
+        self.position = Position::at(0);
         self.written = 0;
         self.is_last_block = false;
         self.tokens.literal_count = 0;
         self.tokens.token_count = 0;
-        self.next_block(stream)
+        self.next_block(stream, tail)
     }
 
     /// Does nothing from now on.
     pub(crate) fn park(&mut self) {
         self.table = HALTED;
-        self.reader.park();
+        self.position = Position::idle();
     }
 
     /// Bytes inflated.
@@ -103,10 +111,15 @@ impl Lane {
         table == HALTED
     }
 
+    /// The window of the stream's payload for the next lookups.
+    pub(crate) fn window<'a>(&self, payload: &'a [u8], tail: &'a mut Window) -> &'a Window {
+        window(payload, self.position.base, tail)
+    }
+
     /// Before the lookups.
     fn prepare(&mut self, stream: &Stream<'_>) -> Result<Progress, Error> {
-        self.reader.stage(stream.payload);
-        self.left = self.reader.left(stream.payload)?;
+        self.position.slide();
+        self.left = self.position.left(stream.payload)?;
         Ok(Progress::Running)
     }
 
@@ -116,16 +129,17 @@ impl Lane {
         kernel: Kernel,
         steps: usize,
         stream: &mut Stream<'_>,
+        tail: &mut Window,
     ) -> Result<Progress, Error> {
-        let sound = match self.reader.left(stream.payload) {
+        let sound = match self.position.left(stream.payload) {
             Ok(_) => steps,
             Err(_) => self.steps_within(self.left),
         };
         kernel.split(&self.steps, sound, &mut self.tokens);
         self.written = copy::copy(&mut self.tokens, stream, self.written)?;
-        self.reader.left(stream.payload)?;
+        self.position.left(stream.payload)?;
         if Self::is_halted(self.table) {
-            return self.next_block(stream);
+            return self.next_block(stream, tail);
         }
         self.prepare(stream)
     }
@@ -142,15 +156,20 @@ impl Lane {
     }
 
     /// Reads block headers up to one whose block wants lookups, and the blocks that want none.
-    fn next_block(&mut self, stream: &mut Stream<'_>) -> Result<Progress, Error> {
+    fn next_block(
+        &mut self,
+        stream: &mut Stream<'_>,
+        tail: &mut Window,
+    ) -> Result<Progress, Error> {
         loop {
             if self.is_last_block {
                 return Ok(Progress::Ended);
             }
-            self.reader.stage(stream.payload);
-            let result = self.header();
+            self.position.slide();
+            let window = window(stream.payload, self.position.base, tail);
+            let result = self.header(window);
             // Of a header that goes on behind the payload nothing is worth a mention.
-            self.reader.left(stream.payload)?;
+            self.position.left(stream.payload)?;
             if result? != BlockType::Stored {
                 self.table = LITLEN * TABLE_LEN as u32;
                 return self.prepare(stream);
@@ -159,8 +178,8 @@ impl Lane {
         }
     }
 
-    fn header(&mut self) -> Result<BlockType, Error> {
-        let (is_last, kind) = header::block(&mut self.reader)?;
+    fn header(&mut self, window: &Window) -> Result<BlockType, Error> {
+        let (is_last, kind) = header::block(&mut self.position.bits, window)?;
         self.is_last_block = is_last;
         match kind {
             BlockType::Stored => {}
@@ -171,7 +190,7 @@ impl Lane {
             }
             BlockType::Dynamic => {
                 self.is_fixed = false;
-                header::dynamic(&mut self.reader, &mut self.tables)?;
+                header::dynamic(&mut self.position.bits, window, &mut self.tables)?;
             }
         }
         Ok(kind)
@@ -179,7 +198,7 @@ impl Lane {
 
     /// A block that is stored as it is (RFC 1951, 3.2.4).
     fn stored(&mut self, stream: &mut Stream<'_>) -> Result<(), Error> {
-        let left = (self.reader.left(stream.payload)? / 8) as usize;
+        let left = (self.position.left(stream.payload)? / 8) as usize;
         let rest = &stream.payload[stream.payload.len() - left..];
         let Some((&[a, b, c, d], rest)) = rest.split_first_chunk() else {
             return Err(Error::Truncated);
@@ -193,8 +212,7 @@ impl Lane {
         stream.reserve(self.written, bytes.len())?;
         stream.room()[self.written..end].copy_from_slice(bytes);
         self.written = end;
-        self.reader
-            .seek(stream.payload.len() - rest.len() + bytes.len());
+        self.position = Position::at(stream.payload.len() - rest.len() + bytes.len());
         Ok(())
     }
 }

@@ -1,22 +1,26 @@
 //! The loops in plain Rust.
 
 use super::{ROUND, ROUNDS, SPRINT, SPRINTS, Steps};
+use crate::bits::Window;
 use crate::entry::{LITERAL, NEXT, TABLE_LEN, TOKEN, value};
-use crate::lane::{Lane, Tokens};
+use crate::lane::{Lane, TOKENS, Tokens};
 
 /// See [`Kernel::run`](super::Kernel::run).
 ///
 /// A lookup waits some seven cycles for the one before it in its stream: for a load, a mask and
 /// the address. In the meantime the other streams have theirs.
 #[inline(always)]
-pub(super) fn run<const N: usize>(lanes: &mut [Lane; N]) -> usize {
-    let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].reader.bits);
+pub(super) fn run<const N: usize>(
+    lanes: &mut [Lane; N],
+    windows: &[&Window; N],
+) -> usize {
+    let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bits);
     let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table);
     let mut sprints = 0;
     while sprints < SPRINTS {
         for round in 0..ROUNDS {
             for lane in 0..N {
-                bits[lane].refill(&lanes[lane].reader.stage);
+                bits[lane].refill(windows[lane]);
             }
             for nth in 0..ROUND {
                 for lane in 0..N {
@@ -38,7 +42,7 @@ pub(super) fn run<const N: usize>(lanes: &mut [Lane; N]) -> usize {
         }
     }
     for lane in 0..N {
-        lanes[lane].reader.bits = bits[lane];
+        lanes[lane].position.bits = bits[lane];
         lanes[lane].table = tables[lane];
     }
     sprints * SPRINT
@@ -51,8 +55,8 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
     let (mut literals, mut found) = (0, tokens.token_count);
     let entries = &steps.entries.as_flattened()[..count];
     for (&entry, &word) in entries.iter().zip(steps.words.as_flattened()) {
-        tokens.literals[literals] = (entry >> 16) as u8;
-        tokens.tokens[found] = value(entry & !LITERAL, word) | (literals as u32) << 16;
+        tokens.literals[literals % TOKENS] = (entry >> 16) as u8;
+        tokens.tokens[found % TOKENS] = value(entry & !LITERAL, word) | (literals as u32) << 16;
         literals += (entry >> 31) as usize;
         found += usize::from(entry & TOKEN != 0);
     }

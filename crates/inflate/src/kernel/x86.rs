@@ -8,7 +8,8 @@
 use std::arch::x86_64::*;
 
 use super::{SPRINT, Steps, generic};
-use crate::lane::{Lane, Tokens};
+use crate::bits::Window;
+use crate::lane::{Lane, TOKENS, Tokens};
 
 /// Steps that are sorted at a time.
 const WIDTH: usize = 8;
@@ -24,19 +25,23 @@ pub(super) fn is_supported() -> bool {
 }
 
 /// See [`Kernel::run`](super::Kernel::run). Only where [`is_supported`].
-pub(super) fn run<const N: usize>(lanes: &mut [Lane; N]) -> usize {
+pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn run<const N: usize>(lanes: &mut [Lane; N]) -> usize {
-        generic::run(lanes)
+    fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
+        generic::run(lanes, windows)
     }
     debug_assert!(is_supported());
     // SAFETY: the kernel is only chosen where the processor has what it needs.
-    unsafe { run(lanes) }
+    unsafe { run(lanes, windows) }
 }
 
 /// See [`Kernel::split`](super::Kernel::split). Only where [`is_supported`].
 pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
     debug_assert!(is_supported());
+    if count % WIDTH != 0 {
+        // Of a stream that ends early.
+        return generic::split(steps, count, tokens);
+    }
     // SAFETY: the kernel is only chosen where the processor has what it needs.
     unsafe { split_avx2(steps, count, tokens) }
 }
@@ -51,19 +56,8 @@ fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
     let (mut literals, mut found) = (0, tokens.token_count);
     let (entries, _) = steps.entries.as_flattened().as_chunks::<WIDTH>();
     let (words, _) = steps.words.as_flattened().as_chunks::<WIDTH>();
-    let mut left = count;
-    for (entries, words) in entries.iter().zip(words) {
-        if left == 0 {
-            break;
-        }
-        // Those behind the last count for nothing: none of their bits are set.
+    for (entries, words) in entries.iter().zip(words).take(count / WIDTH) {
         let entries = load(entries);
-        let entries = if left < WIDTH {
-            first(entries, left)
-        } else {
-            entries
-        };
-        left = left.saturating_sub(WIDTH);
         let words = load(words);
         let is_literal = _mm256_movemask_ps(_mm256_castsi256_ps(entries)) as u8;
         let is_token = _mm256_slli_epi32::<16>(entries);
@@ -76,9 +70,8 @@ fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
             _mm256_extracti128_si256::<1>(bytes),
         );
         let bytes = _mm_cvtsi128_si64(bytes) as u64;
-        if let Some(place) = tokens.literals[literals..].first_chunk_mut() {
-            *place = bytes.to_le_bytes();
-        }
+        let place = literals % TOKENS;
+        tokens.literals[place..place + WIDTH].copy_from_slice(&bytes.to_le_bytes());
 
         let consumed = _mm256_and_si256(entries, _mm256_set1_epi32(63));
         let code = _mm256_and_si256(_mm256_srli_epi32::<6>(entries), _mm256_set1_epi32(15));
@@ -89,24 +82,15 @@ fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
         let before = _mm256_add_epi32(before, _mm256_set1_epi32(literals as i32));
         let value = _mm256_add_epi32(value, _mm256_slli_epi32::<16>(before));
         let value = _mm256_permutevar8x32_epi32(value, numbers(&SET_BITS[is_token as usize]));
-        if let Some(place) = tokens.tokens[found..].first_chunk_mut() {
-            store(place, value);
-        }
+        let place = found % TOKENS;
+        let place = &mut tokens.tokens[place..place + WIDTH];
+        store(place.try_into().expect("eight places"), value);
 
         literals += is_literal.count_ones() as usize;
         found += is_token.count_ones() as usize;
     }
     tokens.literal_count = literals;
     tokens.token_count = found;
-}
-
-/// The first `count` of eight numbers; zeros for the others.
-#[target_feature(enable = "avx2")]
-#[cold]
-fn first(numbers: __m256i, count: usize) -> __m256i {
-    let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    let is_first = _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), places);
-    _mm256_and_si256(numbers, is_first)
 }
 
 #[inline(always)]
