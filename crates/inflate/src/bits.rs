@@ -24,81 +24,74 @@ pub(crate) fn window<'a>(payload: &'a [u8], base: usize, tail: &'a mut Window) -
     tail
 }
 
-/// The next bits of a stream.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bits {
-    /// The next bits, the lowest first. Above `count` of them there may be more.
-    pub(crate) word: u64,
-    /// How many of them count, in the lowest six bits; what is above has no meaning.
-    pub(crate) count: u64,
-    /// Where the bytes behind them are in the window.
-    at: usize,
+/// The bits of `window` from `bit` on, the first one lowest: 57 at least.
+#[inline(always)]
+pub(crate) fn word(window: &Window, bit: usize) -> u64 {
+    let at = bit / 8 % SPAN;
+    let bytes = window[at..at + 8].try_into().expect("eight bytes");
+    u64::from_le_bytes(bytes) >> (bit % 8)
 }
 
-impl Bits {
-    /// Bits that last for ever: a refill brings none.
-    pub(crate) const FULL: Self = Bits {
-        word: 0,
-        count: 63,
-        at: 0,
-    };
+/// The next bits of a window.
+pub(crate) struct Bits<'a> {
+    window: &'a Window,
+    /// Where `word` begins in the window.
+    bit: usize,
+    word: u64,
+}
 
-    /// None yet.
-    pub(crate) const NONE: Self = Bits {
-        word: 0,
-        count: 0,
-        at: 0,
-    };
-
-    /// Makes it 56 bits at least.
-    #[inline(always)]
-    pub(crate) fn refill(&mut self, window: &Window) {
-        let at = self.at % SPAN;
-        let next = window[at..at + 8].try_into().expect("eight bytes");
-        self.word |= u64::from_le_bytes(next) << (self.count & 63);
-        self.at += ((self.count & 63) ^ 63) as usize >> 3;
-        self.count |= 56;
+impl<'a> Bits<'a> {
+    pub(crate) fn new(window: &'a Window, bit: usize) -> Self {
+        let word = word(window, bit);
+        Bits { window, bit, word }
     }
 
-    /// Consumes `n` bits, which are there.
+    /// Where in the window they begin.
+    pub(crate) fn position(&self) -> usize {
+        self.bit
+    }
+
+    /// Makes them 57 at least.
+    #[inline(always)]
+    pub(crate) fn refill(&mut self) {
+        self.word = word(self.window, self.bit);
+    }
+
+    /// The next ones, as many as there are.
+    #[inline(always)]
+    pub(crate) fn peek(&self) -> u32 {
+        self.word as u32
+    }
+
+    /// Consumes `n`, which are there.
     #[inline(always)]
     pub(crate) fn take(&mut self, n: u32) -> u32 {
         let bits = self.word & ((1 << n) - 1);
         self.word >>= n;
-        self.count = self.count.wrapping_sub(u64::from(n));
+        self.bit += n as usize;
         bits as u32
     }
 }
 
 /// A place in a payload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
-    pub(crate) bits: Bits,
-    /// Where in the payload the window begins.
+    /// The byte where the window begins.
     pub(crate) base: usize,
+    /// The bit of the window.
+    pub(crate) bit: usize,
 }
 
 impl Position {
     /// At some byte of a payload.
     pub(crate) fn at(byte: usize) -> Self {
-        Position {
-            bits: Bits::NONE,
-            base: byte,
-        }
-    }
-
-    /// Nowhere.
-    pub(crate) fn idle() -> Self {
-        Position {
-            bits: Bits::FULL,
-            base: 0,
-        }
+        Position { base: byte, bit: 0 }
     }
 
     /// Moves the window on to where it is read.
     pub(crate) fn slide(&mut self) {
-        self.base += self.bits.at;
-        self.bits.at = 0;
+        self.base += self.bit / 8;
+        self.bit %= 8;
     }
 
     /// Bits of `payload` that are not consumed.
@@ -106,10 +99,8 @@ impl Position {
     /// # Errors
     ///
     /// [`Error::Truncated`] if more are than it has.
-    pub(crate) fn left(&self, payload: &[u8]) -> Result<u64, Error> {
-        let read = (self.base + self.bits.at) as u64 * 8 - (self.bits.count & 63);
-        (payload.len() as u64 * 8)
-            .checked_sub(read)
-            .ok_or(Error::Truncated)
+    pub(crate) fn left(&self, payload: &[u8]) -> Result<usize, Error> {
+        let bits = payload.len().saturating_sub(self.base).saturating_mul(8);
+        bits.checked_sub(self.bit).ok_or(Error::Truncated)
     }
 }

@@ -1,7 +1,7 @@
 //! Block headers (RFC 1951, 3.2.3 to 3.2.7).
 
 use crate::Error;
-use crate::bits::{Bits, Window};
+use crate::bits::Bits;
 use crate::entry::{
     DISTANCE, DISTANCE_MORE, DISTANCE_SYMBOLS, EXTRA, LENGTH_SYMBOLS, LENGTHS, LITLEN,
     LITLEN_MORE, LITLEN_SYMBOLS, LITLENS, TABLE_LEN, consumed, distance, value, with_code,
@@ -28,8 +28,7 @@ pub(crate) enum BlockType {
 }
 
 /// Reads whether the block is the last one, and its type.
-pub(crate) fn block(bits: &mut Bits, window: &Window) -> Result<(bool, BlockType), Error> {
-    bits.refill(window);
+pub(crate) fn block(bits: &mut Bits<'_>) -> Result<(bool, BlockType), Error> {
     let is_last = bits.take(1) == 1;
     let kind = match bits.take(2) {
         0 => BlockType::Stored,
@@ -50,21 +49,17 @@ pub(crate) fn fixed(tables: &mut [u32]) -> Result<(), Error> {
 }
 
 /// Reads the codes of a dynamic block and makes their tables.
-pub(crate) fn dynamic(
-    bits: &mut Bits,
-    window: &Window,
-    tables: &mut [u32],
-) -> Result<(), Error> {
-    bits.refill(window);
+pub(crate) fn dynamic(bits: &mut Bits<'_>, tables: &mut [u32]) -> Result<(), Error> {
+    bits.refill();
     let litlens = bits.take(5) as usize + 257;
     let distances = bits.take(5) as usize + 1;
     let count = bits.take(4) as usize + 4;
 
     let mut of_lengths = [0; LENGTH_SYMBOLS];
-    bits.refill(window);
+    bits.refill();
     for (nth, symbol) in LENGTH_ORDER.into_iter().take(count).enumerate() {
         if nth == 16 {
-            bits.refill(window);
+            bits.refill();
         }
         of_lengths[symbol] = bits.take(3) as u8;
     }
@@ -75,7 +70,7 @@ pub(crate) fn dynamic(
 
     let mut lengths = [0; LITLEN_SYMBOLS + DISTANCE_SYMBOLS + MAX_REPEAT];
     let end = litlens + distances;
-    if code_lengths(bits, window, &table, &mut lengths, end)? != end {
+    if code_lengths(bits, &table, &mut lengths, end)? != end {
         return Err(Error::Repetition);
     }
     fill(tables, &lengths[..end], litlens)
@@ -83,18 +78,17 @@ pub(crate) fn dynamic(
 
 /// Reads code lengths until there are `end` of them, or more: a repetition may go on behind.
 fn code_lengths(
-    bits: &mut Bits,
-    window: &Window,
+    bits: &mut Bits<'_>,
     table: &[u32; 1 << LENGTH_BITS],
     lengths: &mut [u8; LITLEN_SYMBOLS + DISTANCE_SYMBOLS + MAX_REPEAT],
     end: usize,
 ) -> Result<usize, Error> {
     let mut at = 0;
     while at < end {
-        bits.refill(window);
+        bits.refill();
         // Four symbols with their extra bits fit a refill.
         for _ in 0..4 {
-            let entry = table[bits.word as usize % table.len()];
+            let entry = table[bits.peek() as usize % table.len()];
             let word = bits.take(consumed(entry));
             let symbol = entry >> 16;
             let (length, repeat) = match symbol {

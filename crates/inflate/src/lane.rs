@@ -1,7 +1,7 @@
 //! One stream being inflated.
 
 use crate::Error;
-use crate::bits::{Position, Window, window};
+use crate::bits::{Bits, Position, Window, window};
 use crate::copy;
 use crate::entry::{EXTRA, HALT, LITLEN, TABLE_LEN, TABLES, consumed, extra_alone, lead};
 use crate::header::{self, BlockType};
@@ -24,7 +24,7 @@ pub(crate) struct Lane {
     /// Bytes inflated.
     written: usize,
     /// Bits of the payload left when the steps began.
-    left: u64,
+    left: usize,
 }
 
 /// Room for what the steps amount to, and for a token left over: a power of two, so that a mask is
@@ -65,7 +65,7 @@ impl Lane {
         Lane {
             tables,
             table: HALTED,
-            position: Position::idle(),
+            position: Position::at(0),
             steps: Steps::default(),
             tokens: Tokens {
                 literals: [0; TOKENS + 16],
@@ -97,7 +97,7 @@ impl Lane {
     /// Does nothing from now on.
     pub(crate) fn park(&mut self) {
         self.table = HALTED;
-        self.position = Position::idle();
+        self.position = Position::at(0);
     }
 
     /// Bytes inflated.
@@ -146,10 +146,10 @@ impl Lane {
 
     /// How many of the steps consume no more than `left` bits.
     #[cold]
-    fn steps_within(&self, left: u64) -> usize {
+    fn steps_within(&self, left: usize) -> usize {
         let mut consumed_bits = 0;
         let fits = |entry: &&u32| {
-            consumed_bits += u64::from(consumed(**entry));
+            consumed_bits += consumed(**entry) as usize;
             consumed_bits <= left
         };
         self.steps.entries.as_flattened().iter().take_while(fits).count()
@@ -179,7 +179,14 @@ impl Lane {
     }
 
     fn header(&mut self, window: &Window) -> Result<BlockType, Error> {
-        let (is_last, kind) = header::block(&mut self.position.bits, window)?;
+        let mut bits = Bits::new(window, self.position.bit);
+        let result = self.header_bits(&mut bits);
+        self.position.bit = bits.position();
+        result
+    }
+
+    fn header_bits(&mut self, bits: &mut Bits<'_>) -> Result<BlockType, Error> {
+        let (is_last, kind) = header::block(bits)?;
         self.is_last_block = is_last;
         match kind {
             BlockType::Stored => {}
@@ -190,7 +197,7 @@ impl Lane {
             }
             BlockType::Dynamic => {
                 self.is_fixed = false;
-                header::dynamic(&mut self.position.bits, window, &mut self.tables)?;
+                header::dynamic(bits, &mut self.tables)?;
             }
         }
         Ok(kind)
@@ -198,7 +205,7 @@ impl Lane {
 
     /// A block that is stored as it is (RFC 1951, 3.2.4).
     fn stored(&mut self, stream: &mut Stream<'_>) -> Result<(), Error> {
-        let left = (self.position.left(stream.payload)? / 8) as usize;
+        let left = self.position.left(stream.payload)? / 8;
         let rest = &stream.payload[stream.payload.len() - left..];
         let Some((&[a, b, c, d], rest)) = rest.split_first_chunk() else {
             return Err(Error::Truncated);

@@ -1,8 +1,8 @@
 //! The loops in plain Rust.
 
 use super::{ROUND, ROUNDS, SPRINT, SPRINTS, Steps};
-use crate::bits::Window;
-use crate::entry::{LITERAL, NEXT, TABLE_LEN, TOKEN, value};
+use crate::bits::{Window, word};
+use crate::entry::{LITERAL, NEXT, TABLE_LEN, TOKEN, consumed, value};
 use crate::lane::{Lane, TOKENS, Tokens};
 
 /// See [`Kernel::run`](super::Kernel::run).
@@ -14,26 +14,29 @@ pub(super) fn run<const N: usize>(
     lanes: &mut [Lane; N],
     windows: &[&Window; N],
 ) -> usize {
-    let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bits);
-    let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table);
+    let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bit);
+    let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table & NEXT);
     let mut sprints = 0;
     while sprints < SPRINTS {
         for round in 0..ROUNDS {
-            for lane in 0..N {
-                bits[lane].refill(windows[lane]);
-            }
+            let mut words: [_; N] = std::array::from_fn(|lane| word(windows[lane], bits[lane]));
+            let mut entries = [0u32; N];
             for nth in 0..ROUND {
                 for lane in 0..N {
-                    let word = bits[lane].word;
+                    let word = words[lane];
                     let index = tables[lane] | word as u32 % TABLE_LEN as u32;
                     let entry = lanes[lane].tables[index as usize];
                     let step = round * ROUND + nth;
                     lanes[lane].steps.entries[sprints][step] = entry;
                     lanes[lane].steps.words[sprints][step] = word as u32;
-                    bits[lane].word = word >> (entry & 63);
-                    bits[lane].count = bits[lane].count.wrapping_sub(u64::from(entry));
+                    words[lane] = word >> (entry & 63);
+                    entries[lane] = entries[lane].wrapping_add(entry);
                     tables[lane] = entry & NEXT;
                 }
+            }
+            for lane in 0..N {
+                // Together they consume less than 64 bits, so a sum is enough.
+                bits[lane] += consumed(entries[lane]) as usize;
             }
         }
         sprints += 1;
@@ -42,7 +45,7 @@ pub(super) fn run<const N: usize>(
         }
     }
     for lane in 0..N {
-        lanes[lane].position.bits = bits[lane];
+        lanes[lane].position.bit = bits[lane];
         lanes[lane].table = tables[lane];
     }
     sprints * SPRINT
