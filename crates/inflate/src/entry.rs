@@ -145,19 +145,25 @@ static DISTANCES: [u32; DISTANCE_SYMBOLS] = {
     entries
 };
 
-/// Code lengths and their repetitions (RFC 1951, 3.2.7).
+/// Marks the code length symbol that repeats the length before it.
+pub(crate) const REPEATS_LAST: u32 = TOKEN;
+
+/// The code length that an entry of [`LENGTHS`] stands for; where the next table is in others.
+#[inline(always)]
+pub(crate) fn code_length(entry: u32) -> u8 {
+    (entry >> 10 & 15) as u8
+}
+
+/// Code lengths and how often they are repeated (RFC 1951, 3.2.7), as a payload.
 pub(crate) static LENGTHS: [u32; LENGTH_SYMBOLS] = {
     let mut entries = [0; LENGTH_SYMBOLS];
-    let mut symbol = 0;
-    while symbol < LENGTH_SYMBOLS {
-        let extra = match symbol {
-            16 => 2,
-            17 => 3,
-            18 => 7,
-            _ => 0,
-        };
-        entries[symbol] = entry(extra, 0, symbol as u32);
-        symbol += 1;
+    let mut length = 0;
+    while length < 16 {
+        entries[length as usize] = entry(0, length, 1);
+        length += 1;
     }
+    entries[16] = entry(2, 0, 3) | REPEATS_LAST;
+    entries[17] = entry(3, 0, 3);
+    entries[18] = entry(7, 0, 11);
     entries
 };

@@ -4,15 +4,12 @@ use crate::Error;
 use crate::bits::Bits;
 use crate::entry::{
     DISTANCE, DISTANCE_MORE, DISTANCE_SYMBOLS, EXTRA, LENGTH_SYMBOLS, LENGTHS, LITLEN,
-    LITLEN_MORE, LITLEN_SYMBOLS, LITLENS, TABLE_LEN, consumed, distance, value, with_code,
+    LITLEN_MORE, LITLEN_SYMBOLS, LITLENS, REPEATS_LAST, TABLE_LEN, code_length, consumed, distance, value, with_code,
 };
-use crate::table::build;
+use crate::table::{LENGTHS_ROOM, build};
 
 /// Bits of the longest code word of a code length.
 const LENGTH_BITS: u32 = 7;
-
-/// The longest repetition of a code length.
-const MAX_REPEAT: usize = 138;
 
 /// The order in which the lengths of the code lengths' own code come.
 const LENGTH_ORDER: [usize; LENGTH_SYMBOLS] = [
@@ -68,7 +65,7 @@ pub(crate) fn dynamic(bits: &mut Bits<'_>, tables: &mut [u32]) -> Result<(), Err
         with_code(LENGTHS[symbol], len)
     })?;
 
-    let mut lengths = [0; LITLEN_SYMBOLS + DISTANCE_SYMBOLS + MAX_REPEAT];
+    let mut lengths = [0; LENGTHS_ROOM];
     let end = litlens + distances;
     if code_lengths(bits, &table, &mut lengths, end)? != end {
         return Err(Error::Repetition);
@@ -80,44 +77,38 @@ pub(crate) fn dynamic(bits: &mut Bits<'_>, tables: &mut [u32]) -> Result<(), Err
 fn code_lengths(
     bits: &mut Bits<'_>,
     table: &[u32; 1 << LENGTH_BITS],
-    lengths: &mut [u8; LITLEN_SYMBOLS + DISTANCE_SYMBOLS + MAX_REPEAT],
+    lengths: &mut [u8; LENGTHS_ROOM],
     end: usize,
 ) -> Result<usize, Error> {
+    const NONE: u8 = u8::MAX;
+    let mut last = NONE;
     let mut at = 0;
-    while at < end {
+    loop {
         bits.refill();
         // Four symbols with their extra bits fit a refill.
         for _ in 0..4 {
             let entry = table[bits.peek() as usize % table.len()];
             let word = bits.take(consumed(entry));
-            let symbol = entry >> 16;
-            let (length, repeat) = match symbol {
-                0..16 => {
-                    lengths[at] = symbol as u8;
-                    at += 1;
-                    if at == end {
-                        break;
-                    }
-                    continue;
-                }
-                16 => match at.checked_sub(1) {
-                    Some(before) => (lengths[before], 3),
-                    None => return Err(Error::Repetition),
-                },
-                17 => (0, 3),
-                _ => (0, 11),
+            let repeat = value(entry, word) as usize;
+            let length = match entry & REPEATS_LAST {
+                0 => code_length(entry),
+                _ => last,
             };
-            let repeat = repeat + (value(entry, word) - symbol) as usize;
-            // The short ones in one go of a constant length; what is behind is written later.
-            match lengths[at..].first_chunk_mut::<10>() {
-                Some(places) if repeat <= 10 => places.fill(length),
-                _ => lengths[at..at + repeat].fill(length),
+            if length == NONE {
+                return Err(Error::Repetition);
             }
+            // Some in one go, as many as there are or not; what is behind is written later.
+            lengths[at..at + 8].fill(length);
+            if repeat > 8 {
+                lengths[at..at + repeat].fill(length);
+            }
+            last = length;
             at += repeat;
-            break;
+            if at >= end {
+                return Ok(at);
+            }
         }
     }
-    Ok(at)
 }
 
 /// Makes the tables of both codes, of which the first has `litlens` of the lengths.
@@ -136,11 +127,11 @@ fn part(
     tables: &mut [u32],
     number: u32,
     more: std::ops::Range<u32>,
-) -> (&mut [u32], &mut [u32]) {
-    let (start, more_start) = (number as usize * TABLE_LEN, more.start as usize * TABLE_LEN);
-    let (before, behind) = tables.split_at_mut(more_start);
+) -> (&mut [u32; TABLE_LEN], &mut [u32]) {
+    let (before, behind) = tables.split_at_mut(more.start as usize * TABLE_LEN);
+    let table = before[number as usize * TABLE_LEN..].first_chunk_mut();
     (
-        &mut before[start..start + TABLE_LEN],
+        table.expect("a whole table"),
         &mut behind[..more.len() * TABLE_LEN],
     )
 }

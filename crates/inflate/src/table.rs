@@ -1,17 +1,23 @@
 //! Lookup tables of canonical Huffman codes (RFC 1951, 3.2.2).
 
 use crate::Error;
-use crate::entry::{LITLEN_SYMBOLS, TABLE_BITS, TABLE_LEN, lead};
+use crate::entry::{DISTANCE_SYMBOLS, LITLEN_SYMBOLS, TABLE_BITS, TABLE_LEN, lead};
 
 /// The longest code word (RFC 1951, 3.2.7).
 const MAX_BITS: usize = 15;
+
+/// Code lengths that are looked at together.
+const GROUP: usize = 8;
+
+/// Room for the code lengths of both codes, and for a repetition that goes on behind them.
+pub(crate) const LENGTHS_ROOM: usize =
+    (LITLEN_SYMBOLS + DISTANCE_SYMBOLS + 138).next_multiple_of(GROUP);
 
 /// The words of a code: how many there are of each length, and the symbols in the order of their
 /// words.
 struct Words {
     counts: [u16; MAX_BITS + 1],
     symbols: [u16; LITLEN_SYMBOLS],
-    longest: u32,
 }
 
 /// What a code amounts to.
@@ -23,38 +29,49 @@ enum Shape {
     },
 }
 
+/// Calls `each` for symbols and the lengths of their words, unused ones among them.
+#[inline(always)]
+fn for_each_length(lengths: &[u8], mut each: impl FnMut(usize, usize)) {
+    let (groups, rest) = lengths.as_chunks::<GROUP>();
+    for (nth, group) in groups.iter().enumerate() {
+        // Unused symbols come in long runs.
+        if *group != [0; GROUP] {
+            for (symbol, &length) in group.iter().enumerate() {
+                each(nth * GROUP + symbol, usize::from(length) & MAX_BITS);
+            }
+        }
+    }
+    for (symbol, &length) in rest.iter().enumerate() {
+        each(groups.len() * GROUP + symbol, usize::from(length) & MAX_BITS);
+    }
+}
+
 impl Words {
     #[inline(always)]
     fn sort(lengths: &[u8]) -> Result<(Self, Shape), Error> {
-        let mut counts = [0; MAX_BITS + 1];
-        for &length in lengths {
-            counts[usize::from(length) & MAX_BITS] += 1;
-        }
-        let mut longest = 1;
-        let mut used = 0u32;
+        // Two of each, so that a length that repeats need not wait for itself.
+        let mut counts = [[0; MAX_BITS + 1]; 2];
+        for_each_length(lengths, |symbol, length| counts[symbol % 2][length] += 1);
+        let counts: [u16; MAX_BITS + 1] = std::array::from_fn(|bits| counts[0][bits] + counts[1][bits]);
+
+        let mut used = 0;
         let mut ends = [0; MAX_BITS + 1];
-        for bits in 1..MAX_BITS {
+        let mut end = 0;
+        for bits in 1..=MAX_BITS {
+            ends[bits] = end;
+            end += counts[bits];
             used = used * 2 + u32::from(counts[bits]);
-            ends[bits + 1] = ends[bits] + counts[bits];
-            if counts[bits] > 0 {
-                longest = bits as u32;
-            }
         }
-        used = used * 2 + u32::from(counts[MAX_BITS]);
-        if counts[MAX_BITS] > 0 {
-            longest = MAX_BITS as u32;
-        }
-        // Unused symbols are sorted too, to where nobody looks: that is faster than a branch.
-        let used_symbols = lengths.len() as u16 - counts[0];
-        ends[0] = used_symbols;
+        // Unused symbols go behind the others, to where nobody looks: faster than a branch.
+        ends[0] = end;
         let mut symbols = [0; LITLEN_SYMBOLS];
-        for (symbol, &length) in lengths.iter().enumerate() {
-            let end = &mut ends[usize::from(length) & MAX_BITS];
-            if let Some(place) = symbols.get_mut(usize::from(*end)) {
+        for_each_length(lengths, |symbol, length| {
+            if let Some(place) = symbols.get_mut(usize::from(ends[length])) {
                 *place = symbol as u16;
             }
-            *end += 1;
-        }
+            ends[length] += 1;
+        });
+
         // As libdeflate has it: a code may have no words, or one of one bit, which then stands
         // for both words of that length.
         const ALL: u32 = 1 << MAX_BITS;
@@ -66,21 +83,8 @@ impl Words {
             },
             _ => return Err(Error::Code),
         };
-        let words = Words {
-            counts,
-            symbols,
-            longest,
-        };
-        Ok((words, shape))
+        Ok((Words { counts, symbols }, shape))
     }
-}
-
-/// The next word in lexicographic order. Words are kept reversed, as they are in the stream, where
-/// the first bit is the lowest; `ones` is the last of its length.
-#[inline(always)]
-fn next_word(word: u32, ones: u32) -> u32 {
-    let bit = 1 << (31 - (word ^ ones).leading_zeros());
-    word & (bit - 1) | bit
 }
 
 /// Fills `table`, which is indexed with the next bits of the stream, for the code whose words have
@@ -94,69 +98,105 @@ fn next_word(word: u32, ones: u32) -> u32 {
 ///
 /// [`Error::Code`].
 #[inline(always)]
-pub(crate) fn build(
+pub(crate) fn build<const LEN: usize>(
     lengths: &[u8],
-    table: &mut [u32],
+    table: &mut [u32; LEN],
     more: &mut [u32],
     more_number: u32,
     entry: impl Fn(usize, u32) -> u32,
 ) -> Result<(), Error> {
+    const { assert!(LEN.is_power_of_two() && LEN <= TABLE_LEN) };
     let (words, shape) = Words::sort(lengths)?;
     if let Shape::Degenerate { symbol } = shape {
         table.fill(entry(symbol, 1));
         return Ok(());
     }
 
-    // A table of one entry, doubled whenever words become longer: so each word is entered once.
+    // The word as if it were all of `TABLE_BITS` long, in the order in which words are counted.
+    let mut word = 0;
     let mut symbols = words.symbols.iter().map(|&symbol| usize::from(symbol));
-    let (mut word, mut size) = (0, 1);
-    let mut bits = 0;
-    while size < table.len() {
-        table.copy_within(..size, size);
+    // A table of one entry, doubled whenever words become longer: so each word is entered once.
+    let mut size = 1;
+    for bits in 1..=LEN.ilog2() {
+        double(table, size);
         size *= 2;
-        bits += 1;
-        let ones = size as u32 - 1;
         let count = usize::from(words.counts[bits as usize]);
         for symbol in symbols.by_ref().take(count) {
-            table[word as usize] = entry(symbol, bits);
-            if word == ones {
-                // The last word of all.
-                while size < table.len() {
-                    table.copy_within(..size, size);
-                    size *= 2;
-                }
-                return Ok(());
-            }
-            word = next_word(word, ones);
+            let place = REVERSED[word % TABLE_LEN];
+            table[usize::from(place) % LEN] = entry(symbol, bits);
+            word += TABLE_LEN >> bits;
         }
     }
-
-    let ones = table.len() as u32 - 1;
-    let passed = words.longest.saturating_sub(TABLE_BITS);
-    let mut part = u32::MAX;
-    let mut number = more_number.wrapping_sub(1);
-    for bits in bits + 1..=words.longest {
-        let count = usize::from(words.counts[bits as usize]);
-        for symbol in symbols.by_ref().take(count) {
-            // Where the bits that are consumed first differ, another table begins.
-            if word & ((1 << passed) - 1) != part {
-                part = word & ((1 << passed) - 1);
-                number = number.wrapping_add(1);
-            }
-            table[(word & ones) as usize] = lead(passed, number);
-            let at = (number - more_number) as usize * TABLE_LEN;
-            let rest = bits - passed;
-            let places = more[at..at + TABLE_LEN].iter_mut();
-            let places = places.skip((word >> passed) as usize);
-            for place in places.step_by(1 << rest) {
-                *place = entry(symbol, rest);
-            }
-            let ones = (1 << bits) - 1;
-            if word == ones {
-                break;
-            }
-            word = next_word(word, ones);
-        }
+    if word == TABLE_LEN {
+        return Ok(());
     }
+    long_words(&words, symbols, word, table, more, more_number, entry);
     Ok(())
 }
+
+/// Repeats the first `size` entries behind them.
+#[inline(always)]
+fn double(table: &mut [u32], size: usize) {
+    if size < 16 {
+        // One by one, as they were just written: what is loaded together should have been stored
+        // together.
+        for at in 0..size {
+            table[size + at] = table[at];
+        }
+    } else {
+        table.copy_within(..size, size);
+    }
+}
+
+/// Enters the words that are longer than a table's index. `word` is the first of them, or as much
+/// of it as there is room for in an index.
+#[cold]
+fn long_words(
+    words: &Words,
+    mut symbols: impl Iterator<Item = usize>,
+    word: usize,
+    table: &mut [u32],
+    more: &mut [u32],
+    more_number: u32,
+    entry: impl Fn(usize, u32) -> u32,
+) {
+    let longest = words.counts.iter().rposition(|&count| count > 0);
+    let longest = longest.unwrap_or(0) as u32;
+    let passed = longest - TABLE_BITS;
+    // Now as if it were all of the greatest length.
+    let mut word = (word << (MAX_BITS as u32 - TABLE_BITS)) as u16;
+    let mut part = None;
+    let mut number = more_number.wrapping_sub(1);
+    for bits in TABLE_BITS + 1..=longest {
+        let count = usize::from(words.counts[bits as usize]);
+        for symbol in symbols.by_ref().take(count) {
+            let place = usize::from((word << 1).reverse_bits());
+            // Where the bits that are consumed first differ, another table begins.
+            let first = place & ((1 << passed) - 1);
+            if part != Some(first) {
+                part = Some(first);
+                number = number.wrapping_add(1);
+            }
+            table[place % TABLE_LEN] = lead(passed, number);
+            let at = (number - more_number) as usize * TABLE_LEN;
+            let rest = bits - passed;
+            let entries = more[at..at + TABLE_LEN].iter_mut();
+            for place in entries.skip(place >> passed).step_by(1 << rest) {
+                *place = entry(symbol, rest);
+            }
+            word = word.wrapping_add(1 << (MAX_BITS as u32 - bits));
+        }
+    }
+}
+
+/// Numbers of [`TABLE_BITS`] bits with their bits in reverse: a stream has a word's first bit
+/// lowest.
+static REVERSED: [u16; TABLE_LEN] = {
+    let mut reversed = [0; TABLE_LEN];
+    let mut number = 0;
+    while number < TABLE_LEN {
+        reversed[number] = (number as u16).reverse_bits() >> (u16::BITS - TABLE_BITS);
+        number += 1;
+    }
+    reversed
+};
