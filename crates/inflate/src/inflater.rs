@@ -22,6 +22,12 @@ impl Inflater {
         Self::with_kernel(Kernel::detect())
     }
 
+    /// An inflater with loops that any processor can run, which is what the others are held
+    /// against.
+    pub fn portable() -> Self {
+        Self::with_kernel(Kernel::Generic)
+    }
+
     fn with_kernel(kernel: Kernel) -> Self {
         Inflater {
             lanes: vec![Lane::new(); LANES].into(),

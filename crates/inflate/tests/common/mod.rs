@@ -1,0 +1,72 @@
+//! What the tests share.
+#![allow(dead_code)]
+
+pub(crate) mod data;
+pub(crate) mod encoder;
+pub(crate) mod twin;
+
+use atds_inflate::{Error, Inflater, Stream};
+
+/// Above all that the tests inflate, unless they say otherwise.
+pub const LIMIT: usize = 1 << 20;
+
+/// One stream, into a fresh room.
+pub(crate) fn inflate(inflater: &mut Inflater, payload: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+    inflate_all(inflater, &[payload], limit).remove(0)
+}
+
+/// Streams together, each into a fresh room.
+pub(crate) fn inflate_all(
+    inflater: &mut Inflater,
+    payloads: &[&[u8]],
+    limit: usize,
+) -> Vec<Result<Vec<u8>, Error>> {
+    let mut rooms = vec![Vec::new(); payloads.len()];
+    let streams = payloads.iter().zip(&mut rooms);
+    let mut streams: Vec<_> = streams
+        .map(|(payload, room)| Stream::new(payload, room, limit))
+        .collect();
+    inflater.inflate(&mut streams);
+    let results: Vec<_> = streams.iter().map(|stream| stream.result).collect();
+    let taken = rooms.into_iter().zip(results);
+    taken
+        .map(|(mut room, result)| {
+            assert!(room.len() <= limit, "more room than the limit");
+            result.map(|len| {
+                room.truncate(len);
+                room
+            })
+        })
+        .collect()
+}
+
+/// What libdeflate makes of a stream; `None` if it refuses it.
+pub(crate) fn libdeflate(payload: &[u8], limit: usize) -> Option<Vec<u8>> {
+    let mut room = vec![0; limit];
+    let mut decoder = libdeflater::Decompressor::new();
+    let len = decoder.deflate_decompress(payload, &mut room).ok()?;
+    room.truncate(len);
+    Some(room)
+}
+
+/// Holds both kinds of loops against the twin, and the twin against libdeflate.
+pub(crate) fn check(payload: &[u8]) {
+    let expected = twin::inflate(payload, LIMIT);
+    for mut inflater in [Inflater::new(), Inflater::portable()] {
+        let result = inflate(&mut inflater, payload, LIMIT);
+        assert!(result == expected, "{inflater:?}: {}", difference(&result, &expected));
+    }
+    let theirs = libdeflate(payload, LIMIT);
+    assert!(theirs == expected.clone().ok(), "libdeflate disagrees with {expected:?}");
+}
+
+fn difference(ours: &Result<Vec<u8>, Error>, expected: &Result<Vec<u8>, Error>) -> String {
+    match (ours, expected) {
+        (Ok(ours), Ok(expected)) => {
+            let same = ours.iter().zip(expected).take_while(|(a, b)| a == b);
+            let (len, expected_len) = (ours.len(), expected.len());
+            format!("{len} bytes instead of {expected_len}, alike up to {}", same.count())
+        }
+        _ => format!("{ours:?} instead of {expected:?}"),
+    }
+}

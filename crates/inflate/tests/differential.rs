@@ -1,0 +1,286 @@
+//! Both kinds of loops, the bit by bit twin and libdeflate, on the same streams.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use atds_inflate::{Error, Inflater, LANES, Stream};
+use common::encoder::{BitWriter, Code, Item, complete_lengths, dynamic_block};
+use common::{LIMIT, check, data, inflate, inflate_all, twin};
+use proptest::prelude::*;
+
+#[test]
+fn what_compressors_write() {
+    for len in [100, 40_000] {
+        for (kind, bytes) in data::kinds(len) {
+            for (compressor, payload) in data::compressed(&bytes) {
+                for mut inflater in [Inflater::new(), Inflater::portable()] {
+                    let result = inflate(&mut inflater, &payload, LIMIT);
+                    assert!(result.as_deref() == Ok(&*bytes), "{kind}, {compressor}, {inflater:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_twin_reads_what_compressors_write() {
+    for (kind, bytes) in data::kinds(3_000) {
+        for (compressor, payload) in data::compressed(&bytes) {
+            assert!(twin::inflate(&payload, LIMIT) == Ok(bytes.clone()), "{kind}, {compressor}");
+        }
+    }
+}
+
+#[test]
+fn cut_at_any_byte() {
+    for (_, bytes) in data::kinds(600) {
+        for (_, payload) in data::compressed(&bytes).into_iter().step_by(3) {
+            for cut in 0..payload.len() {
+                check(&payload[..cut]);
+            }
+        }
+    }
+}
+
+#[test]
+fn with_any_bit_flipped() {
+    for (_, bytes) in data::kinds(200) {
+        for (_, payload) in data::compressed(&bytes).into_iter().step_by(7) {
+            for bit in 0..payload.len() * 8 {
+                let mut flipped = payload.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                check(&flipped);
+            }
+        }
+    }
+}
+
+#[test]
+fn streams_have_no_bearing_on_each_other() {
+    let mut payloads = Vec::new();
+    for len in [0, 50, 3_000, 20_000] {
+        for (_, bytes) in data::kinds(len) {
+            for (nth, (_, payload)) in data::compressed(&bytes).into_iter().enumerate() {
+                let cut = payload.len() - payload.len() / 5 * usize::from(nth % 4 == 0);
+                payloads.push(payload[..cut].to_vec());
+            }
+        }
+    }
+    let mut alone = Inflater::new();
+    let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
+    let expected: Vec<_> =
+        payloads.iter().map(|payload| inflate(&mut alone, payload, 15_000)).collect();
+    assert!(expected.iter().any(|result| *result == Err(Error::Truncated)));
+    assert!(expected.contains(&Err(Error::TooLarge { limit: 15_000 })));
+    for mut inflater in [Inflater::new(), Inflater::portable()] {
+        for together in [2, 3, LANES, 2 * LANES + 1, payloads.len()] {
+            let results = payloads.chunks(together);
+            let results: Vec<_> = results
+                .flat_map(|payloads| inflate_all(&mut inflater, payloads, 15_000))
+                .collect();
+            assert!(results == expected, "{together} together");
+        }
+    }
+}
+
+/// Wherever the room ends, and however much of it there is to begin with.
+#[test]
+fn limits_and_rooms() {
+    for (kind, bytes) in data::kinds(2_000) {
+        let payload = data::compressed(&bytes).remove(6).1;
+        let mut inflater = Inflater::new();
+        for limit in bytes.len().saturating_sub(40)..bytes.len() {
+            let result = inflate(&mut inflater, &payload, limit);
+            assert_eq!(result, Err(Error::TooLarge { limit }), "{kind}");
+        }
+        for limit in bytes.len()..bytes.len() + 40 {
+            let result = inflate(&mut inflater, &payload, limit);
+            assert!(result.as_deref() == Ok(&*bytes), "{kind}");
+        }
+        for len in (0..bytes.len() + 40).step_by(7) {
+            let mut room = vec![0xaa; len];
+            let mut stream = Stream::new(&payload, &mut room, LIMIT);
+            inflater.inflate(std::slice::from_mut(&mut stream));
+            assert_eq!(stream.result, Ok(bytes.len()), "{kind}");
+            assert!(room.starts_with(&bytes), "{kind}, {len} bytes of room");
+        }
+    }
+}
+
+#[test]
+fn what_follows_is_passed_over() {
+    let mut payload = data::compressed(b"some bytes").remove(0).1;
+    payload.extend([0xff; 9]);
+    check(&payload);
+    assert!(twin::inflate(&payload, LIMIT).is_ok());
+}
+
+#[test]
+fn blocks_of_nothing() {
+    let mut writer = BitWriter::default();
+    for _ in 0..1000 {
+        // A fixed block's end, and a stored block of no bytes.
+        writer.bits(0b010, 3);
+        writer.bits(0, 7);
+    }
+    writer.bits(0b1, 1);
+    check(&writer.bytes);
+    assert_eq!(twin::inflate(&writer.bytes, LIMIT), Err(Error::Truncated));
+    writer.bits(0, 50);
+    check(&writer.bytes);
+}
+
+/// Codes of few words: what libdeflate makes of them is followed.
+#[test]
+fn codes_of_few_words() {
+    let literals = |lengths: &[(usize, u8)]| {
+        let mut all = vec![0; 257];
+        lengths.iter().for_each(|&(symbol, length)| all[symbol] = length);
+        all
+    };
+    let complete = literals(&[(97, 2), (98, 2), (256, 1)]);
+    let with_length = {
+        let mut lengths = complete.clone();
+        lengths.resize(286, 0);
+        (lengths[98], lengths[285]) = (0, 2);
+        lengths
+    };
+    let repeated = Item::Match { length: 285, length_extra: 0, distance: 0, distance_extra: 0 };
+    let a = Item::Literal(97);
+    let cases: [(&[u8], &[u8], &[Item]); 11] = [
+        (&complete, &[0], &[a]),
+        (&complete, &[1], &[a]),
+        (&with_length, &[1], &[a, repeated]),
+        (&with_length, &[1, 1], &[a, repeated]),
+        (&with_length, &[0, 1], &[a]),
+        // Neither complete nor of one bit.
+        (&complete, &[2], &[a]),
+        (&complete, &[1, 2], &[a]),
+        (&literals(&[(97, 2), (256, 2)]), &[0], &[a]),
+        // Only the end of the block.
+        (&literals(&[(256, 1)]), &[0], &[]),
+        // Too many words.
+        (&literals(&[(97, 1), (98, 1), (256, 1)]), &[0], &[a]),
+        (&complete, &[1, 1, 1], &[a]),
+    ];
+    for (litlens, distances, items) in cases {
+        let mut writer = BitWriter::default();
+        dynamic_block(&Code::new(litlens), &Code::new(distances), items, &mut writer);
+        check(&writer.bytes);
+        // A match whose distance has no word, and either bit of a code of one word.
+        for more in 0..64 {
+            let mut bytes = writer.bytes.clone();
+            let last = bytes.len() - 1;
+            bytes[last] ^= more << 2;
+            bytes.extend([0; 4]);
+            check(&bytes);
+        }
+    }
+}
+
+/// The longest words there can be, with the most extra bits.
+#[test]
+fn the_longest_words() {
+    let symbols: Vec<usize> = (0..286).rev().collect();
+    // Each word but the last two is half as likely as the one before.
+    let litlens = Code::new(&complete_lengths(286, &symbols, &[0]));
+    for first in [0, 16, 28] {
+        let symbols: Vec<usize> = (0..30).map(|nth| (nth + first) % 30).collect();
+        let distances = Code::new(&complete_lengths(30, &symbols, &[0]));
+        let mut numbers = data::noise(first as u64);
+        let mut items: Vec<_> = (0..40_000).map(|n| Item::Literal(n as u8)).collect();
+        for distance in (0..30).cycle().take(3_000) {
+            let mut next = || numbers.next().unwrap() as usize;
+            items.push(Item::Match {
+                length: 257 + next() % 29,
+                length_extra: next(),
+                distance,
+                distance_extra: next(),
+            });
+            items.extend((0..next() % 3).map(|n| Item::Literal(n as u8)));
+        }
+        let mut writer = BitWriter::default();
+        dynamic_block(&litlens, &distances, &items, &mut writer);
+        let expected = common::libdeflate(&writer.bytes, LIMIT).unwrap();
+        for mut inflater in [Inflater::new(), Inflater::portable()] {
+            let result = inflate(&mut inflater, &writer.bytes, LIMIT);
+            assert!(result.as_deref() == Ok(&*expected), "{inflater:?}");
+        }
+    }
+}
+
+fn items(litlens: Vec<usize>, distances: Vec<usize>) -> impl Strategy<Value = Vec<Item>> {
+    let item = (any::<[u16; 2]>(), any::<prop::sample::Index>(), any::<prop::sample::Index>());
+    prop::collection::vec(item, 0..200).prop_map(move |items| {
+        let to_item = |(extra, litlen, distance): ([u16; 2], prop::sample::Index, prop::sample::Index)| {
+            match *litlen.get(&litlens) {
+                256 => None,
+                literal @ 0..256 => Some(Item::Literal(literal as u8)),
+                length => Some(Item::Match {
+                    length,
+                    length_extra: extra[0].into(),
+                    distance: *distance.get(&distances),
+                    distance_extra: extra[1].into(),
+                }),
+            }
+        };
+        items.into_iter().filter_map(to_item).collect()
+    })
+}
+
+/// Two complete codes and a block that is written in them.
+fn any_block() -> impl Strategy<Value = Vec<u8>> {
+    let symbols = |count: usize, always: usize| {
+        let choices = prop::collection::vec(0..4u8, 1..20);
+        (prop::sample::subsequence((0..count).collect::<Vec<_>>(), 2..=count), choices).prop_map(
+            move |(mut symbols, choices)| {
+                if !symbols.contains(&always) {
+                    symbols.push(always);
+                }
+                // Long words for the last ones, and not always for the same.
+                let turn = usize::from(choices[0]) * symbols.len() / 4;
+                symbols.rotate_left(turn);
+                Code::new(&complete_lengths(count, &symbols, &choices))
+            },
+        )
+    };
+    (symbols(286, 256), symbols(30, 0)).prop_flat_map(|(litlens, distances)| {
+        items(litlens.symbols(), distances.symbols()).prop_map(move |items| {
+            // Something to repeat, as far as there are literals.
+            let mut all: Vec<_> = litlens.symbols().into_iter().filter(|&symbol| symbol < 256)
+                .cycle().take(300).map(|symbol| Item::Literal(symbol as u8)).collect();
+            all.extend(items);
+            let mut writer = BitWriter::default();
+            dynamic_block(&litlens, &distances, &all, &mut writer);
+            writer.bytes
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn blocks_in_any_codes(payload in any_block()) {
+        check(&payload);
+    }
+
+    #[test]
+    fn any_bytes(payload in prop::collection::vec(any::<u8>(), 0..300)) {
+        check(&payload);
+    }
+
+    #[test]
+    fn damaged_blocks(
+        payload in any_block(),
+        at in any::<prop::sample::Index>(),
+        damage in prop::collection::vec(any::<u8>(), 1..8),
+    ) {
+        let mut payload = payload;
+        let start = at.index(payload.len());
+        for (place, byte) in payload[start..].iter_mut().zip(damage) {
+            *place = byte;
+        }
+        check(&payload);
+    }
+}
