@@ -3,8 +3,9 @@
 use crate::Error;
 use crate::bits::Bits;
 use crate::entry::{
-    DISTANCE, DISTANCE_MORE, DISTANCE_SYMBOLS, EXTRA, LENGTH_SYMBOLS, LENGTHS, LITLEN,
-    LITLEN_MORE, LITLEN_SYMBOLS, LITLENS, REPEATS_LAST, TABLE_LEN, code_length, consumed, distance, value, with_code,
+    DISTANCE, DISTANCE_MORE, DISTANCE_SYMBOLS, EXTRA, LENGTH_SYMBOLS, LENGTHS, LITLEN, LITLEN_MORE,
+    LITLEN_SYMBOLS, LITLENS, REPEATS_LAST, TABLE_LEN, code_length, consumed, distance, value,
+    with_code,
 };
 use crate::table::{LENGTHS_ROOM, build};
 

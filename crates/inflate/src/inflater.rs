@@ -1,20 +1,24 @@
 //! Many streams through a few lanes.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::bits::Window;
-use crate::{Error, LANES};
 use crate::kernel::Kernel;
 use crate::lane::{Lane, Progress};
-use crate::stream::Stream;
+use crate::room::Task;
+use crate::{Error, LANES, Stream};
 
-/// Inflates streams, several at a time. It holds a quarter of a megabyte of tables, made once.
+/// Inflates streams, several at a time. It holds some 300 KB of tables, made once.
 pub struct Inflater {
     lanes: Box<[Lane]>,
-    /// Windows that go on behind their payload, or are not read at all.
+    /// The lanes' windows where they go on behind a payload.
     tails: Box<[Window; LANES]>,
     kernel: Kernel,
 }
+
+/// What the lanes are at, each with its tag.
+type Running<'a, T> = [Option<(T, Task<'a>)>; LANES];
 
 impl Inflater {
     /// An inflater with the fastest loops that this processor can run.
@@ -28,6 +32,12 @@ impl Inflater {
         Self::with_kernel(Kernel::Generic)
     }
 
+    /// Whether this processor has what makes several streams at once faster than one after another:
+    /// AVX2 and BMI2. Without them a decoder of single streams is the better choice.
+    pub fn is_fast() -> bool {
+        Kernel::detect() != Kernel::Generic
+    }
+
     fn with_kernel(kernel: Kernel) -> Self {
         Inflater {
             lanes: vec![Lane::new(); LANES].into(),
@@ -36,66 +46,91 @@ impl Inflater {
         }
     }
 
-    /// Inflates all `streams`, and says in each what became of it. None has a bearing on another.
+    /// Inflates all `streams` and calls `done` for each as it ends, with its tag and how many bytes
+    /// of its room were inflated. None has a bearing on another.
     ///
-    /// Streams are taken in their order, and about [`LANES`] are in progress at a time: it pays to
-    /// give that many or more, of about the same size.
-    pub fn inflate(&mut self, streams: &mut [Stream<'_>]) {
-        let mut waiting = streams.iter_mut();
-        let mut running: [Option<&mut Stream<'_>>; LANES] = [const { None }; LANES];
+    /// Streams are taken in their order, [`LANES`] of them being in progress at a time; they may
+    /// end in another. It pays to give that many or more, of about the same size.
+    pub fn inflate<'a, T>(
+        &mut self,
+        streams: impl IntoIterator<Item = (T, Stream<'a>)>,
+        mut done: impl FnMut(T, Result<usize, Error>),
+    ) {
+        let mut streams = streams.into_iter();
+        let mut running = [const { None }; LANES];
         loop {
-            let tails = self.tails.iter_mut();
-            for ((lane, tail), slot) in self.lanes.iter_mut().zip(tails).zip(&mut running) {
-                while slot.is_none() {
-                    let Some(stream) = waiting.next() else { break };
-                    let begun = lane.start(stream, tail);
-                    if settle(lane, stream, begun) == Progress::Running {
-                        *slot = Some(stream);
-                    }
-                }
-            }
-            // As few lanes as have all that run between them.
-            let is_running = |slot: &Option<_>| slot.is_some();
-            let Some(first) = running.iter().position(is_running) else {
+            self.start(&mut streams, &mut running, &mut done);
+            let Some(lanes) = extent(&running) else {
                 return;
             };
-            let last = running.iter().rposition(is_running).unwrap_or(first);
-            let (lanes, running) = (&mut self.lanes[first..=last], &mut running[first..=last]);
-            let tails = &mut self.tails[first..=last];
-            let mut windows = [&[0; _]; LANES];
-            for (((window, lane), tail), slot) in windows.iter_mut().zip(&mut *lanes).zip(&mut *tails).zip(&mut *running) {
-                if let Some(stream) = slot {
-                    *window = lane.window(stream.payload, tail);
-                }
-            }
-            let steps = self.kernel.run(lanes, &windows);
-            for ((lane, tail), slot) in lanes.iter_mut().zip(tails).zip(running) {
-                if let Some(stream) = slot {
-                    let done = lane.finish(self.kernel, steps, stream, tail);
-                    if settle(lane, stream, done) == Progress::Ended {
-                        *slot = None;
-                    }
-                }
+            let steps = self.look_up(lanes.clone(), &running);
+            for nth in lanes {
+                let Some((_, task)) = &mut running[nth] else {
+                    continue;
+                };
+                let lane = &mut self.lanes[nth];
+                let progress = lane.finish(self.kernel, steps, task, &mut self.tails[nth]);
+                self.settle(nth, progress, &mut running, &mut done);
             }
         }
     }
 
-    /// Inflates one stream.
-    pub fn inflate_one(&mut self, mut stream: Stream<'_>) -> Result<usize, Error> {
-        self.inflate(std::slice::from_mut(&mut stream));
-        stream.result
+    /// Gives a stream to each lane that has none.
+    fn start<'a, T>(
+        &mut self,
+        streams: &mut impl Iterator<Item = (T, Stream<'a>)>,
+        running: &mut Running<'a, T>,
+        done: &mut impl FnMut(T, Result<usize, Error>),
+    ) {
+        for nth in 0..LANES {
+            while running[nth].is_none()
+                && let Some((tag, stream)) = streams.next()
+            {
+                let (_, task) = running[nth].insert((tag, Task::new(stream)));
+                let progress = self.lanes[nth].start(task, &mut self.tails[nth]);
+                self.settle(nth, progress, running, done);
+            }
+        }
+    }
+
+    /// Makes the lookups of some lanes, and returns how many.
+    fn look_up<T>(&mut self, lanes: Range<usize>, running: &Running<'_, T>) -> usize {
+        let mut windows = [&[0; _]; LANES];
+        let tails = self.tails[lanes.clone()].iter_mut();
+        for ((nth, tail), window) in lanes.clone().zip(tails).zip(&mut windows) {
+            if let Some((_, task)) = &running[nth] {
+                *window = self.lanes[nth].window(task, tail);
+            }
+        }
+        self.kernel.run(&mut self.lanes[lanes], &windows)
+    }
+
+    /// Says what became of a stream, if it is at its end, one way or the other.
+    fn settle<T>(
+        &mut self,
+        nth: usize,
+        progress: Result<Progress, Error>,
+        running: &mut Running<'_, T>,
+        done: &mut impl FnMut(T, Result<usize, Error>),
+    ) {
+        let lane = &mut self.lanes[nth];
+        let result = match progress {
+            Ok(Progress::Running) => return,
+            Ok(Progress::Ended) => Ok(lane.written()),
+            Err(error) => Err(error),
+        };
+        lane.park();
+        if let Some((tag, _)) = running[nth].take() {
+            done(tag, result);
+        }
     }
 }
 
-/// Writes down what became of a stream, if it is at its end, one way or the other.
-fn settle(lane: &mut Lane, stream: &mut Stream<'_>, result: Result<Progress, Error>) -> Progress {
-    stream.result = match result {
-        Ok(Progress::Running) => return Progress::Running,
-        Ok(Progress::Ended) => Ok(lane.written()),
-        Err(error) => Err(error),
-    };
-    lane.park();
-    Progress::Ended
+/// As few lanes as have all that run between them; `None` if none does.
+fn extent<T>(running: &Running<'_, T>) -> Option<Range<usize>> {
+    let first = running.iter().position(Option::is_some)?;
+    let last = running.iter().rposition(Option::is_some)?;
+    Some(first..last + 1)
 }
 
 impl Default for Inflater {
@@ -106,6 +141,8 @@ impl Default for Inflater {
 
 impl fmt::Debug for Inflater {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inflater").field("kernel", &self.kernel).finish_non_exhaustive()
+        f.debug_struct("Inflater")
+            .field("kernel", &self.kernel)
+            .finish_non_exhaustive()
     }
 }

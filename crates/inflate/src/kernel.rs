@@ -9,7 +9,8 @@ mod x86;
 
 use crate::LANES;
 use crate::bits::Window;
-use crate::lane::{Lane, Tokens};
+use crate::lane::Lane;
+use crate::tokens::Tokens;
 
 /// Lookups between two refills: 56 bits are enough for any three.
 const ROUND: usize = 3;
@@ -35,13 +36,11 @@ pub(crate) struct Steps {
     pub(crate) words: [[u32; SPRINT]; SPRINTS],
 }
 
-impl Default for Steps {
-    fn default() -> Self {
-        Steps {
-            entries: [[0; SPRINT]; SPRINTS],
-            words: [[0; SPRINT]; SPRINTS],
-        }
-    }
+impl Steps {
+    pub(crate) const NONE: Self = Steps {
+        entries: [[0; SPRINT]; SPRINTS],
+        words: [[0; SPRINT]; SPRINTS],
+    };
 }
 
 /// A way to run the inner loops.

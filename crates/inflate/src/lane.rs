@@ -5,59 +5,48 @@ use crate::bits::{Bits, Position, Window, window};
 use crate::copy;
 use crate::entry::{EXTRA, HALT, LITLEN, TABLE_LEN, TABLES, consumed, extra_alone, lead};
 use crate::header::{self, BlockType};
-use crate::kernel::{Kernel, STEPS, Steps};
-use crate::stream::Stream;
+use crate::kernel::{Kernel, Steps};
+use crate::room::Task;
+use crate::tokens::Tokens;
 
-/// The state of one stream. It is large, and only ever made once.
+/// The state of one stream. It is large, and made once.
 #[derive(Clone)]
 pub(crate) struct Lane {
     /// All tables, one behind another.
     pub(crate) tables: [u32; TABLES * TABLE_LEN],
-    /// The first index of the next lookup's table.
+    /// The first index of the table of the next lookup.
     pub(crate) table: u32,
+    /// Where the next lookup reads.
     pub(crate) position: Position,
+    /// The lookups made since the last ones were written.
     pub(crate) steps: Steps,
+    /// What they amount to.
     tokens: Tokens,
+    /// Bits of the payload left before them.
+    left: usize,
+    /// Bytes written.
+    written: usize,
+    is_last_block: bool,
     /// Whether the tables are those of the fixed codes.
     is_fixed: bool,
-    is_last_block: bool,
-    /// Bytes inflated.
-    written: usize,
-    /// Bits of the payload left when the steps began.
-    left: usize,
-}
-
-/// Room for what the steps amount to, and for a token left over: a power of two, so that a mask is
-/// all the bounds checking there is.
-pub(crate) const TOKENS: usize = (STEPS + 1).next_power_of_two();
-
-/// What the steps amount to.
-#[derive(Clone)]
-pub(crate) struct Tokens {
-    /// The literals.
-    pub(crate) literals: [u8; TOKENS + 16],
-    /// Lengths and distances by turns, in the low half; how many of the literals come before, in
-    /// the high half.
-    pub(crate) tokens: [u32; TOKENS + 8],
-    pub(crate) literal_count: usize,
-    pub(crate) token_count: usize,
 }
 
 /// Whether there is more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The lane wants lookups.
+    /// The stream wants lookups.
     Running,
-    /// The stream has ended.
+    /// It has ended.
     Ended,
 }
 
+/// The first index of the table that a lane halts in.
 const HALTED: u32 = HALT * TABLE_LEN as u32;
 
 impl Lane {
+    /// A lane without a stream.
     pub(crate) fn new() -> Self {
-        let halt = lead(0, HALT);
-        let mut tables = [halt; TABLES * TABLE_LEN];
+        let mut tables = [lead(0, HALT); TABLES * TABLE_LEN];
         for number in EXTRA..EXTRA + 6 {
             let start = number as usize * TABLE_LEN;
             tables[start..start + TABLE_LEN].fill(extra_alone(number));
@@ -66,129 +55,115 @@ impl Lane {
             tables,
             table: HALTED,
             position: Position::at(0),
-            steps: Steps::default(),
-            tokens: Tokens {
-                literals: [0; TOKENS + 16],
-                tokens: [0; TOKENS + 8],
-                literal_count: 0,
-                token_count: 0,
-            },
-            is_fixed: false,
-            is_last_block: false,
-            written: 0,
+            steps: Steps::NONE,
+            tokens: Tokens::NONE,
             left: 0,
+            written: 0,
+            is_last_block: false,
+            is_fixed: false,
         }
     }
 
-    /// Turns to a stream.
+    /// Turns to a stream, up to where it wants lookups.
     pub(crate) fn start(
         &mut self,
-        stream: &mut Stream<'_>,
+        task: &mut Task<'_>,
         tail: &mut Window,
     ) -> Result<Progress, Error> {
         self.position = Position::at(0);
         self.written = 0;
         self.is_last_block = false;
-        self.tokens.literal_count = 0;
-        self.tokens.token_count = 0;
-        self.next_block(stream, tail)
+        self.tokens.clear();
+        self.next_block(task, tail)
     }
 
-    /// Does nothing from now on.
+    /// Makes lookups do nothing.
     pub(crate) fn park(&mut self) {
         self.table = HALTED;
         self.position = Position::at(0);
     }
 
-    /// Bytes inflated.
+    /// Bytes written.
     pub(crate) fn written(&self) -> usize {
         self.written
     }
 
-    /// Whether further lookups are of no use.
+    /// Whether further lookups in this table do nothing.
     #[inline(always)]
     pub(crate) fn is_halted(table: u32) -> bool {
         table == HALTED
     }
 
-    /// The window of the stream's payload for the next lookups.
-    pub(crate) fn window<'a>(&self, payload: &'a [u8], tail: &'a mut Window) -> &'a Window {
-        window(payload, self.position.base, tail)
+    /// What the next lookups read.
+    pub(crate) fn window<'a>(&self, task: &Task<'a>, tail: &'a mut Window) -> &'a Window {
+        window(task.payload, self.position.base, tail)
     }
 
-    /// Before the lookups.
-    fn prepare(&mut self, stream: &Stream<'_>) -> Result<Progress, Error> {
-        self.position.slide();
-        self.left = self.position.left(stream.payload)?;
-        Ok(Progress::Running)
-    }
-
-    /// After `steps` lookups: writes what they amount to.
+    /// Writes what the last `steps` lookups amount to, and goes on to where the stream wants more.
     pub(crate) fn finish(
         &mut self,
         kernel: Kernel,
         steps: usize,
-        stream: &mut Stream<'_>,
+        task: &mut Task<'_>,
         tail: &mut Window,
     ) -> Result<Progress, Error> {
-        let sound = match self.position.left(stream.payload) {
+        let is_sound = self.position.left(task.payload);
+        let sound = match is_sound {
             Ok(_) => steps,
-            Err(_) => self.steps_within(self.left),
+            Err(_) => self.steps_within_payload(),
         };
         kernel.split(&self.steps, sound, &mut self.tokens);
-        self.written = copy::copy(&mut self.tokens, stream, self.written)?;
-        self.position.left(stream.payload)?;
-        if Self::is_halted(self.table) {
-            return self.next_block(stream, tail);
+        self.written = copy::copy(&self.tokens, &mut task.room, self.written)?;
+        self.tokens.carry_over();
+        is_sound?;
+        match Self::is_halted(self.table) {
+            true => self.next_block(task, tail),
+            false => self.go_on(task),
         }
-        self.prepare(stream)
     }
 
-    /// How many of the steps consume no more than `left` bits.
+    /// How many of the lookups were made before the payload's end.
     #[cold]
-    fn steps_within(&self, left: usize) -> usize {
-        let mut consumed_bits = 0;
-        let fits = |entry: &&u32| {
-            consumed_bits += consumed(**entry) as usize;
-            consumed_bits <= left
+    fn steps_within_payload(&self) -> usize {
+        let mut bits = 0;
+        let is_within = |entry: &&u32| {
+            bits += consumed(**entry) as usize;
+            bits <= self.left
         };
-        self.steps.entries.as_flattened().iter().take_while(fits).count()
+        let entries = self.steps.entries.as_flattened().iter();
+        entries.take_while(is_within).count()
+    }
+
+    fn go_on(&mut self, task: &Task<'_>) -> Result<Progress, Error> {
+        self.position.slide();
+        self.left = self.position.left(task.payload)?;
+        Ok(Progress::Running)
     }
 
     /// Reads block headers up to one whose block wants lookups, and the blocks that want none.
-    fn next_block(
-        &mut self,
-        stream: &mut Stream<'_>,
-        tail: &mut Window,
-    ) -> Result<Progress, Error> {
-        loop {
-            if self.is_last_block {
-                return Ok(Progress::Ended);
-            }
+    fn next_block(&mut self, task: &mut Task<'_>, tail: &mut Window) -> Result<Progress, Error> {
+        while !self.is_last_block {
             self.position.slide();
-            let window = window(stream.payload, self.position.base, tail);
-            let result = self.header(window);
-            // Of a header that goes on behind the payload nothing is worth a mention.
-            self.position.left(stream.payload)?;
-            if result? != BlockType::Stored {
+            let window = window(task.payload, self.position.base, tail);
+            let mut bits = Bits::new(window, self.position.bit);
+            let block_type = self.header(&mut bits);
+            self.position.bit = bits.position();
+            // What was read behind the end is worth no mention.
+            self.position.left(task.payload)?;
+            if block_type? != BlockType::Stored {
                 self.table = LITLEN * TABLE_LEN as u32;
-                return self.prepare(stream);
+                return self.go_on(task);
             }
-            self.stored(stream)?;
+            self.stored(task)?;
         }
+        Ok(Progress::Ended)
     }
 
-    fn header(&mut self, window: &Window) -> Result<BlockType, Error> {
-        let mut bits = Bits::new(window, self.position.bit);
-        let result = self.header_bits(&mut bits);
-        self.position.bit = bits.position();
-        result
-    }
-
-    fn header_bits(&mut self, bits: &mut Bits<'_>) -> Result<BlockType, Error> {
-        let (is_last, kind) = header::block(bits)?;
+    /// Reads a header and makes the tables of its codes.
+    fn header(&mut self, bits: &mut Bits<'_>) -> Result<BlockType, Error> {
+        let (is_last, block_type) = header::block(bits)?;
         self.is_last_block = is_last;
-        match kind {
+        match block_type {
             BlockType::Stored => {}
             BlockType::Fixed if self.is_fixed => {}
             BlockType::Fixed => {
@@ -200,13 +175,13 @@ impl Lane {
                 header::dynamic(bits, &mut self.tables)?;
             }
         }
-        Ok(kind)
+        Ok(block_type)
     }
 
-    /// A block that is stored as it is (RFC 1951, 3.2.4).
-    fn stored(&mut self, stream: &mut Stream<'_>) -> Result<(), Error> {
-        let left = self.position.left(stream.payload)? / 8;
-        let rest = &stream.payload[stream.payload.len() - left..];
+    /// A block that is stored as it is (RFC 1951, 3.2.4), from the next whole byte on.
+    fn stored(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
+        let left = self.position.left(task.payload)? / 8;
+        let rest = &task.payload[task.payload.len() - left..];
         let Some((&[a, b, c, d], rest)) = rest.split_first_chunk() else {
             return Err(Error::Truncated);
         };
@@ -214,12 +189,11 @@ impl Lane {
         if length != !complement {
             return Err(Error::StoredLength { length, complement });
         }
-        let bytes = rest.get(..length.into()).ok_or(Error::Truncated)?;
-        let end = self.written + bytes.len();
-        stream.reserve(self.written, bytes.len())?;
-        stream.room()[self.written..end].copy_from_slice(bytes);
-        self.written = end;
-        self.position = Position::at(stream.payload.len() - rest.len() + bytes.len());
+        let Some((bytes, rest)) = rest.split_at_checked(length.into()) else {
+            return Err(Error::Truncated);
+        };
+        self.written = task.room.write(self.written, bytes)?;
+        self.position = Position::at(task.payload.len() - rest.len());
         Ok(())
     }
 }

@@ -8,12 +8,13 @@ mod header;
 mod inflater;
 mod kernel;
 mod lane;
-mod stream;
+mod room;
 mod table;
+mod tokens;
 
 pub use error::Error;
 pub use inflater::Inflater;
-pub use stream::Stream;
+pub use room::Stream;
 
 /// Streams that are inflated at a time.
 pub const LANES: usize = 4;

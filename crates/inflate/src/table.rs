@@ -42,7 +42,10 @@ fn for_each_length(lengths: &[u8], mut each: impl FnMut(usize, usize)) {
         }
     }
     for (symbol, &length) in rest.iter().enumerate() {
-        each(groups.len() * GROUP + symbol, usize::from(length) & MAX_BITS);
+        each(
+            groups.len() * GROUP + symbol,
+            usize::from(length) & MAX_BITS,
+        );
     }
 }
 
@@ -52,7 +55,8 @@ impl Words {
         // Two of each, so that a length that repeats need not wait for itself.
         let mut counts = [[0; MAX_BITS + 1]; 2];
         for_each_length(lengths, |symbol, length| counts[symbol % 2][length] += 1);
-        let counts: [u16; MAX_BITS + 1] = std::array::from_fn(|bits| counts[0][bits] + counts[1][bits]);
+        let counts: [u16; MAX_BITS + 1] =
+            std::array::from_fn(|bits| counts[0][bits] + counts[1][bits]);
 
         let mut used = 0;
         let mut ends = [0; MAX_BITS + 1];

@@ -15,7 +15,10 @@ fn what_compressors_write() {
             for (compressor, payload) in data::compressed(&bytes) {
                 for mut inflater in [Inflater::new(), Inflater::portable()] {
                     let result = inflate(&mut inflater, &payload, LIMIT);
-                    assert!(result.as_deref() == Ok(&*bytes), "{kind}, {compressor}, {inflater:?}");
+                    assert!(
+                        result.as_deref() == Ok(&*bytes),
+                        "{kind}, {compressor}, {inflater:?}"
+                    );
                 }
             }
         }
@@ -26,7 +29,10 @@ fn what_compressors_write() {
 fn the_twin_reads_what_compressors_write() {
     for (kind, bytes) in data::kinds(3_000) {
         for (compressor, payload) in data::compressed(&bytes) {
-            assert!(twin::inflate(&payload, LIMIT) == Ok(bytes.clone()), "{kind}, {compressor}");
+            assert!(
+                twin::inflate(&payload, LIMIT) == Ok(bytes.clone()),
+                "{kind}, {compressor}"
+            );
         }
     }
 }
@@ -68,9 +74,15 @@ fn streams_have_no_bearing_on_each_other() {
     }
     let mut alone = Inflater::new();
     let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
-    let expected: Vec<_> =
-        payloads.iter().map(|payload| inflate(&mut alone, payload, 15_000)).collect();
-    assert!(expected.iter().any(|result| *result == Err(Error::Truncated)));
+    let expected: Vec<_> = payloads
+        .iter()
+        .map(|payload| inflate(&mut alone, payload, 15_000))
+        .collect();
+    assert!(
+        expected
+            .iter()
+            .any(|result| *result == Err(Error::Truncated))
+    );
     assert!(expected.contains(&Err(Error::TooLarge { limit: 15_000 })));
     for mut inflater in [Inflater::new(), Inflater::portable()] {
         for together in [2, 3, LANES, 2 * LANES + 1, payloads.len()] {
@@ -99,9 +111,14 @@ fn limits_and_rooms() {
         }
         for len in (0..bytes.len() + 40).step_by(7) {
             let mut room = vec![0xaa; len];
-            let mut stream = Stream::new(&payload, &mut room, LIMIT);
-            inflater.inflate(std::slice::from_mut(&mut stream));
-            assert_eq!(stream.result, Ok(bytes.len()), "{kind}");
+            let stream = Stream {
+                payload: &payload,
+                room: &mut room,
+                limit: LIMIT,
+            };
+            inflater.inflate([((), stream)], |(), result| {
+                assert_eq!(result, Ok(bytes.len()), "{kind}");
+            });
             assert!(room.starts_with(&bytes), "{kind}, {len} bytes of room");
         }
     }
@@ -135,7 +152,9 @@ fn blocks_of_nothing() {
 fn codes_of_few_words() {
     let literals = |lengths: &[(usize, u8)]| {
         let mut all = vec![0; 257];
-        lengths.iter().for_each(|&(symbol, length)| all[symbol] = length);
+        lengths
+            .iter()
+            .for_each(|&(symbol, length)| all[symbol] = length);
         all
     };
     let complete = literals(&[(97, 2), (98, 2), (256, 1)]);
@@ -145,7 +164,12 @@ fn codes_of_few_words() {
         (lengths[98], lengths[285]) = (0, 2);
         lengths
     };
-    let repeated = Item::Match { length: 285, length_extra: 0, distance: 0, distance_extra: 0 };
+    let repeated = Item::Match {
+        length: 285,
+        length_extra: 0,
+        distance: 0,
+        distance_extra: 0,
+    };
     let a = Item::Literal(97);
     let cases: [(&[u8], &[u8], &[Item]); 11] = [
         (&complete, &[0], &[a]),
@@ -165,7 +189,12 @@ fn codes_of_few_words() {
     ];
     for (litlens, distances, items) in cases {
         let mut writer = BitWriter::default();
-        dynamic_block(&Code::new(litlens), &Code::new(distances), items, &mut writer);
+        dynamic_block(
+            &Code::new(litlens),
+            &Code::new(distances),
+            items,
+            &mut writer,
+        );
         check(&writer.bytes);
         // A match whose distance has no word, and either bit of a code of one word.
         for more in 0..64 {
@@ -210,20 +239,25 @@ fn the_longest_words() {
 }
 
 fn items(litlens: Vec<usize>, distances: Vec<usize>) -> impl Strategy<Value = Vec<Item>> {
-    let item = (any::<[u16; 2]>(), any::<prop::sample::Index>(), any::<prop::sample::Index>());
+    let item = (
+        any::<[u16; 2]>(),
+        any::<prop::sample::Index>(),
+        any::<prop::sample::Index>(),
+    );
     prop::collection::vec(item, 0..200).prop_map(move |items| {
-        let to_item = |(extra, litlen, distance): ([u16; 2], prop::sample::Index, prop::sample::Index)| {
-            match *litlen.get(&litlens) {
-                256 => None,
-                literal @ 0..256 => Some(Item::Literal(literal as u8)),
-                length => Some(Item::Match {
-                    length,
-                    length_extra: extra[0].into(),
-                    distance: *distance.get(&distances),
-                    distance_extra: extra[1].into(),
-                }),
-            }
-        };
+        let to_item =
+            |(extra, litlen, distance): ([u16; 2], prop::sample::Index, prop::sample::Index)| {
+                match *litlen.get(&litlens) {
+                    256 => None,
+                    literal @ 0..256 => Some(Item::Literal(literal as u8)),
+                    length => Some(Item::Match {
+                        length,
+                        length_extra: extra[0].into(),
+                        distance: *distance.get(&distances),
+                        distance_extra: extra[1].into(),
+                    }),
+                }
+            };
         items.into_iter().filter_map(to_item).collect()
     })
 }
@@ -232,8 +266,11 @@ fn items(litlens: Vec<usize>, distances: Vec<usize>) -> impl Strategy<Value = Ve
 fn any_block() -> impl Strategy<Value = Vec<u8>> {
     let symbols = |count: usize, always: usize| {
         let choices = prop::collection::vec(0..4u8, 1..20);
-        (prop::sample::subsequence((0..count).collect::<Vec<_>>(), 2..=count), choices).prop_map(
-            move |(mut symbols, choices)| {
+        (
+            prop::sample::subsequence((0..count).collect::<Vec<_>>(), 2..=count),
+            choices,
+        )
+            .prop_map(move |(mut symbols, choices)| {
                 if !symbols.contains(&always) {
                     symbols.push(always);
                 }
@@ -241,14 +278,19 @@ fn any_block() -> impl Strategy<Value = Vec<u8>> {
                 let turn = usize::from(choices[0]) * symbols.len() / 4;
                 symbols.rotate_left(turn);
                 Code::new(&complete_lengths(count, &symbols, &choices))
-            },
-        )
+            })
     };
     (symbols(286, 256), symbols(30, 0)).prop_flat_map(|(litlens, distances)| {
         items(litlens.symbols(), distances.symbols()).prop_map(move |items| {
             // Something to repeat, as far as there are literals.
-            let mut all: Vec<_> = litlens.symbols().into_iter().filter(|&symbol| symbol < 256)
-                .cycle().take(300).map(|symbol| Item::Literal(symbol as u8)).collect();
+            let mut all: Vec<_> = litlens
+                .symbols()
+                .into_iter()
+                .filter(|&symbol| symbol < 256)
+                .cycle()
+                .take(300)
+                .map(|symbol| Item::Literal(symbol as u8))
+                .collect();
             all.extend(items);
             let mut writer = BitWriter::default();
             dynamic_block(&litlens, &distances, &all, &mut writer);

@@ -3,17 +3,15 @@
 use super::{ROUND, ROUNDS, SPRINT, SPRINTS, Steps};
 use crate::bits::{Window, word};
 use crate::entry::{LITERAL, NEXT, TABLE_LEN, TOKEN, consumed, value};
-use crate::lane::{Lane, TOKENS, Tokens};
+use crate::lane::Lane;
+use crate::tokens::{ROOM, Tokens};
 
 /// See [`Kernel::run`](super::Kernel::run).
 ///
 /// A lookup waits some seven cycles for the one before it in its stream: for a load, a mask and
 /// the address. In the meantime the other streams have theirs.
 #[inline(always)]
-pub(super) fn run<const N: usize>(
-    lanes: &mut [Lane; N],
-    windows: &[&Window; N],
-) -> usize {
+pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
     let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bit);
     let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table & NEXT);
     let mut sprints = 0;
@@ -24,7 +22,7 @@ pub(super) fn run<const N: usize>(
             for nth in 0..ROUND {
                 for lane in 0..N {
                     let word = words[lane];
-                    let index = tables[lane] | word as u32 % TABLE_LEN as u32;
+                    let index = tables[lane] | (word as u32 % TABLE_LEN as u32);
                     let entry = lanes[lane].tables[index as usize];
                     let step = round * ROUND + nth;
                     lanes[lane].steps.entries[sprints][step] = entry;
@@ -58,8 +56,8 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
     let (mut literals, mut found) = (0, tokens.token_count);
     let entries = &steps.entries.as_flattened()[..count];
     for (&entry, &word) in entries.iter().zip(steps.words.as_flattened()) {
-        tokens.literals[literals % TOKENS] = (entry >> 16) as u8;
-        tokens.tokens[found % TOKENS] = value(entry & !LITERAL, word) | (literals as u32) << 16;
+        tokens.literals[literals % ROOM] = (entry >> 16) as u8;
+        tokens.tokens[found % ROOM] = value(entry & !LITERAL, word) | (literals as u32) << 16;
         literals += (entry >> 31) as usize;
         found += usize::from(entry & TOKEN != 0);
     }

@@ -9,12 +9,10 @@ use std::arch::x86_64::*;
 
 use super::{SPRINT, Steps, generic};
 use crate::bits::Window;
-use crate::lane::{Lane, TOKENS, Tokens};
+use crate::lane::Lane;
+use crate::tokens::{ROOM, Tokens, WIDTH};
 
-/// Steps that are sorted at a time.
-const WIDTH: usize = 8;
-
-const _: () = assert!(SPRINT % WIDTH == 0);
+const _: () = assert!(SPRINT.is_multiple_of(WIDTH));
 
 /// Whether the processor has all that the others here need.
 pub(super) fn is_supported() -> bool {
@@ -38,7 +36,7 @@ pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N])
 /// See [`Kernel::split`](super::Kernel::split). Only where [`is_supported`].
 pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
     debug_assert!(is_supported());
-    if count % WIDTH != 0 {
+    if !count.is_multiple_of(WIDTH) {
         // Of a stream that ends early.
         return generic::split(steps, count, tokens);
     }
@@ -48,7 +46,7 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
-    let ones = _mm256_set1_epi32(1);
+    let ones = _mm256_set1_epi32(-1);
     // The byte of each entry that a literal is in, of either half.
     let literal_bytes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         2, 6, 10, 14, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
@@ -70,19 +68,20 @@ fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
             _mm256_extracti128_si256::<1>(bytes),
         );
         let bytes = _mm_cvtsi128_si64(bytes) as u64;
-        let place = literals % TOKENS;
+        let place = literals % ROOM;
         tokens.literals[place..place + WIDTH].copy_from_slice(&bytes.to_le_bytes());
 
-        let consumed = _mm256_and_si256(entries, _mm256_set1_epi32(63));
+        // No entry consumes more than 31 bits.
+        let consumed = _mm256_and_si256(entries, _mm256_set1_epi32(31));
         let code = _mm256_and_si256(_mm256_srli_epi32::<6>(entries), _mm256_set1_epi32(15));
-        let mask = _mm256_sub_epi32(_mm256_sllv_epi32(ones, consumed), ones);
-        let extra = _mm256_srlv_epi32(_mm256_and_si256(words, mask), code);
+        let bits = _mm256_andnot_si256(_mm256_sllv_epi32(ones, consumed), words);
+        let extra = _mm256_srlv_epi32(bits, code);
         let value = _mm256_add_epi32(_mm256_srli_epi32::<16>(entries), extra);
         let before = numbers(&SET_BELOW[is_literal as usize]);
         let before = _mm256_add_epi32(before, _mm256_set1_epi32(literals as i32));
         let value = _mm256_add_epi32(value, _mm256_slli_epi32::<16>(before));
         let value = _mm256_permutevar8x32_epi32(value, numbers(&SET_BITS[is_token as usize]));
-        let place = found % TOKENS;
+        let place = found % ROOM;
         let place = &mut tokens.tokens[place..place + WIDTH];
         store(place.try_into().expect("eight places"), value);
 

@@ -4,7 +4,9 @@
 pub(crate) fn noise(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     std::iter::repeat_with(move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         state >> 33
     })
 }
@@ -12,14 +14,20 @@ pub(crate) fn noise(seed: u64) -> impl Iterator<Item = u64> {
 /// Contents by name: compressible and not, with near and with far repetitions.
 pub(crate) fn kinds(len: usize) -> Vec<(&'static str, Vec<u8>)> {
     let random: Vec<u8> = noise(1).map(|n| n as u8).take(len).collect();
-    let words = ["label", "feature", "value", "0.25", "click", ",", "\n", "2026"];
+    let words = [
+        "label", "feature", "value", "0.25", "click", ",", "\n", "2026",
+    ];
     let text = noise(2).flat_map(|n| words[n as usize % words.len()].bytes());
     let floats = noise(3).flat_map(|n| (n as f32 / 2e9 - 0.5).to_le_bytes());
     let varints = noise(4).map(|n| (n % 7) as u8 * 2 + if n % 64 == 0 { 128 } else { 0 });
     // What was 32,768 bytes ago, and a little of something else.
     let mut far = random.clone();
     for at in 32_768..len {
-        far[at] = if random[at] < 8 { random[at] } else { far[at - 32_768] };
+        far[at] = if random[at] < 8 {
+            random[at]
+        } else {
+            far[at - 32_768]
+        };
     }
     // Periods of 1 to 40 bytes, long and short ones.
     let mut periodic = Vec::new();
@@ -60,7 +68,9 @@ pub(crate) fn compressed(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         let level = libdeflater::CompressionLvl::new(level).expect("a level");
         let mut compressor = libdeflater::Compressor::new(level);
         let mut payload = vec![0; compressor.deflate_compress_bound(bytes.len())];
-        let len = compressor.deflate_compress(bytes, &mut payload).expect("enough room");
+        let len = compressor
+            .deflate_compress(bytes, &mut payload)
+            .expect("enough room");
         payload.truncate(len);
         all.push((format!("libdeflate {level:?}"), payload));
     }
@@ -68,7 +78,9 @@ pub(crate) fn compressed(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         let mut compressor = flate2::Compress::new(flate2::Compression::new(level), false);
         let mut payload = Vec::with_capacity(bytes.len() * 2 + 1000);
         let finish = flate2::FlushCompress::Finish;
-        let status = compressor.compress_vec(bytes, &mut payload, finish).expect("compressed");
+        let status = compressor
+            .compress_vec(bytes, &mut payload, finish)
+            .expect("compressed");
         assert_eq!(status, flate2::Status::StreamEnd);
         all.push((format!("zlib {level}"), payload));
     }

@@ -36,12 +36,19 @@ impl Code {
         let mut word = 0;
         for length in 1..=15 {
             word *= 2;
-            for (symbol, _) in lengths.iter().enumerate().filter(|(_, len)| **len == length) {
+            for (symbol, _) in lengths
+                .iter()
+                .enumerate()
+                .filter(|(_, len)| **len == length)
+            {
                 words.insert(symbol, (word, length.into()));
                 word += 1;
             }
         }
-        Code { lengths: lengths.to_vec(), words }
+        Code {
+            lengths: lengths.to_vec(),
+            words,
+        }
     }
 
     /// The symbols that have a word.
@@ -62,7 +69,12 @@ impl Code {
 pub(crate) enum Item {
     Literal(u8),
     /// Symbols of a length and a distance, and their extra bits, of which the lowest are taken.
-    Match { length: usize, length_extra: usize, distance: usize, distance_extra: usize },
+    Match {
+        length: usize,
+        length_extra: usize,
+        distance: usize,
+        distance_extra: usize,
+    },
 }
 
 /// A dynamic block, which is the last. Its code lengths are written plainly, each in five bits.
@@ -72,8 +84,12 @@ pub(crate) fn dynamic_block(litlens: &Code, distances: &Code, items: &[Item], to
     to.bits(distances.lengths.len() - 1, 5);
     to.bits(19 - 4, 4);
     // Twelve words of four bits, and eight of five, of the lengths 16 to 18 two that stand idle.
-    let of_lengths: Vec<u8> = (0..19).map(|symbol| if symbol < 13 { 4 } else { 5 }).collect();
-    for symbol in [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15] {
+    let of_lengths: Vec<u8> = (0..19)
+        .map(|symbol| if symbol < 13 { 4 } else { 5 })
+        .collect();
+    for symbol in [
+        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+    ] {
         to.bits(of_lengths[symbol].into(), 3);
     }
     let of_lengths = Code::new(&of_lengths);
@@ -83,7 +99,12 @@ pub(crate) fn dynamic_block(litlens: &Code, distances: &Code, items: &[Item], to
     for item in items {
         match *item {
             Item::Literal(byte) => litlens.write(byte.into(), to),
-            Item::Match { length, length_extra, distance, distance_extra } => {
+            Item::Match {
+                length,
+                length_extra,
+                distance,
+                distance_extra,
+            } => {
                 litlens.write(length, to);
                 to.bits(length_extra, length_extra_bits(length));
                 distances.write(distance, to);

@@ -11,7 +11,11 @@ use atds_inflate::{Error, Inflater, Stream};
 pub const LIMIT: usize = 1 << 20;
 
 /// One stream, into a fresh room.
-pub(crate) fn inflate(inflater: &mut Inflater, payload: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
+pub(crate) fn inflate(
+    inflater: &mut Inflater,
+    payload: &[u8],
+    limit: usize,
+) -> Result<Vec<u8>, Error> {
     inflate_all(inflater, &[payload], limit).remove(0)
 }
 
@@ -22,22 +26,31 @@ pub(crate) fn inflate_all(
     limit: usize,
 ) -> Vec<Result<Vec<u8>, Error>> {
     let mut rooms = vec![Vec::new(); payloads.len()];
-    let streams = payloads.iter().zip(&mut rooms);
-    let mut streams: Vec<_> = streams
-        .map(|(payload, room)| Stream::new(payload, room, limit))
-        .collect();
-    inflater.inflate(&mut streams);
-    let results: Vec<_> = streams.iter().map(|stream| stream.result).collect();
-    let taken = rooms.into_iter().zip(results);
-    taken
-        .map(|(mut room, result)| {
-            assert!(room.len() <= limit, "more room than the limit");
-            result.map(|len| {
-                room.truncate(len);
-                room
-            })
+    let mut results = vec![None; payloads.len()];
+    let streams = payloads.iter().zip(&mut rooms).enumerate();
+    let streams = streams.map(|(nth, (payload, room))| {
+        (
+            nth,
+            Stream {
+                payload,
+                room,
+                limit,
+            },
+        )
+    });
+    inflater.inflate(streams, |nth, result| {
+        assert!(results[nth].replace(result).is_none(), "done twice");
+    });
+    let all = rooms.into_iter().zip(results);
+    all.map(|(mut room, result)| {
+        assert!(room.len() <= limit, "more room than the limit");
+        let result = result.expect("every stream is done");
+        result.map(|len| {
+            room.truncate(len);
+            room
         })
-        .collect()
+    })
+    .collect()
 }
 
 /// What libdeflate makes of a stream; `None` if it refuses it.
@@ -54,10 +67,17 @@ pub(crate) fn check(payload: &[u8]) {
     let expected = twin::inflate(payload, LIMIT);
     for mut inflater in [Inflater::new(), Inflater::portable()] {
         let result = inflate(&mut inflater, payload, LIMIT);
-        assert!(result == expected, "{inflater:?}: {}", difference(&result, &expected));
+        assert!(
+            result == expected,
+            "{inflater:?}: {}",
+            difference(&result, &expected)
+        );
     }
     let theirs = libdeflate(payload, LIMIT);
-    assert!(theirs == expected.clone().ok(), "libdeflate disagrees with {expected:?}");
+    assert!(
+        theirs == expected.clone().ok(),
+        "libdeflate disagrees with {expected:?}"
+    );
 }
 
 fn difference(ours: &Result<Vec<u8>, Error>, expected: &Result<Vec<u8>, Error>) -> String {
@@ -65,7 +85,10 @@ fn difference(ours: &Result<Vec<u8>, Error>, expected: &Result<Vec<u8>, Error>) 
         (Ok(ours), Ok(expected)) => {
             let same = ours.iter().zip(expected).take_while(|(a, b)| a == b);
             let (len, expected_len) = (ours.len(), expected.len());
-            format!("{len} bytes instead of {expected_len}, alike up to {}", same.count())
+            format!(
+                "{len} bytes instead of {expected_len}, alike up to {}",
+                same.count()
+            )
         }
         _ => format!("{ours:?} instead of {expected:?}"),
     }

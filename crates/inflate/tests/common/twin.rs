@@ -4,7 +4,12 @@ use atds_inflate::Error;
 
 /// Inflates a stream to at most `limit` bytes.
 pub(crate) fn inflate(payload: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
-    let mut twin = Twin { payload, bit: 0, out: Vec::new(), limit };
+    let mut twin = Twin {
+        payload,
+        bit: 0,
+        out: Vec::new(),
+        limit,
+    };
     while !twin.block()? {}
     Ok(twin.out)
 }
@@ -32,7 +37,9 @@ impl Code {
         let used = (0..lengths.len()).filter(|&symbol| lengths[symbol] > 0);
         let mut symbols: Vec<usize> = used.collect();
         symbols.sort_by_key(|&symbol| lengths[symbol]);
-        symbols.iter().for_each(|&symbol| counts[usize::from(lengths[symbol])] += 1);
+        symbols
+            .iter()
+            .for_each(|&symbol| counts[usize::from(lengths[symbol])] += 1);
         let space: usize = (1..16).map(|length| counts[length] << (15 - length)).sum();
         let is_one_bit = symbols.len() == 1 && counts[1] == 1;
         match space == 1 << 15 || symbols.is_empty() || is_one_bit {
@@ -90,7 +97,9 @@ impl Twin<'_> {
         let litlens = self.bits(5)? + 257;
         let distances = self.bits(5)? + 1;
         let mut of_lengths = vec![0; 19];
-        let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+        let order = [
+            16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+        ];
         let count = self.bits(4)? + 4;
         for symbol in order.into_iter().take(count) {
             of_lengths[symbol] = self.bits(3)? as u8;

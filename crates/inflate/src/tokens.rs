@@ -1,0 +1,49 @@
+//! What lookups amount to.
+
+use crate::kernel::STEPS;
+
+/// Room for as many literals or tokens as lookups can give, and a token left over: a power of two,
+/// so that a mask is all the bounds checking there is.
+pub(crate) const ROOM: usize = (STEPS + 1).next_power_of_two();
+
+/// Bytes that are copied at a time.
+pub(crate) const CHUNK: usize = 16;
+
+/// Lookups that are sorted at a time, at most.
+pub(crate) const WIDTH: usize = 8;
+
+/// Literals and matches.
+#[derive(Clone)]
+pub(crate) struct Tokens {
+    /// The literals, and room for the rest of a chunk.
+    pub(crate) literals: [u8; ROOM + CHUNK],
+    /// Lengths and distances by turns, in the low half; in the high half, how many of the literals
+    /// come before. Behind them there is room for what turns out to be none.
+    pub(crate) tokens: [u32; ROOM + WIDTH],
+    pub(crate) literal_count: usize,
+    pub(crate) token_count: usize,
+}
+
+impl Tokens {
+    pub(crate) const NONE: Self = Tokens {
+        literals: [0; ROOM + CHUNK],
+        tokens: [0; ROOM + WIDTH],
+        literal_count: 0,
+        token_count: 0,
+    };
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        (self.literal_count, self.token_count) = (0, 0);
+    }
+
+    /// Forgets all but a length whose distance is still to come. The literals before it are
+    /// written.
+    pub(crate) fn carry_over(&mut self) {
+        let is_odd = self.token_count % 2;
+        if is_odd == 1 {
+            self.tokens[0] = self.tokens[self.token_count - 1] & 0xffff;
+        }
+        (self.literal_count, self.token_count) = (0, is_odd);
+    }
+}
