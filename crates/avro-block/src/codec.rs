@@ -25,7 +25,7 @@ use std::ops::RangeInclusive;
 pub use buffer::InflateBuffer;
 pub use compress::Compressor;
 pub use error::{CompressError, InflateError};
-pub use inflate::Inflater;
+pub use inflate::{InflateJob, Inflater};
 
 /// How the payloads of a file are compressed.
 ///

@@ -18,7 +18,9 @@ mod writer;
 
 pub use block::Block;
 pub use buffers::ReadBuffers;
-pub use codec::{Codec, CompressError, Compressor, InflateBuffer, InflateError, Inflater};
+pub use codec::{
+    Codec, CompressError, Compressor, InflateBuffer, InflateError, InflateJob, Inflater,
+};
 pub use error::{Error, ErrorKind, Part};
 pub use framer::{Frame, Framer};
 pub use header::{Header, MAGIC};

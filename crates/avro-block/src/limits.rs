@@ -63,6 +63,11 @@ pub(crate) const MIN_INFLATE_BYTES: usize = 4096;
 #[cfg(feature = "deflate")]
 pub(crate) const DEFLATE_MAX_RATIO: usize = 1032;
 
+/// Fewest deflate payloads that are inflated together: with two, waiting for one is not hidden
+/// behind the other.
+#[cfg(feature = "deflate")]
+pub(crate) const MIN_TOGETHER: usize = 3;
+
 /// Most inflated bytes per compressed byte that Snappy can encode: 64 bytes from a copy element
 /// of three, so 21⅓. A larger declared length is a lie and is refused before it is allocated.
 #[cfg(feature = "snappy")]

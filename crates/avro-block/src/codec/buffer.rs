@@ -87,6 +87,12 @@ impl InflateBuffer {
         &mut self.room[self.len.min(end)..end]
     }
 
+    /// All the memory, and how much of it is the payload.
+    #[cfg(feature = "deflate")]
+    pub(super) fn parts(&mut self) -> (&mut Vec<u8>, &mut usize) {
+        (&mut self.room, &mut self.len)
+    }
+
     /// Counts `n` bytes of [`spare`](Self::spare) in.
     pub(super) fn advance(&mut self, n: usize) {
         self.len += n;

@@ -1,15 +1,24 @@
-//! Raw deflate (RFC 1951), through libdeflate.
+//! Raw deflate (RFC 1951): single payloads through libdeflate, several at once through
+//! `atds-inflate`.
 
 use std::fmt;
 
 use libdeflater::{CompressionLvl, DecompressionError, Decompressor};
 
-use super::{Codec, CompressError, InflateBuffer, InflateError};
-use crate::limits::DEFLATE_MAX_RATIO;
+use super::{Codec, CompressError, InflateBuffer, InflateError, InflateJob};
+use crate::limits::{DEFLATE_MAX_RATIO, MIN_TOGETHER};
 
-/// libdeflate's decoder, made when first needed.
+/// Both decoders, made when first needed.
 #[derive(Default)]
-pub(super) struct Inflate(Option<Decompressor>);
+pub(super) struct Inflate {
+    single: Option<Decompressor>,
+    together: Option<atds_inflate::Inflater>,
+}
+
+/// Whether so many payloads are inflated faster together than one by one.
+pub(super) fn pays_together(payloads: usize) -> bool {
+    payloads >= MIN_TOGETHER && atds_inflate::Inflater::is_fast()
+}
 
 impl Inflate {
     /// libdeflate inflates a payload whole or not at all, so where the room was too small it
@@ -20,7 +29,7 @@ impl Inflate {
         out: &mut InflateBuffer,
         limit: usize,
     ) -> Result<(), InflateError> {
-        let decoder = self.0.get_or_insert_with(Decompressor::new);
+        let decoder = self.single.get_or_insert_with(Decompressor::new);
         let most = payload.len().saturating_mul(DEFLATE_MAX_RATIO);
         loop {
             let room = out.spare(limit);
@@ -41,6 +50,26 @@ impl Inflate {
                 Err(DecompressionError::InsufficientSpace) => out.grow(limit)?,
             }
         }
+    }
+
+    /// Inflates those of `jobs` whose result is no error yet. It then says of some error that there
+    /// is one.
+    pub(super) fn inflate_together(&mut self, jobs: &mut [InflateJob<'_>]) {
+        let streams = jobs.iter_mut().filter(|job| job.result.is_ok()).map(|job| {
+            let (room, len) = job.out.parts();
+            let (payload, limit) = (job.payload, job.limit);
+            let stream = atds_inflate::Stream {
+                payload,
+                room,
+                limit,
+            };
+            ((len, &mut job.result), stream)
+        });
+        let decoder = self.together.get_or_insert_default();
+        decoder.inflate(streams, |(len, result), inflated| match inflated {
+            Ok(inflated) => *len = inflated,
+            Err(_) => *result = Err(corrupt()),
+        });
     }
 }
 

@@ -14,6 +14,31 @@ pub struct Inflater {
     zstandard: super::zstandard::Inflate,
 }
 
+/// A payload to inflate together with others, by [`Inflater::inflate_many`].
+#[derive(Debug)]
+pub struct InflateJob<'a> {
+    /// The payload.
+    pub payload: &'a [u8],
+    /// Takes what it inflates to, in place of what is there.
+    pub out: &'a mut InflateBuffer,
+    /// Most bytes to inflate to.
+    pub limit: usize,
+    /// What became of it.
+    pub result: Result<(), InflateError>,
+}
+
+impl<'a> InflateJob<'a> {
+    /// A payload that is not inflated yet.
+    pub fn new(payload: &'a [u8], out: &'a mut InflateBuffer, limit: usize) -> Self {
+        InflateJob {
+            payload,
+            out,
+            limit,
+            result: Ok(()),
+        }
+    }
+}
+
 impl Inflater {
     /// Allocates nothing.
     pub fn new() -> Self {
@@ -49,6 +74,42 @@ impl Inflater {
             Err(_) => out.clear(),
         }
         result
+    }
+
+    /// Inflates several blocks' payloads, each as [`inflate`](Self::inflate) does, and says in each
+    /// what became of it. None has a bearing on another.
+    ///
+    /// With [`Codec::Deflate`] and a processor that has AVX2 and BMI2, that many at once are up to
+    /// half as fast again: give some eight at a time, of about the same size, so that they are
+    /// still in cache when they are read. With other codecs, and with fewer than three payloads, it
+    /// is the same.
+    pub fn inflate_many(&mut self, codec: Codec, jobs: &mut [InflateJob<'_>]) {
+        #[cfg(feature = "deflate")]
+        if codec == Codec::Deflate && super::deflate::pays_together(jobs.len()) {
+            return self.inflate_together(jobs);
+        }
+        for job in jobs {
+            job.result = self.inflate(codec, job.payload, job.out, job.limit);
+        }
+    }
+
+    #[cfg(feature = "deflate")]
+    fn inflate_together(&mut self, jobs: &mut [InflateJob<'_>]) {
+        for job in &mut *jobs {
+            job.out.clear();
+            let start = self.ratio.guess(job.payload.len());
+            job.result = job.out.grow_to(start.min(job.limit));
+        }
+        self.deflate.inflate_together(jobs);
+        for job in jobs {
+            match &job.result {
+                Ok(()) => self.ratio.learn(job.payload.len(), job.out.len()),
+                // So that the error does not depend on how many there are.
+                Err(_) => {
+                    job.result = self.inflate(Codec::Deflate, job.payload, job.out, job.limit)
+                }
+            }
+        }
     }
 
     fn inflate_with(

@@ -12,7 +12,7 @@ pub(crate) struct BitWriter {
 impl BitWriter {
     pub(crate) fn bits(&mut self, value: usize, count: usize) {
         for nth in 0..count {
-            if self.bits % 8 == 0 {
+            if self.bits.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             let last = self.bytes.last_mut().expect("a byte");

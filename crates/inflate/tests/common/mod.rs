@@ -8,7 +8,7 @@ pub(crate) mod twin;
 use atds_inflate::{Error, Inflater, Stream};
 
 /// Above all that the tests inflate, unless they say otherwise.
-pub const LIMIT: usize = 1 << 20;
+pub(crate) const LIMIT: usize = 1 << 20;
 
 /// One stream, into a fresh room.
 pub(crate) fn inflate(

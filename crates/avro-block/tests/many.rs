@@ -1,0 +1,102 @@
+//! Payloads inflated together: what becomes of each must not depend on the others.
+#![allow(clippy::unwrap_used)]
+
+use avro_block::{Codec, Compressor, InflateBuffer, InflateError, InflateJob, Inflater};
+
+/// Records of a kind: some repetition, some noise.
+fn sample(len: usize, seed: usize) -> Vec<u8> {
+    let byte = |at: usize| match at % 7 {
+        0..4 => (at / 40 + seed) as u8,
+        _ => ((at * at * 31 + seed * 17) >> 3) as u8,
+    };
+    (0..len).map(byte).collect()
+}
+
+fn compress(codec: Codec, bytes: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    let mut compressor = Compressor::new(codec, None).unwrap();
+    compressor.compress(bytes, &mut payload).unwrap();
+    payload
+}
+
+/// Sound payloads of many sizes, and some that are cut or damaged.
+fn payloads(codec: Codec) -> Vec<Vec<u8>> {
+    let mut payloads = Vec::new();
+    for nth in 0..40 {
+        let mut payload = compress(codec, &sample(nth * nth * 40, nth));
+        let half = payload.len() / 2;
+        match nth % 8 {
+            3 => payload.truncate(half),
+            5 => payload.splice(half..half, [0xff; 9]).for_each(drop),
+            7 => payload[half] ^= 0x10,
+            _ => {}
+        }
+        payloads.push(payload);
+    }
+    payloads
+}
+
+#[test]
+fn together_is_as_one_by_one() {
+    const LIMIT: usize = 50_000;
+    for codec in Codec::ALL.into_iter().filter(|codec| codec.is_enabled()) {
+        let payloads = payloads(codec);
+        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+        let mut alone = |payload: &Vec<u8>| {
+            let result = inflater.inflate(codec, payload, &mut out, LIMIT);
+            result.map(|()| out.to_vec())
+        };
+        let expected: Vec<_> = payloads.iter().map(&mut alone).collect();
+        let too_large = Err(InflateError::TooLarge { limit: LIMIT });
+        assert!(expected.contains(&too_large), "{codec}");
+
+        let mut buffers = vec![InflateBuffer::new(); payloads.len()];
+        for together in [1, 2, 3, 4, 7, payloads.len()] {
+            let mut inflater = Inflater::new();
+            let mut results = Vec::new();
+            for (payloads, buffers) in payloads.chunks(together).zip(buffers.chunks_mut(together)) {
+                let jobs = payloads.iter().zip(buffers);
+                let mut jobs: Vec<_> = jobs
+                    .map(|(payload, out)| InflateJob::new(payload, out, LIMIT))
+                    .collect();
+                inflater.inflate_many(codec, &mut jobs);
+                results.extend(jobs.into_iter().map(|job| {
+                    assert!(
+                        job.out.capacity() <= LIMIT,
+                        "{codec} took more than its limit"
+                    );
+                    assert!(job.result.is_ok() || job.out.is_empty(), "{codec}");
+                    job.result.map(|()| job.out.to_vec())
+                }));
+            }
+            assert!(results == expected, "{codec}, {together} together");
+        }
+    }
+}
+
+#[cfg(feature = "deflate")]
+/// Their memory is made once, however often it is used.
+#[test]
+fn buffers_are_used_again() {
+    let payloads: Vec<_> = (0..6)
+        .map(|nth| compress(Codec::Deflate, &sample(9_000, nth)))
+        .collect();
+    let mut buffers = vec![InflateBuffer::new(); payloads.len()];
+    let mut inflater = Inflater::new();
+    let mut places = Vec::new();
+    for _ in 0..2 {
+        let jobs = payloads.iter().zip(&mut buffers);
+        let mut jobs: Vec<_> = jobs
+            .map(|(payload, out)| InflateJob::new(payload, out, 1 << 20))
+            .collect();
+        inflater.inflate_many(Codec::Deflate, &mut jobs);
+        assert!(jobs.iter().all(|job| job.result.is_ok()));
+        places.push(
+            buffers
+                .iter()
+                .map(|out| (out.as_ptr(), out.capacity()))
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert_eq!(places[0], places[1]);
+}
