@@ -45,6 +45,13 @@ pub(crate) const SMALL_BUFFER: usize = 256;
 /// grow for it each time.
 pub(crate) const SMALL_PAYLOAD: usize = 4 << 10;
 
+/// Blocks that are inflated together: enough to hide that each waits for its own
+/// bits, few enough to be in the cache when they are decoded.
+pub(crate) const TOGETHER: usize = 8;
+
+/// Bytes of compressed payloads that are inflated together, for the same reason.
+pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
+
 /// Bytes of records that a thread decodes before it counts what became of them
 /// for the memory limit.
 pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;

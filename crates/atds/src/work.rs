@@ -8,6 +8,7 @@ use avro_block::{InflateBuffer, Inflater};
 use avro_decode::Scratch;
 use tensor_batch::RowSlots;
 
+use crate::ahead::Ahead;
 use crate::budget::Budget;
 use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, SMALL_PAYLOAD};
 use crate::spare::{Spare, is_wasteful};
@@ -61,9 +62,7 @@ pub(crate) struct Workshop {
 #[derive(Debug, Default)]
 struct Tools {
     inflater: Inflater,
-    /// For blocks that are read to their end at once: used for one after
-    /// another, it stays in the cache. And for small ones, which are copied.
-    hot: InflateBuffer,
+    ahead: Ahead,
     scratch: Scratch,
 }
 
@@ -130,19 +129,23 @@ impl Workshop {
         // Bytes of the rows that count for the limit, and bytes they have been
         // read from since.
         let (mut counted, mut read) = (0, 0);
-        let blocks = task.blocks.iter_mut().zip(task.takes);
-        let mut blocks = blocks.filter(|(_, take)| **take > 0).peekable();
-        while let Some((block, &take)) = blocks.next() {
-            if let Some((next, _)) = blocks.peek() {
-                next.prefetch();
+        tools.ahead.clear();
+        let takes = task.takes;
+        let mut next = takes.iter().position(|&take| take > 0);
+        while let Some(number) = next {
+            let behind = number + 1;
+            let gap = takes[behind..].iter().position(|&take| take > 0);
+            next = gap.map(|gap| behind + gap);
+            if let Some(next) = next {
+                task.blocks[next].prefetch();
             }
             if room.budget.stopped() {
                 // Nobody will see this batch.
                 break;
             }
-            let position = block.position;
-            self.read_block(block, take, tools, &mut task.slots, room, done)?;
-            read += block.position - position;
+            let position = task.blocks[number].position;
+            self.read_block(number, task, tools, room, done)?;
+            read += task.blocks[number].position - position;
             if read >= COUNTED_TOGETHER {
                 let written = task.slots.segment_bytes();
                 room.take(written - counted)?;
@@ -152,40 +155,43 @@ impl Workshop {
         Ok(())
     }
 
-    /// Decodes the next `take` records of a block, inflated before if that is
-    /// still to be done.
+    /// Decodes the records that a task takes of one of its blocks, inflated before
+    /// if that is still to be done.
     fn read_block(
         &self,
-        block: &mut WindowBlock,
-        take: u64,
+        number: usize,
+        task: &mut Task<'_>,
         tools: &mut Tools,
-        slots: &mut RowSlots<'_>,
         room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Error> {
         let Tools {
             inflater,
-            hot,
+            ahead,
             scratch,
         } = tools;
-        let BlockData::Compressed(payload) = &block.data else {
-            return decode(block, None, take, scratch, slots, done);
+        let (take, slots) = (task.takes[number], &mut task.slots);
+        let BlockData::Compressed(payload) = &task.blocks[number].data else {
+            return decode(&mut task.blocks[number], None, take, scratch, slots, done);
         };
-        let is_whole = take == block.count;
-        if is_whole || payload.len() < SMALL_PAYLOAD {
-            inflate(block, inflater, hot, room, done)?;
-            if is_whole {
-                return decode(block, Some(hot), take, scratch, slots, done);
-            }
-            block.data = BlockData::Inflated(self.spare.copy(hot));
+        let payload_len = payload.len();
+        let blocks = (&*task.blocks, task.takes);
+        let (buffer, is_good) = ahead.take(number, blocks, inflater, room, done);
+        let block = &mut task.blocks[number];
+        if is_good {
+            done.records_inflated += block.count;
+            room.take(buffer.len().saturating_sub(payload_len))?;
         } else {
-            let mut buffer = self.spare.take();
-            inflate(block, inflater, &mut buffer, room, done)?;
-            if is_wasteful(buffer.capacity(), buffer.len()) {
-                buffer = self.spare.copy(&buffer);
-            }
-            block.data = BlockData::Inflated(buffer);
+            inflate(block, inflater, buffer, room, done)?;
         }
+        if take == block.count {
+            return decode(block, Some(buffer), take, scratch, slots, done);
+        }
+        let is_copied = payload_len < SMALL_PAYLOAD || is_wasteful(buffer.capacity(), buffer.len());
+        block.data = BlockData::Inflated(match is_copied {
+            true => self.spare.copy(buffer),
+            false => std::mem::replace(buffer, self.spare.take()),
+        });
         decode(block, None, take, scratch, slots, done)
     }
 
@@ -283,7 +289,7 @@ impl<'a> Room<'a> {
         Room { budget, used }
     }
 
-    fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         let left = self.budget.for_batch().saturating_sub(self.used());
         usize::try_from(left).unwrap_or(usize::MAX / 2)
     }

@@ -98,7 +98,7 @@ impl Inflater {
         for job in &mut *jobs {
             job.out.clear();
             let start = self.ratio.guess(job.payload.len());
-            job.result = job.out.grow_to(start.min(job.limit));
+            job.result = job.out.grow_to(start.min(job.limit), job.limit);
         }
         self.deflate.inflate_together(jobs);
         for job in jobs {
