@@ -193,5 +193,8 @@ fn unions_around_one_value() {
     let feature = feature
         .with_default(Fill::Scalar(Scalar::Int32(9)))
         .with_layout(Layout::Ragged);
-    assert_eq!(tensors(SCHEMA, ROWS, feature), "x: [1, 2] [[0, 2, 2, 2]]");
+    assert_eq!(
+        tensors(SCHEMA, ROWS, feature),
+        "x: [1, 2] split [[0, 2, 2, 2]]"
+    );
 }
