@@ -75,6 +75,22 @@ fn every_end_of_the_data() {
     }
 }
 
+/// The tenth byte has one bit of the value, and ends it.
+#[test]
+fn varints_of_ten_bytes() {
+    for tenth in [0, 1, 2, 3, 0x7f, 0x80, 0x81] {
+        for (before, behind) in [(0, 0), (0, 3), (3, 70), (20, 70)] {
+            let varint = [&[0xff; 9][..], &[tenth]].concat();
+            let data = [&vec![2; before], &varint[..], &vec![2; behind]].concat();
+            agree(&data, before + 1);
+            let mut out = vec![0; before + 1];
+            for kernels in Kernels::available() {
+                assert_eq!(kernels.longs(&data, &mut out).is_some(), tenth <= 1);
+            }
+        }
+    }
+}
+
 #[test]
 fn ints_that_are_too_long_or_too_large() {
     let five = |fifth| [0xff, 0xff, 0xff, 0xff, fifth];
