@@ -78,6 +78,7 @@ replay! {
     inflate_zstandard: INFLATE_ZSTANDARD,
     inflate_bzip2: INFLATE_BZIP2,
     inflate_xz: INFLATE_XZ,
+    inflate_twin: INFLATE_TWIN,
     schema: SCHEMA,
     expression: EXPRESSION,
     filter: FILTER,

@@ -8,6 +8,7 @@ mod filter;
 mod framing;
 mod header;
 mod inflate;
+mod inflate_twin;
 mod input;
 mod pipeline;
 mod plan;
@@ -124,6 +125,10 @@ pub const INFLATE_XZ: Property = Property::new("inflate_xz", INFLATED, |data| {
     inflate::check(Codec::Xz, data);
 });
 
+/// Raw deflate streams inflated several at once, whatever they are, are what they are bit by bit,
+/// and to libdeflate.
+pub const INFLATE_TWIN: Property = Property::new("inflate_twin", INFLATED, inflate_twin::check);
+
 /// A schema printed and parsed again is the same; what is inferred of it compiles.
 pub const SCHEMA: Property = Property::new("schema", PARSED, schema::check);
 
@@ -161,6 +166,7 @@ pub const ALL: [Property; 16] = [
     INFLATE_ZSTANDARD,
     INFLATE_BZIP2,
     INFLATE_XZ,
+    INFLATE_TWIN,
     SCHEMA,
     EXPRESSION,
     FILTER,
