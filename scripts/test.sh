@@ -35,7 +35,7 @@ check_format() {
 # Within the workspace, a crate could lean on features that another one turns on.
 check_crates_alone() {
     local crate codec
-    for crate in avro-block avro-decode tensor-batch atds-shuffle atds-sched atds; do
+    for crate in atds-inflate avro-block avro-decode tensor-batch atds-shuffle atds-sched atds; do
         lint_alone "$crate" --no-default-features
     done
     for codec in deflate snappy zstandard bzip2 xz; do

@@ -157,7 +157,7 @@ pub const PIPELINE_DAMAGED: Property =
     Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
 
 /// All of them.
-pub const ALL: [Property; 16] = [
+pub const ALL: [Property; 17] = [
     HEADER,
     FRAMER_CHUNKED,
     INDEX_VS_FRAMER,
