@@ -203,35 +203,77 @@ fn codes_of_few_words() {
     }
 }
 
-/// The longest words there can be, with the most extra bits.
+/// Words from one bit to the longest, each half as likely as the one before, in the order of
+/// `symbols`.
+fn steep(count: usize, symbols: impl Iterator<Item = usize>) -> Code {
+    Code::new(&complete_lengths(count, &symbols.collect::<Vec<_>>(), &[0]))
+}
+
+/// As many words as there can be that are too long for one lookup.
+fn many_long_words() -> Code {
+    let lengths = [1, 2, 3]
+        .into_iter()
+        .chain([11; 255])
+        .chain([12, 13, 14, 15, 15]);
+    let mut of_symbols = vec![0; 286];
+    // Of all kinds of symbols, so that the shortest word is a length's.
+    for (symbol, length) in (30..286).rev().chain(0..30).zip(lengths) {
+        of_symbols[symbol] = length;
+    }
+    Code::new(&of_symbols)
+}
+
+/// Words of every length with as many extra bits as there can be.
 #[test]
-fn the_longest_words() {
-    let symbols: Vec<usize> = (0..286).rev().collect();
-    // Each word but the last two is half as likely as the one before.
-    let litlens = Code::new(&complete_lengths(286, &symbols, &[0]));
-    for first in [0, 16, 28] {
-        let symbols: Vec<usize> = (0..30).map(|nth| (nth + first) % 30).collect();
-        let distances = Code::new(&complete_lengths(30, &symbols, &[0]));
-        let mut numbers = data::noise(first as u64);
-        let mut items: Vec<_> = (0..40_000).map(|n| Item::Literal(n as u8)).collect();
-        for distance in (0..30).cycle().take(3_000) {
-            let mut next = || numbers.next().unwrap() as usize;
+fn long_words_with_extra_bits() {
+    let mut litlens: Vec<_> = [285, 0, 5, 7, 12]
+        .map(|first| steep(286, (0..286).map(|nth| (first + 286 - nth) % 286)))
+        .into();
+    litlens.push(many_long_words());
+    for (nth, litlens) in litlens.iter().enumerate() {
+        for first in [0, 13, 15, 19, 20, 28] {
+            let distances = steep(30, (0..30).map(|nth| (nth + first) % 30));
+            let payload = matches(litlens, &distances, (nth * 30 + first) as u64);
+            let expected = common::libdeflate(&payload, LIMIT).unwrap();
+            for mut inflater in [Inflater::new(), Inflater::portable()] {
+                let result = inflate(&mut inflater, &payload, LIMIT);
+                assert!(
+                    result.as_deref() == Ok(&*expected),
+                    "{nth}, {first}, {inflater:?}"
+                );
+            }
+        }
+    }
+}
+
+/// A block with all matches that two codes have words for, after literals to refer to.
+fn matches(litlens: &Code, distances: &Code, seed: u64) -> Vec<u8> {
+    let symbols = litlens.symbols();
+    let literals: Vec<_> = symbols.iter().filter(|&&symbol| symbol < 256).collect();
+    let lengths: Vec<_> = symbols.iter().filter(|&&symbol| symbol > 256).collect();
+    let literal = |n: usize| Item::Literal(*literals[n % literals.len()] as u8);
+    let mut items: Vec<_> = (0..33_000).map(literal).collect();
+    let mut numbers = data::noise(seed);
+    let mut next = || numbers.next().unwrap() as usize;
+    let pairs = lengths.iter().flat_map(|&&length| {
+        let distances = distances.symbols().into_iter();
+        distances.map(move |distance| (length, distance))
+    });
+    for (length, distance) in pairs {
+        // Three in a row, so that two distances and a length come in one round of lookups.
+        for _ in 0..3 {
             items.push(Item::Match {
-                length: 257 + next() % 29,
+                length,
                 length_extra: next(),
                 distance,
                 distance_extra: next(),
             });
-            items.extend((0..next() % 3).map(|n| Item::Literal(n as u8)));
         }
-        let mut writer = BitWriter::default();
-        dynamic_block(&litlens, &distances, &items, &mut writer);
-        let expected = common::libdeflate(&writer.bytes, LIMIT).unwrap();
-        for mut inflater in [Inflater::new(), Inflater::portable()] {
-            let result = inflate(&mut inflater, &writer.bytes, LIMIT);
-            assert!(result.as_deref() == Ok(&*expected), "{inflater:?}");
-        }
+        items.extend((0..next() % 3).map(literal));
     }
+    let mut writer = BitWriter::default();
+    dynamic_block(litlens, distances, &items, &mut writer);
+    writer.bytes
 }
 
 fn items(litlens: Vec<usize>, distances: Vec<usize>) -> impl Strategy<Value = Vec<Item>> {
