@@ -7,6 +7,7 @@ use crate::bits::Window;
 use crate::kernel::Kernel;
 use crate::lane::{Lane, Progress};
 use crate::room::Task;
+use crate::tokens::Tokens;
 use crate::{Error, LANES, Stream};
 
 /// Inflates streams, several at a time. It holds some 300 KB of tables, made once.
@@ -14,6 +15,8 @@ pub struct Inflater {
     lanes: Box<[Lane]>,
     /// The lanes' windows where they go on behind a payload.
     tails: Box<[Window; LANES]>,
+    /// What a lane's lookups amount to, while it is written.
+    tokens: Box<Tokens>,
     kernel: Kernel,
 }
 
@@ -42,6 +45,7 @@ impl Inflater {
         Inflater {
             lanes: vec![Lane::new(); LANES].into(),
             tails: Box::new([[0; _]; LANES]),
+            tokens: Box::new(Tokens::NONE),
             kernel,
         }
     }
@@ -69,7 +73,7 @@ impl Inflater {
                     continue;
                 };
                 let lane = &mut self.lanes[nth];
-                let progress = lane.finish(self.kernel, steps, task, &mut self.tails[nth]);
+                let progress = lane.finish(self.kernel, steps, &mut self.tokens, task, &mut self.tails[nth]);
                 self.settle(nth, progress, &mut running, &mut done);
             }
         }

@@ -20,8 +20,8 @@ pub(crate) struct Lane {
     pub(crate) position: Position,
     /// The lookups made since the last ones were written.
     pub(crate) steps: Steps,
-    /// What they amount to.
-    tokens: Tokens,
+    /// A length whose distance is still to be looked up.
+    length: Option<u32>,
     /// Bits of the payload left before them.
     left: usize,
     /// Bytes written.
@@ -56,7 +56,7 @@ impl Lane {
             table: HALTED,
             position: Position::at(0),
             steps: Steps::NONE,
-            tokens: Tokens::NONE,
+            length: None,
             left: 0,
             written: 0,
             is_last_block: false,
@@ -73,7 +73,7 @@ impl Lane {
         self.position = Position::at(0);
         self.written = 0;
         self.is_last_block = false;
-        self.tokens.clear();
+        self.length = None;
         self.next_block(task, tail)
     }
 
@@ -104,6 +104,7 @@ impl Lane {
         &mut self,
         kernel: Kernel,
         steps: usize,
+        tokens: &mut Tokens,
         task: &mut Task<'_>,
         tail: &mut Window,
     ) -> Result<Progress, Error> {
@@ -112,9 +113,10 @@ impl Lane {
             Ok(_) => steps,
             Err(_) => self.steps_within_payload(),
         };
-        kernel.split(&self.steps, sound, &mut self.tokens);
-        self.written = copy::copy(&self.tokens, &mut task.room, self.written)?;
-        self.tokens.carry_over();
+        tokens.begin(self.length);
+        kernel.split(&self.steps, sound, tokens);
+        self.written = copy::copy(tokens, &mut task.room, self.written)?;
+        self.length = tokens.left_over();
         is_sound?;
         match Self::is_halted(self.table) {
             true => self.next_block(task, tail),

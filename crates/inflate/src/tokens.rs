@@ -32,18 +32,16 @@ impl Tokens {
         token_count: 0,
     };
 
-    /// Forgets all.
-    pub(crate) fn clear(&mut self) {
-        (self.literal_count, self.token_count) = (0, 0);
+    /// Begins anew, with a length whose distance is still to come, if there is one.
+    pub(crate) fn begin(&mut self, length: Option<u32>) {
+        self.literal_count = 0;
+        self.token_count = usize::from(length.is_some());
+        self.tokens[0] = length.unwrap_or(0);
     }
 
-    /// Forgets all but a length whose distance is still to come. The literals before it are
-    /// written.
-    pub(crate) fn carry_over(&mut self) {
-        let is_odd = self.token_count % 2;
-        if is_odd == 1 {
-            self.tokens[0] = self.tokens[self.token_count - 1] & 0xffff;
-        }
-        (self.literal_count, self.token_count) = (0, is_odd);
+    /// The length whose distance is still to come. The literals before it are written.
+    pub(crate) fn left_over(&self) -> Option<u32> {
+        let is_even = self.token_count.is_multiple_of(2);
+        (!is_even).then(|| self.tokens[self.token_count - 1] & 0xffff)
     }
 }
