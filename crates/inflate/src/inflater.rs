@@ -73,7 +73,13 @@ impl Inflater {
                     continue;
                 };
                 let lane = &mut self.lanes[nth];
-                let progress = lane.finish(self.kernel, steps, &mut self.tokens, task, &mut self.tails[nth]);
+                let progress = lane.finish(
+                    self.kernel,
+                    steps,
+                    &mut self.tokens,
+                    task,
+                    &mut self.tails[nth],
+                );
                 self.settle(nth, progress, &mut running, &mut done);
             }
         }
