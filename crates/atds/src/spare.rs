@@ -1,14 +1,11 @@
 //! Buffers of drained blocks, kept for the next blocks.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use avro_block::InflateBuffer;
 
 use crate::limits::{MAX_SPARE_BYTES, SMALL_BUFFER};
-
-/// How many buffers are looked at for one of the right size. Most blocks of a
-/// file are about as large, so the first is usually one.
-const LOOKED_AT: usize = 8;
 
 /// Buffers that nobody uses.
 #[derive(Debug, Default)]
@@ -16,51 +13,43 @@ pub(crate) struct Spare(Mutex<Buffers>);
 
 #[derive(Debug, Default)]
 struct Buffers {
-    buffers: Vec<InflateBuffer>,
+    /// By their capacity, of which there are few. Of those with the same, the
+    /// one that was given last may still be in a cache.
+    buffers: BTreeMap<usize, Vec<InflateBuffer>>,
     /// Bytes of memory they hold.
     bytes: usize,
 }
 
 impl Spare {
-    /// The buffer that was given last: it may still be in a cache.
+    /// The largest buffer, for what may be of any size; an empty one if there is
+    /// none.
     pub(crate) fn take(&self) -> InflateBuffer {
         let mut spare = self.lock();
-        let last = spare.buffers.len();
-        spare.take(last.wrapping_sub(1))
+        let largest = spare.buffers.values_mut().rev().find_map(Vec::pop);
+        spare.taken(largest)
     }
 
-    /// A copy of `bytes`, in a buffer that is not much larger.
+    /// A copy of `bytes`, in the smallest buffer with room for them, or one made
+    /// for them if that would be far too large.
     pub(crate) fn copy(&self, bytes: &[u8]) -> InflateBuffer {
         let mut buffer = self.take_fitting(bytes.len());
         buffer.assign(bytes);
         buffer
     }
 
+    fn take_fitting(&self, len: usize) -> InflateBuffer {
+        let mut spare = self.lock();
+        let fitting = spare.buffers.range_mut(len..=largest_for(len));
+        let smallest = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
+        spare.taken(smallest)
+    }
+
     pub(crate) fn give(&self, buffer: InflateBuffer) {
         let mut spare = self.lock();
         if spare.bytes + buffer.capacity() <= MAX_SPARE_BYTES {
             spare.bytes += buffer.capacity();
-            spare.buffers.push(buffer);
-        }
-    }
-
-    fn take_fitting(&self, len: usize) -> InflateBuffer {
-        let mut spare = self.lock();
-        let found = spare
-            .buffers
-            .iter()
-            .rev()
-            .take(LOOKED_AT)
-            .position(|buffer| {
-                let capacity = buffer.capacity();
-                capacity >= len && !is_wasteful(capacity, len)
-            });
-        match found {
-            Some(i) => {
-                let i = spare.buffers.len() - 1 - i;
-                spare.take(i)
-            }
-            None => InflateBuffer::new(),
+            let alike = spare.buffers.entry(buffer.capacity()).or_default();
+            alike.push(buffer);
         }
     }
 
@@ -70,12 +59,8 @@ impl Spare {
 }
 
 impl Buffers {
-    /// Buffer `i`, an empty one if there is none.
-    fn take(&mut self, i: usize) -> InflateBuffer {
-        if i >= self.buffers.len() {
-            return InflateBuffer::new();
-        }
-        let buffer = self.buffers.swap_remove(i);
+    fn taken(&mut self, buffer: Option<InflateBuffer>) -> InflateBuffer {
+        let buffer = buffer.unwrap_or_default();
         self.bytes -= buffer.capacity();
         buffer
     }
@@ -83,5 +68,10 @@ impl Buffers {
 
 /// Whether a buffer of `capacity` is far too large to be held for `len` bytes.
 pub(crate) fn is_wasteful(capacity: usize, len: usize) -> bool {
-    capacity > 2 * len + SMALL_BUFFER
+    capacity > largest_for(len)
+}
+
+/// The largest capacity that is not far too large for `len` bytes.
+fn largest_for(len: usize) -> usize {
+    2 * len + SMALL_BUFFER
 }
