@@ -39,7 +39,6 @@ pub struct DatasetBuilder {
     shuffle_files: bool,
     shuffle_blocks: bool,
     epochs: u64,
-    prefetch: usize,
     memory_limit: u64,
 }
 
@@ -54,6 +53,7 @@ impl DatasetBuilder {
                 batch_size,
                 shuffle_buffer_size: 0,
                 drop_remainder: false,
+                prefetch: DEFAULT_PREFETCH,
                 threads: Threads::Auto,
                 seed: 0,
             },
@@ -64,7 +64,6 @@ impl DatasetBuilder {
             shuffle_files: false,
             shuffle_blocks: false,
             epochs: 1,
-            prefetch: DEFAULT_PREFETCH,
             memory_limit: DEFAULT_MEMORY_LIMIT,
         }
     }
@@ -147,7 +146,7 @@ impl DatasetBuilder {
     /// Batches that wait ready for the caller at most, besides the one that is
     /// being made (2 by default).
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.prefetch = batches;
+        self.engine.prefetch = batches;
         self
     }
 
@@ -203,7 +202,7 @@ impl DatasetBuilder {
         if self.read.buffer_size > MAX_READER_BUFFER_SIZE {
             return Err(Error::option("reader_buffer_size", "at most 1 GiB"));
         }
-        if self.prefetch > MAX_PREFETCH {
+        if self.engine.prefetch > MAX_PREFETCH {
             return Err(Error::option("prefetch", "at most 1024"));
         }
         if let Threads::Fixed(threads) = self.engine.threads
@@ -245,7 +244,6 @@ impl DatasetBuilder {
             engine: self.engine,
             read: self.read,
             epochs: self.epochs,
-            prefetch: self.prefetch,
             memory_limit: self.memory_limit,
             kept: Arc::default(),
         }))

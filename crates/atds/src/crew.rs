@@ -1,6 +1,7 @@
-//! The crew: the workers who fill a batch, and all they need for it.
+//! The crew: the workers who fill batches, and all they need for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::iter::zip;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use atds_sched::{BlockWork, Observed, Pool, Schedule};
@@ -9,9 +10,10 @@ use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 use crate::Error;
 use crate::budget::Budget;
 use crate::kept::Kept;
+use crate::limits::TOGETHER_BATCHES;
 use crate::stats::Counters;
 use crate::window::WindowBlock;
-use crate::work::{Done, Failed, Room, Task, Workshop};
+use crate::work::{Done, Failed, Part, Room, Task, Workshop, own};
 
 pub(crate) struct Crew {
     budget: Arc<Budget>,
@@ -23,21 +25,24 @@ pub(crate) struct Crew {
 /// What a crew works with, one iteration after another.
 #[derive(Debug)]
 pub(crate) struct Gear {
-    builder: BatchBuilder,
+    /// One for each batch that is made in one go.
+    builders: [BatchBuilder; TOGETHER_BATCHES],
     workshop: Workshop,
     memory: Memory,
 }
 
-/// What is made anew for each batch, in the memory of the last.
+/// What is made anew each time, in the memory of the last.
 #[derive(Debug, Default)]
 struct Memory {
     work: Vec<BlockWork>,
     schedule: Schedule,
-    rows: Vec<usize>,
-    slots: Vec<RowSlots<'static>>,
+    /// For each batch, the rows of the chunks that give it any, and their slots.
+    rows: [Vec<usize>; TOGETHER_BATCHES],
+    slots: [Vec<RowSlots<'static>>; TOGETHER_BATCHES],
     tasks: Vec<Mutex<Task<'static>>>,
     copies: Vec<GatherTask<'static>>,
     copying: Vec<Mutex<Option<GatherTask<'static>>>>,
+    copying_owners: Vec<usize>,
 }
 
 impl Crew {
@@ -54,7 +59,7 @@ impl Crew {
             .gear()
             .filter(|gear| gear.workshop.workers() >= workers);
         let gear = kept_gear.unwrap_or_else(|| Gear {
-            builder: BatchBuilder::new(spec),
+            builders: [(); TOGETHER_BATCHES].map(|()| BatchBuilder::new(spec.clone())),
             workshop: Workshop::new(workers, kept.spare.clone()),
             memory: Memory::default(),
         });
@@ -71,6 +76,11 @@ impl Crew {
         self.gear
     }
 
+    /// Whether more than one worker may take part.
+    pub(crate) fn is_several(&self) -> bool {
+        self.pool.max_threads() > 1
+    }
+
     /// A block of no records must have no bytes either.
     pub(crate) fn check_empty(&self, block: WindowBlock, held: u64) -> Result<(), Error> {
         let workshop = &self.gear.workshop;
@@ -84,35 +94,39 @@ impl Crew {
         self.gear.workshop.recycle(block);
     }
 
-    /// Fills a batch with the next `takes[i]` records of each block `i` of the
-    /// window; `held` bytes of window and batch are known beforehand. The error
-    /// is `None` if nobody wants the batch any more.
+    /// Fills batches: the first with the next `takes[0][i]` records of each block
+    /// `i` of the window, the second with those behind them, at most
+    /// [`TOGETHER_BATCHES`]. `held` bytes of the window and the batches are known
+    /// beforehand. The error is `None` if nobody wants batches any more; the row
+    /// of another is one of the first batch if that is the only one.
     pub(crate) fn fill(
         &mut self,
         window: &mut [WindowBlock],
-        takes: &[u64],
+        takes: &[Vec<u64>],
         held: u64,
     ) -> Result<Done, Option<Failed>> {
         let begun = Instant::now();
         self.plan(window, takes);
         let done = self.decode(window, takes, held)?;
         // How far lists are padded is only known now, and bounded by nothing else.
-        let padded = held.saturating_add(self.gear.builder.padded_bytes());
+        let builders = self.gear.builders[..takes.len()].iter();
+        let padded = builders.map(BatchBuilder::padded_bytes);
         self.budget
-            .check(padded)
+            .check(padded.fold(held, u64::saturating_add))
             .map_err(|error| Some(Failed { error, row: 0 }))?;
-        self.gather();
+        self.gather(takes.len());
         self.counters.scheduler().took(begun.elapsed());
         Ok(done)
     }
 
-    /// The batch that was filled.
-    pub(crate) fn finish(&mut self) -> Batch {
-        self.gear.builder.finish()
+    /// The batches that were filled, so many of them.
+    pub(crate) fn finish(&mut self, batches: usize) -> impl Iterator<Item = Batch> {
+        let builders = self.gear.builders[..batches].iter_mut();
+        builders.map(BatchBuilder::finish)
     }
 
     /// Decides who takes which part of the window.
-    fn plan(&mut self, window: &[WindowBlock], takes: &[u64]) {
+    fn plan(&mut self, window: &[WindowBlock], takes: &[Vec<u64>]) {
         let Memory {
             work,
             schedule,
@@ -120,19 +134,22 @@ impl Crew {
             ..
         } = &mut self.gear.memory;
         work.clear();
-        let blocks = window.iter().zip(takes);
-        work.extend(blocks.map(|(block, &take)| block.work(take)));
+        let blocks = window.iter().enumerate();
+        work.extend(blocks.map(|(i, block)| block.work(takes.iter().map(|takes| takes[i]).sum())));
         self.counters.scheduler().plan_into(work, schedule);
-        rows.clear();
-        let chunks = schedule.chunks.iter().cloned();
-        rows.extend(chunks.map(|chunk| takes[chunk].iter().sum::<u64>() as usize));
+        for (rows, takes) in zip(rows, takes) {
+            rows.clear();
+            let chunks = schedule.chunks.iter().cloned();
+            let all = chunks.map(|chunk| takes[chunk].iter().sum::<u64>() as usize);
+            rows.extend(all.filter(|&rows| rows > 0));
+        }
     }
 
     /// Has the workers decode, each the parts that were planned for it.
     fn decode(
         &mut self,
         mut window: &mut [WindowBlock],
-        mut takes: &[u64],
+        takes: &[Vec<u64>],
         held: u64,
     ) -> Result<Done, Option<Failed>> {
         let Memory {
@@ -142,21 +159,33 @@ impl Crew {
             tasks: task_memory,
             ..
         } = &mut self.gear.memory;
-        let mut slots = reuse(std::mem::take(slot_memory));
-        self.gear.builder.slots_into(rows, &mut slots);
+        let mut slots = std::mem::take(slot_memory).map(reuse);
+        let builders = self.gear.builders.iter_mut().zip(rows);
+        for ((builder, rows), slots) in zip(builders, &mut slots).take(takes.len()) {
+            builder.slots_into(rows, slots);
+        }
         let mut tasks = reuse(std::mem::take(task_memory));
-        let chunks = schedule.chunks.iter().zip(slots.drain(..));
-        tasks.extend(chunks.map(|(chunk, slots)| {
-            Mutex::new(Task {
-                blocks: window.split_off_mut(..chunk.len()).unwrap_or_default(),
-                takes: takes.split_off(..chunk.len()).unwrap_or_default(),
-                slots,
-                result: Ok(Done::default()),
-            })
-        }));
+        {
+            let mut slots = slots.each_mut().map(|slots| slots.drain(..));
+            tasks.extend(schedule.chunks.iter().map(|chunk| {
+                let mut parts = [const { None }; TOGETHER_BATCHES];
+                for ((part, takes), slots) in zip(zip(&mut parts, takes), &mut slots) {
+                    let takes = &takes[chunk.clone()];
+                    if takes.iter().any(|&take| take > 0) {
+                        *part = slots.next().map(|slots| Part { takes, slots });
+                    }
+                }
+                Mutex::new(Task {
+                    blocks: window.split_off_mut(..chunk.len()).unwrap_or_default(),
+                    parts,
+                    worker: None,
+                    result: Ok(Done::default()),
+                })
+            }));
+        }
 
         let (workshop, room) = (&self.gear.workshop, Room::new(&self.budget, held));
-        let work = |worker, task: usize| workshop.run(worker, &mut own(&tasks[task]), &room);
+        let work = |worker, task| workshop.run(worker, task, &tasks, &room);
         let report = self
             .pool
             .run_numbers(schedule.threads, &schedule.owners, work);
@@ -166,7 +195,7 @@ impl Crew {
             let results = tasks.drain(..).map(|task| into_own(task).result);
             sum(results).map_err(Some)
         };
-        *slot_memory = reuse(slots);
+        *slot_memory = slots.map(reuse);
         *task_memory = reuse(tasks);
         let done = result?;
         self.counters.scheduler().record(
@@ -182,15 +211,18 @@ impl Crew {
     }
 
     /// Has the workers bring what they wrote apart to its place.
-    fn gather(&mut self) {
+    fn gather(&mut self, batches: usize) {
         let Memory {
             schedule,
             copies: copy_memory,
             copying: copying_memory,
+            copying_owners: owners,
             ..
         } = &mut self.gear.memory;
         let mut copies = reuse(std::mem::take(copy_memory));
-        self.gear.builder.gather_into(&mut copies);
+        for builder in &mut self.gear.builders[..batches] {
+            builder.gather_into(&mut copies);
+        }
         let mut copying = reuse(std::mem::take(copying_memory));
         copying.extend(copies.drain(..).map(|copy| Mutex::new(Some(copy))));
         if !copying.is_empty() {
@@ -199,7 +231,8 @@ impl Crew {
                 let copy: Option<GatherTask<'_>> = own(&copying[task]).take();
                 decode.time(|| copy.into_iter().for_each(GatherTask::run));
             };
-            let owners = &schedule.owners[..copying.len()];
+            owners.clear();
+            owners.extend(0..copying.len());
             self.pool.run_numbers(schedule.threads, owners, copy);
         }
         *copy_memory = reuse(copies);
@@ -213,11 +246,6 @@ fn sum(mut results: impl Iterator<Item = Result<Done, Failed>>) -> Result<Done, 
         sum.add(&result?);
         Ok(sum)
     })
-}
-
-/// What only one worker ever has the number of.
-fn own<T>(task: &Mutex<T>) -> MutexGuard<'_, T> {
-    task.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn into_own<T>(task: Mutex<T>) -> T {

@@ -41,7 +41,6 @@ pub(crate) struct Settings {
     pub(crate) engine: EngineOptions,
     pub(crate) read: ReadOptions,
     pub(crate) epochs: u64,
-    pub(crate) prefetch: usize,
     pub(crate) memory_limit: u64,
     pub(crate) kept: Arc<Kept>,
 }
@@ -123,7 +122,7 @@ impl Batches {
         let (blocks_out, blocks) = sync_channel(READ_AHEAD);
         let groups = Arc::new(Groups::default());
         let kept = settings.kept.clone();
-        let (ready_out, ready) = sync_channel(settings.prefetch);
+        let (ready_out, ready) = sync_channel(settings.engine.prefetch);
         let waits = settings.engine.shuffle_buffer_size > 0;
         let reader = Reader {
             order: settings.order.clone(),

@@ -13,11 +13,11 @@ use tensor_batch::{Batch, BatchSpec};
 use crate::budget::{Budget, known_row_bytes};
 use crate::crew::Crew;
 use crate::kept::Kept;
-use crate::limits::DOUBTFUL_BATCH_BYTES;
+use crate::limits::{DOUBTFUL_BATCH_BYTES, TOGETHER_BATCHES};
 use crate::reader::{Group, Groups, Message};
 use crate::stats::Counters;
 use crate::window::WindowBlock;
-use crate::work::{Done, Failed};
+use crate::work::Failed;
 use crate::{Error, ErrorKind};
 
 /// What batches are made of.
@@ -26,6 +26,8 @@ pub(crate) struct EngineOptions {
     pub(crate) batch_size: usize,
     pub(crate) shuffle_buffer_size: usize,
     pub(crate) drop_remainder: bool,
+    /// Batches that may wait ready.
+    pub(crate) prefetch: usize,
     pub(crate) threads: Threads,
     pub(crate) seed: u64,
 }
@@ -60,9 +62,14 @@ pub(crate) struct Engine {
     row_bytes: u64,
     /// Bytes of the last batch: the next one's, as far as anybody knows.
     last_batch_bytes: u64,
+    /// Bytes of the window and the batch when the last batch was made by itself.
+    alone_bytes: Option<u64>,
+    /// Batches to be made by themselves, since one of them has an error.
+    alone: usize,
     unread: Vec<u64>,
-    takes: Vec<u64>,
-    /// Where the blocks' cursors stood before the batch.
+    /// For each batch to be made, how many records each block gives to it.
+    takes: [Vec<u64>; TOGETHER_BATCHES],
+    /// Where the blocks' cursors stood before.
     cursors: Vec<(u64, usize)>,
 }
 
@@ -89,8 +96,10 @@ impl Engine {
             arrived: 0,
             queue: Group::default(),
             end: None,
+            alone_bytes: None,
+            alone: 0,
             unread: Vec::new(),
-            takes: Vec::new(),
+            takes: Default::default(),
             cursors: Vec::new(),
             options,
             budget,
@@ -139,14 +148,22 @@ impl Engine {
         let shuffled = self.options.shuffle_buffer_size > 0;
         let mut sampler = shuffled.then(|| Sampler::new(self.options.seed, epoch));
         self.end = None;
+        let batch_size = self.options.batch_size as u64;
         let mut batches = 0;
         loop {
-            let unread = self.fill()?;
-            let rows = unread.min(self.options.batch_size as u64);
+            let together = self.together();
+            let unread = self.fill(together)?;
+            if together > 1 && unread >= batch_size.saturating_mul(together as u64) {
+                if self.several(together)? {
+                    batches += together as u64;
+                }
+                continue;
+            }
+            let rows = unread.min(batch_size);
             if rows == 0 {
                 break;
             }
-            if rows < self.options.batch_size as u64 && self.options.drop_remainder {
+            if rows < batch_size && self.options.drop_remainder {
                 self.counters.dropped_records.fetch_add(rows, Relaxed);
                 self.window.clear();
                 self.settle();
@@ -166,15 +183,38 @@ impl Engine {
         }
     }
 
-    /// Fills the window as far as the next batch needs it or blocks go; returns
-    /// its unread records.
-    fn fill(&mut self) -> Result<u64, Option<Error>> {
-        let target = window_target(
-            self.options.batch_size as u64,
-            self.options.shuffle_buffer_size as u64,
-        );
+    /// How many batches to make next in one go.
+    fn together(&mut self) -> usize {
+        if self.alone > 0 {
+            self.alone -= 1;
+            return 1;
+        }
+        let is_shuffled = self.options.shuffle_buffer_size > 0;
+        let all_fits = self.options.prefetch >= TOGETHER_BATCHES
+            && self
+                .alone_bytes
+                .is_some_and(|bytes| self.has_room_for(bytes));
+        match is_shuffled || !self.crew.is_several() || !all_fits {
+            true => 1,
+            false => TOGETHER_BATCHES,
+        }
+    }
+
+    /// Whether `bytes` for each of several batches are far below the limit.
+    fn has_room_for(&self, bytes: u64) -> bool {
+        let all = bytes.saturating_mul(TOGETHER_BATCHES as u64);
+        all <= self.budget.for_batch() / 2
+    }
+
+    /// Fills the window as far as the next `batches` need it or blocks go;
+    /// returns its unread records.
+    fn fill(&mut self, batches: usize) -> Result<u64, Option<Error>> {
+        let batch_size = self.options.batch_size as u64;
+        let buffer_size = self.options.shuffle_buffer_size as u64;
+        let least = window_target(batch_size, buffer_size);
+        let most = least.saturating_mul(batches as u64);
         let mut unread: u64 = self.window.iter().map(WindowBlock::unread).sum();
-        while unread < target {
+        while unread < least || (unread < most && self.has_room_for(self.held)) {
             let Some(block) = self.next_block()? else {
                 break;
             };
@@ -231,36 +271,60 @@ impl Engine {
         message
     }
 
-    /// How many records each block gives to the next batch, into `takes`.
+    /// How many records each block gives to the next batch.
     fn draw(&mut self, sampler: Option<&mut Sampler>, rows: u64) {
-        self.unread.clear();
-        self.unread
-            .extend(self.window.iter().map(WindowBlock::unread));
-        self.takes.clear();
-        self.takes.resize(self.unread.len(), 0);
+        self.note_unread();
+        let takes = &mut self.takes[0];
+        takes.clear();
+        takes.resize(self.unread.len(), 0);
         match sampler {
-            Some(sampler) => sampler.draw(&self.unread, rows, &mut self.takes),
-            None => take_in_order(&self.unread, rows, &mut self.takes),
+            Some(sampler) => sampler.draw(&self.unread, rows, takes),
+            None => take_in_order(&self.unread, rows, takes),
         }
+    }
+
+    fn note_unread(&mut self) {
+        self.unread.clear();
+        let unread = self.window.iter().map(WindowBlock::unread);
+        self.unread.extend(unread);
+    }
+
+    /// Makes several batches in one go and hands them out. `false` if there is
+    /// an error in one: then nothing has happened, and they are to be made one by
+    /// one.
+    fn several(&mut self, batches: usize) -> Result<bool, Option<Error>> {
+        let rows = self.options.batch_size as u64;
+        self.note_unread();
+        for takes in &mut self.takes[..batches] {
+            takes.clear();
+            takes.resize(self.unread.len(), 0);
+            take_in_order(&self.unread, rows, takes);
+            for (unread, take) in self.unread.iter_mut().zip(takes) {
+                *unread -= *take;
+            }
+        }
+        self.note_cursors();
+        let ready = match self.make(batches, rows) {
+            Ok(ready) => ready,
+            Err(None) => return Err(None),
+            Err(Some(_)) => {
+                self.restore_cursors();
+                self.alone = batches;
+                return Ok(false);
+            }
+        };
+        for ready in ready.into_iter().flatten() {
+            self.hand_out(ready).map_err(|Over| None)?;
+        }
+        Ok(true)
     }
 
     /// Makes a batch of the records drawn. Where one of them is at fault, makes
     /// it of those in the rows before, and gives the error too.
     fn batch(&mut self, rows: u64) -> Result<(Ready, Option<Error>), Option<Error>> {
-        let known = rows.saturating_mul(self.row_bytes);
-        if known > DOUBTFUL_BATCH_BYTES {
-            self.check_counts()?;
-        }
-        let needed = self.held.saturating_add(known);
-        self.budget.check(needed)?;
-        self.budget
-            .begin_batch(known, known.max(self.last_batch_bytes));
-
-        self.cursors.clear();
-        let cursors = self.window.iter().map(WindowBlock::cursor);
-        self.cursors.extend(cursors);
-        let (done, failed) = match self.fill_batch(needed) {
-            Ok(done) => (done, None),
+        self.note_cursors();
+        let (ready, failed) = match self.make(1, rows) {
+            Ok(ready) => (ready, None),
             Err(None) => return Err(None),
             Err(Some(Failed { error, row })) => {
                 if row == 0 || matches!(error.kind, ErrorKind::MemoryLimit { .. }) {
@@ -271,15 +335,52 @@ impl Engine {
                     return Err(Some(error));
                 }
                 self.keep_rows_before(row);
-                let done = self.fill_batch(self.held.saturating_add(known));
-                let done = done.map_err(|failed| failed.map(|failed| failed.error))?;
-                (done, Some(error))
+                let ready = self.make(1, rows);
+                let ready = ready.map_err(|failed| failed.map(|failed| failed.error))?;
+                (ready, Some(error))
             }
         };
-        let batch = self.crew.finish();
-        let bytes = batch.used_bytes() as u64;
-        self.budget.check(self.window_bytes() + bytes)?;
-        self.last_batch_bytes = bytes;
+        let [Some(ready), ..] = ready else {
+            unreachable!("a batch was made");
+        };
+        Ok((ready, failed))
+    }
+
+    /// Makes so many batches of `rows` rows, of the records drawn. The error is
+    /// `None` if the consumer is gone.
+    fn make(
+        &mut self,
+        batches: usize,
+        rows: u64,
+    ) -> Result<[Option<Ready>; TOGETHER_BATCHES], Option<Failed>> {
+        let failed = |error| Some(Failed { error, row: 0 });
+        let all_rows = rows.saturating_mul(batches as u64);
+        let known = all_rows.saturating_mul(self.row_bytes);
+        if known > DOUBTFUL_BATCH_BYTES {
+            self.check_counts(batches).map_err(failed)?;
+        }
+        let needed = self.held.saturating_add(known);
+        self.budget.check(needed).map_err(failed)?;
+        let last = self.last_batch_bytes.saturating_mul(batches as u64);
+        self.budget.begin_batch(known, known.max(last));
+        let takes = &self.takes[..batches];
+        let done = self.crew.fill(&mut self.window, takes, needed)?;
+
+        let mut made = [const { None }; TOGETHER_BATCHES];
+        let mut bytes = 0;
+        for (made, batch) in made.iter_mut().zip(self.crew.finish(batches)) {
+            self.last_batch_bytes = batch.used_bytes() as u64;
+            bytes += self.last_batch_bytes;
+            *made = Some(Ready {
+                batch,
+                bytes: self.last_batch_bytes,
+            });
+        }
+        let needed = self.window_bytes() + bytes;
+        self.budget.check(needed).map_err(failed)?;
+        if batches == 1 {
+            self.alone_bytes = Some(needed);
+        }
 
         self.counters.add_work(&done);
         for block in self.window.extract_if(.., |block| block.unread() == 0) {
@@ -287,34 +388,42 @@ impl Engine {
         }
         self.settle();
         self.budget.finish_batch(bytes);
-        Ok((Ready { batch, bytes }, failed))
+        Ok(made)
     }
 
-    /// Puts all cursors back to where they stood before the batch, and leaves
-    /// only its first `rows` rows to be taken.
-    fn keep_rows_before(&mut self, rows: u64) {
+    fn note_cursors(&mut self) {
+        self.cursors.clear();
+        let cursors = self.window.iter().map(WindowBlock::cursor);
+        self.cursors.extend(cursors);
+    }
+
+    /// Puts all cursors back to where they stood when they were noted.
+    fn restore_cursors(&mut self) {
         for (block, cursor) in self.window.iter_mut().zip(&self.cursors) {
             block.set_cursor(*cursor);
-        }
-        let mut left = rows;
-        for take in &mut self.takes {
-            *take = left.min(*take);
-            left -= *take;
         }
         self.settle();
     }
 
-    /// Holds the record counts of the blocks to be read against their bytes.
-    fn check_counts(&self) -> Result<(), Error> {
-        let blocks = self.window.iter().zip(&self.takes);
-        let mut taking_part = blocks.filter(|(_, take)| **take > 0);
-        taking_part.try_for_each(|(block, _)| block.check_count())
+    /// Puts all cursors back, and leaves only the first `rows` rows of the batch
+    /// to be taken.
+    fn keep_rows_before(&mut self, rows: u64) {
+        self.restore_cursors();
+        let mut left = rows;
+        for take in &mut self.takes[0] {
+            *take = left.min(*take);
+            left -= *take;
+        }
     }
 
-    /// Has the workers fill the batch; `held` bytes of window and batch are
-    /// known beforehand.
-    fn fill_batch(&mut self, held: u64) -> Result<Done, Option<Failed>> {
-        self.crew.fill(&mut self.window, &self.takes, held)
+    /// Holds the record counts of the blocks to be read against their bytes.
+    fn check_counts(&self, batches: usize) -> Result<(), Error> {
+        let takes = self.takes[..batches].iter();
+        let mut all = takes.flat_map(|takes| self.window.iter().zip(takes));
+        all.try_for_each(|(block, take)| match take {
+            0 => Ok(()),
+            _ => block.check_count(),
+        })
     }
 
     fn hand_out(&mut self, ready: Ready) -> Result<(), Over> {

@@ -52,6 +52,11 @@ pub(crate) const TOGETHER: usize = 8;
 /// Bytes of compressed payloads that are inflated together, for the same reason.
 pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 
+/// Batches that are made in one go where nothing is shuffled. With two, each of
+/// two threads makes one by itself, and they wait for one another half as often;
+/// more would come in gusts that the batches waiting ready cannot even out.
+pub(crate) const TOGETHER_BATCHES: usize = 2;
+
 /// Bytes of records that a thread decodes before it counts what became of them
 /// for the memory limit.
 pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;

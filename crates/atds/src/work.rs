@@ -1,7 +1,7 @@
 //! What a worker does: inflate a block once, decode some of its records.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use avro_block::{InflateBuffer, Inflater};
@@ -10,21 +10,31 @@ use tensor_batch::RowSlots;
 
 use crate::ahead::Ahead;
 use crate::budget::Budget;
-use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, SMALL_PAYLOAD};
+use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, SMALL_PAYLOAD, TOGETHER_BATCHES};
 use crate::spare::{Spare, is_wasteful};
 use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
 
-/// A contiguous part of the window, and what it gives to the batch.
+/// A contiguous part of the window, and what it gives to each of the batches
+/// that are being made.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) blocks: &'a mut [WindowBlock],
-    /// Records that each block gives.
+    /// In the order of the batches; `None` for one that it gives nothing to.
+    pub(crate) parts: [Option<Part<'a>>; TOGETHER_BATCHES],
+    /// Who has done it.
+    pub(crate) worker: Option<usize>,
+    /// What became of it.
+    pub(crate) result: Result<Done, Failed>,
+}
+
+/// What a task gives to a batch.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    /// Records that each of the task's blocks gives.
     pub(crate) takes: &'a [u64],
     /// The rows they go to.
     pub(crate) slots: RowSlots<'a>,
-    /// What became of it, once it is done.
-    pub(crate) result: Result<Done, Failed>,
 }
 
 /// What a task did, and how long it took.
@@ -96,58 +106,82 @@ impl Workshop {
         }
     }
 
-    /// Runs a task as `worker`. `room` is how far blocks may inflate together
-    /// before the memory limit is reached.
-    pub(crate) fn run(&self, worker: usize, task: &mut Task<'_>, room: &Room<'_>) {
+    /// Runs task `number` as `worker`. `room` is how far blocks may inflate
+    /// together before the memory limit is reached.
+    pub(crate) fn run(
+        &self,
+        worker: usize,
+        number: usize,
+        tasks: &[Mutex<Task<'_>>],
+        room: &Room<'_>,
+    ) {
         // A worker runs one task at a time: nobody else holds its tools.
-        let mut tools = self.tools[worker]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut tools = own(&self.tools[worker]);
+        let mut task = own(&tasks[number]);
         let start = Instant::now();
+        if let Some(before) = number.checked_sub(1) {
+            task.follow(worker, &tasks[before]);
+        }
         let mut done = Done::default();
-        let result = self.read_blocks(task, &mut tools, room, &mut done);
+        let result = self.read_parts(&mut task, &mut tools, room, &mut done);
         let total = start.elapsed().as_nanos() as u64;
         done.decode_ns = total.saturating_sub(done.inflate_ns);
-        task.result = result.map(|()| done).map_err(|error| {
-            let mut row = task.slots.batch_row() as u64;
-            if let ErrorKind::TrailingBytes { .. } = error.kind {
-                // The record that the block should end with: without it the
-                // rows before can be read again and given out.
-                row -= 1;
-            }
-            Failed { error, row }
-        });
+        task.worker = Some(worker);
+        task.result = result.map(|()| done);
+    }
+
+    fn read_parts(
+        &self,
+        task: &mut Task<'_>,
+        tools: &mut Tools,
+        room: &Room<'_>,
+        done: &mut Done,
+    ) -> Result<(), Failed> {
+        for part in task.parts.iter_mut().flatten() {
+            let read = self.read_blocks(task.blocks, part, tools, room, done);
+            read.map_err(|error| {
+                let mut row = part.slots.batch_row() as u64;
+                if let ErrorKind::TrailingBytes { .. } = error.kind {
+                    // The record that the block should end with: without it the
+                    // rows before can be read again and given out.
+                    row -= 1;
+                }
+                Failed { error, row }
+            })?;
+        }
+        Ok(())
     }
 
     fn read_blocks(
         &self,
-        task: &mut Task<'_>,
+        blocks: &mut [WindowBlock],
+        part: &mut Part<'_>,
         tools: &mut Tools,
         room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Error> {
         // Bytes of the rows that count for the limit, and bytes they have been
         // read from since.
-        let (mut counted, mut read) = (0, 0);
+        let (mut counted, mut read) = (part.slots.segment_bytes(), 0);
         tools.ahead.clear();
-        let takes = task.takes;
+        let takes = part.takes;
         let mut next = takes.iter().position(|&take| take > 0);
         while let Some(number) = next {
             let behind = number + 1;
             let gap = takes[behind..].iter().position(|&take| take > 0);
             next = gap.map(|gap| behind + gap);
             if let Some(next) = next {
-                task.blocks[next].prefetch();
+                blocks[next].prefetch();
             }
             if room.budget.stopped() {
                 // Nobody will see this batch.
                 break;
             }
-            let position = task.blocks[number].position;
-            self.read_block(number, task, tools, room, done)?;
-            read += task.blocks[number].position - position;
+            let position = blocks[number].position;
+            self.read_block(number, blocks, part, tools, room, done)?;
+            read += blocks[number].position - position;
             if read >= COUNTED_TOGETHER {
-                let written = task.slots.segment_bytes();
+                let written = part.slots.segment_bytes();
                 room.take(written - counted)?;
                 (counted, read) = (written, 0);
             }
@@ -155,12 +189,13 @@ impl Workshop {
         Ok(())
     }
 
-    /// Decodes the records that a task takes of one of its blocks, inflated before
-    /// if that is still to be done.
+    /// Decodes the records that a batch gets of one of a task's blocks, inflated
+    /// before if that is still to be done.
     fn read_block(
         &self,
         number: usize,
-        task: &mut Task<'_>,
+        blocks: &mut [WindowBlock],
+        part: &mut Part<'_>,
         tools: &mut Tools,
         room: &Room<'_>,
         done: &mut Done,
@@ -170,14 +205,14 @@ impl Workshop {
             ahead,
             scratch,
         } = tools;
-        let (take, slots) = (task.takes[number], &mut task.slots);
-        let BlockData::Compressed(payload) = &task.blocks[number].data else {
-            return decode(&mut task.blocks[number], None, take, scratch, slots, done);
+        let Part { takes, slots } = part;
+        let take = takes[number];
+        let BlockData::Compressed(payload) = &blocks[number].data else {
+            return decode(&mut blocks[number], None, take, scratch, slots, done);
         };
         let payload_len = payload.len();
-        let blocks = (&*task.blocks, task.takes);
-        let (buffer, is_good) = ahead.take(number, blocks, inflater, room, done);
-        let block = &mut task.blocks[number];
+        let (buffer, is_good) = ahead.take(number, (blocks, takes), inflater, room, done);
+        let block = &mut blocks[number];
         if is_good {
             done.records_inflated += block.count;
             room.take(buffer.len().saturating_sub(payload_len))?;
@@ -211,6 +246,23 @@ impl Workshop {
         };
         self.spare.give(buffer);
         block.check_end(len)
+    }
+}
+
+impl Task<'_> {
+    /// Goes on in the segments of the task before if `worker` has done that.
+    fn follow(&mut self, worker: usize, before: &Mutex<Self>) {
+        // If it is locked, another worker is at it.
+        let Ok(mut before) = before.try_lock() else {
+            return;
+        };
+        if before.worker == Some(worker) && before.result.is_ok() {
+            for parts in self.parts.iter_mut().zip(&mut before.parts) {
+                if let (Some(own), Some(before)) = parts {
+                    own.slots.follow(&mut before.slots);
+                }
+            }
+        }
     }
 }
 
@@ -273,6 +325,11 @@ fn decode(
         block.check_end(len)?;
     }
     Ok(())
+}
+
+/// What only one worker ever has the number of.
+pub(crate) fn own<T>(thing: &Mutex<T>) -> MutexGuard<'_, T> {
+    thing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many bytes blocks may still inflate to, all workers together.

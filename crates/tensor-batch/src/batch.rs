@@ -189,6 +189,16 @@ impl ColumnData {
         }
     }
 
+    /// Forgets all rows; memory is kept.
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.indices.clear();
+        for splits in &mut self.splits {
+            splits.clear();
+            splits.push(0);
+        }
+    }
+
     fn used_bytes(&self) -> usize {
         let splits: usize = self.splits.iter().map(Buffer::len).sum();
         self.values.used_bytes() + (self.indices.len() + splits) * size_of::<i64>()

@@ -99,7 +99,7 @@ impl BatchBuilder {
                     segments.push(Segment::new(spec));
                 }
                 for (slots, segment) in slots.iter_mut().zip(segments) {
-                    segment.clear();
+                    segment.start(slots.remaining());
                     slots.push(Slot::Segment(segment));
                 }
                 continue;
@@ -127,9 +127,9 @@ impl BatchBuilder {
         padded.fold(0, u64::saturating_add)
     }
 
-    /// The copying that is left once all slots are filled, a task per run; the
-    /// tasks are independent. None where one run wrote everything and nothing
-    /// is padded: its segments become the columns.
+    /// The copying that is left once all slots are filled, in tasks that are
+    /// independent. None where one run wrote everything, or each run
+    /// [followed](RowSlots::follow) the one before, and nothing is padded.
     ///
     /// # Panics
     /// If the padded columns are too large to address; see
@@ -140,39 +140,37 @@ impl BatchBuilder {
         tasks
     }
 
-    /// The same, in place of what `tasks` holds; allocates nothing, once there
-    /// has been a batch like this one and its memory has come back.
+    /// The same, behind what `tasks` holds; allocates nothing, once there has
+    /// been a batch like this one and its memory has come back.
     pub fn gather_into<'a>(&'a mut self, tasks: &mut Vec<GatherTask<'a>>) {
-        tasks.clear();
+        let first = tasks.len();
         let runs = self.run_rows.len();
-        let one_run = runs == 1;
-        tasks.extend(
-            self.run_rows
-                .iter()
-                .map(|_| GatherTask::new(self.emptied.clone())),
-        );
         let memory = self.segments.iter_mut().zip(&mut self.levels);
         let columns = self.columns.iter_mut().zip(memory);
         for (spec, (column, (segments, levels))) in self.spec.columns().iter().zip(columns) {
             match spec.placement() {
                 Placement::Written { .. } => {}
-                Placement::Joined if one_run => {
-                    let segment = &mut segments[0];
-                    std::mem::swap(&mut column.values, &mut segment.values);
-                    std::mem::swap(&mut column.indices, &mut segment.indices);
-                    std::mem::swap(&mut column.splits, &mut segment.splits);
+                Placement::Joined => {
+                    let mut task = GatherTask::new(self.emptied.clone());
+                    join(column, &mut segments[..runs], &mut task);
+                    tasks.push(task);
                 }
-                Placement::Joined => join(column, segments[..runs].iter(), tasks),
                 Placement::Padded { shape, fill } => {
-                    let padding = Padding::new(shape, fill, segments[..runs].iter());
+                    let segments = segments[..runs].iter().filter(|s| s.rows > 0);
+                    let new = tasks.len();
+                    let each = segments.clone();
+                    tasks.extend(each.map(|_| GatherTask::new(self.emptied.clone())));
+                    let padding = Padding::new(shape, fill, segments);
                     padding.levels(levels);
-                    padding.spread(levels, &mut column.values, &self.run_rows, tasks);
+                    padding.spread(levels, &mut column.values, &mut tasks[new..]);
                 }
             }
         }
-        if one_run {
-            tasks.retain(|task| !task.is_empty());
-        }
+        let mut number = 0;
+        tasks.retain(|task| {
+            number += 1;
+            number <= first || !task.is_empty()
+        });
     }
 
     /// Ends the batch, once the gather tasks have run.

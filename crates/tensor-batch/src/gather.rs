@@ -1,4 +1,4 @@
-//! Segments laid end to end, each run's by a task of its own.
+//! Segments laid end to end, those of each column by a task of its own.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::pad::Pad;
 use crate::reuse::Emptied;
 use crate::{Segment, Values};
 
-/// The copying of one run's segments to their place in the batch.
+/// Copying segments to their place in the batch: those of a column, or of a run
+/// in a padded one.
 #[derive(Debug)]
 pub struct GatherTask<'a> {
     copies: Vec<Copy<'a>>,
@@ -73,30 +74,40 @@ impl Drop for GatherTask<'_> {
     }
 }
 
-/// Lays the segments of a column end to end in it.
+/// Lays the segments of a column end to end in it. What is in the first of them
+/// that has rows stays where it is, and becomes the column.
 pub(crate) fn join<'a>(
     column: &'a mut ColumnData,
-    segments: impl Iterator<Item = &'a Segment> + Clone,
-    tasks: &mut [GatherTask<'a>],
+    segments: &'a mut [Segment],
+    task: &mut GatherTask<'a>,
 ) {
-    gather_values(
+    column.clear();
+    let Some(first) = segments.iter().position(|segment| segment.rows > 0) else {
+        return;
+    };
+    let (front, behind) = segments.split_at_mut(first + 1);
+    let first = &mut front[first];
+    std::mem::swap(&mut column.values, &mut first.values);
+    std::mem::swap(&mut column.indices, &mut first.indices);
+    std::mem::swap(&mut column.splits, &mut first.splits);
+
+    let segments = behind.iter().filter(|segment| segment.rows > 0);
+    append_values(
         &mut column.values,
         segments.clone().map(|s| &s.values),
-        tasks,
+        task,
     );
     let total = segments.clone().map(|s| s.indices.len()).sum();
-    column.indices.set_len(total);
-    let mut rest = column.indices.as_mut_slice();
-    for (task, segment) in tasks.iter_mut().zip(segments.clone()) {
+    let mut rest = column.indices.append(total);
+    for segment in segments.clone() {
         task.copy(&mut rest, segment.indices.as_slice());
     }
     for (level, splits) in column.splits.iter_mut().enumerate() {
         let lists = segments.clone().map(|s| s.splits[level].as_slice());
-        splits.clear();
-        splits.push(0);
+        let before = splits.as_slice().last().copied().unwrap_or(0);
         let total = lists.clone().map(|ends| ends.len() - 1).sum();
         let mut rest = splits.append(total);
-        offset_lists(&mut rest, lists, tasks);
+        offset_lists(&mut rest, before, lists, task);
     }
 }
 
@@ -107,33 +118,33 @@ pub(crate) fn carve<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     head
 }
 
-/// Lays lists of ends (each with a leading 0) end to end in `rest`.
+/// Lays lists of ends (each with a leading 0) end to end in `rest`, behind lists
+/// of `before` items.
 fn offset_lists<'a>(
     rest: &mut &'a mut [i64],
+    mut before: i64,
     lists: impl Iterator<Item = &'a [i64]>,
-    tasks: &mut [GatherTask<'a>],
+    task: &mut GatherTask<'a>,
 ) {
-    let mut base = 0;
-    for (task, list) in tasks.iter_mut().zip(lists) {
+    for list in lists {
         let ends = &list[1..];
         if let Some(&last) = ends.last() {
             let to = carve(rest, ends.len());
-            task.copies.push(Copy::Offsets(to, ends, base));
-            base += last;
+            task.copies.push(Copy::Offsets(to, ends, before));
+            before += last;
         }
     }
 }
 
-fn gather_values<'a>(
+fn append_values<'a>(
     column: &'a mut Values,
     segments: impl Iterator<Item = &'a Values> + Clone,
-    tasks: &mut [GatherTask<'a>],
+    task: &mut GatherTask<'a>,
 ) {
     macro_rules! fixed_width {
         ($buffer:ident, $variant:ident) => {{
-            $buffer.set_len(segments.clone().map(Values::len).sum());
-            let mut rest = $buffer.as_mut_slice();
-            for (task, segment) in tasks.iter_mut().zip(segments) {
+            let mut rest = $buffer.append(segments.clone().map(Values::len).sum());
+            for segment in segments {
                 if let Values::$variant(from) = segment {
                     task.copy(&mut rest, from.as_slice());
                 }
@@ -152,9 +163,11 @@ fn gather_values<'a>(
             let segments = segments.filter_map(Values::as_strings);
             let count = segments.clone().map(|s| s.len()).sum();
             let bytes = segments.clone().map(|s| s.data().len()).sum();
-            let (mut offsets, mut data) = strings.allocate(count, bytes);
-            offset_lists(&mut offsets, segments.clone().map(|s| s.offsets()), tasks);
-            for (task, segment) in tasks.iter_mut().zip(segments) {
+            let before = strings.data().len() as i64;
+            let (mut offsets, mut data) = strings.append(count, bytes);
+            let lists = segments.clone().map(|s| s.offsets());
+            offset_lists(&mut offsets, before, lists, task);
+            for segment in segments {
                 task.copy(&mut data, segment.data());
             }
         }

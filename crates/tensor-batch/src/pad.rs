@@ -84,8 +84,8 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
             .saturating_add(offsets)
     }
 
-    /// Makes room in `column` and gives each run's task its part; `levels` are
-    /// this column's.
+    /// Makes room in `column` and gives the task of each segment its part;
+    /// `levels` are this column's.
     ///
     /// # Panics
     /// If the column is too large to address.
@@ -93,20 +93,20 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
         self,
         levels: &'a [Level],
         column: &'a mut Values,
-        run_rows: &[usize],
         tasks: &mut [GatherTask<'a>],
     ) {
-        let bytes = self.bytes(run_rows.iter().sum());
+        let rows = self.segments.clone().map(|segment| segment.rows);
+        let bytes = self.bytes(rows.clone().sum());
         assert!(
             bytes <= isize::MAX as u64,
             "a padded column is too large to address"
         );
         let row_len = self.row_len();
-        let cells = run_rows.iter().map(|rows| rows * row_len);
+        let cells = rows.map(|rows| rows * row_len);
         let total = cells.clone().sum();
-        let runs = tasks.iter_mut().zip(self.segments).zip(run_rows);
-        let pad = |rows, to, segment: &'a Segment| Pad {
-            rows,
+        let runs = tasks.iter_mut().zip(self.segments.clone());
+        let pad = |to, segment: &'a Segment| Pad {
+            rows: segment.rows,
             to,
             levels,
             splits: &segment.splits,
@@ -116,9 +116,10 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
         match (column, self.fill) {
             (Values::String(strings), Scalar::String(fill)) => {
                 let bytes = bytes as usize - (total + 1) * size_of::<i64>();
-                let (mut offsets, mut data) = strings.allocate(total, bytes);
+                strings.clear();
+                let (mut offsets, mut data) = strings.append(total, bytes);
                 let mut before = 0;
-                for (((task, segment), &rows), cells) in runs.zip(cells) {
+                for ((task, segment), cells) in runs.zip(cells) {
                     let Values::String(from) = &segment.values else {
                         continue;
                     };
@@ -129,15 +130,15 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
                         data: carve(&mut data, bytes),
                     };
                     before += bytes as i64;
-                    task.pad(pad(rows, to, segment));
+                    task.pad(pad(to, segment));
                 }
             }
             (fixed_width, _) => {
                 each_values!(&mut *fixed_width, buffer => buffer.set_len(total), _strings => ());
                 let mut runs = runs;
                 Slot::split(fixed_width, cells, |_, room| {
-                    if let Some(((task, segment), &rows)) = runs.next() {
-                        task.pad(pad(rows, Room::FixedWidth(room), segment));
+                    if let Some((task, segment)) = runs.next() {
+                        task.pad(pad(Room::FixedWidth(room), segment));
                     }
                 });
             }
@@ -145,7 +146,7 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
     }
 }
 
-/// The rows of one run and their place in a padded column.
+/// The rows of a segment and their place in a padded column.
 #[derive(Debug)]
 pub(crate) struct Pad<'a> {
     rows: usize,
@@ -157,12 +158,12 @@ pub(crate) struct Pad<'a> {
     fill: &'a Scalar,
 }
 
-/// The part of a column that the rows of one run take.
+/// The part of a column that the rows of a segment take.
 #[derive(Debug)]
 enum Room<'a> {
     FixedWidth(Slot<'a>),
     Strings {
-        /// Bytes of the strings of earlier runs.
+        /// Bytes of the strings of earlier segments.
         before: i64,
         offsets: &'a mut [i64],
         data: &'a mut [u8],

@@ -67,6 +67,23 @@ impl<'a> RowSlots<'a> {
         self.filled += 1;
     }
 
+    /// Goes on, before the first row, in the segments of the run just before,
+    /// all of whose rows are written: the rows of both then lie together, and
+    /// need not be brought together later. Does nothing with any other run.
+    pub fn follow(&mut self, before: &mut RowSlots<'_>) {
+        let is_next = before.first_row + before.rows == self.first_row;
+        if !is_next || before.remaining() > 0 || self.filled > 0 {
+            return;
+        }
+        for slots in self.columns.iter_mut().zip(&mut before.columns) {
+            if let (Slot::Segment(own), Slot::Segment(before)) = slots {
+                std::mem::swap(*own, *before);
+                own.rows += before.rows;
+                before.rows = 0;
+            }
+        }
+    }
+
     /// Bytes written so far to columns whose size is not known beforehand.
     pub fn segment_bytes(&self) -> usize {
         let segments = self.columns.iter().map(|slot| match slot {
@@ -196,6 +213,8 @@ pub struct Segment {
     /// the largest length of a list, empty or not. Needed where the shape is
     /// [`UNKNOWN`](crate::UNKNOWN).
     pub extents: Vec<i64>,
+    /// Rows of the runs whose slots this is.
+    pub(crate) rows: usize,
 }
 
 impl Segment {
@@ -217,12 +236,15 @@ impl Segment {
             indices: Buffer::new(),
             splits: (0..levels).map(|_| Buffer::new()).collect(),
             extents: vec![0; spec.rank()],
+            rows: 0,
         };
-        segment.clear();
+        segment.start(0);
         segment
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Empties it, for `rows` rows.
+    pub(crate) fn start(&mut self, rows: usize) {
+        self.rows = rows;
         self.values.clear();
         self.indices.clear();
         for splits in &mut self.splits {

@@ -139,10 +139,9 @@ impl Strings {
         self.offsets.capacity_bytes() + self.data.capacity_bytes()
     }
 
-    /// Room for `strings` strings of `bytes` bytes: (offsets without the
-    /// leading 0, data), to be overwritten.
-    pub(crate) fn allocate(&mut self, strings: usize, bytes: usize) -> (&mut [i64], &mut [u8]) {
-        self.clear();
+    /// Room for `strings` more strings of `bytes` bytes: (where each ends, data),
+    /// to be overwritten.
+    pub(crate) fn append(&mut self, strings: usize, bytes: usize) -> (&mut [i64], &mut [u8]) {
         (self.offsets.append(strings), self.data.append(bytes))
     }
 }

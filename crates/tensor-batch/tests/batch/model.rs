@@ -253,7 +253,7 @@ impl List {
 }
 
 /// Writes `rows` (each a row per column) through `slots`, as a decoder would.
-pub(crate) fn fill(mut slots: RowSlots<'_>, spec: &BatchSpec, rows: &[Vec<Row>]) {
+pub(crate) fn fill(slots: &mut RowSlots<'_>, spec: &BatchSpec, rows: &[Vec<Row>]) {
     for columns in rows {
         let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
         for ((slot, spec), data) in slots.columns().iter_mut().zip(spec.columns()).zip(columns) {
@@ -351,9 +351,9 @@ pub(crate) fn batch(
 ) -> tensor_batch::Batch {
     let spec = builder.spec().clone();
     let mut rest = rows;
-    for slots in builder.slots(run_rows) {
+    for mut slots in builder.slots(run_rows) {
         let (now, later) = rest.split_at(slots.remaining());
-        fill(slots, &spec, now);
+        fill(&mut slots, &spec, now);
         rest = later;
     }
     let padded_bytes = builder.padded_bytes();

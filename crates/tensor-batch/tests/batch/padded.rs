@@ -87,7 +87,7 @@ fn strings_are_filled_up_with_any_string() {
 }
 
 #[test]
-fn one_run_is_filled_up_by_one_task() {
+fn tasks_are_for_what_is_not_in_its_place() {
     let spec = |padded| {
         let column = if padded {
             ColumnSpec::padded("x", &[UNKNOWN], Scalar::Bool(true))
@@ -100,10 +100,21 @@ fn one_run_is_filled_up_by_one_task() {
         (true, &[3][..], 1),
         (false, &[3], 0),
         (true, &[1, 2], 2),
-        (false, &[1, 2], 2),
+        (false, &[1, 2], 1),
+        (true, &[0, 2], 1),
+        (false, &[0, 2], 0),
     ] {
         let mut builder = BatchBuilder::new(spec(padded));
-        drop(builder.slots(runs));
+        for mut slots in builder.slots(runs) {
+            while slots.remaining() > 0 {
+                let segment = slots.columns()[0].segment().expect("it is gathered");
+                segment.values.push(&Scalar::Bool(false));
+                let end = segment.values.len() as i64;
+                segment.splits.iter_mut().for_each(|ends| ends.push(end));
+                segment.extents.fill(1);
+                slots.advance();
+            }
+        }
         assert_eq!(builder.gather().len(), expected, "{padded} {runs:?}");
     }
 }

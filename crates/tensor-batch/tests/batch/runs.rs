@@ -37,6 +37,30 @@ proptest! {
     }
 
     #[test]
+    fn runs_that_follow_others_change_nothing(
+        (spec, rows, runs) in any_case(),
+        follows in prop::collection::vec(any::<bool>(), 32),
+    ) {
+        let mut builder = BatchBuilder::new(spec.clone());
+        for first in [true, false] {
+            let mut slots = builder.slots(&runs);
+            let mut rest = &rows[..];
+            for (i, follow) in (0..runs.len()).zip(follows.iter().cycle()) {
+                let (before, own) = slots.split_at_mut(i);
+                if let (Some(before), true) = (before.last_mut(), *follow == first) {
+                    own[0].follow(before);
+                }
+                let (now, later) = rest.split_at(runs[i]);
+                fill(&mut own[0], &spec, now);
+                rest = later;
+            }
+            drop(slots);
+            builder.gather().into_iter().for_each(|task| task.run());
+            assert_is(&builder.finish(), &spec, &rows);
+        }
+    }
+
+    #[test]
     fn nothing_of_an_earlier_batch_shows(
         (spec, batches) in any_spec().prop_flat_map(|spec| {
             let of_batch = any_rows(&spec)
@@ -63,10 +87,10 @@ proptest! {
         let mut builder = BatchBuilder::new(spec.clone());
         std::thread::scope(|scope| {
             let mut rest = &rows[..];
-            for slots in builder.slots(&runs) {
+            for mut slots in builder.slots(&runs) {
                 let (now, later) = rest.split_at(slots.remaining());
                 let spec = &spec;
-                scope.spawn(move || fill(slots, spec, now));
+                scope.spawn(move || fill(&mut slots, spec, now));
                 rest = later;
             }
         });
@@ -93,6 +117,39 @@ fn slots_know_their_rows() {
     assert_eq!((last.row(), last.batch_row(), last.remaining()), (1, 3, 2));
     let memory = last.columns()[0].dense::<i64>().expect("int64");
     assert_eq!(memory.len(), 6);
+}
+
+#[test]
+fn what_follows_is_not_gathered() {
+    let spec = BatchSpec::new(vec![ColumnSpec::flat("x", DType::Int32)]).expect("good");
+    let mut builder = BatchBuilder::new(spec);
+    let mut slots = builder.slots(&[1, 2, 3]);
+    let [first, second, third] = &mut slots[..] else {
+        panic!("three runs");
+    };
+    // Not yet: the first has a row to write.
+    second.follow(first);
+    first.advance();
+    // Nor is this the run behind it.
+    third.follow(first);
+    second.follow(first);
+    drop(slots);
+    assert_eq!(builder.gather().len(), 0, "nothing was written");
+
+    let mut slots = builder.slots(&[1, 1]);
+    for followed in [false, true] {
+        let (before, own) = slots.split_at_mut(usize::from(followed));
+        if followed {
+            own[0].follow(&mut before[0]);
+        }
+        let segment = own[0].columns()[0].segment().expect("it is gathered");
+        assert_eq!(segment.values.len(), usize::from(followed));
+        segment.values.push(&Scalar::Int32(7));
+        own[0].advance();
+    }
+    drop(slots);
+    assert_eq!(builder.gather().len(), 0);
+    assert_eq!(builder.finish().rows(), 2);
 }
 
 #[test]
