@@ -1,6 +1,7 @@
 //! The crew: the workers who fill batches, and all they need for it.
 
 use std::iter::zip;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -10,7 +11,7 @@ use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 use crate::Error;
 use crate::budget::Budget;
 use crate::kept::Kept;
-use crate::limits::TOGETHER_BATCHES;
+use crate::limits::{COPIED_ALONE, TOGETHER_BATCHES};
 use crate::stats::Counters;
 use crate::window::WindowBlock;
 use crate::work::{Done, Failed, Part, Room, Task, Workshop, own};
@@ -137,6 +138,11 @@ impl Crew {
         let blocks = window.iter().enumerate();
         work.extend(blocks.map(|(i, block)| block.work(takes.iter().map(|takes| takes[i]).sum())));
         self.counters.scheduler().plan_into(work, schedule);
+        for batch in &takes[1..] {
+            if let Some(first) = batch.iter().position(|&take| take > 0) {
+                align(&mut schedule.chunks, first);
+            }
+        }
         for (rows, takes) in zip(rows, takes) {
             rows.clear();
             let chunks = schedule.chunks.iter().cloned();
@@ -223,6 +229,7 @@ impl Crew {
         for builder in &mut self.gear.builders[..batches] {
             builder.gather_into(&mut copies);
         }
+        let bytes: usize = copies.iter().map(GatherTask::bytes).sum();
         let mut copying = reuse(std::mem::take(copying_memory));
         copying.extend(copies.drain(..).map(|copy| Mutex::new(Some(copy))));
         if !copying.is_empty() {
@@ -233,10 +240,29 @@ impl Crew {
             };
             owners.clear();
             owners.extend(0..copying.len());
-            self.pool.run_numbers(schedule.threads, owners, copy);
+            let threads = if bytes < COPIED_ALONE {
+                1
+            } else {
+                schedule.threads
+            };
+            self.pool.run_numbers(threads, owners, copy);
         }
         *copy_memory = reuse(copies);
         *copying_memory = reuse(copying);
+    }
+}
+
+/// Has a chunk begin with `block`, which a batch begins with, if one begins not
+/// far from there: the batch is then written by fewer workers.
+fn align(chunks: &mut [Range<usize>], block: usize) {
+    let distance = |i: &usize| chunks[*i].start.abs_diff(block);
+    let Some(nearest) = (1..chunks.len()).min_by_key(distance) else {
+        return;
+    };
+    let (before, behind) = (chunks[nearest - 1].len(), chunks[nearest].len());
+    if distance(&nearest) <= before.min(behind) / 4 {
+        chunks[nearest - 1].end = block;
+        chunks[nearest].start = block;
     }
 }
 

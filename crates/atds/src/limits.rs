@@ -57,6 +57,9 @@ pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 /// more would come in gusts that the batches waiting ready cannot even out.
 pub(crate) const TOGETHER_BATCHES: usize = 2;
 
+/// Bytes that one thread has copied before others could begin.
+pub(crate) const COPIED_ALONE: usize = 64 << 10;
+
 /// Bytes of records that a thread decodes before it counts what became of them
 /// for the memory limit.
 pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;

@@ -42,6 +42,16 @@ impl<'a> GatherTask<'a> {
         }
     }
 
+    /// Bytes that it writes.
+    pub fn bytes(&self) -> usize {
+        let copies = self.copies.iter().map(|copy| match copy {
+            Copy::Bytes(to, _) => to.len(),
+            Copy::Offsets(to, ..) => size_of_val(*to),
+            Copy::Pad(pad) => pad.bytes(),
+        });
+        copies.sum()
+    }
+
     /// A task of no copies yet.
     pub(crate) fn new(emptied: Arc<Emptied>) -> Self {
         GatherTask {

@@ -171,6 +171,14 @@ enum Room<'a> {
 }
 
 impl Pad<'_> {
+    /// Bytes of the cells.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.to {
+            Room::FixedWidth(slot) => slot.bytes(),
+            Room::Strings { offsets, data, .. } => size_of_val(*offsets) + data.len(),
+        }
+    }
+
     /// Writes all cells.
     pub(crate) fn run(self) {
         let (rows, lists) = (self.rows, Lists::new(self.levels, self.splits));

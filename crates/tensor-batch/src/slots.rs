@@ -145,6 +145,20 @@ impl<'a> Slot<'a> {
         T::rows(self)
     }
 
+    /// Bytes of memory of a dense column.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Slot::Int32(rows) => size_of_val(*rows),
+            Slot::Int64(rows) => size_of_val(*rows),
+            Slot::Float16(rows) => size_of_val(*rows),
+            Slot::BFloat16(rows) => size_of_val(*rows),
+            Slot::Float32(rows) => size_of_val(*rows),
+            Slot::Float64(rows) => size_of_val(*rows),
+            Slot::Bool(rows) => size_of_val(*rows),
+            Slot::Segment(_) => 0,
+        }
+    }
+
     /// Splits `values` into consecutive runs of `lens` values, and `give`s the
     /// slot of each with its number.
     pub(crate) fn split(
