@@ -7,7 +7,7 @@ use crate::kernel::MOST_ROUNDS;
 /// checking there is.
 const SPAN: usize = 1024;
 
-// A round consumes 56 bits at most, a block's header some 4,600.
+// A round consumes 55 bits at most, a block's header some 4,600.
 const _: () = assert!(MOST_ROUNDS * 7 + 8 <= SPAN);
 
 /// The part of a payload that is being read; zeros behind its end.

@@ -43,10 +43,10 @@ pub(crate) const DISTANCE_MORE: u32 = 8;
 pub(crate) const EXTRA: u32 = 9;
 
 /// Most bits that a distance's lookup may consume: two of them and a length's between, which has
-/// at most 10 + 5, must fit the 56 bits that a refill gives. Longer ones take two lookups.
+/// at most 10 + 5, must fit the 57 bits that a round begins with. Longer ones take two lookups.
 pub(crate) const MAX_DISTANCE_BITS: u32 = 20;
 
-const _: () = assert!(2 * MAX_DISTANCE_BITS + TABLE_BITS + 5 <= 56);
+const _: () = assert!(2 * MAX_DISTANCE_BITS + TABLE_BITS + 5 <= 57);
 const _: () = assert!(TABLE_BITS + 10 <= MAX_DISTANCE_BITS);
 const _: () = assert!(EXTRA as usize + 6 <= TABLES);
 

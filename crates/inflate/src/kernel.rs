@@ -12,7 +12,7 @@ use crate::bits::Window;
 use crate::lane::Lane;
 use crate::tokens::Tokens;
 
-/// Lookups between two refills: 56 bits are enough for any three.
+/// Lookups in the bits of one load: 57 are enough for any three.
 const ROUND: usize = 3;
 /// Rounds between two looks at whether a lane has halted.
 const ROUNDS: usize = 16;

@@ -92,19 +92,22 @@ fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
     tokens.token_count = found;
 }
 
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 fn load(numbers: &[u32; WIDTH]) -> __m256i {
     // SAFETY: that many bytes are read, of any alignment.
     unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) }
 }
 
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 fn store(place: &mut [u32; WIDTH], numbers: __m256i) {
     // SAFETY: that many bytes are written, of any alignment.
     unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), numbers) }
 }
 
 /// Bytes widened to numbers.
+#[inline]
 #[target_feature(enable = "avx2")]
 fn numbers(bytes: &[u8; WIDTH]) -> __m256i {
     _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(*bytes)))
