@@ -1,13 +1,14 @@
-//! Inflating: every codec on blocks of the same records, in bytes of records per second; and
-//! deflate by the libraries that `avro-block` could use instead.
+//! Inflating: every codec on blocks of the same records, in bytes of records per second; deflate by
+//! other libraries on the same blocks; and blocks several at a time, of other data too.
 
 use std::time::Duration;
 
 use atds::Codec;
 use atds_benches::SampleFiles;
-use avro_block::{InflateBuffer, Inflater};
+use avro_block::{InflateBuffer, InflateJob, Inflater};
 use bytes::Bytes;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 
 /// Above any block of the sample files.
 const MAX_BLOCK_BYTES: usize = 1 << 20;
@@ -37,6 +38,7 @@ fn deflate_libraries(criterion: &mut Criterion) {
     let payloads = payloads(Codec::Deflate);
     let mut group = criterion.benchmark_group("deflate");
     group.throughput(Throughput::Bytes(inflated_bytes(Codec::Deflate, &payloads)));
+    compare(&mut group, "", &payloads);
 
     group.bench_function("flate2, zlib-rs", |bencher| {
         let mut state = flate2::Decompress::new(false);
@@ -70,6 +72,46 @@ fn deflate_libraries(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Blocks that differ from those of the sample files.
+fn other_blocks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("deflate of other data");
+    for (name, payloads) in other_data::blocks() {
+        group.throughput(Throughput::Bytes(inflated_bytes(Codec::Deflate, &payloads)));
+        compare(&mut group, name, &payloads);
+    }
+    group.finish();
+}
+
+/// `payloads` by libdeflate, and eight at a time.
+fn compare(group: &mut BenchmarkGroup<'_, WallTime>, data: &str, payloads: &[Bytes]) {
+    let name =
+        |library: &str| format!("{data}{}{library}", if data.is_empty() { "" } else { ", " });
+    group.bench_function(name("libdeflate"), |bencher| {
+        let mut decoder = libdeflater::Decompressor::new();
+        let mut out = vec![0; MAX_BLOCK_BYTES];
+        bencher.iter(|| {
+            for payload in payloads {
+                let inflated = decoder.deflate_decompress(payload, &mut out);
+                assert!(inflated.is_ok());
+            }
+        });
+    });
+    group.bench_function(name("atds-inflate, eight at a time"), |bencher| {
+        let mut inflater = Inflater::new();
+        let mut buffers = vec![InflateBuffer::new(); 8];
+        bencher.iter(|| {
+            for payloads in payloads.chunks(buffers.len()) {
+                let jobs = payloads.iter().zip(&mut buffers);
+                let mut jobs: Vec<_> = jobs
+                    .map(|(payload, out)| InflateJob::new(payload, out, MAX_BLOCK_BYTES))
+                    .collect();
+                inflater.inflate_many(Codec::Deflate, &mut jobs);
+                assert!(jobs.iter().all(|job| job.result.is_ok()));
+            }
+        });
+    });
+}
+
 fn payloads(codec: Codec) -> Vec<Bytes> {
     let file = SampleFiles::ads(2_048, 1, codec).mapped().remove(0);
     let blocks = atds_benches::blocks(file);
@@ -92,6 +134,64 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2));
-    targets = inflate, deflate_libraries
+    targets = inflate, deflate_libraries, other_blocks
 }
 criterion_main!(benches);
+
+/// Blocks of other kinds, by libdeflate at its default level. The same every time.
+mod other_data {
+    use avro_block::Compressor;
+    use bytes::Bytes;
+
+    use atds::Codec;
+
+    /// Their names, and some 400 KB of each.
+    pub(super) fn blocks() -> Vec<(&'static str, Vec<Bytes>)> {
+        const LEN: usize = 400_000;
+        let words = [
+            "the ", "of ", "reads ", "blocks ", "a ", "record ", "schema ", "and ", "is ", "in ",
+            "field\n", "values, ", "which ", "to ", "file ", "are ",
+        ];
+        let text =
+            noise(1).flat_map(|n| words[((n % 256 * (n >> 8 & 255)) >> 12) as usize].bytes());
+        let floats = noise(2).flat_map(|n| (n as f32 / 1e9 - 1.0).to_le_bytes());
+        let varints = noise(3).map(|n| (n & 63) as u8 * 2 + u8::from(n & 0x700 == 0) * 128);
+        let text: Vec<u8> = text.take(LEN).collect();
+        vec![
+            ("blocks of 1,000 bytes", compressed(&text[..LEN / 4], 1_000)),
+            ("text", compressed(&text, 16_000)),
+            (
+                "floats",
+                compressed(&floats.take(LEN).collect::<Vec<_>>(), 16_000),
+            ),
+            (
+                "varints",
+                compressed(&varints.take(LEN).collect::<Vec<_>>(), 16_000),
+            ),
+            ("zeros", compressed(&vec![0; LEN], 16_000)),
+            ("blocks of 64,000 bytes", compressed(&text, 64_000)),
+        ]
+    }
+
+    fn compressed(bytes: &[u8], block: usize) -> Vec<Bytes> {
+        let mut compressor = Compressor::new(Codec::Deflate, None).expect("a compressor");
+        let mut compress = |block: &[u8]| {
+            let mut payload = Vec::new();
+            let result = compressor.compress(block, &mut payload);
+            result.expect("anything can be compressed");
+            Bytes::from(payload)
+        };
+        bytes.chunks(block).map(&mut compress).collect()
+    }
+
+    /// The high bits of a linear congruential generator.
+    fn noise(seed: u64) -> impl Iterator<Item = u64> {
+        let mut state = seed;
+        std::iter::repeat_with(move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> 33
+        })
+    }
+}
