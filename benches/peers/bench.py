@@ -91,6 +91,16 @@ class Bench:
         return [Worker(name, [*module, name], self._folder, call) for name, call in calls.items()]
 
     @cached_property
+    def inflaters(self) -> list[Worker]:
+        """Libraries that inflate blocks, and do nothing else."""
+        module = [self._programs.frames_python, "-m", "peers.workers.inflaters"]
+        names = ["libdeflate", "ISA-L", "zlib-ng", "zlib"]
+        return [
+            Worker(name, [*module, name], self._folder, "the blocks of {files}", epochs=2)
+            for name in names
+        ]
+
+    @cached_property
     def rust(self) -> list[Worker]:
         """Readers of Avro in Rust."""
         program = self._programs.rust_peers
