@@ -77,6 +77,9 @@ impl BatchBuilder {
     /// The same, behind what `slots` holds; allocates nothing, once there has
     /// been a batch like this one and its memory has come back.
     pub fn slots_into<'a>(&'a mut self, run_rows: &[usize], slots: &mut Vec<RowSlots<'a>>) {
+        for segments in self.segments.iter_mut().filter(|all| !all.is_empty()) {
+            turn_back(&mut segments[..self.run_rows.len()]);
+        }
         self.run_rows.clear();
         self.run_rows.extend_from_slice(run_rows);
         let rows = self.rows();
@@ -227,5 +230,18 @@ impl BatchBuilder {
     /// The segments of column `i`, a run after the other.
     fn segments_of(&self, i: usize) -> impl Iterator<Item = &Segment> + Clone {
         self.segments[i][..self.run_rows.len()].iter()
+    }
+}
+
+/// Puts the segments of a finished batch back where they began: one that was
+/// handed on from run to run is the first of them again. Otherwise each would
+/// begin once, and grow to the size of all.
+fn turn_back(segments: &mut [Segment]) {
+    let mut first = 0;
+    for last in 0..segments.len() {
+        if !segments[last].was_handed_on {
+            segments[first..=last].rotate_right(1);
+            first = last + 1;
+        }
     }
 }

@@ -80,6 +80,7 @@ impl<'a> RowSlots<'a> {
                 std::mem::swap(*own, *before);
                 own.rows += before.rows;
                 before.rows = 0;
+                (own.was_handed_on, before.was_handed_on) = (false, true);
             }
         }
     }
@@ -229,6 +230,8 @@ pub struct Segment {
     pub extents: Vec<i64>,
     /// Rows of the runs whose slots this is.
     pub(crate) rows: usize,
+    /// Whether the next run goes on in the segment that was here.
+    pub(crate) was_handed_on: bool,
 }
 
 impl Segment {
@@ -251,6 +254,7 @@ impl Segment {
             splits: (0..levels).map(|_| Buffer::new()).collect(),
             extents: vec![0; spec.rank()],
             rows: 0,
+            was_handed_on: false,
         };
         segment.start(0);
         segment
@@ -259,6 +263,7 @@ impl Segment {
     /// Empties it, for `rows` rows.
     pub(crate) fn start(&mut self, rows: usize) {
         self.rows = rows;
+        self.was_handed_on = false;
         self.values.clear();
         self.indices.clear();
         for splits in &mut self.splits {

@@ -153,6 +153,33 @@ fn what_follows_is_not_gathered() {
 }
 
 #[test]
+fn runs_that_follow_others_use_the_same_memory_again() {
+    let spec = BatchSpec::new(vec![ColumnSpec::flat("x", DType::Int32)]).expect("good");
+    let mut builder = BatchBuilder::new(spec);
+    let mut capacities = Vec::new();
+    for _ in 0..10 {
+        let mut slots = builder.slots(&[1; 8]);
+        for i in 0..slots.len() {
+            let (before, own) = slots.split_at_mut(i);
+            if let Some(before) = before.last_mut() {
+                own[0].follow(before);
+            }
+            let segment = own[0].columns()[0].segment().expect("it is gathered");
+            (0..1_000).for_each(|i| segment.values.push(&Scalar::Int32(i)));
+            own[0].advance();
+        }
+        drop(slots);
+        assert!(builder.gather().is_empty());
+        let made = builder.finish();
+        assert_eq!(made.used_bytes(), 8 * 1_000 * 4);
+        drop(made);
+        capacities.push(builder.capacity_bytes());
+    }
+    let all = 8 * 1_000 * 4;
+    assert!(capacities[9] < 3 * all, "{capacities:?}");
+}
+
+#[test]
 fn a_batch_of_no_runs_is_empty() {
     let varlen = |layout| ColumnSpec::varlen("v", &[UNKNOWN, 2], DType::String).with_layout(layout);
     for layout in [Layout::Coo, Layout::Ragged] {
