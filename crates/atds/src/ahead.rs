@@ -9,7 +9,7 @@ use tensor_batch::reuse;
 
 use crate::limits::{MAX_BLOCK_BYTES, TOGETHER, TOGETHER_BYTES};
 use crate::window::{BlockData, WindowBlock};
-use crate::work::{Done, Room};
+use crate::work::{Done, Parts, Room};
 
 /// The blocks of a task that have been inflated and are not decoded yet. The
 /// buffers are used again and again, and stay in the cache.
@@ -39,18 +39,18 @@ impl Ahead {
     }
 
     /// The buffer for block `number` of a task, which is compressed, and whether
-    /// the block is in it: inflated with those behind it, of which the task takes
-    /// `takes` records, if not with one before it.
+    /// the block is in it: inflated with those behind it that `parts` takes records
+    /// of, if not with one before it.
     pub(crate) fn take(
         &mut self,
         number: usize,
-        (blocks, takes): (&[WindowBlock], &[u64]),
+        (blocks, parts): (&[WindowBlock], &Parts<'_>),
         inflater: &mut Inflater,
         room: &Room<'_>,
         done: &mut Done,
     ) -> (&mut InflateBuffer, bool) {
         if self.blocks.front().is_none_or(|next| next.block != number) {
-            self.choose(number, blocks, takes);
+            self.choose(number, blocks, parts);
             self.inflate(blocks, inflater, room, done);
         }
         match self.blocks.pop_front() {
@@ -60,7 +60,7 @@ impl Ahead {
     }
 
     /// Chooses block `first` and some behind it.
-    fn choose(&mut self, first: usize, blocks: &[WindowBlock], takes: &[u64]) {
+    fn choose(&mut self, first: usize, blocks: &[WindowBlock], parts: &Parts<'_>) {
         self.blocks.clear();
         let codec = blocks[first].file.codec;
         let most = if codec == Codec::Deflate { TOGETHER } else { 1 };
@@ -69,7 +69,7 @@ impl Ahead {
             let BlockData::Compressed(payload) = &one.data else {
                 continue;
             };
-            if takes[block] == 0 || one.file.codec != codec {
+            if parts.take(block) == 0 || one.file.codec != codec {
                 continue;
             }
             bytes += payload.len();

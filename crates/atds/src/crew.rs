@@ -14,7 +14,7 @@ use crate::kept::Kept;
 use crate::limits::{COPIED_ALONE, TOGETHER_BATCHES};
 use crate::stats::Counters;
 use crate::window::WindowBlock;
-use crate::work::{Done, Failed, Part, Room, Task, Workshop, own};
+use crate::work::{Done, Failed, Part, Parts, Room, Task, Workshop, own};
 
 pub(crate) struct Crew {
     budget: Arc<Budget>,
@@ -174,8 +174,8 @@ impl Crew {
         {
             let mut slots = slots.each_mut().map(|slots| slots.drain(..));
             tasks.extend(schedule.chunks.iter().map(|chunk| {
-                let mut parts = [const { None }; TOGETHER_BATCHES];
-                for ((part, takes), slots) in zip(zip(&mut parts, takes), &mut slots) {
+                let mut parts = Parts::default();
+                for ((part, takes), slots) in zip(zip(&mut parts.0, takes), &mut slots) {
                     let takes = &takes[chunk.clone()];
                     if takes.iter().any(|&take| take > 0) {
                         *part = slots.next().map(|slots| Part { takes, slots });

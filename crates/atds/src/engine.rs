@@ -64,17 +64,12 @@ pub(crate) struct Engine {
     last_batch_bytes: u64,
     /// Bytes of the window and the batch when the last batch was made by itself.
     alone_bytes: Option<u64>,
-    /// Batches to be made by themselves, since one of them has an error.
-    alone: usize,
     unread: Vec<u64>,
     /// For each batch to be made, how many records each block gives to it.
     takes: [Vec<u64>; TOGETHER_BATCHES],
     /// Where the blocks' cursors stood before.
     cursors: Vec<(u64, usize)>,
 }
-
-/// The consumer is gone.
-struct Over;
 
 impl Engine {
     pub(crate) fn new(
@@ -97,7 +92,6 @@ impl Engine {
             queue: Group::default(),
             end: None,
             alone_bytes: None,
-            alone: 0,
             unread: Vec::new(),
             takes: Default::default(),
             cursors: Vec::new(),
@@ -152,14 +146,7 @@ impl Engine {
         let mut batches = 0;
         loop {
             let together = self.together();
-            let unread = self.fill(together)?;
-            if together > 1 && unread >= batch_size.saturating_mul(together as u64) {
-                if self.several(together)? {
-                    batches += together as u64;
-                }
-                continue;
-            }
-            let rows = unread.min(batch_size);
+            let rows = self.fill(0)?.min(batch_size);
             if rows == 0 {
                 break;
             }
@@ -169,13 +156,14 @@ impl Engine {
                 self.settle();
                 break;
             }
-            self.draw(sampler.as_mut(), rows);
-            let (ready, failed) = self.batch(rows)?;
-            self.hand_out(ready).map_err(|Over| None)?;
-            if let Some(error) = failed {
-                return Err(Some(error));
+            self.draw(0, sampler.as_mut(), rows);
+            let mut drawn = 1;
+            while drawn < together && self.fill(drawn)? >= batch_size {
+                self.draw(drawn, sampler.as_mut(), batch_size);
+                drawn += 1;
             }
-            batches += 1;
+            self.make_all(drawn, rows)?;
+            batches += drawn as u64;
         }
         match self.end.take() {
             Some(Err(error)) => Err(Some(error)),
@@ -183,20 +171,17 @@ impl Engine {
         }
     }
 
-    /// How many batches to make next in one go.
+    /// How many batches to make next in one go, at most.
     fn together(&mut self) -> usize {
-        if self.alone > 0 {
-            self.alone -= 1;
-            return 1;
-        }
-        let is_shuffled = self.options.shuffle_buffer_size > 0;
-        let all_fits = self.options.prefetch >= TOGETHER_BATCHES
-            && self
-                .alone_bytes
-                .is_some_and(|bytes| self.has_room_for(bytes));
-        match is_shuffled || !self.crew.is_several() || !all_fits {
-            true => 1,
-            false => TOGETHER_BATCHES,
+        // Shuffled, every block would write to twice as many places.
+        let pays = self.options.shuffle_buffer_size == 0 && self.crew.is_several();
+        let fits = |bytes| self.has_room_for(bytes);
+        match pays
+            && self.options.prefetch >= TOGETHER_BATCHES
+            && self.alone_bytes.is_some_and(fits)
+        {
+            true => TOGETHER_BATCHES,
+            false => 1,
         }
     }
 
@@ -206,15 +191,22 @@ impl Engine {
         all <= self.budget.for_batch() / 2
     }
 
-    /// Fills the window as far as the next `batches` need it or blocks go;
-    /// returns its unread records.
-    fn fill(&mut self, batches: usize) -> Result<u64, Option<Error>> {
-        let batch_size = self.options.batch_size as u64;
-        let buffer_size = self.options.shuffle_buffer_size as u64;
-        let least = window_target(batch_size, buffer_size);
-        let most = least.saturating_mul(batches as u64);
-        let mut unread: u64 = self.window.iter().map(WindowBlock::unread).sum();
-        while unread < least || (unread < most && self.has_room_for(self.held)) {
+    /// Fills the window as far as the batch behind the `drawn` ones needs it or
+    /// blocks go; returns the records that those leave unread. 0 if there are
+    /// `drawn` ones, and no room for more than they need.
+    fn fill(&mut self, drawn: usize) -> Result<u64, Option<Error>> {
+        let target = window_target(
+            self.options.batch_size as u64,
+            self.options.shuffle_buffer_size as u64,
+        );
+        let taken: u64 = self.takes[..drawn].iter().flatten().sum();
+        let unread: u64 = self.window.iter().map(WindowBlock::unread).sum();
+        let mut unread = unread - taken;
+        while unread < target {
+            if drawn > 0 && !self.has_room_for(self.held) {
+                unread = 0;
+                break;
+            }
             let Some(block) = self.next_block()? else {
                 break;
             };
@@ -271,10 +263,21 @@ impl Engine {
         message
     }
 
-    /// How many records each block gives to the next batch.
-    fn draw(&mut self, sampler: Option<&mut Sampler>, rows: u64) {
-        self.note_unread();
-        let takes = &mut self.takes[0];
+    /// How many records each block gives to the batch behind the `drawn` ones.
+    fn draw(&mut self, drawn: usize, sampler: Option<&mut Sampler>, rows: u64) {
+        let [before @ .., takes] = &mut self.takes[..=drawn] else {
+            return;
+        };
+        self.unread.clear();
+        let unread = self.window.iter().map(WindowBlock::unread);
+        self.unread.extend(unread);
+        for before in before {
+            // Blocks may have come since.
+            before.resize(self.unread.len(), 0);
+            for (unread, take) in self.unread.iter_mut().zip(before) {
+                *unread -= *take;
+            }
+        }
         takes.clear();
         takes.resize(self.unread.len(), 0);
         match sampler {
@@ -283,40 +286,35 @@ impl Engine {
         }
     }
 
-    fn note_unread(&mut self) {
-        self.unread.clear();
-        let unread = self.window.iter().map(WindowBlock::unread);
-        self.unread.extend(unread);
-    }
-
-    /// Makes several batches in one go and hands them out. `false` if there is
-    /// an error in one: then nothing has happened, and they are to be made one by
-    /// one.
-    fn several(&mut self, batches: usize) -> Result<bool, Option<Error>> {
-        let rows = self.options.batch_size as u64;
-        self.note_unread();
-        for takes in &mut self.takes[..batches] {
-            takes.clear();
-            takes.resize(self.unread.len(), 0);
-            take_in_order(&self.unread, rows, takes);
-            for (unread, take) in self.unread.iter_mut().zip(takes) {
-                *unread -= *take;
+    /// Makes the batches drawn, of `rows` rows each, and hands them out.
+    fn make_all(&mut self, drawn: usize, rows: u64) -> Result<(), Option<Error>> {
+        if drawn > 1 {
+            self.note_cursors();
+            match self.make(drawn, rows) {
+                Ok(ready) => {
+                    let mut ready = ready.into_iter().flatten();
+                    return ready.try_for_each(|ready| self.hand_out(ready));
+                }
+                Err(None) => return Err(None),
+                // Of which batch the error is, shows when they are made one by one.
+                Err(Some(_)) => self.restore_cursors(),
             }
         }
-        self.note_cursors();
-        let ready = match self.make(batches, rows) {
-            Ok(ready) => ready,
-            Err(None) => return Err(None),
-            Err(Some(_)) => {
-                self.restore_cursors();
-                self.alone = batches;
-                return Ok(false);
+        for _ in 0..drawn {
+            self.unread.clear();
+            let blocks = self.window.iter().zip(&self.takes[0]);
+            let unread = blocks.map(|(block, take)| block.unread() - take);
+            self.unread.extend(unread);
+            let (ready, failed) = self.batch(rows)?;
+            self.hand_out(ready)?;
+            if let Some(error) = failed {
+                return Err(Some(error));
             }
-        };
-        for ready in ready.into_iter().flatten() {
-            self.hand_out(ready).map_err(|Over| None)?;
+            self.takes.rotate_left(1);
+            let mut unread = self.unread.iter();
+            self.takes[0].retain(|_| unread.next().is_some_and(|&unread| unread > 0));
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Makes a batch of the records drawn. Where one of them is at fault, makes
@@ -426,11 +424,12 @@ impl Engine {
         })
     }
 
-    fn hand_out(&mut self, ready: Ready) -> Result<(), Over> {
+    /// The error is `None`: the consumer is gone.
+    fn hand_out(&mut self, ready: Ready) -> Result<(), Option<Error>> {
         let Counters { consumer_wait, .. } = &*self.counters;
         consumer_wait
             .time(|| self.out.send(Ok(ready)))
-            .map_err(|_| Over)
+            .map_err(|_| None)
     }
 
     /// Counts the bytes of the window anew, once blocks were inflated or drained.

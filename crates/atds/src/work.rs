@@ -20,13 +20,17 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) blocks: &'a mut [WindowBlock],
-    /// In the order of the batches; `None` for one that it gives nothing to.
-    pub(crate) parts: [Option<Part<'a>>; TOGETHER_BATCHES],
+    pub(crate) parts: Parts<'a>,
     /// Who has done it.
     pub(crate) worker: Option<usize>,
     /// What became of it.
     pub(crate) result: Result<Done, Failed>,
 }
+
+/// What a task gives to the batches, in their order; `None` for one that it gives
+/// nothing to.
+#[derive(Debug, Default)]
+pub(crate) struct Parts<'a>(pub(crate) [Option<Part<'a>>; TOGETHER_BATCHES]);
 
 /// What a task gives to a batch.
 #[derive(Debug)]
@@ -123,111 +127,88 @@ impl Workshop {
             task.follow(worker, &tasks[before]);
         }
         let mut done = Done::default();
-        let result = self.read_parts(&mut task, &mut tools, room, &mut done);
+        let result = self.read_blocks(&mut task, &mut tools, room, &mut done);
         let total = start.elapsed().as_nanos() as u64;
         done.decode_ns = total.saturating_sub(done.inflate_ns);
         task.worker = Some(worker);
         task.result = result.map(|()| done);
     }
 
-    fn read_parts(
+    fn read_blocks(
         &self,
         task: &mut Task<'_>,
         tools: &mut Tools,
         room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Failed> {
-        for part in task.parts.iter_mut().flatten() {
-            let read = self.read_blocks(task.blocks, part, tools, room, done);
-            read.map_err(|error| {
-                let mut row = part.slots.batch_row() as u64;
-                if let ErrorKind::TrailingBytes { .. } = error.kind {
-                    // The record that the block should end with: without it the
-                    // rows before can be read again and given out.
-                    row -= 1;
-                }
-                Failed { error, row }
-            })?;
-        }
-        Ok(())
-    }
-
-    fn read_blocks(
-        &self,
-        blocks: &mut [WindowBlock],
-        part: &mut Part<'_>,
-        tools: &mut Tools,
-        room: &Room<'_>,
-        done: &mut Done,
-    ) -> Result<(), Error> {
+        let Task { blocks, parts, .. } = task;
         // Bytes of the rows that count for the limit, and bytes they have been
         // read from since.
-        let (mut counted, mut read) = (part.slots.segment_bytes(), 0);
+        let (mut counted, mut read) = (parts.written(), 0);
         tools.ahead.clear();
-        let takes = part.takes;
-        let mut next = takes.iter().position(|&take| take > 0);
+        let mut next = parts.next(0);
         while let Some(number) = next {
-            let behind = number + 1;
-            let gap = takes[behind..].iter().position(|&take| take > 0);
-            next = gap.map(|gap| behind + gap);
+            next = parts.next(number + 1);
             if let Some(next) = next {
                 blocks[next].prefetch();
             }
             if room.budget.stopped() {
-                // Nobody will see this batch.
+                // Nobody will see these batches.
                 break;
             }
             let position = blocks[number].position;
-            self.read_block(number, blocks, part, tools, room, done)?;
+            self.read_block(number, blocks, parts, tools, room, done)?;
             read += blocks[number].position - position;
             if read >= COUNTED_TOGETHER {
-                let written = part.slots.segment_bytes();
-                room.take(written - counted)?;
+                let written = parts.written();
+                room.take(written - counted)
+                    .map_err(|error| parts.failed(number, error))?;
                 (counted, read) = (written, 0);
             }
         }
         Ok(())
     }
 
-    /// Decodes the records that a batch gets of one of a task's blocks, inflated
-    /// before if that is still to be done.
+    /// Decodes the records that the batches get of one of a task's blocks,
+    /// inflated before if that is still to be done.
     fn read_block(
         &self,
         number: usize,
         blocks: &mut [WindowBlock],
-        part: &mut Part<'_>,
+        parts: &mut Parts<'_>,
         tools: &mut Tools,
         room: &Room<'_>,
         done: &mut Done,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Failed> {
         let Tools {
             inflater,
             ahead,
             scratch,
         } = tools;
-        let Part { takes, slots } = part;
-        let take = takes[number];
         let BlockData::Compressed(payload) = &blocks[number].data else {
-            return decode(&mut blocks[number], None, take, scratch, slots, done);
+            return parts.decode(number, &mut blocks[number], None, scratch, done);
         };
         let payload_len = payload.len();
-        let (buffer, is_good) = ahead.take(number, (blocks, takes), inflater, room, done);
+        let (buffer, is_good) = ahead.take(number, (blocks, parts), inflater, room, done);
         let block = &mut blocks[number];
-        if is_good {
+        let inflated = if is_good {
             done.records_inflated += block.count;
-            room.take(buffer.len().saturating_sub(payload_len))?;
+            room.take(buffer.len().saturating_sub(payload_len))
         } else {
-            inflate(block, inflater, buffer, room, done)?;
+            inflate(block, inflater, buffer, room, done)
+        };
+        inflated.map_err(|error| parts.failed(number, error))?;
+        // Now that it is in a cache.
+        parts.decode(number, block, Some(buffer), scratch, done)?;
+        if block.unread() > 0 {
+            let is_copied =
+                payload_len < SMALL_PAYLOAD || is_wasteful(buffer.capacity(), buffer.len());
+            block.data = BlockData::Inflated(match is_copied {
+                true => self.spare.copy(buffer),
+                false => std::mem::replace(buffer, self.spare.take()),
+            });
         }
-        if take == block.count {
-            return decode(block, Some(buffer), take, scratch, slots, done);
-        }
-        let is_copied = payload_len < SMALL_PAYLOAD || is_wasteful(buffer.capacity(), buffer.len());
-        block.data = BlockData::Inflated(match is_copied {
-            true => self.spare.copy(buffer),
-            false => std::mem::replace(buffer, self.spare.take()),
-        });
-        decode(block, None, take, scratch, slots, done)
+        Ok(())
     }
 
     /// A block of no records must have no bytes either.
@@ -257,12 +238,75 @@ impl Task<'_> {
             return;
         };
         if before.worker == Some(worker) && before.result.is_ok() {
-            for parts in self.parts.iter_mut().zip(&mut before.parts) {
+            for parts in self.parts.0.iter_mut().zip(&mut before.parts.0) {
                 if let (Some(own), Some(before)) = parts {
                     own.slots.follow(&mut before.slots);
                 }
             }
         }
+    }
+}
+
+impl Parts<'_> {
+    /// Records that block `number` of the task gives to all batches.
+    pub(crate) fn take(&self, number: usize) -> u64 {
+        let parts = self.0.iter().flatten();
+        parts.map(|part| part.takes[number]).sum()
+    }
+
+    /// The first block from `first` on that gives any.
+    fn next(&self, first: usize) -> Option<usize> {
+        let blocks = self.0.iter().flatten().next()?.takes.len();
+        (first..blocks).find(|&number| self.take(number) > 0)
+    }
+
+    /// Bytes written to columns whose size is not known beforehand.
+    fn written(&self) -> usize {
+        let parts = self.0.iter().flatten();
+        parts.map(|part| part.slots.segment_bytes()).sum()
+    }
+
+    /// Decodes what block `number`, which is `block`, gives, the batches one
+    /// after the other.
+    fn decode(
+        &mut self,
+        number: usize,
+        block: &mut WindowBlock,
+        inflated: Option<&[u8]>,
+        scratch: &mut Scratch,
+        done: &mut Done,
+    ) -> Result<(), Failed> {
+        for part in self.0.iter_mut().flatten() {
+            let (take, slots) = (part.takes[number], &mut part.slots);
+            if take > 0 {
+                decode(block, inflated, take, scratch, slots, done)
+                    .map_err(|error| part.failed(error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An error before the first record of block `number` is decoded.
+    #[cold]
+    fn failed(&self, number: usize, error: Error) -> Failed {
+        let mut parts = self.0.iter().flatten();
+        match parts.find(|part| part.takes[number] > 0) {
+            Some(part) => part.failed(error),
+            None => Failed { error, row: 0 },
+        }
+    }
+}
+
+impl Part<'_> {
+    #[cold]
+    fn failed(&self, error: Error) -> Failed {
+        let mut row = self.slots.batch_row() as u64;
+        if let ErrorKind::TrailingBytes { .. } = error.kind {
+            // The record that the block should end with: without it the rows
+            // before can be read again and given out.
+            row -= 1;
+        }
+        Failed { error, row }
     }
 }
 

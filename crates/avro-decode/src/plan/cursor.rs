@@ -11,7 +11,6 @@ pub(crate) type Fault = Box<DecodeErrorKind>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     data: &'a [u8],
-    // The only part that moves: going back loads and stores one word.
     position: usize,
 }
 
@@ -38,6 +37,13 @@ impl<'a> Cursor<'a> {
     /// A cursor at another place of the same data.
     pub(crate) fn at(&self, position: usize) -> Self {
         Cursor { position, ..*self }
+    }
+
+    /// Goes to another place. Unlike a copy of a cursor this stores one word,
+    /// which a load of as much finds at once.
+    #[inline]
+    pub(crate) fn go_to(&mut self, position: usize) {
+        self.position = position;
     }
 
     /// All bytes that are left.

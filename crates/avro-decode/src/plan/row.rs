@@ -110,18 +110,19 @@ impl Run<'_, '_, '_> {
         let place = &mut self.state.places[row.read.writer];
         let start = self.row * row.row_len + *place;
         let slot = &mut self.slots.columns()[row.column];
-        let mut ahead = *cursor;
-        let is_read = row.header.pass(&mut ahead)
+        let begin = cursor.position();
+        let is_read = row.header.pass(cursor)
             && for_leaf!(row.leaf, P => {
                 let rows = slot.dense::<<P as Primitive>::Element>().expect(SLOTS);
-                P::read(&mut ahead, &mut rows[start..start + row.count]).is_ok()
+                P::read(cursor, &mut rows[start..start + row.count]).is_ok()
             }, _utf8 => false)
-            && (row.items.is_none() || ahead.ends_array());
+            && (row.items.is_none() || cursor.ends_array());
         if is_read {
-            *cursor = ahead;
             let end = *place + row.count;
             // A full row ends where the next begins.
             *place = if end == row.row_len { 0 } else { end };
+        } else {
+            cursor.go_to(begin);
         }
         is_read
     }

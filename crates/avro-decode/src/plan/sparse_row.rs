@@ -65,22 +65,22 @@ impl SparseRow {
         batch_row: i64,
     ) -> bool {
         let (values, indices) = (segment.values.len(), segment.indices.len());
-        let mut ahead = *cursor;
+        let begin = cursor.position();
         let read = match self.indices_first {
             true => self
-                .read_indices(&mut ahead, segment, batch_row)
-                .filter(|(count, _)| self.read_values(&mut ahead, segment) == Some(*count)),
-            false => self.read_values(&mut ahead, segment).and_then(|count| {
-                self.read_indices(&mut ahead, segment, batch_row)
+                .read_indices(cursor, segment, batch_row)
+                .filter(|(count, _)| self.read_values(cursor, segment) == Some(*count)),
+            false => self.read_values(cursor, segment).and_then(|count| {
+                self.read_indices(cursor, segment, batch_row)
                     .filter(|(indices, _)| *indices == count)
             }),
         };
         let Some((_, extent)) = read else {
             segment.values.truncate(values);
             segment.indices.set_len(indices);
+            cursor.go_to(begin);
             return false;
         };
-        *cursor = ahead;
         segment.extents[0] = extent;
         if self.layout == Layout::Ragged {
             segment.splits[0].push(segment.values.len() as i64);
