@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::limits::{
-    CUTS, DEAR, DEAR_MEANS, EVEN, FAIRLY_FEW_BLOCKS, FEW_BLOCKS, FINE_CUTS, FINE_NS, WORTH_NS,
+    CUTS, DEAR, DEAR_MEANS, EVEN, FAIRLY_DEAR, FAIRLY_FEW_BLOCKS, FEW_BLOCKS, FINE_CUTS, FINE_NS,
+    WORTH_NS,
 };
 use crate::partition::ranges;
 use crate::schedule::Schedule;
@@ -146,7 +147,7 @@ fn dear_limit(costs: &[f64], threads: usize) -> f64 {
             return 0.0;
         }
         if blocks <= FAIRLY_FEW_BLOCKS * threads {
-            return WORTH_NS;
+            return (FAIRLY_DEAR * mean).max(WORTH_NS);
         }
     }
     let share = total / threads as f64;

@@ -32,8 +32,12 @@ pub(crate) const DEAR_MEANS: f64 = 2.0;
 /// each is a chunk by itself: there would be as many chunks anyway.
 pub(crate) const FEW_BLOCKS: usize = CUTS.len();
 
-/// Where there are at most so many, all that are worth it are dear.
+/// Where there are at most so many, all but the small ones are dear, if they are
+/// worth it:
 pub(crate) const FAIRLY_FEW_BLOCKS: usize = 4 * FEW_BLOCKS;
+
+/// those that cost more than this part of the mean.
+pub(crate) const FAIRLY_DEAR: f64 = 0.75;
 
 /// Blocks are even if the dearest costs at most so many times their mean.
 pub(crate) const EVEN: f64 = 1.25;

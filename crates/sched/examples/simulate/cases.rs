@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "neither reads all of an outcome")]
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use atds_sched::{BlockWork, Machine, Observed, RunReport, Schedule, Scheduler, Threads, simulate};
 
@@ -107,8 +108,7 @@ pub(crate) fn outcome(
     mut machine: Machine,
     surprise: Surprise,
 ) -> Outcome {
-    let slow = surprise.slow.then(|| threads - 1);
-    machine.slow = slow;
+    machine.slow = surprise.slow.then(|| threads - 1);
     let schedule = plan(blocks, record_ns, threads);
     let mut noise = Noise::new(1);
     let actual = |records: &u64| {
@@ -124,7 +124,7 @@ pub(crate) fn outcome(
     Outcome {
         makespan: simulate(&schedule, &chunks, machine),
         ideal: (total as f64 / speed).max(dearest as f64),
-        dearest_first: dearest_first(actual, threads, slow),
+        dearest_first: dearest_first(actual, threads, surprise.slow),
         dearest: dearest as f64,
         share: total as f64 / threads as f64,
         chunks: chunks.len(),
@@ -149,17 +149,27 @@ fn plan(blocks: &[u64], record_ns: u64, threads: usize) -> Schedule {
     scheduler.plan(&work)
 }
 
-fn dearest_first(mut blocks: Vec<u64>, threads: usize, slow: Option<usize>) -> u64 {
+fn dearest_first(mut blocks: Vec<u64>, threads: usize, slow: bool) -> u64 {
     blocks.sort_unstable_by_key(|&ns| Reverse(ns));
-    let mut free = vec![0; threads];
+    // When each thread is free; of equally fast ones only the first can be best.
+    let fast = threads - usize::from(slow);
+    let mut fast: BinaryHeap<_> = vec![Reverse(0); fast].into();
+    let (mut slow_free, mut end) = (if slow { 0 } else { u64::MAX }, 0);
     for ns in blocks {
-        let done = |thread: usize| free[thread] + ns * (1 + u64::from(slow == Some(thread)));
-        let first = (0..threads).map(|thread| (done(thread), thread)).min();
-        if let Some((done, thread)) = first {
-            free[thread] = done;
-        }
+        let slow_done = slow_free.saturating_add(2 * ns);
+        let done = match fast.peek_mut() {
+            Some(mut free) if free.0 + ns <= slow_done => {
+                free.0 += ns;
+                free.0
+            }
+            _ => {
+                slow_free = slow_done;
+                slow_done
+            }
+        };
+        end = end.max(done);
     }
-    free.into_iter().max().unwrap_or(0)
+    end
 }
 
 /// Numbers from 0 to below 1, the same for the same seed (xorshift).

@@ -33,9 +33,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     print!("{text}");
     if options.write {
         let date = &options.date;
-        let path = format!("{RECORDS}/{date}-simulation.md");
-        std::fs::write(&path, format!("# Simulated schedules, {date}\n\n{text}"))?;
-        eprintln!("written to {path}");
+        let name = format!("{date}-simulation.md");
+        let text = format!("# Simulated schedules, {date}\n\n{text}");
+        std::fs::write(format!("{RECORDS}/{name}"), text)?;
+        eprintln!("written to benches/record/{name}");
     }
     Ok(())
 }
@@ -55,11 +56,7 @@ impl Options {
             match arg.as_str() {
                 "--write" => write = true,
                 "--date" => date = Some(args.next().ok_or("--date needs a date")?),
-                number => costs.push(
-                    number
-                        .parse()
-                        .map_err(|error| format!("{number}: {error}"))?,
-                ),
+                ns => costs.push(ns.parse().map_err(|error| format!("{ns}: {error}"))?),
             }
         }
         let costs = match costs[..] {
@@ -84,32 +81,32 @@ fn report(options: &Options) -> Result<String, std::fmt::Error> {
         Some(_) => "as given",
         None => "measured with `atds bench --threads 1` on the preset `ads`",
     };
-    let deflate_ns = inflate_ns + decode_ns;
+    let block = cases::BLOCK;
+    let Machine {
+        call_ns,
+        start_ns,
+        task_ns,
+        ..
+    } = WAKING;
     let mut text = format!(
-        "- a record: inflating {inflate_ns} ns, decoding {decode_ns} ns, {source}; a block of \
-         16,000 bytes has {} records\n\
-         - the scheduler and its policy of stealing are the real ones; the threads are simulated\n\
+        "- a record: inflating {inflate_ns} ns, decoding {decode_ns} ns, {source}; a block has \
+         {block} records where nothing else is said\n\
+         - planned by the real scheduler, done and stolen by the pool's rules on simulated threads\n\
          - batches of 1,024, 8,192 and 65,536 records on 4, 16, 64 and 128 threads\n\n\
-         Each cell is the makespan over the ideal, an equal part for each thread or the dearest \
-         block where that is more, and in brackets over that of the same whole blocks begun one by \
-         one, the dearest first, each by the thread that would be done with it first, at no cost \
-         but the work. No schedule can be below 1 of the first; where the second is 1, the first \
-         is what whole blocks allow.\n",
-        cases::BLOCK,
+         Each cell is the makespan over the ideal: an equal part for each thread, or the dearest \
+         block where that is more. In brackets it is over what the same whole blocks take if each \
+         begins by itself, the dearest first, on the thread that is done with it first, at no cost \
+         but the work. The first is never below 1; where the second is 1, the first is what whole \
+         blocks allow.\n",
     );
-    let balance = |text: &mut String, name: &str, record_ns, machine, surprise| {
-        table(
-            text,
-            name,
-            |outcome, _| {
-                let makespan = outcome.makespan as f64;
-                let over = makespan / outcome.ideal;
-                format!("{over:.3} ({:.3})", makespan / outcome.dearest_first as f64)
-            },
-            record_ns,
-            machine,
-            surprise,
-        )
+    let deflate = Scene {
+        record_ns: inflate_ns + decode_ns,
+        machine: NOTHING,
+        surprise: NO_SURPRISE,
+    };
+    let null = Scene {
+        record_ns: decode_ns,
+        ..deflate
     };
     let noise = Surprise {
         noise: 0.2,
@@ -119,108 +116,81 @@ fn report(options: &Options) -> Result<String, std::fmt::Error> {
         slow: true,
         ..NO_SURPRISE
     };
-    balance(
-        &mut text,
-        "Deflate, nothing costs but the work",
-        deflate_ns,
-        NOTHING,
-        NO_SURPRISE,
-    )?;
-    balance(
-        &mut text,
-        "The same, each block costing up to 20 % more or less than estimated",
-        deflate_ns,
-        NOTHING,
-        noise,
-    )?;
-    balance(
-        &mut text,
-        "The same, the last thread half as fast as the others",
-        deflate_ns,
-        NOTHING,
-        slow,
-    )?;
-    balance(
-        &mut text,
-        "Null, nothing costs but the work",
-        decode_ns,
-        NOTHING,
-        NO_SURPRISE,
-    )?;
-    let Machine {
-        call_ns,
-        start_ns,
-        task_ns,
-        ..
-    } = WAKING;
-    let costs = format!(
-        "{call_ns} ns to call a thread, {start_ns} ns until it starts, {task_ns} ns a chunk"
+    let price = format!(
+        "{call_ns} ns to call a thread, {start_ns} ns until it starts, {task_ns} ns for a chunk"
     );
-    balance(
-        &mut text,
-        &format!("Deflate, {costs}"),
-        deflate_ns,
-        WAKING,
-        NO_SURPRISE,
-    )?;
-    balance(
-        &mut text,
-        &format!("Null, {costs}"),
-        decode_ns,
-        WAKING,
-        NO_SURPRISE,
-    )?;
-    let chunks =
-        |outcome: &Outcome, threads| format!("{:.1}", outcome.chunks as f64 / threads as f64);
-    table(
-        &mut text,
-        "Chunks a thread, deflate",
-        chunks,
-        deflate_ns,
-        NOTHING,
-        NO_SURPRISE,
-    )?;
-    table(
-        &mut text,
-        "Chunks a thread, null",
-        chunks,
-        decode_ns,
-        NOTHING,
-        NO_SURPRISE,
-    )?;
+    let free = "nothing costs but the work";
+    for (name, scene) in [
+        (format!("Deflate, {free}"), deflate),
+        (format!("Null, {free}"), null),
+        (
+            "Deflate, each block costs up to 20 % more or less than estimated".into(),
+            deflate.but(noise),
+        ),
+        (
+            "Deflate, the last thread is half as fast as the others".into(),
+            deflate.but(slow),
+        ),
+        (format!("Deflate, {price}"), deflate.on(WAKING)),
+        (format!("Null, {price}"), null.on(WAKING)),
+    ] {
+        scene.table(&mut text, &name, |outcome, _| {
+            let makespan = outcome.makespan as f64;
+            let over = [outcome.ideal, outcome.dearest_first as f64].map(|ns| makespan / ns);
+            format!("{:.3} ({:.3})", over[0], over[1])
+        })?;
+    }
+    for (name, scene) in [("deflate", deflate), ("null", null)] {
+        let name = format!("Chunks a thread, {name}");
+        scene.table(&mut text, &name, |outcome, threads| {
+            format!("{:.1}", outcome.chunks as f64 / threads as f64)
+        })?;
+    }
     Ok(text)
 }
 
-/// A table with one figure of every batch on every number of threads.
-fn table(
-    text: &mut String,
-    name: &str,
-    figure: impl Fn(&Outcome, usize) -> String,
+/// What all batches of a table have in common.
+#[derive(Clone, Copy)]
+struct Scene {
     record_ns: u64,
     machine: Machine,
     surprise: Surprise,
-) -> std::fmt::Result {
-    writeln!(text, "\n{name}:\n")?;
-    writeln!(
-        text,
-        "| blocks | batch | 4 | 16 | 64 | 128 |\n|---|---:|---:|---:|---:|---:|"
-    )?;
-    for shape in SHAPES {
-        for batch in BATCHES {
-            let blocks = (shape.blocks)(batch);
-            let figures = THREADS.map(|threads| {
-                let outcome = outcome(&blocks, record_ns, threads, machine, surprise);
-                figure(&outcome, threads)
-            });
-            writeln!(
-                text,
-                "| {} | {batch} | {} |",
-                shape.name,
-                figures.join(" | ")
-            )?;
-        }
+}
+
+impl Scene {
+    fn but(self, surprise: Surprise) -> Self {
+        Scene { surprise, ..self }
     }
-    Ok(())
+
+    fn on(self, machine: Machine) -> Self {
+        Scene { machine, ..self }
+    }
+
+    /// Adds a table with one figure of every batch on every number of threads.
+    fn table(
+        &self,
+        text: &mut String,
+        name: &str,
+        figure: impl Fn(&Outcome, usize) -> String,
+    ) -> std::fmt::Result {
+        writeln!(text, "\n{name}:\n")?;
+        let columns = THREADS.map(|threads| threads.to_string()).join(" | ");
+        writeln!(text, "| blocks | batch | {columns} |")?;
+        writeln!(text, "|---|---:|{}", "---:|".repeat(THREADS.len()))?;
+        for shape in SHAPES {
+            for batch in BATCHES {
+                let blocks = (shape.blocks)(batch);
+                let figures = THREADS.map(|threads| {
+                    let (record_ns, machine) = (self.record_ns, self.machine);
+                    let outcome = outcome(&blocks, record_ns, threads, machine, self.surprise);
+                    figure(&outcome, threads)
+                });
+                let figures = figures.join(" | ");
+                writeln!(text, "| {} | {batch} | {figures} |", shape.name)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 const fn machine(call_ns: u64, start_ns: u64, task_ns: u64) -> Machine {
