@@ -89,15 +89,19 @@ impl Cutter {
         let share = level - self.sorted.first().unwrap_or(&0.0);
         let cuts = cuts(share);
         let parts: u32 = cuts.iter().sum();
-        let mut end = 0.0;
-        let ends = self.loads.iter().flat_map(|load| {
+        let parts_of = |load: &f64| {
             let part = (level - load).max(0.0) / f64::from(parts);
             cuts.iter().map(move |cut| part * f64::from(*cut))
-        });
-        let ends = ends.map(|part| {
+        };
+        let mut end = 0.0;
+        let ends = self.loads.iter().flat_map(parts_of).map(|part| {
             end += part;
             end
         });
+        // Rounding must not leave any behind the last.
+        let ends = ends
+            .take(self.loads.len() * cuts.len() - 1)
+            .chain([f64::INFINITY]);
         for (i, range) in ranges(&self.common, ends).enumerate() {
             let owner = i / cuts.len();
             let (end, mut work) = (range.end, false);
