@@ -75,7 +75,7 @@ fn a_thread_that_is_half_as_fast_holds_nobody_up() {
     };
     each(DEFLATE, slow, |name, outcome| {
         // Shares that take so long are cut finer.
-        let fine = outcome.share > 1_500_000.0;
+        let fine = outcome.share > 5_000_000.0;
         if fine && outcome.dearest < outcome.share / 40.0 {
             assert!(over(outcome) < 1.05, "{:.3}: {name}", over(outcome));
         }
