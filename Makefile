@@ -30,8 +30,8 @@ instructions: ## Count instructions of small fixed workloads (needs valgrind; AR
 bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick", "--write")
 	@benches/peers/run.sh $(ARGS)
 
-simulate: ## Schedules on 4 to 128 simulated threads beside their ideal (ARGS="INFLATE_NS DECODE_NS", a record's)
-	cargo run --release --locked -p atds-sched --example simulate $(ARGS)
+simulate: ## Schedules on 4 to 128 simulated threads beside their ideal (ARGS="INFLATE_NS DECODE_NS --write --date DATE")
+	cargo run --release --locked -p atds-sched --example simulate -- $(ARGS)
 
 fmt: ## Format all Rust code
 	cargo fmt --all

@@ -192,9 +192,7 @@ impl Crew {
 
         let (workshop, room) = (&self.gear.workshop, Room::new(&self.budget, held));
         let work = |worker, task| workshop.run(worker, task, &tasks, &room);
-        let report = self
-            .pool
-            .run_numbers(schedule.threads, &schedule.owners, work);
+        let report = self.pool.run_schedule(schedule, work);
         let result = if self.budget.stopped() {
             Err(None)
         } else {

@@ -6,9 +6,42 @@ use std::time::Duration;
 /// and few enough for a mistyped number to do no harm.
 pub const MAX_THREADS: usize = 1024;
 
-/// Chunks that each thread's share is cut into, so that an idle thread finds
-/// something to steal. `DESIGN.md` weighs their number.
-pub(crate) const CHUNKS_PER_THREAD: usize = 4;
+/// What a chunk is worth making for, in nanoseconds of its work: ten times what
+/// it costs to have one more of them.
+pub(crate) const WORTH_NS: f64 = 17_000.0;
+
+/// The parts that each thread's share is cut into, from its front: an idle
+/// thread finds small ones to steal at its back. `DESIGN.md` weighs them.
+pub(crate) const CUTS: &[u32] = &[5, 4, 3, 2, 1, 1];
+
+/// The same where a share takes [`FINE_NS`]: half of it in small parts, which
+/// even out one thread that is half as fast as the others.
+pub(crate) const FINE_CUTS: &[u32] = &[11, 10, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1];
+
+/// A share that takes so long may be cut finer: most of its small parts still
+/// have eight compressed blocks, which are quicker inflated together.
+pub(crate) const FINE_NS: f64 = 5_000_000.0;
+
+/// A dear block costs more than this part of a thread's share,
+pub(crate) const DEAR: f64 = 1.0 / 16.0;
+
+/// and more than so many times the mean of all: it is not dear only because
+/// threads are many.
+pub(crate) const DEAR_MEANS: f64 = 2.0;
+
+/// Where there are at most so many blocks to a thread, and they are not even,
+/// each is a chunk by itself: there would be as many chunks anyway.
+pub(crate) const FEW_BLOCKS: usize = CUTS.len();
+
+/// Where there are at most so many, all but the small ones are dear, if they are
+/// worth it:
+pub(crate) const FAIRLY_FEW_BLOCKS: usize = 4 * FEW_BLOCKS;
+
+/// those that cost more than this part of the mean.
+pub(crate) const FAIRLY_DEAR: f64 = 0.75;
+
+/// Blocks are even if the dearest costs at most so many times their mean.
+pub(crate) const EVEN: f64 = 1.25;
 
 /// Runs that nothing is learnt from about the number of threads: memory is
 /// touched for the first time, by whatever number they have.

@@ -1,4 +1,4 @@
-//! Splitting blocks into contiguous ranges of even cost.
+//! Splitting blocks into contiguous ranges of given shares of the cost.
 
 use std::ops::Range;
 
@@ -13,29 +13,29 @@ use std::ops::Range;
 /// # Panics
 /// If `parts` is 0.
 pub fn partition(costs: &[f64], parts: usize) -> Vec<Range<usize>> {
-    let mut ranges = Vec::with_capacity(parts);
-    partition_with(costs, parts, |_, range| ranges.push(range));
+    assert!(parts > 0, "at least one part");
+    let total: f64 = costs.iter().sum();
+    let ends = (1..=parts).map(|part| total * part as f64 / parts as f64);
+    let mut ranges: Vec<_> = ranges(costs, ends).collect();
+    // What rounding has left over.
+    ranges[parts - 1].end = costs.len();
     ranges
 }
 
-/// The same, with each range and its number given to `each`.
-pub(crate) fn partition_with(
-    costs: &[f64],
-    parts: usize,
-    mut each: impl FnMut(usize, Range<usize>),
-) {
-    assert!(parts > 0, "at least one part");
-    let total: f64 = costs.iter().sum();
-    let (mut start, mut end, mut spent) = (0, 0, 0.0);
-    for part in 1..parts {
-        let target = total * part as f64 / parts as f64;
-        // An item belongs to the part that its middle is in.
+/// The contiguous ranges of `costs` that end at the item boundaries nearest to
+/// `ends`, sums of costs from the front, ascending.
+pub(crate) fn ranges<'a>(
+    costs: &'a [f64],
+    ends: impl Iterator<Item = f64> + 'a,
+) -> impl Iterator<Item = Range<usize>> + 'a {
+    let (mut end, mut spent) = (0, 0.0);
+    ends.map(move |target| {
+        let start = end;
+        // An item belongs to the range that its middle is in.
         while end < costs.len() && spent + costs[end] / 2.0 <= target {
             spent += costs[end];
             end += 1;
         }
-        each(part - 1, start..end);
-        start = end;
-    }
-    each(parts - 1, start..costs.len());
+        start..end
+    })
 }

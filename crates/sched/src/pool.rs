@@ -2,13 +2,13 @@
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-
-use crossbeam_deque::{Steal, Stealer, Worker};
 
 use crate::broadcast::Broadcast;
 use crate::limits::MAX_THREADS;
+use crate::queue::{Queue, Queues};
+use crate::schedule::Schedule;
 
 /// Threads that live as long as the pool, and the caller's, which takes part
 /// as worker 0.
@@ -25,7 +25,7 @@ use crate::limits::MAX_THREADS;
 #[derive(Debug)]
 pub struct Pool {
     broadcast: Broadcast,
-    queues: Vec<Queue>,
+    queues: Vec<Queues>,
     /// What each worker told of its part of the last run.
     workers: Vec<WorkerReport>,
     report: RunReport,
@@ -56,7 +56,7 @@ impl Pool {
         let broadcast = Broadcast::new(max_threads.clamp(1, MAX_THREADS) - 1);
         let workers = 0..=broadcast.threads();
         Pool {
-            queues: workers.clone().map(|_| Queue::new()).collect(),
+            queues: workers.clone().map(|_| Queues::new()).collect(),
             workers: workers.map(|_| WorkerReport::default()).collect(),
             report: RunReport::default(),
             broadcast,
@@ -72,7 +72,7 @@ impl Pool {
     /// far as the pool has them, and returns the results in the order of the
     /// tasks. `owners[i]` is the worker that task `i` is meant for, the
     /// remainder by the number of workers being taken. Workers do their own
-    /// tasks in order, and then the last of those that others have not begun.
+    /// tasks in order, and then the last of that which has most left.
     ///
     /// A worker runs one task at a time: what is indexed by its number, from 0
     /// below `threads`, is its own.
@@ -107,10 +107,38 @@ impl Pool {
         owners: &[usize],
         work: impl Fn(usize, usize) + Sync,
     ) -> &RunReport {
+        self.run_ordered(threads, owners, &[], 0..owners.len(), work)
+    }
+
+    /// The same for the numbers of a schedule's chunks. Before all others,
+    /// workers do those that are to be begun first: their own, dearest first,
+    /// and then the dearest of another's. Allocates nothing.
+    ///
+    /// # Panics
+    /// With the panic of a task.
+    pub fn run_schedule(
+        &mut self,
+        schedule: &Schedule,
+        work: impl Fn(usize, usize) + Sync,
+    ) -> &RunReport {
+        let Schedule { owners, first, .. } = schedule;
+        let rest = schedule.rest.iter().copied();
+        self.run_ordered(schedule.threads, owners, first, rest, work)
+    }
+
+    fn run_ordered(
+        &mut self,
+        threads: usize,
+        owners: &[usize],
+        first: &[usize],
+        rest: impl DoubleEndedIterator<Item = usize>,
+        work: impl Fn(usize, usize) + Sync,
+    ) -> &RunReport {
         let threads = threads.clamp(1, self.max_threads());
         let clock = Instant::now();
         if threads == 1 {
-            (0..owners.len()).for_each(|task| work(0, task));
+            let tasks = first.iter().copied().chain(rest);
+            tasks.for_each(|task| work(0, task));
             self.report.alone(nanos(clock));
             return &self.report;
         }
@@ -122,7 +150,7 @@ impl Pool {
             workers: &self.workers[..threads],
             failed: AtomicBool::new(false),
         };
-        run.distribute(owners);
+        run.distribute(owners, first, rest);
         let result = self.broadcast.run(threads, &|worker| run.take_part(worker));
         if let Err(panic) = result {
             resume_unwind(panic);
@@ -161,7 +189,7 @@ impl RunReport {
 
 /// A run on several workers.
 struct Run<'a, F> {
-    queues: &'a [Queue],
+    queues: &'a [Queues],
     work: F,
     clock: Instant,
     workers: &'a [WorkerReport],
@@ -187,10 +215,19 @@ impl WorkerReport {
 impl<F: Fn(usize, usize)> Run<'_, F> {
     /// Hands the tasks to their owners, before any worker starts: what belongs
     /// to one that starts late can be stolen at once.
-    fn distribute(&self, owners: &[usize]) {
-        self.queues.iter().for_each(Queue::clear);
-        for (task, owner) in owners.iter().enumerate().rev() {
-            self.queues[owner % self.queues.len()].own().push(task);
+    fn distribute(
+        &self,
+        owners: &[usize],
+        first: &[usize],
+        rest: impl DoubleEndedIterator<Item = usize>,
+    ) {
+        self.queues.iter().for_each(Queues::clear);
+        let queues = |task: usize| &self.queues[owners[task] % self.queues.len()];
+        for &task in first {
+            queues(task).first.own().push(task);
+        }
+        for task in rest.rev() {
+            queues(task).share.own().push(task);
         }
     }
 
@@ -200,27 +237,45 @@ impl<F: Fn(usize, usize)> Run<'_, F> {
         let started = nanos(self.clock).max(1);
         report.started_ns.store(started, Relaxed);
         let _failing = Failing(&self.failed);
-        let own = self.queues[worker].own();
+        let first = self.empty(worker, |queues| &queues.first);
+        let share = self.empty(worker, |queues| &queues.share);
+        report.steals.store(first + share, Relaxed);
+        report.busy_ns.store(nanos(self.clock) - started, Relaxed);
+    }
+
+    /// Does the tasks of a worker's own queue and then, one by one, what others
+    /// have in theirs; returns how many those were.
+    fn empty(&self, worker: usize, queue: fn(&Queues) -> &Queue) -> u64 {
+        let own = queue(&self.queues[worker]).own();
         let mut steals = 0;
-        loop {
-            let stolen = || self.steal(worker).inspect(|_| steals += 1);
+        while !self.failed.load(Relaxed) {
+            let stolen = || self.steal(worker, queue).inspect(|_| steals += 1);
             let Some(task) = own.pop().or_else(stolen) else {
                 break;
             };
             (self.work)(worker, task);
-            if self.failed.load(Relaxed) {
-                break;
-            }
         }
-        report.steals.store(steals, Relaxed);
-        report.busy_ns.store(nanos(self.clock) - started, Relaxed);
+        steals
     }
 
-    /// The last task that another worker has not begun.
-    fn steal(&self, worker: usize) -> Option<usize> {
-        let others = self.queues[worker + 1..].iter();
-        let mut others = others.chain(&self.queues[..worker]);
-        others.find_map(Queue::steal)
+    /// A task from that of the other workers' queues that has the most left.
+    fn steal(&self, worker: usize, queue: fn(&Queues) -> &Queue) -> Option<usize> {
+        let others = || {
+            let (before, own_and_behind) = self.queues.split_at(worker);
+            let others = own_and_behind[1..].iter().chain(before);
+            others.map(queue)
+        };
+        loop {
+            let lens = others().map(|queue| (queue.len(), queue));
+            let (len, fullest) = lens.max_by_key(|(len, _)| *len)?;
+            if len == 0 {
+                return None;
+            }
+            // Another may have been faster: there is less left now.
+            if let Some(task) = fullest.steal() {
+                return Some(task);
+            }
+        }
     }
 }
 
@@ -232,45 +287,6 @@ impl Drop for Failing<'_> {
         if std::thread::panicking() {
             self.0.store(true, Relaxed);
         }
-    }
-}
-
-/// The numbers of the tasks that a worker owns and nobody has begun. They are
-/// pushed last first: the worker pops the first, thieves get the last.
-#[derive(Debug)]
-struct Queue {
-    /// Locked by the caller between runs, by the worker during one.
-    own: Mutex<Worker<usize>>,
-    stealer: Stealer<usize>,
-}
-
-impl Queue {
-    fn new() -> Self {
-        let own = Worker::new_lifo();
-        Queue {
-            stealer: own.stealer(),
-            own: Mutex::new(own),
-        }
-    }
-
-    fn own(&self) -> MutexGuard<'_, Worker<usize>> {
-        // A queue is whole after a panic between its operations.
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn steal(&self) -> Option<usize> {
-        loop {
-            match self.stealer.steal() {
-                Steal::Success(task) => return Some(task),
-                Steal::Empty => return None,
-                Steal::Retry => {}
-            }
-        }
-    }
-
-    /// Forgets what a run that panicked has left.
-    fn clear(&self) {
-        while self.own().pop().is_some() {}
     }
 }
 

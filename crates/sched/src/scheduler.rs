@@ -1,14 +1,14 @@
 //! The scheduler: cost model, thread count and partition put together.
 
 use std::fmt;
-use std::ops::Range;
 use std::time::Duration;
 
 use crate::choose::{Decision, Timings};
 use crate::cost::{BlockWork, CostModel, Observed};
-use crate::limits::{CHUNKS_PER_THREAD, MAX_THREADS, WARM_UP};
-use crate::partition::partition_with;
+use crate::cut::Cutter;
+use crate::limits::{MAX_THREADS, WARM_UP};
 use crate::pool::RunReport;
+use crate::schedule::Schedule;
 
 /// How many threads to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,19 +19,6 @@ pub enum Threads {
     /// This many, at least 1 and at most [`MAX_THREADS`], but no more than there
     /// are blocks.
     Fixed(usize),
-}
-
-/// Who works on which blocks.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Schedule {
-    /// Threads that take part.
-    pub threads: usize,
-    /// Contiguous ranges of blocks, none of them empty, together all blocks, in
-    /// order.
-    pub chunks: Vec<Range<usize>>,
-    /// The thread each chunk is meant for.
-    pub owners: Vec<usize>,
 }
 
 /// Decides who does what, and learns from how it went.
@@ -50,6 +37,7 @@ pub struct Scheduler {
     busiest_ns: u64,
     mean_ns: u64,
     costs: Vec<f64>,
+    cutter: Cutter,
 }
 
 impl Scheduler {
@@ -73,6 +61,7 @@ impl Scheduler {
             busiest_ns: 0,
             mean_ns: 0,
             costs: Vec::new(),
+            cutter: Cutter::default(),
         }
     }
 
@@ -100,17 +89,7 @@ impl Scheduler {
         // More threads than blocks would have nothing to do.
         let most = self.max_threads.min(taking_part).max(1);
         let threads = self.decide(self.costs.iter().sum(), most);
-        // One thread needs no chunks: nobody could steal them.
-        let per_thread = if threads == 1 { 1 } else { CHUNKS_PER_THREAD };
-        schedule.threads = threads;
-        schedule.chunks.clear();
-        schedule.owners.clear();
-        partition_with(&self.costs, threads * per_thread, |part, chunk| {
-            if !chunk.is_empty() {
-                schedule.chunks.push(chunk);
-                schedule.owners.push(part / per_thread);
-            }
-        });
+        self.cutter.cut(&self.costs, threads, schedule);
     }
 
     /// How many threads, at most `most`, do work that costs `total`.

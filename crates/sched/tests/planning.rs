@@ -1,9 +1,11 @@
 //! Costs, partitions, thread counts and the scheduler that puts them together.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use atds_sched::{
-    BlockWork, CostModel, MAX_THREADS, Observed, Pool, Schedule, Scheduler, Threads, partition,
+    BlockWork, CostModel, MAX_THREADS, Observed, Pool, RunReport, Schedule, Scheduler, Threads,
+    partition,
 };
 use proptest::prelude::*;
 
@@ -68,7 +70,18 @@ fn covers(schedule: &Schedule, blocks: usize) {
     assert_eq!(schedule.chunks.len(), schedule.owners.len());
     assert!(schedule.chunks.iter().all(|chunk| !chunk.is_empty()));
     assert!(schedule.chunks.iter().cloned().flatten().eq(0..blocks));
-    assert!(schedule.owners.is_sorted());
+    let dear = |chunk: &usize| schedule.first.contains(chunk);
+    assert!(schedule.rest.is_sorted_by(|a, b| a < b));
+    assert!((0..schedule.chunks.len()).all(|chunk| dear(&chunk) != schedule.rest.contains(&chunk)));
+    assert_eq!(
+        schedule.first.len() + schedule.rest.len(),
+        schedule.chunks.len()
+    );
+    assert!(
+        schedule
+            .rest
+            .is_sorted_by_key(|&chunk| schedule.owners[chunk])
+    );
     assert!(
         schedule
             .owners
@@ -85,8 +98,13 @@ fn the_first_batch_is_split_by_blocks() {
     let schedule = scheduler.plan(&work);
     covers(&schedule, 100);
     assert_eq!(schedule.threads, 2);
-    assert_eq!(schedule.owners, [0, 0, 0, 0, 1, 1, 1, 1]);
-    assert_eq!(schedule.chunks[3].end, 50);
+    assert_eq!(schedule.owners, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(schedule.chunks[5].end, 50);
+    // Those at the back of a share are smaller.
+    let sizes = |chunks: &[std::ops::Range<usize>]| {
+        chunks.iter().map(|chunk| chunk.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(&schedule.chunks[..6]), [16, 12, 10, 6, 3, 3]);
     assert_eq!(
         scheduler.stats().to_string(),
         "2 threads; 0 runs, 0 chunks stolen"
@@ -139,6 +157,64 @@ fn later_batches_are_split_by_cost() {
     ] {
         assert!(text.contains(part), "{text}");
     }
+}
+
+/// A schedule for two threads once a record is known to cost a millisecond.
+fn two_threads(records: &[u64]) -> Schedule {
+    let mut scheduler = Scheduler::new(Threads::Fixed(2));
+    let work: Vec<BlockWork> = records.iter().map(|&records| decode(records)).collect();
+    scheduler.plan(&work);
+    scheduler.record(&RunReport::default(), &decoded(1, 1_000_000));
+    let schedule = scheduler.plan(&work);
+    covers(&schedule, records.len());
+    schedule
+}
+
+#[test]
+fn dear_blocks_are_begun_first_and_make_the_share_smaller() {
+    let mut records = [10; 100];
+    (records[20], records[70], records[71]) = (300, 500, 200);
+    let schedule = two_threads(&records);
+    let chunk = |block: usize| {
+        let chunks = &mut schedule.chunks.iter();
+        let found = chunks.position(|chunk| *chunk == (block..block + 1));
+        found.expect("a chunk by itself")
+    };
+    let dear = [70, 20, 71].map(chunk);
+    assert_eq!(schedule.first, dear);
+    // 500 and 500: the rest is cut in half.
+    assert_eq!(dear.map(|chunk| schedule.owners[chunk]), [0, 1, 1]);
+    let second = schedule
+        .rest
+        .iter()
+        .find(|&&chunk| schedule.owners[chunk] == 1);
+    assert_eq!(schedule.chunks[*second.expect("two shares")].start, 50);
+}
+
+#[test]
+fn a_block_that_costs_half_leaves_the_others_to_the_other_thread() {
+    let mut records = [10; 100];
+    records[60] = 1_000;
+    let schedule = two_threads(&records);
+    assert_eq!(schedule.first.len(), 1);
+    assert_eq!(schedule.owners[schedule.first[0]], 0);
+    let mut owners = schedule.rest.iter().map(|&chunk| schedule.owners[chunk]);
+    assert!(owners.all(|owner| owner == 1));
+}
+
+#[test]
+fn few_uneven_blocks_are_dealt_out_dearest_first() {
+    let schedule = two_threads(&[1, 5, 0, 0, 4, 3, 0, 3]);
+    assert_eq!(schedule.chunks, [0..1, 1..4, 4..5, 5..7, 7..8]);
+    assert_eq!(schedule.first, [1, 2, 3, 4, 0]);
+    assert_eq!(schedule.owners, [1, 0, 1, 1, 0]);
+    assert!(schedule.rest.is_empty());
+    // Even ones are not: neighbours are for the same thread.
+    let schedule = two_threads(&[4; 4]);
+    assert_eq!(
+        (schedule.rest, schedule.owners),
+        (vec![0, 1, 2, 3], vec![0, 0, 1, 1])
+    );
 }
 
 #[test]
@@ -221,7 +297,10 @@ proptest! {
 
     #[test]
     fn schedules_cover_all_blocks(
-        work in proptest::collection::vec((0u64..200, 0u64..200), 0..300),
+        work in proptest::collection::vec(
+            // Some are dear.
+            (0u64..200, prop_oneof![9 => 0u64..200, 1 => 2_000u64..20_000]), 0..300,
+        ),
         threads in prop_oneof![Just(Threads::Auto), (0usize..9).prop_map(Threads::Fixed)],
         nanos in proptest::option::of((0u64..1_000_000_000, 0u64..1_000_000_000)),
     ) {
@@ -238,9 +317,11 @@ proptest! {
             let schedule = scheduler.plan(&work);
             covers(&schedule, work.len());
             prop_assert!(schedule.threads <= scheduler.max_threads());
-            prop_assert!(schedule.chunks.len() <= 4 * schedule.threads);
-            let (_, report) =
-                pool.run(schedule.threads, &schedule.owners, schedule.chunks, |_, _| ());
+            prop_assert!(schedule.chunks.len() <= 45 * schedule.threads);
+            let runs: Vec<_> = schedule.chunks.iter().map(|_| AtomicU32::new(0)).collect();
+            let count = |_, chunk: usize| _ = runs[chunk].fetch_add(1, Relaxed);
+            let report = pool.run_schedule(&schedule, count).clone();
+            prop_assert!(runs.into_iter().all(|runs| runs.into_inner() == 1));
             let (inflate_ns, decode_ns) = nanos.unwrap_or_default();
             let records = u64::from(nanos.is_some()) * 1_000;
             let observed = Observed {

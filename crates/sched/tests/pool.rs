@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use atds_sched::{MAX_THREADS, Pool};
+use atds_sched::{BlockWork, MAX_THREADS, Observed, Pool, RunReport, Scheduler, Threads};
 use proptest::prelude::*;
 
 /// Miri takes a thousand times as long.
@@ -82,6 +82,79 @@ fn owners_go_forward_and_thieves_backward() {
             assert_eq!(report.steals, 1);
         }
     }
+}
+
+#[test]
+fn what_comes_first_is_begun_before_all_others() {
+    let mut scheduler = Scheduler::new(Threads::Fixed(2));
+    let mut records = [1; 60];
+    for (dear, block) in (6..).zip([5, 2, 50, 31]) {
+        records[block] = dear;
+    }
+    let work = records.map(|records| BlockWork {
+        records_to_inflate: 0,
+        records_to_decode: records,
+    });
+    scheduler.plan(&work);
+    let observed = Observed {
+        records_decoded: 1,
+        decode_ns: 1_000_000,
+        ..Observed::default()
+    };
+    scheduler.record(&RunReport::default(), &observed);
+    let schedule = scheduler.plan(&work);
+    assert!(schedule.first.len() == 4 && !schedule.rest.is_empty());
+    let total = schedule.chunks.len();
+    let mut pool = Pool::new(2);
+    for _ in 0..ROUNDS.min(200) {
+        // Who begins first stays in that chunk until the other has done the rest.
+        let order = Mutex::new(Vec::new());
+        let done = AtomicUsize::new(0);
+        pool.run_schedule(&schedule, |worker, chunk| {
+            let first = {
+                let mut order = order.lock().expect("no task panics");
+                order.push((worker, chunk));
+                order.len() == 1
+            };
+            while first && done.load(SeqCst) < total - 1 {
+                thread::yield_now();
+            }
+            done.fetch_add(1, SeqCst);
+        });
+        let order = order.into_inner().expect("no task panics");
+        let (stays, stays_in) = order[0];
+        let of = |chunks: &[usize], owner| -> Vec<usize> {
+            let own = chunks.iter().copied();
+            own.filter(|&chunk| schedule.owners[chunk] == owner && chunk != stays_in)
+                .collect()
+        };
+        let mut expected = of(&schedule.first, 1 - stays);
+        expected.extend(of(&schedule.first, stays));
+        expected.extend(of(&schedule.rest, 1 - stays));
+        expected.extend(of(&schedule.rest, stays).into_iter().rev());
+        let first = schedule.first.iter();
+        let mut of_who_stays = first.filter(|&&chunk| schedule.owners[chunk] == stays);
+        assert_eq!(of_who_stays.next(), Some(&stays_in));
+        let others = order[1..].iter().map(|&(worker, chunk)| {
+            assert_eq!(worker, 1 - stays);
+            chunk
+        });
+        assert!(others.eq(expected));
+    }
+    // Alone, the caller does the same.
+    let mut alone = Pool::new(1);
+    let order = Mutex::new(Vec::new());
+    alone.run_schedule(&schedule, |_, chunk| {
+        order.lock().expect("no task panics").push(chunk)
+    });
+    let expected = schedule.first.iter().chain(&schedule.rest);
+    assert!(
+        order
+            .into_inner()
+            .expect("no task panics")
+            .iter()
+            .eq(expected)
+    );
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! What the scheduler plans and the pool does.
+
+use std::ops::Range;
+
+/// Who works on which blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// Threads that take part.
+    pub threads: usize,
+    /// Contiguous ranges of blocks, none of them empty, together all blocks, in
+    /// order.
+    pub chunks: Vec<Range<usize>>,
+    /// The thread each chunk is meant for.
+    pub owners: Vec<usize>,
+    /// The chunks that are begun before all others, dearest first.
+    pub first: Vec<usize>,
+    /// All other chunks, in order.
+    pub rest: Vec<usize>,
+}
+
+impl Schedule {
+    /// A schedule of one block a chunk, each meant for one of `owners`, none
+    /// before the others.
+    pub fn of_owners(threads: usize, owners: &[usize]) -> Self {
+        Schedule {
+            threads,
+            chunks: (0..owners.len()).map(|block| block..block + 1).collect(),
+            owners: owners.to_vec(),
+            first: Vec::new(),
+            rest: (0..owners.len()).collect(),
+        }
+    }
+
+    pub(crate) fn clear(&mut self, threads: usize) {
+        self.threads = threads;
+        self.chunks.clear();
+        self.owners.clear();
+        self.first.clear();
+        self.rest.clear();
+    }
+
+    /// Adds a chunk of all blocks up to `end`; returns its number.
+    pub(crate) fn push(&mut self, end: usize, owner: usize) -> usize {
+        let start = self.chunks.last().map_or(0, |chunk| chunk.end);
+        self.chunks.push(start..end);
+        self.owners.push(owner);
+        self.chunks.len() - 1
+    }
+
+    /// Adds a chunk of all blocks up to `end` that is not dear. There is none if
+    /// they are no `work`.
+    pub(crate) fn push_rest(&mut self, end: usize, owner: usize, work: bool) {
+        if work {
+            let chunk = self.push(end, owner);
+            self.rest.push(chunk);
+        } else {
+            self.extend(end);
+        }
+    }
+
+    /// Adds blocks that cost nothing: to the last chunk, or else to what will
+    /// be the first.
+    pub(crate) fn extend(&mut self, end: usize) {
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.end = end;
+        }
+    }
+}
