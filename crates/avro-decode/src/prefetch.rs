@@ -2,29 +2,32 @@
 #![allow(unsafe_code)] // The instruction takes a pointer, though it never reads through it.
 
 /// Bytes that the processor loads at a time.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Lines asked for in one go at most: more would push out what is needed first.
 const MOST_LINES: usize = 128;
 
 /// Has the processor load `bytes` from `start` to `end`, as far as there are any,
-/// while other work goes on, but not too many: gives the place to go on from.
-/// Changes nothing else; on machines other than x86-64 it does nothing.
+/// while other work goes on, but not too many. Changes nothing else; on machines
+/// other than x86-64 it does nothing.
 #[inline]
-pub fn prefetch(bytes: &[u8], start: usize, end: usize) -> usize {
-    let end = end
-        .min(bytes.len())
-        .min(start.saturating_add(MOST_LINES * LINE));
-    let mut place = start;
-    while place < end {
+pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
+    let len = end.min(bytes.len()).saturating_sub(start);
+    prefetch_lines(bytes, start, len.div_ceil(LINE).min(MOST_LINES));
+}
+
+/// Has the processor load `lines` lines from `start` on, whether or not there are
+/// as many bytes.
+#[inline]
+pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, lines: usize) {
+    for line in 0..lines {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            let line = std::ptr::from_ref(&bytes[place]);
-            // SAFETY: the pointer is to a byte of the slice, and is not read through.
+            let line = bytes.as_ptr().wrapping_add(start + line * LINE);
+            // SAFETY: the pointer is not read through, and the instruction does
+            // nothing where there is no memory.
             unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
         }
-        place += LINE;
     }
-    place
 }

@@ -7,6 +7,7 @@
 //! straight into the batch, and what lies between is skipped, neighbours in one
 //! step where their sizes are known.
 
+mod ahead;
 pub(crate) mod blocks;
 mod compile;
 pub(crate) mod cursor;
@@ -87,6 +88,8 @@ pub struct Plan {
     /// is at its next place before the machine has seen that it goes straight
     /// ahead. One that reads all of it is not.
     prefetches: bool,
+    /// How many hops take a while.
+    slow_hops: usize,
     skips: SkipTable,
     min_record_len: u64,
 }

@@ -16,6 +16,7 @@ enum Field {
     Fixed(usize),
     VarintItems(usize),
     Strings,
+    Lists,
 }
 
 fn fields() -> impl Strategy<Value = Vec<Field>> {
@@ -26,6 +27,7 @@ fn fields() -> impl Strategy<Value = Vec<Field>> {
         prop_oneof![1usize..10, Just(300)].prop_map(Field::Fixed),
         (1usize..3).prop_map(Field::VarintItems),
         Just(Field::Strings),
+        Just(Field::Lists),
     ];
     prop::collection::vec(field, 1..6)
 }
@@ -45,6 +47,7 @@ fn skip_of(fields: &[Field]) -> Skip {
         Field::Fixed(width) => items(Skip::Bytes(*width), *width),
         Field::VarintItems(each) => items(Skip::Varints(*each), *each),
         Field::Strings => items(Skip::Length, 1),
+        Field::Lists => items(items(Skip::Length, 1), 1),
     }))
 }
 
@@ -66,6 +69,9 @@ fn write(fields: &[Field], lengths: &[usize], layout: Layout, out: &mut Vec<u8>)
                 (0..*each).for_each(|i| write_long(out, (length as i64) << (9 * i)));
             }),
             Field::Strings => array(length, layout, out, |out| write_bytes(length, out)),
+            Field::Lists => array(length, layout, out, |out| {
+                array(length % 7, layout, out, |out| write_bytes(length, out));
+            }),
         }
     }
 }
@@ -106,7 +112,13 @@ fn compare(skip: &Skip, data: &[u8], records: usize) -> usize {
         let mut general = cursor;
         let expected = table.run(skip, &mut general);
         let mut ahead = cursor;
-        if run(&hops, &table, &mut guesses, &mut ahead) {
+        if run(
+            &hops,
+            &table,
+            &mut guesses,
+            &mut Ahead::default(),
+            &mut ahead,
+        ) {
             assert!(
                 expected.is_ok(),
                 "{hops:?} pass what is at fault: {expected:?}"

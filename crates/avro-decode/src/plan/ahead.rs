@@ -1,0 +1,90 @@
+//! Asking for data before records are moved past.
+//!
+//! A processor has only so many loads from memory under way: with one more it
+//! stands still, and so would the way past a record if all of a later record
+//! were asked for at its start. The requests are therefore spread over the hops
+//! that take longest.
+
+use crate::prefetch::{LINE, prefetch, prefetch_lines};
+
+/// Bytes from the start of a record to what is asked for during it: a few
+/// records of usual size, since memory takes as long as one of them.
+const DISTANCE: usize = 6_144;
+
+/// Lines of a request at most: a larger record is seen to go straight ahead.
+const MOST_LINES: usize = 16;
+
+/// How far data has been asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ahead {
+    /// Where the next request starts.
+    place: usize,
+    /// How many lines it is for.
+    lines: usize,
+    /// Where requests end.
+    end: usize,
+    /// The address behind all that was asked for.
+    asked: usize,
+    /// About how long records are; 0 as long as none is known.
+    record_len: usize,
+}
+
+impl Ahead {
+    /// Begins with the next `records` records of `data`.
+    pub(crate) fn begin(&mut self, data: &[u8], start: usize, records: usize) {
+        let left = self.record_len.saturating_mul(records);
+        // Behind a block that is read to its end is, in a file read front to
+        // back, the next. That there are such bytes does not matter.
+        let is_all = data.len() - start < left.saturating_add(self.record_len);
+        self.end = match is_all {
+            true => usize::MAX,
+            false => start + left,
+        };
+        let end = start + DISTANCE.min(left);
+        let asked = self.asked.wrapping_sub(data.as_ptr().addr() + start);
+        let known = if asked < DISTANCE { asked } else { 0 };
+        prefetch(data, start + known, end);
+    }
+
+    /// Asks for nothing.
+    pub(crate) fn rest(&mut self) {
+        self.end = 0;
+    }
+
+    /// Begins with the record at `start`, during which as many requests are made
+    /// as it has `slow_hops`.
+    #[inline]
+    pub(crate) fn begin_record(&mut self, data: &[u8], start: usize, slow_hops: usize) {
+        self.place = start + DISTANCE;
+        self.lines = self.record_len.div_ceil(LINE);
+        match slow_hops {
+            0 => self.ask(data),
+            1 => {}
+            hops => self.lines = (self.lines as u32).div_ceil(hops as u32) as usize,
+        }
+    }
+
+    /// Makes the next request.
+    #[inline]
+    pub(crate) fn ask(&mut self, data: &[u8]) {
+        if self.place < self.end {
+            let lines = self.lines.min(MOST_LINES);
+            prefetch_lines(data, self.place, lines);
+            self.place += lines * LINE;
+        }
+    }
+
+    /// Ends with a record of `len` bytes.
+    #[inline]
+    pub(crate) fn end_record(&mut self, len: usize) {
+        self.record_len = match self.record_len {
+            0 => len,
+            mean => mean - mean / 8 + len / 8,
+        };
+    }
+
+    /// Ends with all of them.
+    pub(crate) fn end(&mut self, data: &[u8]) {
+        self.asked = data.as_ptr().addr().wrapping_add(self.place);
+    }
+}
