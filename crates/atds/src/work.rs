@@ -170,7 +170,9 @@ impl Workshop {
             let behind = number + 1;
             let gap = takes[behind..].iter().position(|&take| take > 0);
             next = gap.map(|gap| behind + gap);
-            if let Some(next) = next {
+            if let Some(next) = next
+                && !blocks[number].leads_to(&blocks[next])
+            {
                 blocks[next].prefetch();
             }
             if room.budget.stopped() {

@@ -23,11 +23,11 @@ pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, lines: usize) {
     for line in 0..lines {
         #[cfg(target_arch = "x86_64")]
         {
-            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let line = bytes.as_ptr().wrapping_add(start + line * LINE);
             // SAFETY: the pointer is not read through, and the instruction does
             // nothing where there is no memory.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
         }
     }
 }

@@ -30,8 +30,11 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Begins with the next `records` records of `data`.
-    pub(crate) fn begin(&mut self, data: &[u8], start: usize, records: usize) {
+    /// Begins with the next `records` records of `data`, each of so many hops that
+    /// take a while: as many requests are made.
+    pub(crate) fn begin(&mut self, data: &[u8], start: usize, records: usize, slow_hops: usize) {
+        let lines = self.record_len.div_ceil(LINE);
+        self.lines = lines.div_ceil(slow_hops.max(1)).min(MOST_LINES);
         let left = self.record_len.saturating_mul(records);
         // Behind a block that is read to its end is, in a file read front to
         // back, the next. That there are such bytes does not matter.
@@ -51,26 +54,18 @@ impl Ahead {
         self.end = 0;
     }
 
-    /// Begins with the record at `start`, during which as many requests are made
-    /// as it has `slow_hops`.
+    /// Begins with the record at `start`.
     #[inline]
-    pub(crate) fn begin_record(&mut self, data: &[u8], start: usize, slow_hops: usize) {
+    pub(crate) fn begin_record(&mut self, start: usize) {
         self.place = start + DISTANCE;
-        self.lines = self.record_len.div_ceil(LINE);
-        match slow_hops {
-            0 => self.ask(data),
-            1 => {}
-            hops => self.lines = (self.lines as u32).div_ceil(hops as u32) as usize,
-        }
     }
 
     /// Makes the next request.
     #[inline]
     pub(crate) fn ask(&mut self, data: &[u8]) {
         if self.place < self.end {
-            let lines = self.lines.min(MOST_LINES);
-            prefetch_lines(data, self.place, lines);
-            self.place += lines * LINE;
+            prefetch_lines(data, self.place, self.lines);
+            self.place += self.lines * LINE;
         }
     }
 

@@ -84,11 +84,8 @@ pub struct Plan {
     operands: usize,
     /// How many lengths it guesses.
     guesses: usize,
-    /// Whether the data is asked for ahead: a plan that moves past most of it
-    /// is at its next place before the machine has seen that it goes straight
-    /// ahead. One that reads all of it is not.
-    prefetches: bool,
-    /// How many hops take a while.
+    /// How many hops of a record take a while, if it is worth asking for data
+    /// ahead; else 0.
     slow_hops: usize,
     skips: SkipTable,
     min_record_len: u64,
@@ -129,6 +126,16 @@ impl Plan {
     /// The fewest bytes a record takes.
     pub fn min_record_len(&self) -> u64 {
         self.min_record_len
+    }
+
+    /// Whether [`execute_with`](Self::execute_with) has the processor load data
+    /// before it is needed, past the end of `data` if the records are its last.
+    ///
+    /// A plan that moves past most of the data is at its next place before the
+    /// machine has seen that it goes straight ahead. One that reads all of it is
+    /// not.
+    pub fn asks_ahead(&self) -> bool {
+        self.slow_hops > 0
     }
 
     /// Reads `records` records from `data`, the first starting at `position`,

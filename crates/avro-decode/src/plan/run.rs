@@ -99,15 +99,15 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         cursor: &mut Cursor<'x>,
         records: usize,
     ) -> Result<(), DecodeError> {
-        let data = cursor.data();
-        match self.plan.prefetches {
-            true => self.state.ahead.begin(data, cursor.position(), records),
+        let (data, start) = (cursor.data(), cursor.position());
+        let slow_hops = self.plan.slow_hops;
+        match self.plan.asks_ahead() {
+            true => self.state.ahead.begin(data, start, records, slow_hops),
             false => self.state.ahead.rest(),
         }
         for record in 0..records {
             let start = cursor.position();
-            let slow_hops = self.plan.slow_hops;
-            self.state.ahead.begin_record(data, start, slow_hops);
+            self.state.ahead.begin_record(start);
             self.record(cursor)
                 .map_err(|error| error.in_record(record as u64))?;
             self.state.ahead.end_record(cursor.position() - start);
