@@ -84,8 +84,9 @@ pub struct Plan {
     operands: usize,
     /// How many lengths it guesses.
     guesses: usize,
-    /// How many hops of a record take a while, if it is worth asking for data
-    /// ahead; else 0.
+    /// Whether the data is asked for ahead.
+    asks_ahead: bool,
+    /// How many hops of a record take a while.
     slow_hops: usize,
     skips: SkipTable,
     min_record_len: u64,
@@ -135,7 +136,7 @@ impl Plan {
     /// machine has seen that it goes straight ahead. One that reads all of it is
     /// not.
     pub fn asks_ahead(&self) -> bool {
-        self.slow_hops > 0
+        self.asks_ahead
     }
 
     /// Reads `records` records from `data`, the first starting at `position`,

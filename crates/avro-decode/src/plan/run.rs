@@ -107,7 +107,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         }
         for record in 0..records {
             let start = cursor.position();
-            self.state.ahead.begin_record(start);
+            self.state.ahead.begin_record(data, start);
             self.record(cursor)
                 .map_err(|error| error.in_record(record as u64))?;
             self.state.ahead.end_record(cursor.position() - start);

@@ -89,13 +89,11 @@ pub(super) fn compile(
             slow_hops += hops.iter().filter(|hop| hop.is_slow()).count();
         }
     }
-    if hop_count <= program.len() {
-        slow_hops = 0;
-    }
     static PLANS: AtomicU64 = AtomicU64::new(0);
     Ok(Plan {
         id: PLANS.fetch_add(1, Relaxed),
         guesses,
+        asks_ahead: hop_count > program.len(),
         slow_hops,
         spec: features.spec().clone(),
         program,
