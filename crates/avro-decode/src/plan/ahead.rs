@@ -112,7 +112,10 @@ mod tests {
             let asked = ahead.place - 100 - DISTANCE;
             let most = MOST_LINES * LINE * slow_hops.max(1);
             assert!(asked >= most.min(2_000), "{asked} by {slow_hops}");
-            assert!(asked < 2_000 + slow_hops.max(1) * LINE, "{asked} by {slow_hops}");
+            assert!(
+                asked < 2_000 + slow_hops.max(1) * LINE,
+                "{asked} by {slow_hops}"
+            );
         }
     }
 
