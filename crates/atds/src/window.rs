@@ -11,6 +11,10 @@ use bytes::Bytes;
 use crate::spare::Spare;
 use crate::{Error, ErrorKind};
 
+/// Bytes between the payloads of neighbouring blocks at most: a sync marker and
+/// two numbers.
+const BETWEEN_BLOCKS: usize = 16 + 2 * 10;
+
 /// What the blocks of a file have in common.
 #[derive(Debug)]
 pub(crate) struct FileContext {
@@ -104,6 +108,19 @@ impl WindowBlock {
         };
         let record_len = bytes.len() / self.count.max(1) as usize;
         prefetch(bytes, self.position, self.position + record_len);
+    }
+
+    /// Whether the block, read to its end, has had the processor load the next,
+    /// which stands behind it in memory.
+    pub(crate) fn leads_to(&self, next: &WindowBlock) -> bool {
+        let (Some(bytes), Some(behind)) = (self.inflated(), next.inflated()) else {
+            return false;
+        };
+        let gap = behind
+            .as_ptr()
+            .addr()
+            .wrapping_sub(bytes.as_ptr_range().end.addr());
+        self.file.plan.asks_ahead() && gap <= BETWEEN_BLOCKS && next.position == 0
     }
 
     /// How far the block has been read: records, and bytes once inflated.

@@ -149,7 +149,9 @@ impl Workshop {
         let mut next = parts.next(0);
         while let Some(number) = next {
             next = parts.next(number + 1);
-            if let Some(next) = next {
+            if let Some(next) = next
+                && !blocks[number].leads_to(&blocks[next])
+            {
                 blocks[next].prefetch();
             }
             if room.budget.stopped() {

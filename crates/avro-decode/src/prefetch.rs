@@ -2,29 +2,45 @@
 #![allow(unsafe_code)] // The instruction takes a pointer, though it never reads through it.
 
 /// Bytes that the processor loads at a time.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Lines asked for in one go at most: more would push out what is needed first.
 const MOST_LINES: usize = 128;
 
-/// Has the processor load `bytes` from `start` to `end`, as far as there are any,
-/// while other work goes on, but not too many: gives the place to go on from.
-/// Changes nothing else; on machines other than x86-64 it does nothing.
+/// Has the processor load `bytes` from `start` to `end` into its second cache, as
+/// far as there are any, while other work goes on, but not too many. Changes
+/// nothing else; on machines other than x86-64 it does nothing.
 #[inline]
-pub fn prefetch(bytes: &[u8], start: usize, end: usize) -> usize {
-    let end = end
-        .min(bytes.len())
-        .min(start.saturating_add(MOST_LINES * LINE));
-    let mut place = start;
-    while place < end {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            let line = std::ptr::from_ref(&bytes[place]);
-            // SAFETY: the pointer is to a byte of the slice, and is not read through.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
-        }
-        place += LINE;
+pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
+    let len = end.min(bytes.len()).saturating_sub(start);
+    let lines = len.div_ceil(LINE).min(MOST_LINES);
+    for line in 0..lines {
+        prefetch_line::<false>(bytes, start + line * LINE);
     }
-    place
+}
+
+/// Has the processor load `lines` lines from `start` on into its first cache,
+/// whether or not there are as many bytes.
+#[inline]
+pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, lines: usize) {
+    for line in 0..lines {
+        prefetch_line::<true>(bytes, start + line * LINE);
+    }
+}
+
+#[inline]
+fn prefetch_line<const FIRST: bool>(bytes: &[u8], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let line = bytes.as_ptr().wrapping_add(place).cast();
+        // SAFETY: the pointer is not read through, and the instruction does
+        // nothing where there is no memory.
+        match FIRST {
+            true => unsafe { _mm_prefetch::<_MM_HINT_T0>(line) },
+            false => unsafe { _mm_prefetch::<_MM_HINT_T1>(line) },
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, place);
 }

@@ -10,10 +10,14 @@
 //! Whatever is not laid out as most are, or is at fault, is left to the general
 //! way, which starts over.
 
-use super::blocks::{ItemBlock, fits};
+use super::ahead::Ahead;
 use super::cursor::{Cursor, END_BITS};
 use super::skip::{Skip, SkipTable};
 use crate::varints::Kernels;
+
+mod arrays;
+
+use arrays::{fixed, lists, pair, same, varint_items};
 
 /// A step of the way past some values.
 #[derive(Clone, Debug)]
@@ -27,16 +31,21 @@ pub(crate) enum Hop {
     /// An array of items of `width` bytes each; `guess` is the number of its
     /// guess.
     Fixed { width: usize, guess: usize },
-    /// An array of items of `width` bytes each, as many as the array before has:
-    /// the values of indices.
-    Same(usize),
+    /// As `Fixed`, by another guess as many as the array before has: the values of
+    /// indices.
+    Same { width: usize, guess: usize },
     /// An array of items of so many varints each.
     VarintItems(usize),
+    /// Two arrays of varints, by guess as many.
+    Pair { guess: usize },
+    /// Arrays of bytes or strings, in so many arrays.
+    Lists { depth: usize, skip: Skip },
     /// Anything else.
     Other(Skip),
 }
 
-/// The last array at a place: the bytes before its items, and all its bytes.
+/// The last array at a place: the bytes before its items, and all its bytes. For
+/// a pair of arrays, `len` is 1 if they were as many, else 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guess {
     header: u32,
@@ -61,6 +70,15 @@ impl Hop {
         push(skip, table, guesses, &mut hops);
         hops.into()
     }
+
+    /// Whether it takes long enough for data to be asked for meanwhile.
+    pub(crate) fn is_slow(&self) -> bool {
+        match self {
+            Hop::VarintItems(_) | Hop::Pair { .. } | Hop::Lists { .. } | Hop::Other(_) => true,
+            Hop::Bytes(_) | Hop::Varints(_) | Hop::Length => false,
+            Hop::Fixed { .. } | Hop::Same { .. } => false,
+        }
+    }
 }
 
 /// Hops from which on records stay as they are: types that have others several
@@ -68,20 +86,32 @@ impl Hop {
 const MANY: usize = 256;
 
 fn push(skip: &Skip, table: &SkipTable, guesses: &mut usize, hops: &mut Vec<Hop>) {
-    hops.push(match skip {
+    let hop = match skip {
         Skip::Bytes(n) => Hop::Bytes(*n),
         Skip::Varints(n) => Hop::Varints(*n),
         Skip::Length => Hop::Length,
-        Skip::Items { item, .. } => match **item {
-            Skip::Bytes(width @ 1..=8) if matches!(hops.last(), Some(Hop::VarintItems(1))) => {
-                Hop::Same(width)
+        Skip::Items { item, .. } => match &**item {
+            Skip::Bytes(width) if *width > 0 => {
+                let (width, guess) = (*width, next(guesses));
+                match hops.last() {
+                    Some(Hop::VarintItems(1)) if width <= 8 => Hop::Same { width, guess },
+                    _ => Hop::Fixed { width, guess },
+                }
             }
-            Skip::Bytes(width) if width > 0 => {
-                *guesses += 1;
-                let guess = *guesses - 1;
-                Hop::Fixed { width, guess }
+            Skip::Varints(1) if matches!(hops.last(), Some(Hop::VarintItems(1))) => {
+                hops.pop();
+                let guess = next(guesses);
+                Hop::Pair { guess }
             }
-            Skip::Varints(each) => Hop::VarintItems(each),
+            Skip::Varints(each) => Hop::VarintItems(*each),
+            Skip::Length => Hop::Lists {
+                depth: 0,
+                skip: skip.clone(),
+            },
+            Skip::Items { item, .. } if matches!(**item, Skip::Length) => Hop::Lists {
+                depth: 1,
+                skip: skip.clone(),
+            },
             _ => Hop::Other(skip.clone()),
         },
         Skip::Sequence(all) => {
@@ -98,7 +128,14 @@ fn push(skip: &Skip, table: &SkipTable, guesses: &mut usize, hops: &mut Vec<Hop>
             None => Hop::Other(skip.clone()),
         },
         Skip::Record(_) | Skip::Union(_) => Hop::Other(skip.clone()),
-    });
+    };
+    hops.push(hop);
+}
+
+/// The number of one more guess.
+fn next(guesses: &mut usize) -> usize {
+    *guesses += 1;
+    *guesses - 1
 }
 
 /// Moves past the values, if they are laid out as most are; whether they were.
@@ -107,6 +144,7 @@ pub(crate) fn run(
     hops: &[Hop],
     table: &SkipTable,
     guesses: &mut [Guess],
+    ahead: &mut Ahead,
     cursor: &mut Cursor<'_>,
 ) -> bool {
     let kernels = Kernels::fastest();
@@ -122,15 +160,27 @@ pub(crate) fn run(
                 .and_then(|rest| Some(at + kernels.skip(rest, *n)?)),
             Hop::Length => length(data, at),
             Hop::Fixed { width, guess } => fixed(*width, &mut guesses[*guess], data, at),
-            Hop::Same(width) => same(*width, count, data, at),
+            Hop::Same { width, guess } => same(*width, count, &mut guesses[*guess], data, at),
             Hop::VarintItems(each) => {
+                ahead.ask(data);
                 let items = varint_items(*each, kernels, data, at);
                 items.map(|(items, behind)| {
                     count = items;
                     behind
                 })
             }
-            Hop::Other(skip) => other(skip, table, data, at),
+            Hop::Pair { guess } => {
+                ahead.ask(data);
+                pair(kernels, &mut guesses[*guess], data, at)
+            }
+            Hop::Lists { depth, skip } => {
+                ahead.ask(data);
+                lists(*depth, data, at).or_else(|| other(skip, table, data, at))
+            }
+            Hop::Other(skip) => {
+                ahead.ask(data);
+                other(skip, table, data, at)
+            }
         };
         match behind {
             Some(behind) => at = behind,
@@ -164,108 +214,6 @@ fn other(skip: &Skip, table: &SkipTable, data: &[u8], at: usize) -> Option<usize
 
 fn cursor_at(data: &[u8], at: usize) -> Option<Cursor<'_>> {
     (at <= data.len()).then(|| Cursor::new(data, at))
-}
-
-/// The place behind an array of items of `width` bytes.
-#[inline]
-fn fixed(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
-    let header = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
-    let behind = at + guess.len;
-    if header & guess.mask == guess.header && data.get(behind - 1) == Some(&0) {
-        return Some(behind);
-    }
-    learn(width, guess, data, at)
-}
-
-/// As [`fixed`], where the array is another than the last.
-#[inline(never)]
-fn learn(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
-    let header = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
-    let mut cursor = cursor_at(data, at)?;
-    let block = whole_block(width, &mut cursor)?;
-    let header_len = cursor.position() - at;
-    if let Some(block) = block {
-        let bytes = block.bytes.unwrap_or(block.count * width);
-        cursor.bytes(bytes).ok()?;
-        cursor.ends_array().then_some(())?;
-    }
-    if header_len <= 4 {
-        let mask = u32::MAX >> (32 - 8 * header_len);
-        *guess = Guess {
-            header: header & mask,
-            mask,
-            len: cursor.position() - at,
-        };
-    }
-    Some(cursor.position())
-}
-
-/// The place behind an array of items of `width` bytes, by guess `count` of them.
-#[inline]
-fn same(width: usize, count: usize, data: &[u8], at: usize) -> Option<usize> {
-    // Where the guess is right, nothing waits for the bytes that say so.
-    if (1..64).contains(&count)
-        && data.get(at) == Some(&(2 * count as u8))
-        && data.get(at + 1 + count * width) == Some(&0)
-    {
-        return Some(at + 2 + count * width);
-    }
-    let mut cursor = cursor_at(data, at)?;
-    if let Some(block) = whole_block(width, &mut cursor)? {
-        let bytes = block.bytes.unwrap_or(block.count * width);
-        cursor.bytes(bytes).ok()?;
-        cursor.ends_array().then_some(())?;
-    }
-    Some(cursor.position())
-}
-
-/// The number of items of an array of so many varints each, and the place behind
-/// it.
-#[inline]
-fn varint_items(each: usize, kernels: Kernels, data: &[u8], at: usize) -> Option<(usize, usize)> {
-    let count = match *data.get(at)? {
-        // As most are: an even byte is a positive count of as many varints.
-        byte if byte < 0x80 && byte & 1 == 0 => usize::from(byte / 2),
-        _ => return varint_block(each, data, at),
-    };
-    let behind = match count {
-        0 => return Some((0, at + 1)),
-        _ => at + 1 + kernels.skip(&data[at + 1..], count * each)?,
-    };
-    (data.get(behind) == Some(&0)).then_some((count, behind + 1))
-}
-
-/// As [`varint_items`], for an array of many items or with its size in bytes.
-fn varint_block(each: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
-    let mut cursor = cursor_at(data, at)?;
-    let Some(block) = whole_block(each, &mut cursor)? else {
-        return Some((0, cursor.position()));
-    };
-    match block.bytes {
-        Some(bytes) => cursor.bytes(bytes).ok().map(drop)?,
-        None => cursor.skip_varints(block.count.checked_mul(each)?).ok()?,
-    }
-    cursor
-        .ends_array()
-        .then_some((block.count, cursor.position()))
-}
-
-/// The header of an array's only block, with its size in bytes if it has one;
-/// `None` inside for an array without items.
-#[inline]
-fn whole_block(min_item: usize, cursor: &mut Cursor<'_>) -> Option<Option<ItemBlock>> {
-    let count = cursor.long().ok()?;
-    if count == 0 {
-        return Some(None);
-    }
-    let bytes = match count < 0 {
-        true => Some(cursor.length().ok()?),
-        false => None,
-    };
-    let count = count.unsigned_abs();
-    fits(count, min_item, bytes.unwrap_or(cursor.remaining())).then_some(())?;
-    let count = count as usize;
-    Some(Some(ItemBlock { count, bytes }))
 }
 
 #[cfg(test)]

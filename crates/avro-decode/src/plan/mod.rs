@@ -7,6 +7,7 @@
 //! straight into the batch, and what lies between is skipped, neighbours in one
 //! step where their sizes are known.
 
+mod ahead;
 pub(crate) mod blocks;
 mod compile;
 pub(crate) mod cursor;
@@ -83,10 +84,10 @@ pub struct Plan {
     operands: usize,
     /// How many lengths it guesses.
     guesses: usize,
-    /// Whether the data is asked for ahead: a plan that moves past most of it
-    /// is at its next place before the machine has seen that it goes straight
-    /// ahead. One that reads all of it is not.
-    prefetches: bool,
+    /// Whether the data is asked for ahead.
+    asks_ahead: bool,
+    /// How many hops of a record take a while.
+    slow_hops: usize,
     skips: SkipTable,
     min_record_len: u64,
 }
@@ -126,6 +127,16 @@ impl Plan {
     /// The fewest bytes a record takes.
     pub fn min_record_len(&self) -> u64 {
         self.min_record_len
+    }
+
+    /// Whether [`execute_with`](Self::execute_with) has the processor load data
+    /// before it is needed, past the end of `data` if the records are its last.
+    ///
+    /// A plan that moves past most of the data is at its next place before the
+    /// machine has seen that it goes straight ahead. One that reads all of it is
+    /// not.
+    pub fn asks_ahead(&self) -> bool {
+        self.asks_ahead
     }
 
     /// Reads `records` records from `data`, the first starting at `position`,

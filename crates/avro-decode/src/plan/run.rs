@@ -2,6 +2,7 @@
 
 use tensor_batch::{MAX_RANK, RowSlots};
 
+use super::ahead::Ahead;
 use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
 use super::entries::EntryLists;
@@ -14,7 +15,6 @@ use super::values::{columns, end_list, raise, wrong_length};
 use super::writer::{Form, Length};
 use super::{Plan, SLOTS};
 use crate::limits::MAX_FILLED_PARTS;
-use crate::prefetch::prefetch;
 use crate::{DecodeError, DecodeErrorKind};
 
 /// A plan at work on some records.
@@ -39,8 +39,8 @@ pub(super) struct State<'x> {
     pub(super) operands: Vec<Captured<'x>>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
-    /// Bytes of the record before.
-    pub(super) record_len: usize,
+    /// What of the data has been asked for.
+    pub(super) ahead: Ahead,
     /// How long arrays are that are moved past.
     pub(super) guesses: Vec<Guess>,
     /// Values, and bytes of strings, of the reader's defaults so far.
@@ -99,18 +99,20 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         cursor: &mut Cursor<'x>,
         records: usize,
     ) -> Result<(), DecodeError> {
-        let mut asked_for = cursor.position();
+        let (data, start) = (cursor.data(), cursor.position());
+        let slow_hops = self.plan.slow_hops;
+        match self.plan.asks_ahead() {
+            true => self.state.ahead.begin(data, start, records, slow_hops),
+            false => self.state.ahead.rest(),
+        }
         for record in 0..records {
             let start = cursor.position();
-            if self.plan.prefetches {
-                // The next record, if it is as long as the last.
-                let end = start + 2 * self.state.record_len;
-                asked_for = prefetch(cursor.data(), asked_for.max(start), end);
-            }
+            self.state.ahead.begin_record(data, start);
             self.record(cursor)
                 .map_err(|error| error.in_record(record as u64))?;
-            self.state.record_len = cursor.position() - start;
+            self.state.ahead.end_record(cursor.position() - start);
         }
+        self.state.ahead.end(data);
         Ok(())
     }
 
@@ -155,8 +157,9 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     fn run(&mut self, action: &'x Action, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         match action {
             Action::Skip { all, hops, .. } => {
-                let (skips, guesses) = (&self.plan.skips, &mut self.state.guesses);
-                if hops.is_empty() || !hops::run(hops, skips, guesses, cursor) {
+                let State { guesses, ahead, .. } = &mut self.state;
+                let skips = &self.plan.skips;
+                if hops.is_empty() || !hops::run(hops, skips, guesses, ahead, cursor) {
                     skips.run(all, cursor)?;
                 }
             }

@@ -56,7 +56,7 @@ impl Scratch {
                 .collect(),
             entries: state.entries,
             guesses: state.guesses,
-            record_len: state.record_len,
+            ahead: state.ahead,
             filled_parts: 0,
             dropped: 0,
         };

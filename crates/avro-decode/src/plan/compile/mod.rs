@@ -81,18 +81,20 @@ pub(super) fn compile(
         }
     }
     let mut program = program(&compiler.writers, operations);
-    let (mut guesses, mut hop_count) = (0, 0);
+    let (mut guesses, mut hop_count, mut slow_hops) = (0, 0, 0);
     for operation in &mut program {
         if let Action::Skip { all, hops, .. } = &mut operation.action {
             *hops = Hop::all(all, &compiler.skips, &mut guesses);
             hop_count += hops.len();
+            slow_hops += hops.iter().filter(|hop| hop.is_slow()).count();
         }
     }
     static PLANS: AtomicU64 = AtomicU64::new(0);
     Ok(Plan {
         id: PLANS.fetch_add(1, Relaxed),
         guesses,
-        prefetches: hop_count > program.len(),
+        asks_ahead: hop_count > program.len(),
+        slow_hops,
         spec: features.spec().clone(),
         program,
         writers: compiler.writers.into(),

@@ -15,7 +15,10 @@ enum Field {
     Length,
     Fixed(usize),
     VarintItems(usize),
+    /// Two arrays of varints that are as many.
+    Pair,
     Strings,
+    Lists,
 }
 
 fn fields() -> impl Strategy<Value = Vec<Field>> {
@@ -25,7 +28,9 @@ fn fields() -> impl Strategy<Value = Vec<Field>> {
         Just(Field::Length),
         prop_oneof![1usize..10, Just(300)].prop_map(Field::Fixed),
         (1usize..3).prop_map(Field::VarintItems),
+        Just(Field::Pair),
         Just(Field::Strings),
+        Just(Field::Lists),
     ];
     prop::collection::vec(field, 1..6)
 }
@@ -44,7 +49,12 @@ fn skip_of(fields: &[Field]) -> Skip {
         Field::Length => Skip::Length,
         Field::Fixed(width) => items(Skip::Bytes(*width), *width),
         Field::VarintItems(each) => items(Skip::Varints(*each), *each),
+        Field::Pair => Skip::Sequence(Box::new([
+            items(Skip::Varints(1), 1),
+            items(Skip::Varints(1), 1),
+        ])),
         Field::Strings => items(Skip::Length, 1),
+        Field::Lists => items(items(Skip::Length, 1), 1),
     }))
 }
 
@@ -65,7 +75,13 @@ fn write(fields: &[Field], lengths: &[usize], layout: Layout, out: &mut Vec<u8>)
             Field::VarintItems(each) => array(length, layout, out, |out| {
                 (0..*each).for_each(|i| write_long(out, (length as i64) << (9 * i)));
             }),
+            Field::Pair => [1, 1 << 20].into_iter().for_each(|value| {
+                array(length, layout, out, |out| write_long(out, value));
+            }),
             Field::Strings => array(length, layout, out, |out| write_bytes(length, out)),
+            Field::Lists => array(length, layout, out, |out| {
+                array(length % 7, layout, out, |out| write_bytes(length, out));
+            }),
         }
     }
 }
@@ -106,7 +122,13 @@ fn compare(skip: &Skip, data: &[u8], records: usize) -> usize {
         let mut general = cursor;
         let expected = table.run(skip, &mut general);
         let mut ahead = cursor;
-        if run(&hops, &table, &mut guesses, &mut ahead) {
+        if run(
+            &hops,
+            &table,
+            &mut guesses,
+            &mut Ahead::default(),
+            &mut ahead,
+        ) {
             assert!(
                 expected.is_ok(),
                 "{hops:?} pass what is at fault: {expected:?}"

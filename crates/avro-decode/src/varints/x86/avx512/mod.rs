@@ -98,8 +98,8 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     let mut position = 0;
-    // Those of up to four bytes: one window, two, or some more.
-    while n > 32
+    // Those of up to four bytes: one window, three, or some more.
+    while n > 48
         && let Some(windows) = data[position..].first_chunk()
     {
         match skip_in::<4, { 4 * 64 }>(windows, n) {
@@ -111,11 +111,11 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     if n > 16
         && let Some(windows) = data[position..].first_chunk()
     {
-        match skip_in::<2, { 2 * 64 }>(windows, n) {
+        match skip_in::<3, { 3 * 64 }>(windows, n) {
             Ok(len) => return Some(position + len),
             Err(missing) => n = missing,
         }
-        position += 2 * 64;
+        position += 3 * 64;
     }
     while n > 0 {
         let rest = &data[position..];
@@ -143,17 +143,23 @@ fn skip_in<const WINDOWS: usize, const BYTES: usize>(
 ) -> Result<usize, usize> {
     let (windows, _) = bytes.as_chunks::<64>();
     let mut ends = [0; WINDOWS];
-    let (mut place, mut seen, mut missing) = (0, 0, n);
     for (ends, window) in ends.iter_mut().zip(windows) {
         *ends = !_mm512_movepi8_mask(load(window));
-        seen += ends.count_ones() as usize;
-        let is_behind = seen < n;
-        place += usize::from(is_behind);
-        missing = if is_behind { n - seen } else { missing };
     }
-    match ends.get(place) {
-        Some(&ends) => Ok(64 * place + len_of(ends, missing)),
-        None => Err(missing),
+    // The window where they end, the bytes before it, and how many end in it.
+    let (mut last, mut before, mut missing) = (ends[0], 0, n);
+    let mut seen = 0;
+    for i in 0..WINDOWS {
+        seen += ends[i].count_ones() as usize;
+        let next = ends.get(i + 1).copied().unwrap_or(0);
+        let is_behind = seen < n;
+        last = std::hint::select_unpredictable(is_behind, next, last);
+        before = std::hint::select_unpredictable(is_behind, 64 * (i + 1), before);
+        missing = std::hint::select_unpredictable(is_behind, n.wrapping_sub(seen), missing);
+    }
+    match seen < n {
+        false => Ok(before + len_of(last, missing)),
+        true => Err(missing),
     }
 }
 

@@ -1,0 +1,134 @@
+//! Asking for data before records are moved past.
+//!
+//! A processor has only so many loads from memory under way: with one more it
+//! stands still, and so would the way past a record if all of a later record
+//! were asked for at its start. The requests are therefore spread over the hops
+//! that take longest.
+
+use crate::prefetch::{LINE, prefetch, prefetch_lines};
+
+/// Bytes from the start of a record to what is asked for during it: a few
+/// records of usual size, since memory takes as long as one of them.
+const DISTANCE: usize = 6_144;
+
+/// Lines of a request at most: a larger record is seen to go straight ahead.
+const MOST_LINES: usize = 16;
+
+/// How far data has been asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ahead {
+    /// Where the next request starts.
+    place: usize,
+    /// How many lines it is for.
+    lines: usize,
+    /// Where requests end.
+    end: usize,
+    /// Whether a record makes one request only, at its start.
+    at_start: bool,
+    /// The address behind all that was asked for.
+    asked: usize,
+    /// About how long records are; 0 as long as none is known.
+    record_len: usize,
+}
+
+impl Ahead {
+    /// Begins with the next `records` records of `data`. Each makes as many requests
+    /// as it has hops that take a while, or one at its start.
+    pub(crate) fn begin(&mut self, data: &[u8], start: usize, records: usize, slow_hops: usize) {
+        let lines = self.record_len.div_ceil(LINE);
+        self.lines = lines.div_ceil(slow_hops.max(1)).min(MOST_LINES);
+        self.at_start = slow_hops == 0;
+        let left = self.record_len.saturating_mul(records);
+        // Behind a block that is read to its end is, in a file read front to
+        // back, the next. That there are such bytes does not matter.
+        let is_all = data.len() - start < left.saturating_add(self.record_len);
+        self.end = match is_all {
+            true => usize::MAX,
+            false => start + left,
+        };
+        let end = start + DISTANCE.min(left);
+        let asked = self.asked.wrapping_sub(data.as_ptr().addr() + start);
+        let known = if asked < DISTANCE { asked } else { 0 };
+        prefetch(data, start + known, end);
+    }
+
+    /// Asks for nothing.
+    pub(crate) fn rest(&mut self) {
+        self.end = 0;
+    }
+
+    /// Begins with the record at `start`.
+    #[inline]
+    pub(crate) fn begin_record(&mut self, data: &[u8], start: usize) {
+        self.place = start + DISTANCE;
+        if self.at_start {
+            self.ask(data);
+        }
+    }
+
+    /// Makes the next request.
+    #[inline]
+    pub(crate) fn ask(&mut self, data: &[u8]) {
+        if self.place < self.end {
+            prefetch_lines(data, self.place, self.lines);
+            self.place += self.lines * LINE;
+        }
+    }
+
+    /// Ends with a record of `len` bytes.
+    #[inline]
+    pub(crate) fn end_record(&mut self, len: usize) {
+        self.record_len = match self.record_len {
+            0 => len,
+            mean => mean - mean / 8 + len / 8,
+        };
+    }
+
+    /// Ends with all of them.
+    pub(crate) fn end(&mut self, data: &[u8]) {
+        self.asked = data.as_ptr().addr().wrapping_add(self.place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After records of `len` bytes.
+    fn after_records_of(len: usize) -> Ahead {
+        let mut ahead = Ahead::default();
+        (0..3).for_each(|_| ahead.end_record(len));
+        ahead
+    }
+
+    #[test]
+    fn the_requests_of_a_record_cover_as_many_bytes() {
+        let data = vec![0; 16_000];
+        for (slow_hops, asks) in [(0, 0), (1, 1), (5, 5), (8, 8)] {
+            let mut ahead = after_records_of(2_000);
+            ahead.begin(&data, 0, 8, slow_hops);
+            ahead.begin_record(&data, 100);
+            (0..asks).for_each(|_| ahead.ask(&data));
+            let asked = ahead.place - 100 - DISTANCE;
+            let most = MOST_LINES * LINE * slow_hops.max(1);
+            assert!(asked >= most.min(2_000), "{asked} by {slow_hops}");
+            assert!(
+                asked < 2_000 + slow_hops.max(1) * LINE,
+                "{asked} by {slow_hops}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_for_behind_the_records_that_are_read() {
+        let data = vec![0; 16_000];
+        for (records, end) in [(1, 2_000), (3, 6_000), (8, usize::MAX)] {
+            let mut ahead = after_records_of(2_000);
+            ahead.begin(&data, 0, records, 8);
+            assert_eq!(ahead.end, end);
+            ahead.begin_record(&data, 0);
+            ahead.ask(&data);
+            assert_eq!(ahead.place > DISTANCE, end > DISTANCE);
+        }
+    }
+}

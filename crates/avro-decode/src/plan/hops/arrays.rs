@@ -1,0 +1,198 @@
+//! The ways past arrays: the place behind one, or `None` if it is not laid out as
+//! most are, or is at fault.
+
+use super::super::blocks::{ItemBlock, fits};
+use super::super::cursor::Cursor;
+use super::{Guess, cursor_at};
+use crate::varints::Kernels;
+
+/// The place behind an array of items of `width` bytes.
+#[inline]
+pub(super) fn fixed(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    let header = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
+    let behind = at + guess.len;
+    if header & guess.mask == guess.header && data.get(behind - 1) == Some(&0) {
+        return Some(behind);
+    }
+    learn(width, guess, data, at)
+}
+
+/// As [`fixed`], where the array is another than the last.
+#[inline(never)]
+fn learn(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    let header = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
+    let mut cursor = cursor_at(data, at)?;
+    let block = whole_block(width, &mut cursor)?;
+    let header_len = cursor.position() - at;
+    if let Some(block) = block {
+        let bytes = block.bytes.unwrap_or(block.count * width);
+        cursor.bytes(bytes).ok()?;
+        cursor.ends_array().then_some(())?;
+    }
+    if header_len <= 4 {
+        let mask = u32::MAX >> (32 - 8 * header_len);
+        *guess = Guess {
+            header: header & mask,
+            mask,
+            len: cursor.position() - at,
+        };
+    }
+    Some(cursor.position())
+}
+
+/// As [`fixed`], by another guess of `count` items.
+#[inline]
+pub(super) fn same(
+    width: usize,
+    count: usize,
+    guess: &mut Guess,
+    data: &[u8],
+    at: usize,
+) -> Option<usize> {
+    // Where the guess is right, nothing waits for the bytes that say so.
+    if (1..64).contains(&count)
+        && data.get(at) == Some(&(2 * count as u8))
+        && data.get(at + 1 + count * width) == Some(&0)
+    {
+        return Some(at + 2 + count * width);
+    }
+    match sized(width, data, at) {
+        Some((_, behind)) => Some(behind),
+        None => fixed(width, guess, data, at),
+    }
+}
+
+/// The number of items of an array of so many varints each, and the place behind
+/// it.
+#[inline]
+pub(super) fn varint_items(
+    each: usize,
+    kernels: Kernels,
+    data: &[u8],
+    at: usize,
+) -> Option<(usize, usize)> {
+    let count = match *data.get(at)? {
+        // As most are: an even byte is a positive count of as many varints.
+        byte if byte < 0x80 && byte & 1 == 0 => usize::from(byte / 2),
+        _ => return sized(each, data, at).or_else(|| varint_block(each, data, at)),
+    };
+    let behind = match count {
+        0 => return Some((0, at + 1)),
+        _ => at + 1 + kernels.skip(&data[at + 1..], count * each)?,
+    };
+    (data.get(behind) == Some(&0)).then_some((count, behind + 1))
+}
+
+/// The place behind two arrays of varints.
+#[inline]
+pub(super) fn pair(kernels: Kernels, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    if guess.len == 1
+        && let Some(behind) = equal_pair(kernels, data, at)
+    {
+        return Some(behind);
+    }
+    let (first, middle) = varint_items(1, kernels, data, at)?;
+    let (second, behind) = varint_items(1, kernels, data, middle)?;
+    guess.len = usize::from(first == second);
+    Some(behind)
+}
+
+/// The place behind two arrays of varints that are as many.
+#[inline]
+fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
+    let byte = *data.get(at)?;
+    if byte == 0 || byte & 0x81 != 0 {
+        return None;
+    }
+    let (start, count) = (at + 1, usize::from(byte / 2));
+    // Between the items there is the end of the first and the number of the
+    // second, a byte each, and behind them an end again: varints all of them.
+    // What follows need not wait for where the first ends.
+    let behind = start + kernels.skip(&data[start..], 2 * count + 3)?;
+    let middle = start + kernels.skip(&data[start..], count)?;
+    let is_pair =
+        data[middle..].starts_with(&[0, byte]) && data[behind - 1] == 0 && data[behind - 2] < 0x80;
+    is_pair.then_some(behind)
+}
+
+/// The number of items, and the place behind, of an array that says its size in
+/// bytes.
+#[inline]
+fn sized(min_item: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
+    let word = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
+    // A negative count of a byte, and a size of one or two: which it is, is
+    // chance, and no branch.
+    let count = (word as usize & 0xff).div_ceil(2);
+    let more = word >> 15 & 1;
+    let size = (word >> 8 & 0x7f) | (word >> 16 & (0x7f * more)) << 7;
+    let bytes = size as usize / 2;
+    let behind = at + 2 + more as usize + bytes;
+    let is_sized = word & 0x81 == 1
+        && word >> 23 & more == 0
+        && size & 1 == 0
+        && count * min_item <= bytes
+        && data.get(behind) == Some(&0);
+    is_sized.then_some((count, behind + 1))
+}
+
+/// The place behind an array of strings, or at a `depth` of 1 of arrays of them.
+pub(super) fn lists(depth: usize, data: &[u8], at: usize) -> Option<usize> {
+    let count = match *data.get(at)? {
+        byte if byte & 0x81 == 0 => byte / 2,
+        _ => return sized(1, data, at).map(|(_, behind)| behind),
+    };
+    let mut at = at + 1;
+    if count == 0 {
+        return Some(at);
+    }
+    for _ in 0..count {
+        at = match depth {
+            0 => string(data, at)?,
+            _ => lists(0, data, at)?,
+        };
+    }
+    (data.get(at) == Some(&0)).then_some(at + 1)
+}
+
+/// The place behind a string, if the data has as many bytes.
+#[inline]
+fn string(data: &[u8], at: usize) -> Option<usize> {
+    let byte = *data.get(at)?;
+    if byte & 0x81 == 0 {
+        return Some(at + 1 + usize::from(byte / 2));
+    }
+    super::length(data, at)
+}
+
+/// As [`varint_items`], for an array of many items or with its size in bytes.
+fn varint_block(each: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
+    let mut cursor = cursor_at(data, at)?;
+    let Some(block) = whole_block(each, &mut cursor)? else {
+        return Some((0, cursor.position()));
+    };
+    match block.bytes {
+        Some(bytes) => cursor.bytes(bytes).ok().map(drop)?,
+        None => cursor.skip_varints(block.count.checked_mul(each)?).ok()?,
+    }
+    cursor
+        .ends_array()
+        .then_some((block.count, cursor.position()))
+}
+
+/// The header of an array's only block, with its size in bytes if it has one;
+/// `None` inside for an array without items.
+#[inline]
+pub(super) fn whole_block(min_item: usize, cursor: &mut Cursor<'_>) -> Option<Option<ItemBlock>> {
+    let count = cursor.long().ok()?;
+    if count == 0 {
+        return Some(None);
+    }
+    let bytes = match count < 0 {
+        true => Some(cursor.length().ok()?),
+        false => None,
+    };
+    let count = count.unsigned_abs();
+    fits(count, min_item, bytes.unwrap_or(cursor.remaining())).then_some(())?;
+    let count = count as usize;
+    Some(Some(ItemBlock { count, bytes }))
+}
