@@ -36,9 +36,11 @@ fn prefetch_line<const FIRST: bool>(bytes: &[u8], place: usize) {
         let line = bytes.as_ptr().wrapping_add(place).cast();
         // SAFETY: the pointer is not read through, and the instruction does
         // nothing where there is no memory.
-        match FIRST {
-            true => unsafe { _mm_prefetch::<_MM_HINT_T0>(line) },
-            false => unsafe { _mm_prefetch::<_MM_HINT_T1>(line) },
+        unsafe {
+            match FIRST {
+                true => _mm_prefetch::<_MM_HINT_T0>(line),
+                false => _mm_prefetch::<_MM_HINT_T1>(line),
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
