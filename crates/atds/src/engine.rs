@@ -288,6 +288,10 @@ impl Engine {
 
     /// Makes the batches drawn, of `rows` rows each, and hands them out.
     fn make_all(&mut self, drawn: usize, rows: u64) -> Result<(), Option<Error>> {
+        for takes in &mut self.takes[..drawn] {
+            // Blocks may have come since.
+            takes.resize(self.window.len(), 0);
+        }
         if drawn > 1 {
             self.note_cursors();
             match self.make(drawn, rows) {
