@@ -49,6 +49,8 @@ pub(crate) struct Engine {
     window: Vec<WindowBlock>,
     /// Bytes of the window.
     held: u64,
+    /// Records of the window that are unread.
+    unread_records: u64,
     /// Bytes that came into the window since the budget was told of it.
     arrived: u64,
     /// Blocks that have been read and are not in the window yet.
@@ -88,6 +90,7 @@ impl Engine {
             last_batch_bytes: 0,
             window: Vec::new(),
             held: 0,
+            unread_records: 0,
             arrived: 0,
             queue: Group::default(),
             end: None,
@@ -200,8 +203,7 @@ impl Engine {
             self.options.shuffle_buffer_size as u64,
         );
         let taken: u64 = self.takes[..drawn].iter().flatten().sum();
-        let unread: u64 = self.window.iter().map(WindowBlock::unread).sum();
-        let mut unread = unread - taken;
+        let mut unread = self.unread_records - taken;
         while unread < target {
             if drawn > 0 && !self.has_room_for(self.held) {
                 unread = 0;
@@ -222,6 +224,7 @@ impl Engine {
                 continue;
             }
             unread += block.count;
+            self.unread_records += block.count;
             self.window.push(block);
             self.budget.check(self.held)?;
         }
@@ -292,33 +295,37 @@ impl Engine {
             // Blocks may have come since.
             takes.resize(self.window.len(), 0);
         }
-        if drawn > 1 {
-            self.note_cursors();
-            match self.make(drawn, rows) {
-                Ok(ready) => {
-                    let mut ready = ready.into_iter().flatten();
-                    return ready.try_for_each(|ready| self.hand_out(ready));
-                }
-                Err(None) => return Err(None),
-                // Of which batch the error is, shows when they are made one by one.
-                Err(Some(_)) => self.restore_cursors(),
+        if drawn == 1 {
+            return self.make_one(rows);
+        }
+        self.note_cursors();
+        match self.make(drawn, rows) {
+            Ok(ready) => {
+                let mut ready = ready.into_iter().flatten();
+                return ready.try_for_each(|ready| self.hand_out(ready));
             }
+            Err(None) => return Err(None),
+            // Of which batch the error is, shows when they are made one by one.
+            Err(Some(_)) => self.restore_cursors(),
         }
         for _ in 0..drawn {
             self.unread.clear();
             let blocks = self.window.iter().zip(&self.takes[0]);
             let unread = blocks.map(|(block, take)| block.unread() - take);
             self.unread.extend(unread);
-            let (ready, failed) = self.batch(rows)?;
-            self.hand_out(ready)?;
-            if let Some(error) = failed {
-                return Err(Some(error));
-            }
+            self.make_one(rows)?;
             self.takes.rotate_left(1);
             let mut unread = self.unread.iter();
             self.takes[0].retain(|_| unread.next().is_some_and(|&unread| unread > 0));
         }
         Ok(())
+    }
+
+    /// Makes the first batch drawn, and hands it out.
+    fn make_one(&mut self, rows: u64) -> Result<(), Option<Error>> {
+        let (ready, failed) = self.batch(rows)?;
+        self.hand_out(ready)?;
+        failed.map_or(Ok(()), |error| Err(Some(error)))
     }
 
     /// Makes a batch of the records drawn. Where one of them is at fault, makes
@@ -385,10 +392,19 @@ impl Engine {
         }
 
         self.counters.add_work(&done);
-        for block in self.window.extract_if(.., |block| block.unread() == 0) {
+        (self.held, self.unread_records) = (0, 0);
+        let is_drained = |block: &mut WindowBlock| {
+            let unread = block.unread();
+            if unread > 0 {
+                self.held += block.bytes();
+                self.unread_records += unread;
+            }
+            unread == 0
+        };
+        for block in self.window.extract_if(.., is_drained) {
             self.crew.recycle(block);
         }
-        self.settle();
+        self.tell_window();
         self.budget.finish_batch(bytes);
         Ok(made)
     }
@@ -436,9 +452,10 @@ impl Engine {
             .map_err(|_| None)
     }
 
-    /// Counts the bytes of the window anew, once blocks were inflated or drained.
+    /// Counts what is in the window anew.
     fn settle(&mut self) {
         self.held = self.window_bytes();
+        self.unread_records = self.window.iter().map(WindowBlock::unread).sum();
         self.tell_window();
     }
 
