@@ -7,6 +7,7 @@ mod order;
 mod rng;
 mod sampler;
 mod state;
+mod thinning;
 mod window;
 
 pub use limits::MAX_WINDOW_RECORDS;

@@ -6,6 +6,7 @@ use crate::SamplerState;
 use crate::hypergeometric::hypergeometric;
 use crate::limits::MAX_WINDOW_RECORDS;
 use crate::rng::{Purpose, stream};
+use crate::thinning;
 
 /// Draws batches from a window of blocks, uniformly without replacement.
 ///
@@ -60,14 +61,18 @@ impl Sampler {
     }
 }
 
-/// Block after block, each from what the blocks before left: the chain rule of
-/// the multivariate hypergeometric distribution.
+/// All blocks together if they are many and small, else one after another.
 pub(crate) fn draw<R: Rng>(unread: &[u64], draws: u64, counts: &mut [u64], rng: &mut R) {
     let considered = |total: u64, unread: u64| unread.min(MAX_WINDOW_RECORDS - total);
     let mut total = unread
         .iter()
         .fold(0, |total, &unread| total + considered(total, unread));
     let mut draws = draws.min(total);
+    if thinning::pays(unread, total) {
+        return thinning::draw(unread, total, draws, counts, rng);
+    }
+    // Each from what the blocks before left: the chain rule of the multivariate
+    // hypergeometric distribution.
     let mut seen = 0;
     for (count, &unread) in counts.iter_mut().zip(unread) {
         let good = considered(seen, unread);

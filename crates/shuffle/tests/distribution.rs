@@ -39,6 +39,34 @@ fn count_vectors_have_the_distribution() {
     }
 }
 
+/// Blocks enough to be drawn together. What groups of them give has the
+/// distribution that blocks of the groups' sizes would have.
+#[test]
+fn many_small_blocks_have_the_distribution() {
+    // Blocks of each group, and records of each of its blocks.
+    let windows: [(&[(usize, u64)], &[u64]); 4] = [
+        (&[(2, 3), (1, 5), (100, 2)], &[3, 25, 100, 208]),
+        (&[(70, 1), (1, 4), (3, 2)], &[8, 40, 72]),
+        (&[(64, 7), (1, 9), (0, 0), (2, 0)], &[60, 229]),
+        (&[(1, 20), (66, 6), (1, 14)], &[50, 300]),
+    ];
+    for (groups, all_draws) in windows {
+        let sizes: Vec<u64> = groups.iter().map(|&(n, each)| n as u64 * each).collect();
+        let blocks = groups.iter().flat_map(|&(n, each)| vec![each; n]);
+        let unread: Vec<u64> = blocks.collect();
+        let mut counts = vec![0; unread.len()];
+        for &draws in all_draws {
+            let z = statistic(&sizes, draws, |seed| {
+                Sampler::new(seed, 0).draw(&unread, draws, &mut counts);
+                let mut counts = counts.iter();
+                let of_group = |&(n, _): &(usize, u64)| counts.by_ref().take(n).sum();
+                groups.iter().map(of_group).collect()
+            });
+            assert!(z < GOOD, "{z} deviations: {draws} of {groups:?}");
+        }
+    }
+}
+
 #[test]
 fn epochs_and_draws_are_as_good_as_seeds() {
     let unread = [1, 2, 7, 20];

@@ -35,6 +35,26 @@ fn draws_from_small_blocks_are_pinned() {
 }
 
 #[test]
+fn draws_from_many_small_blocks_are_pinned() {
+    // From an implementation in Python.
+    let mut unread: Vec<u64> = (0..80).map(|i| i * 7 % 11).collect();
+    let mut sampler = Sampler::new(42, 3);
+    let mut counts = vec![0; 80];
+    for expected in [
+        "03252034020020410341320221303413104161232031032340321310124115205103261002121013",
+        "03134251141041311200200113113102203144052143030422420430304112013302123152053030",
+    ] {
+        sampler.draw(&unread, 150, &mut counts);
+        let digits: String = counts.iter().map(u64::to_string).collect();
+        assert_eq!(digits, expected);
+        unread
+            .iter_mut()
+            .zip(&counts)
+            .for_each(|(unread, count)| *unread -= count);
+    }
+}
+
+#[test]
 fn draws_from_large_blocks_are_pinned() {
     let mut sampler = Sampler::new(42, 3);
     let mut counts = [0; 5];

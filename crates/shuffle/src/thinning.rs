@@ -1,0 +1,127 @@
+//! Counts of many small blocks: each record is taken with a chance somewhat
+//! below what is wanted, 64 records at a time, then as many more as are missing.
+//! `DESIGN.md` says why that is exact.
+
+use rand_core::Rng;
+
+use crate::limits::{MAX_THINNED, MIN_THINNED_BLOCKS, SPARSEST_LATTICE};
+use crate::rng::below;
+
+/// Whether counts of these blocks, with `total` records, are drawn faster
+/// together than block after block.
+pub(crate) fn pays(unread: &[u64], total: u64) -> bool {
+    if unread.len() < MIN_THINNED_BLOCKS {
+        return false;
+    }
+    let most = unread.iter().copied().max().unwrap_or(0);
+    most <= MAX_THINNED && unread.len() as u64 * most <= SPARSEST_LATTICE * total
+}
+
+/// Writes how many of `draws` records, drawn without replacement from all
+/// `total`, are among the `unread[i]` of block `i` into `counts[i]`. No block has
+/// more than [`MAX_THINNED`].
+pub(crate) fn draw<R: Rng>(
+    unread: &[u64],
+    total: u64,
+    draws: u64,
+    counts: &mut [u64],
+    rng: &mut R,
+) {
+    let few = draws.min(total - draws);
+    let mut taken = thin(unread, chance(total, few), counts, rng);
+    let lattice = Lattice::over(unread);
+    while taken < few {
+        let (block, place) = lattice.pick(rng);
+        if (counts[block]..unread[block]).contains(&place) {
+            counts[block] += 1;
+            taken += 1;
+        }
+    }
+    while taken > few {
+        let (block, place) = lattice.pick(rng);
+        if place < counts[block] {
+            counts[block] -= 1;
+            taken -= 1;
+        }
+    }
+    if few < draws {
+        // Those that were drawn are the ones to be left.
+        let both = counts.iter_mut().zip(unread);
+        both.for_each(|(count, unread)| *count = unread - *count);
+    }
+}
+
+/// Bits of a chance.
+const CHANCE_BITS: u32 = 8;
+
+/// The chance, in 256ths, by which seldom more than `few` of `total` records are
+/// taken: twice the standard deviation below what would take `few` on average,
+/// since taking more costs less than putting back.
+fn chance(total: u64, few: u64) -> u64 {
+    let aim = few.saturating_sub(2 * few.isqrt());
+    (aim << CHANCE_BITS).checked_div(total).unwrap_or(0)
+}
+
+/// Takes each record with a chance of `chance` 256ths, and says how many those
+/// are in all.
+fn thin<R: Rng>(unread: &[u64], chance: u64, counts: &mut [u64], rng: &mut R) -> u64 {
+    counts.fill(0);
+    if chance == 0 {
+        return 0;
+    }
+    // The lowest `left` bits of `word` are those of the next records.
+    let (mut word, mut left) = (0_u64, 0);
+    let mut all = 0;
+    for (count, &unread) in counts.iter_mut().zip(unread) {
+        let mut needed = unread;
+        let mut taken = 0;
+        while needed > left {
+            taken += word.count_ones();
+            needed -= left;
+            (word, left) = (coins(chance, rng), u64::BITS.into());
+        }
+        let others = u64::MAX.unbounded_shl(needed as u32);
+        taken += (word & !others).count_ones();
+        (word, left) = (word.unbounded_shr(needed as u32), left - needed);
+        *count = taken.into();
+        all += *count;
+    }
+    all
+}
+
+/// 64 independent bits, each set with a chance of `chance` 256ths: whether a
+/// number of eight random bits is below `chance`, from its last bit to its first.
+fn coins<R: Rng>(chance: u64, rng: &mut R) -> u64 {
+    let first = chance.trailing_zeros();
+    (first..CHANCE_BITS).fold(0, |below, bit| {
+        let random = rng.next_u64();
+        match chance >> bit & 1 {
+            0 => below & random,
+            _ => below | random,
+        }
+    })
+}
+
+/// Places for as many records in each block as the largest one has.
+#[derive(Clone, Copy, Debug)]
+struct Lattice {
+    blocks: u64,
+    most: u64,
+}
+
+impl Lattice {
+    fn over(unread: &[u64]) -> Self {
+        Lattice {
+            blocks: unread.len() as u64,
+            most: unread.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// A block and a place in it, all with the same chance.
+    fn pick<R: Rng>(self, rng: &mut R) -> (usize, u64) {
+        (below(self.blocks, rng) as usize, below(self.most, rng))
+    }
+}
+
+#[cfg(test)]
+mod tests;
