@@ -37,12 +37,10 @@ impl Cutter {
             self.deal(threads);
             self.share_out(schedule);
         }
-        // One thread needs no chunks: nobody could steal them.
-        if schedule.chunks.is_empty() && !costs.is_empty() {
-            let all = schedule.push(costs.len(), 0);
-            schedule.rest.push(all);
+        match schedule.chunks.is_empty() {
+            true => schedule.give_all(costs.len()),
+            false => schedule.extend(costs.len()),
         }
-        schedule.extend(costs.len());
     }
 
     /// Finds the dear blocks.

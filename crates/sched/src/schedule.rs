@@ -40,6 +40,16 @@ impl Schedule {
         self.rest.clear();
     }
 
+    /// Gives all of so many blocks to one thread.
+    pub(crate) fn give_all(&mut self, blocks: usize) {
+        self.clear(1);
+        // In one chunk: nobody could steal a part.
+        if blocks > 0 {
+            let all = self.push(blocks, 0);
+            self.rest.push(all);
+        }
+    }
+
     /// Adds a chunk of all blocks up to `end`; returns its number.
     pub(crate) fn push(&mut self, end: usize, owner: usize) -> usize {
         let start = self.chunks.last().map_or(0, |chunk| chunk.end);

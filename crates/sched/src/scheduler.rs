@@ -40,6 +40,20 @@ pub struct Scheduler {
     cutter: Cutter,
 }
 
+/// All work of the blocks that take part.
+fn sum(work: &[BlockWork]) -> BlockWork {
+    let mut all = BlockWork::default();
+    for block in work {
+        let takes_part = u64::from(block.records_to_decode > 0);
+        let inflated = takes_part * block.records_to_inflate;
+        all.records_to_inflate = all.records_to_inflate.saturating_add(inflated);
+        all.records_to_decode = all
+            .records_to_decode
+            .saturating_add(block.records_to_decode);
+    }
+    all
+}
+
 impl Scheduler {
     /// A scheduler that has measured nothing.
     pub fn new(threads: Threads) -> Self {
@@ -79,6 +93,11 @@ impl Scheduler {
 
     /// The same, in the memory of an older schedule.
     pub fn plan_into(&mut self, work: &[BlockWork], schedule: &mut Schedule) {
+        if self.max_threads == 1 {
+            // Nobody to share with: all that counts is the sum.
+            self.decide(self.model.cost(&sum(work)), 1);
+            return schedule.give_all(work.len());
+        }
         self.costs.clear();
         self.costs
             .extend(work.iter().map(|work| self.model.cost(work)));

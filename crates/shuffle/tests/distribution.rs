@@ -44,7 +44,8 @@ fn count_vectors_have_the_distribution() {
 #[test]
 fn many_small_blocks_have_the_distribution() {
     // Blocks of each group, and records of each of its blocks.
-    let windows: [(&[(usize, u64)], &[u64]); 4] = [
+    type Groups<'a> = &'a [(usize, u64)];
+    let windows: [(Groups<'_>, &[u64]); 4] = [
         (&[(2, 3), (1, 5), (100, 2)], &[3, 25, 100, 208]),
         (&[(70, 1), (1, 4), (3, 2)], &[8, 40, 72]),
         (&[(64, 7), (1, 9), (0, 0), (2, 0)], &[60, 229]),
