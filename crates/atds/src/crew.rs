@@ -30,6 +30,8 @@ pub(crate) struct Gear {
     builders: [BatchBuilder; TOGETHER_BATCHES],
     workshop: Workshop,
     memory: Memory,
+    /// Bytes of the window and the batch when a batch was made by itself last.
+    alone_bytes: Option<u64>,
 }
 
 /// What is made anew each time, in the memory of the last.
@@ -63,6 +65,7 @@ impl Crew {
             builders: [(); TOGETHER_BATCHES].map(|()| BatchBuilder::new(spec.clone())),
             workshop: Workshop::new(workers, kept.spare.clone()),
             memory: Memory::default(),
+            alone_bytes: None,
         });
         Crew {
             budget,
@@ -80,6 +83,16 @@ impl Crew {
     /// Whether more than one worker may take part.
     pub(crate) fn is_several(&self) -> bool {
         self.pool.max_threads() > 1
+    }
+
+    /// Bytes of the window and the batch when a batch was made by itself last, if
+    /// one was.
+    pub(crate) fn alone_bytes(&self) -> Option<u64> {
+        self.gear.alone_bytes
+    }
+
+    pub(crate) fn note_alone_bytes(&mut self, bytes: u64) {
+        self.gear.alone_bytes = Some(bytes);
     }
 
     /// A block of no records must have no bytes either.

@@ -64,8 +64,6 @@ pub(crate) struct Engine {
     row_bytes: u64,
     /// Bytes of the last batch: the next one's, as far as anybody knows.
     last_batch_bytes: u64,
-    /// Bytes of the window and the batch when the last batch was made by itself.
-    alone_bytes: Option<u64>,
     unread: Vec<u64>,
     /// For each batch to be made, how many records each block gives to it.
     takes: [Vec<u64>; TOGETHER_BATCHES],
@@ -94,7 +92,6 @@ impl Engine {
             arrived: 0,
             queue: Group::default(),
             end: None,
-            alone_bytes: None,
             unread: Vec::new(),
             takes: Default::default(),
             cursors: Vec::new(),
@@ -181,7 +178,7 @@ impl Engine {
         let fits = |bytes| self.has_room_for(bytes);
         match pays
             && self.options.prefetch >= TOGETHER_BATCHES
-            && self.alone_bytes.is_some_and(fits)
+            && self.crew.alone_bytes().is_some_and(fits)
         {
             true => TOGETHER_BATCHES,
             false => 1,
@@ -385,10 +382,14 @@ impl Engine {
                 bytes: self.last_batch_bytes,
             });
         }
-        let needed = self.window_bytes() + bytes;
-        self.budget.check(needed).map_err(failed)?;
+        // At most: blocks that were inflated count twice.
+        let needed = self.held + done.inflated_bytes + bytes;
+        if self.budget.check(needed).is_err() {
+            let needed = self.window_bytes() + bytes;
+            self.budget.check(needed).map_err(failed)?;
+        }
         if batches == 1 {
-            self.alone_bytes = Some(needed);
+            self.crew.note_alone_bytes(needed);
         }
 
         self.counters.add_work(&done);

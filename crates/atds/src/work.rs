@@ -258,8 +258,12 @@ impl Parts<'_> {
 
     /// The first block from `first` on that gives any.
     fn next(&self, first: usize) -> Option<usize> {
-        let blocks = self.0.iter().flatten().next()?.takes.len();
-        (first..blocks).find(|&number| self.take(number) > 0)
+        let parts = self.0.iter().flatten();
+        let next = parts.filter_map(|part| {
+            let takes = part.takes.get(first..)?;
+            takes.iter().position(|&take| take > 0)
+        });
+        next.min().map(|behind| first + behind)
     }
 
     /// Bytes written to columns whose size is not known beforehand.
