@@ -3,6 +3,7 @@
 mod auto_threads;
 mod blocks;
 mod codecs;
+mod copies;
 mod hash_buckets;
 mod inflate;
 pub(crate) mod memory;
@@ -27,12 +28,13 @@ pub(crate) struct Comparison {
 }
 
 /// All, in the order of the table.
-pub(crate) const COMPARISONS: [Comparison; 12] = [
+pub(crate) const COMPARISONS: [Comparison; 13] = [
     yardstick::COMPARISON,
     inflate::COMPARISON,
     threads::COMPARISON,
     codecs::COMPARISON,
     shuffle::COMPARISON,
+    copies::COMPARISON,
     skipping::COMPARISON,
     blocks::COMPARISON,
     auto_threads::COMPARISON,
