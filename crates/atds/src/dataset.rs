@@ -13,6 +13,7 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::Budget;
 use crate::engine::{Engine, EngineOptions, Ready};
+use crate::intake::Intake;
 use crate::kept::Kept;
 use crate::limits::READ_AHEAD;
 use crate::plans::Plans;
@@ -142,14 +143,14 @@ impl Batches {
         let (engine_budget, engine_counters) = (budget.clone(), counters.clone());
         let engine = move || {
             let (budget, counters) = (engine_budget, engine_counters);
-            let input = (blocks, groups);
+            let intake = Intake::new(blocks, groups, budget.clone(), counters.clone());
             Engine::new(
                 engine_options,
                 spec,
                 kept,
                 budget,
                 counters,
-                input,
+                intake,
                 ready_out,
             )
             .run(epochs);

@@ -4,17 +4,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvError, SyncSender};
+use std::sync::mpsc::SyncSender;
 
 use atds_sched::Threads;
-use atds_shuffle::{Sampler, take_in_order, window_target};
+use atds_shuffle::{Sampler, window_target};
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::{Budget, known_row_bytes};
 use crate::crew::Crew;
+use crate::draws::Draws;
+use crate::intake::{Gone, Intake};
 use crate::kept::Kept;
 use crate::limits::{DOUBTFUL_BATCH_BYTES, TOGETHER_BATCHES};
-use crate::reader::{Group, Groups, Message};
 use crate::stats::Counters;
 use crate::window::WindowBlock;
 use crate::work::Failed;
@@ -42,8 +43,7 @@ pub(crate) struct Engine {
     options: EngineOptions,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
-    input: Receiver<Message>,
-    groups: Arc<Groups>,
+    intake: Intake,
     out: SyncSender<Result<Ready, Error>>,
 
     window: Vec<WindowBlock>,
@@ -53,10 +53,6 @@ pub(crate) struct Engine {
     unread_records: u64,
     /// Bytes that came into the window since the budget was told of it.
     arrived: u64,
-    /// Blocks that have been read and are not in the window yet.
-    queue: Group,
-    /// How the epoch's blocks ended, once they have.
-    end: Option<Result<(), Error>>,
 
     crew: Crew,
     kept: Arc<Kept>,
@@ -64,11 +60,7 @@ pub(crate) struct Engine {
     row_bytes: u64,
     /// Bytes of the last batch: the next one's, as far as anybody knows.
     last_batch_bytes: u64,
-    unread: Vec<u64>,
-    /// For each batch to be made, how many records each block gives to it.
-    takes: [Vec<u64>; TOGETHER_BATCHES],
-    /// Where the blocks' cursors stood before.
-    cursors: Vec<(u64, usize)>,
+    draws: Draws,
 }
 
 impl Engine {
@@ -78,7 +70,7 @@ impl Engine {
         kept: Arc<Kept>,
         budget: Arc<Budget>,
         counters: Arc<Counters>,
-        (input, groups): (Receiver<Message>, Arc<Groups>),
+        intake: Intake,
         out: SyncSender<Result<Ready, Error>>,
     ) -> Self {
         Engine {
@@ -90,16 +82,11 @@ impl Engine {
             held: 0,
             unread_records: 0,
             arrived: 0,
-            queue: Group::default(),
-            end: None,
-            unread: Vec::new(),
-            takes: Default::default(),
-            cursors: Vec::new(),
+            draws: Draws::default(),
             options,
             budget,
             counters,
-            input,
-            groups,
+            intake,
             out,
         }
     }
@@ -141,7 +128,7 @@ impl Engine {
     fn epoch(&mut self, epoch: u64) -> Result<u64, Option<Error>> {
         let shuffled = self.options.shuffle_buffer_size > 0;
         let mut sampler = shuffled.then(|| Sampler::new(self.options.seed, epoch));
-        self.end = None;
+        self.intake.begin_epoch();
         let batch_size = self.options.batch_size as u64;
         let mut batches = 0;
         loop {
@@ -156,19 +143,18 @@ impl Engine {
                 self.settle();
                 break;
             }
-            self.draw(0, sampler.as_mut(), rows);
+            self.draws.draw(0, &self.window, sampler.as_mut(), rows);
             let mut drawn = 1;
             while drawn < together && self.fill(drawn)? >= batch_size {
-                self.draw(drawn, sampler.as_mut(), batch_size);
+                let sampler = sampler.as_mut();
+                self.draws.draw(drawn, &self.window, sampler, batch_size);
                 drawn += 1;
             }
             self.make_all(drawn, rows)?;
             batches += drawn as u64;
         }
-        match self.end.take() {
-            Some(Err(error)) => Err(Some(error)),
-            _ => Ok(batches),
-        }
+        self.intake.end_epoch().map_err(Some)?;
+        Ok(batches)
     }
 
     /// How many batches to make next in one go, at most.
@@ -199,8 +185,7 @@ impl Engine {
             self.options.batch_size as u64,
             self.options.shuffle_buffer_size as u64,
         );
-        let taken: u64 = self.takes[..drawn].iter().flatten().sum();
-        let mut unread = self.unread_records - taken;
+        let mut unread = self.unread_records - self.draws.records(drawn);
         while unread < target {
             if drawn > 0 && !self.has_room_for(self.held) {
                 unread = 0;
@@ -214,8 +199,7 @@ impl Engine {
             if block.count == 0 {
                 if let Err(error) = self.crew.check_empty(block, self.held) {
                     // Behind the blocks before it, like damage that the reader finds.
-                    self.end = Some(Err(error));
-                    self.queue.clear();
+                    self.intake.end_here(error);
                 }
                 self.settle();
                 continue;
@@ -229,73 +213,26 @@ impl Engine {
         Ok(unread)
     }
 
-    /// The next block of the epoch, or `None` behind its last.
+    /// The next block of the epoch, or `None` behind its last. The error is `None`
+    /// if nobody wants batches any more.
     fn next_block(&mut self) -> Result<Option<WindowBlock>, Option<Error>> {
-        loop {
-            if let Some(block) = self.queue.pop_front() {
-                return Ok(Some(block));
-            }
-            if self.end.is_some() {
+        while !self.intake.has_block() {
+            if self.intake.has_ended() {
                 return Ok(None);
             }
             self.tell_window();
-            match self.receive() {
-                Ok(Message::Blocks(blocks)) => {
-                    let empty = std::mem::replace(&mut self.queue, blocks);
-                    self.groups.give(empty);
-                }
-                Ok(Message::EpochEnd) => self.end = Some(Ok(())),
-                Ok(Message::Failed(error)) => self.end = Some(Err(error)),
-                // The reader has stopped, as it does only when told to.
-                Err(_) => return Err(None),
-            }
+            self.intake.receive().map_err(|Gone| None)?;
         }
-    }
-
-    /// The reader's next message.
-    fn receive(&self) -> Result<Message, RecvError> {
-        if let Ok(message) = self.input.try_recv() {
-            return Ok(message);
-        }
-        self.budget.starve(true);
-        let message = self.counters.read_wait.time(|| self.input.recv());
-        self.budget.starve(false);
-        message
-    }
-
-    /// How many records each block gives to the batch behind the `drawn` ones.
-    fn draw(&mut self, drawn: usize, sampler: Option<&mut Sampler>, rows: u64) {
-        let [before @ .., takes] = &mut self.takes[..=drawn] else {
-            return;
-        };
-        self.unread.clear();
-        let unread = self.window.iter().map(WindowBlock::unread);
-        self.unread.extend(unread);
-        for before in before {
-            // Blocks may have come since.
-            before.resize(self.unread.len(), 0);
-            for (unread, take) in self.unread.iter_mut().zip(before) {
-                *unread -= *take;
-            }
-        }
-        takes.clear();
-        takes.resize(self.unread.len(), 0);
-        match sampler {
-            Some(sampler) => sampler.draw(&self.unread, rows, takes),
-            None => take_in_order(&self.unread, rows, takes),
-        }
+        Ok(self.intake.next_block())
     }
 
     /// Makes the batches drawn, of `rows` rows each, and hands them out.
     fn make_all(&mut self, drawn: usize, rows: u64) -> Result<(), Option<Error>> {
-        for takes in &mut self.takes[..drawn] {
-            // Blocks may have come since.
-            takes.resize(self.window.len(), 0);
-        }
+        self.draws.cover(drawn, &self.window);
         if drawn == 1 {
             return self.make_one(rows);
         }
-        self.note_cursors();
+        self.draws.note_cursors(&self.window);
         match self.make(drawn, rows) {
             Ok(ready) => {
                 let mut ready = ready.into_iter().flatten();
@@ -306,14 +243,9 @@ impl Engine {
             Err(Some(_)) => self.restore_cursors(),
         }
         for _ in 0..drawn {
-            self.unread.clear();
-            let blocks = self.window.iter().zip(&self.takes[0]);
-            let unread = blocks.map(|(block, take)| block.unread() - take);
-            self.unread.extend(unread);
+            self.draws.note_left(&self.window);
             self.make_one(rows)?;
-            self.takes.rotate_left(1);
-            let mut unread = self.unread.iter();
-            self.takes[0].retain(|_| unread.next().is_some_and(|&unread| unread > 0));
+            self.draws.go_on();
         }
         Ok(())
     }
@@ -328,7 +260,7 @@ impl Engine {
     /// Makes a batch of the records drawn. Where one of them is at fault, makes
     /// it of those in the rows before, and gives the error too.
     fn batch(&mut self, rows: u64) -> Result<(Ready, Option<Error>), Option<Error>> {
-        self.note_cursors();
+        self.draws.note_cursors(&self.window);
         let (ready, failed) = match self.make(1, rows) {
             Ok(ready) => (ready, None),
             Err(None) => return Err(None),
@@ -340,7 +272,8 @@ impl Engine {
                     self.counters.dropped_records.fetch_add(row, Relaxed);
                     return Err(Some(error));
                 }
-                self.keep_rows_before(row);
+                self.restore_cursors();
+                self.draws.keep_rows_before(row);
                 let ready = self.make(1, rows);
                 let ready = ready.map_err(|failed| failed.map(|failed| failed.error))?;
                 (ready, Some(error))
@@ -369,7 +302,7 @@ impl Engine {
         self.budget.check(needed).map_err(failed)?;
         let last = self.last_batch_bytes.saturating_mul(batches as u64);
         self.budget.begin_batch(known, known.max(last));
-        let takes = &self.takes[..batches];
+        let takes = self.draws.takes(batches);
         let done = self.crew.fill(&mut self.window, takes, needed)?;
 
         let mut made = [const { None }; TOGETHER_BATCHES];
@@ -410,34 +343,15 @@ impl Engine {
         Ok(made)
     }
 
-    fn note_cursors(&mut self) {
-        self.cursors.clear();
-        let cursors = self.window.iter().map(WindowBlock::cursor);
-        self.cursors.extend(cursors);
-    }
-
     /// Puts all cursors back to where they stood when they were noted.
     fn restore_cursors(&mut self) {
-        for (block, cursor) in self.window.iter_mut().zip(&self.cursors) {
-            block.set_cursor(*cursor);
-        }
+        self.draws.restore_cursors(&mut self.window);
         self.settle();
-    }
-
-    /// Puts all cursors back, and leaves only the first `rows` rows of the batch
-    /// to be taken.
-    fn keep_rows_before(&mut self, rows: u64) {
-        self.restore_cursors();
-        let mut left = rows;
-        for take in &mut self.takes[0] {
-            *take = left.min(*take);
-            left -= *take;
-        }
     }
 
     /// Holds the record counts of the blocks to be read against their bytes.
     fn check_counts(&self, batches: usize) -> Result<(), Error> {
-        let takes = self.takes[..batches].iter();
+        let takes = self.draws.takes(batches).iter();
         let mut all = takes.flat_map(|takes| self.window.iter().zip(takes));
         all.try_for_each(|(block, take)| match take {
             0 => Ok(()),
