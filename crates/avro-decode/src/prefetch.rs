@@ -19,12 +19,13 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     }
 }
 
-/// Has the processor load `lines` lines from `start` on into its first cache,
-/// whether or not there are as many bytes.
+/// Has the processor load `pairs` pairs of lines from `start` on into its first
+/// cache, whether or not there are as many bytes.
 #[inline]
-pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, lines: usize) {
-    for line in 0..lines {
-        prefetch_line::<true>(bytes, start + line * LINE);
+pub(crate) fn prefetch_pairs(bytes: &[u8], start: usize, pairs: usize) {
+    for pair in 0..pairs {
+        prefetch_line::<true>(bytes, start + pair * 2 * LINE);
+        prefetch_line::<true>(bytes, start + pair * 2 * LINE + LINE);
     }
 }
 

@@ -5,22 +5,26 @@
 //! were asked for at its start. The requests are therefore spread over the hops
 //! that take longest.
 
-use crate::prefetch::{LINE, prefetch, prefetch_lines};
+use crate::prefetch::{LINE, prefetch, prefetch_pairs};
 
 /// Bytes from the start of a record to what is asked for during it: a few
 /// records of usual size, since memory takes as long as one of them.
 const DISTANCE: usize = 6_144;
 
-/// Lines of a request at most: a larger record is seen to go straight ahead.
-const MOST_LINES: usize = 16;
+/// Bytes of a pair of lines.
+const PAIR: usize = 2 * LINE;
+
+/// Pairs of lines of a request at most: a larger record is seen to go straight
+/// ahead.
+const MOST_PAIRS: usize = 8;
 
 /// How far data has been asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ahead {
     /// Where the next request starts.
     place: usize,
-    /// How many lines it is for.
-    lines: usize,
+    /// How many pairs of lines it is for.
+    pairs: usize,
     /// Where requests end.
     end: usize,
     /// Whether a record makes one request only, at its start.
@@ -35,8 +39,8 @@ impl Ahead {
     /// Begins with the next `records` records of `data`. Each makes as many requests
     /// as it has hops that take a while, or one at its start.
     pub(crate) fn begin(&mut self, data: &[u8], start: usize, records: usize, slow_hops: usize) {
-        let lines = self.record_len.div_ceil(LINE);
-        self.lines = lines.div_ceil(slow_hops.max(1)).min(MOST_LINES);
+        let pairs = self.record_len.div_ceil(PAIR);
+        self.pairs = pairs.div_ceil(slow_hops.max(1)).min(MOST_PAIRS);
         self.at_start = slow_hops == 0;
         let left = self.record_len.saturating_mul(records);
         // Behind a block that is read to its end is, in a file read front to
@@ -70,8 +74,8 @@ impl Ahead {
     #[inline]
     pub(crate) fn ask(&mut self, data: &[u8]) {
         if self.place < self.end {
-            prefetch_lines(data, self.place, self.lines);
-            self.place += self.lines * LINE;
+            prefetch_pairs(data, self.place, self.pairs);
+            self.place += self.pairs * PAIR;
         }
     }
 
@@ -110,10 +114,10 @@ mod tests {
             ahead.begin_record(&data, 100);
             (0..asks).for_each(|_| ahead.ask(&data));
             let asked = ahead.place - 100 - DISTANCE;
-            let most = MOST_LINES * LINE * slow_hops.max(1);
+            let most = MOST_PAIRS * PAIR * slow_hops.max(1);
             assert!(asked >= most.min(2_000), "{asked} by {slow_hops}");
             assert!(
-                asked < 2_000 + slow_hops.max(1) * LINE,
+                asked < 2_000 + slow_hops.max(1) * PAIR,
                 "{asked} by {slow_hops}"
             );
         }

@@ -17,7 +17,7 @@ use crate::varints::Kernels;
 
 mod arrays;
 
-use arrays::{fixed, lists, pair, same, varint_items};
+use arrays::{fixed, lists, pair, sparse, varint_items};
 
 /// A step of the way past some values.
 #[derive(Clone, Debug)]
@@ -31,17 +31,17 @@ pub(crate) enum Hop {
     /// An array of items of `width` bytes each; `guess` is the number of its
     /// guess.
     Fixed { width: usize, guess: usize },
-    /// As `Fixed`, by another guess as many as the array before has: the values of
-    /// indices.
-    Same { width: usize, guess: usize },
     /// An array of items of so many varints each.
     VarintItems(usize),
     /// Two arrays of varints, by guess as many.
     Pair { guess: usize },
+    /// An array of varints and one of items of `width` bytes, mostly as many:
+    /// indices and values.
+    Sparse { width: usize, guess: usize },
     /// Arrays of bytes or strings, in so many arrays.
-    Lists { depth: usize, skip: Skip },
-    /// Anything else.
-    Other(Skip),
+    Lists { depth: usize, skip: Box<Skip> },
+    /// Anything else. Boxed, so that which hop it is stands in a word of its own.
+    Other(Box<Skip>),
 }
 
 /// The last array at a place: the bytes before its items, and all its bytes. For
@@ -74,9 +74,9 @@ impl Hop {
     /// Whether it takes long enough for data to be asked for meanwhile.
     pub(crate) fn is_slow(&self) -> bool {
         match self {
-            Hop::VarintItems(_) | Hop::Pair { .. } | Hop::Lists { .. } | Hop::Other(_) => true,
-            Hop::Bytes(_) | Hop::Varints(_) | Hop::Length => false,
-            Hop::Fixed { .. } | Hop::Same { .. } => false,
+            Hop::VarintItems(_) | Hop::Pair { .. } | Hop::Sparse { .. } => true,
+            Hop::Lists { .. } | Hop::Other(_) => true,
+            Hop::Bytes(_) | Hop::Varints(_) | Hop::Length | Hop::Fixed { .. } => false,
         }
     }
 }
@@ -93,9 +93,9 @@ fn push(skip: &Skip, table: &SkipTable, guesses: &mut usize, hops: &mut Vec<Hop>
         Skip::Items { item, .. } => match &**item {
             Skip::Bytes(width) if *width > 0 => {
                 let (width, guess) = (*width, next(guesses));
-                match hops.last() {
-                    Some(Hop::VarintItems(1)) if width <= 8 => Hop::Same { width, guess },
-                    _ => Hop::Fixed { width, guess },
+                match hops.pop_if(|hop| width <= 8 && matches!(hop, Hop::VarintItems(1))) {
+                    Some(_) => Hop::Sparse { width, guess },
+                    None => Hop::Fixed { width, guess },
                 }
             }
             Skip::Varints(1) if matches!(hops.last(), Some(Hop::VarintItems(1))) => {
@@ -106,13 +106,13 @@ fn push(skip: &Skip, table: &SkipTable, guesses: &mut usize, hops: &mut Vec<Hop>
             Skip::Varints(each) => Hop::VarintItems(*each),
             Skip::Length => Hop::Lists {
                 depth: 0,
-                skip: skip.clone(),
+                skip: Box::new(skip.clone()),
             },
             Skip::Items { item, .. } if matches!(**item, Skip::Length) => Hop::Lists {
                 depth: 1,
-                skip: skip.clone(),
+                skip: Box::new(skip.clone()),
             },
-            _ => Hop::Other(skip.clone()),
+            _ => Hop::Other(Box::new(skip.clone())),
         },
         Skip::Sequence(all) => {
             all.iter().for_each(|skip| push(skip, table, guesses, hops));
@@ -125,9 +125,9 @@ fn push(skip: &Skip, table: &SkipTable, guesses: &mut usize, hops: &mut Vec<Hop>
                     .for_each(|skip| push(skip, table, guesses, hops));
                 return;
             }
-            None => Hop::Other(skip.clone()),
+            None => Hop::Other(Box::new(skip.clone())),
         },
-        Skip::Record(_) | Skip::Union(_) => Hop::Other(skip.clone()),
+        Skip::Record(_) | Skip::Union(_) => Hop::Other(Box::new(skip.clone())),
     };
     hops.push(hop);
 }
@@ -139,7 +139,9 @@ fn next(guesses: &mut usize) -> usize {
 }
 
 /// Moves past the values, if they are laid out as most are; whether they were.
-#[inline]
+/// Not inlined: what it keeps in registers would be kept in memory where the
+/// operations of a program need some, too.
+#[inline(never)]
 pub(crate) fn run(
     hops: &[Hop],
     table: &SkipTable,
@@ -148,7 +150,6 @@ pub(crate) fn run(
     cursor: &mut Cursor<'_>,
 ) -> bool {
     let kernels = Kernels::fastest();
-    let mut count = 0;
     // A place in a register, rather than a cursor in memory.
     let (data, mut at) = (cursor.data(), cursor.position());
     for hop in hops {
@@ -160,18 +161,17 @@ pub(crate) fn run(
                 .and_then(|rest| Some(at + kernels.skip(rest, *n)?)),
             Hop::Length => length(data, at),
             Hop::Fixed { width, guess } => fixed(*width, &mut guesses[*guess], data, at),
-            Hop::Same { width, guess } => same(*width, count, &mut guesses[*guess], data, at),
             Hop::VarintItems(each) => {
                 ahead.ask(data);
-                let items = varint_items(*each, kernels, data, at);
-                items.map(|(items, behind)| {
-                    count = items;
-                    behind
-                })
+                varint_items(*each, kernels, data, at).map(|(_, behind)| behind)
             }
             Hop::Pair { guess } => {
                 ahead.ask(data);
                 pair(kernels, &mut guesses[*guess], data, at)
+            }
+            Hop::Sparse { width, guess } => {
+                ahead.ask(data);
+                sparse(*width, kernels, &mut guesses[*guess], data, at)
             }
             Hop::Lists { depth, skip } => {
                 ahead.ask(data);

@@ -40,22 +40,47 @@ fn learn(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usiz
     Some(cursor.position())
 }
 
-/// As [`fixed`], by another guess of `count` items.
+/// The place behind an array of varints and one of items of `width` bytes.
 #[inline]
-pub(super) fn same(
+pub(super) fn sparse(
     width: usize,
-    count: usize,
+    kernels: Kernels,
     guess: &mut Guess,
     data: &[u8],
     at: usize,
 ) -> Option<usize> {
-    // Where the guess is right, nothing waits for the bytes that say so.
-    if (1..64).contains(&count)
-        && data.get(at) == Some(&(2 * count as u8))
-        && data.get(at + 1 + count * width) == Some(&0)
-    {
-        return Some(at + 2 + count * width);
+    match equal_sparse(width, kernels, data, at) {
+        Some(behind) => Some(behind),
+        None => any_sparse(width, kernels, guess, data, at),
     }
+}
+
+/// As [`sparse`], if both have as many items.
+#[inline]
+fn equal_sparse(width: usize, kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
+    let byte = *data.get(at)?;
+    if byte == 0 || byte & 0x81 != 0 {
+        return None;
+    }
+    let (start, count) = (at + 1, usize::from(byte / 2));
+    let middle = start + kernels.skip(&data[start..], count)?;
+    // The end of the first, and the number of the second, a byte each. Nothing
+    // waits for the bytes that say so.
+    let behind = middle + 2 + count * width;
+    let is_equal = data.get(behind) == Some(&0) && data[middle..].starts_with(&[0, byte]);
+    is_equal.then_some(behind + 1)
+}
+
+/// As [`sparse`], where they are laid out in another way.
+#[inline(never)]
+fn any_sparse(
+    width: usize,
+    kernels: Kernels,
+    guess: &mut Guess,
+    data: &[u8],
+    at: usize,
+) -> Option<usize> {
+    let (_, at) = varint_items(1, kernels, data, at)?;
     match sized(width, data, at) {
         Some((_, behind)) => Some(behind),
         None => fixed(width, guess, data, at),
