@@ -13,7 +13,7 @@
 use super::ahead::Ahead;
 use super::cursor::{Cursor, END_BITS};
 use super::skip::{Skip, SkipTable};
-use crate::varints::Kernels;
+use crate::varints::{Kernels, Work};
 
 mod arrays;
 
@@ -138,57 +138,68 @@ fn next(guesses: &mut usize) -> usize {
     *guesses - 1
 }
 
-/// Moves past the values, if they are laid out as most are; whether they were.
-/// Not inlined: what it keeps in registers would be kept in memory where the
-/// operations of a program need some, too.
-#[inline(never)]
-pub(crate) fn run(
-    hops: &[Hop],
-    table: &SkipTable,
-    guesses: &mut [Guess],
-    ahead: &mut Ahead,
-    cursor: &mut Cursor<'_>,
-) -> bool {
-    let kernels = Kernels::fastest();
-    // A place in a register, rather than a cursor in memory.
-    let (data, mut at) = (cursor.data(), cursor.position());
-    for hop in hops {
-        let behind = match hop {
-            Hop::Bytes(n) => at.checked_add(*n).filter(|&behind| behind <= data.len()),
-            Hop::Varints(1) => varint(data, at),
-            Hop::Varints(n) => data
-                .get(at..)
-                .and_then(|rest| Some(at + kernels.skip(rest, *n)?)),
-            Hop::Length => length(data, at),
-            Hop::Fixed { width, guess } => fixed(*width, &mut guesses[*guess], data, at),
-            Hop::VarintItems(each) => {
-                ahead.ask(data);
-                varint_items(*each, kernels, data, at).map(|(_, behind)| behind)
-            }
-            Hop::Pair { guess } => {
-                ahead.ask(data);
-                pair(kernels, &mut guesses[*guess], data, at)
-            }
-            Hop::Sparse { width, guess } => {
-                ahead.ask(data);
-                sparse(*width, kernels, &mut guesses[*guess], data, at)
-            }
-            Hop::Lists { depth, skip } => {
-                ahead.ask(data);
-                lists(*depth, data, at).or_else(|| other(skip, table, data, at))
-            }
-            Hop::Other(skip) => {
-                ahead.ask(data);
-                other(skip, table, data, at)
-            }
-        };
-        match behind {
-            Some(behind) => at = behind,
-            None => return false,
-        }
+/// The way past some values of a record.
+pub(crate) struct Way<'w, 'd> {
+    pub(crate) hops: &'w [Hop],
+    pub(crate) table: &'w SkipTable,
+    pub(crate) guesses: &'w mut [Guess],
+    pub(crate) ahead: &'w mut Ahead,
+    pub(crate) cursor: &'w mut Cursor<'d>,
+}
+
+impl Way<'_, '_> {
+    /// Moves past the values, if they are laid out as most are; whether they were.
+    #[inline]
+    pub(crate) fn go(self) -> bool {
+        Kernels::fastest().run(self)
     }
-    *cursor = cursor.at(at);
-    true
+}
+
+impl Work for Way<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, kernels: Kernels) -> bool {
+        // A place in a register, rather than a cursor in memory.
+        let (data, mut at) = (self.cursor.data(), self.cursor.position());
+        for hop in self.hops {
+            let behind = match hop {
+                Hop::Bytes(n) => at.checked_add(*n).filter(|&behind| behind <= data.len()),
+                Hop::Varints(1) => varint(data, at),
+                Hop::Varints(n) => data
+                    .get(at..)
+                    .and_then(|rest| Some(at + kernels.skip(rest, *n)?)),
+                Hop::Length => length(data, at),
+                Hop::Fixed { width, guess } => fixed(*width, &mut self.guesses[*guess], data, at),
+                Hop::VarintItems(each) => {
+                    self.ahead.ask(data);
+                    varint_items(*each, kernels, data, at).map(|(_, behind)| behind)
+                }
+                Hop::Pair { guess } => {
+                    self.ahead.ask(data);
+                    pair(kernels, &mut self.guesses[*guess], data, at)
+                }
+                Hop::Sparse { width, guess } => {
+                    self.ahead.ask(data);
+                    sparse(*width, kernels, &mut self.guesses[*guess], data, at)
+                }
+                Hop::Lists { depth, skip } => {
+                    self.ahead.ask(data);
+                    lists(*depth, data, at).or_else(|| other(skip, self.table, data, at))
+                }
+                Hop::Other(skip) => {
+                    self.ahead.ask(data);
+                    other(skip, self.table, data, at)
+                }
+            };
+            match behind {
+                Some(behind) => at = behind,
+                None => return false,
+            }
+        }
+        *self.cursor = self.cursor.at(at);
+        true
+    }
 }
 
 /// The place behind a varint, if it ends within 8 bytes, of which there are as
@@ -200,12 +211,14 @@ fn varint(data: &[u8], at: usize) -> Option<usize> {
     (ends != 0).then_some(at + ends.trailing_zeros() as usize / 8 + 1)
 }
 
+#[inline]
 fn length(data: &[u8], at: usize) -> Option<usize> {
     let mut cursor = cursor_at(data, at)?;
     let length = cursor.length().ok()?;
     Some(cursor.position() + length)
 }
 
+#[inline(never)]
 fn other(skip: &Skip, table: &SkipTable, data: &[u8], at: usize) -> Option<usize> {
     let mut cursor = cursor_at(data, at)?;
     table.run(skip, &mut cursor).ok()?;

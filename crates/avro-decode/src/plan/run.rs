@@ -7,7 +7,7 @@ use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
 use super::entries::EntryLists;
 use super::filter::Captured;
-use super::hops::{self, Guess};
+use super::hops::{Guess, Way};
 use super::leaf::bad_branch;
 use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
 use super::scratch::Scratch;
@@ -158,9 +158,16 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         match action {
             Action::Skip { all, hops, .. } => {
                 let State { guesses, ahead, .. } = &mut self.state;
-                let skips = &self.plan.skips;
-                if hops.is_empty() || !hops::run(hops, skips, guesses, ahead, cursor) {
-                    skips.run(all, cursor)?;
+                let table = &self.plan.skips;
+                let way = Way {
+                    hops,
+                    table,
+                    guesses,
+                    ahead,
+                    cursor,
+                };
+                if hops.is_empty() || !way.go() {
+                    table.run(all, cursor)?;
                 }
             }
             Action::Value(read) => self.read(read, None, cursor)?,

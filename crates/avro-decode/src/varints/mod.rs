@@ -134,12 +134,43 @@ impl Kernels {
         Some(found.len)
     }
 
+    /// Runs `work`, compiled for the machine that these kernels are for.
+    #[inline]
+    pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
+        match self {
+            Kernels::Generic => work.run(self),
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx2(avx2) => avx2.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx512(avx512) => avx512.run(work),
+        }
+    }
+
     /// The bytes that `n` varints take at the start of `data`, or `None` if it
     /// ends before. That they are good is not checked.
     #[inline]
     pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
         with!(self, skip(data, n))
     }
+
+    /// The bytes that `counts[0]` varints take at the start of `data`, and those
+    /// that these and `counts[1]` more take, or `None` as for
+    /// [`skip`](Self::skip).
+    #[inline]
+    pub fn skip_two(self, data: &[u8], counts: [usize; 2]) -> Option<[usize; 2]> {
+        with!(self, skip_two(data, counts))
+    }
+}
+
+/// What calls kernels so often that the calls count. It is no closure, since
+/// those cannot be told to be inlined.
+pub(crate) trait Work {
+    /// What it gives.
+    type Output;
+
+    /// Does it. To be `inline(always)`: only what is inlined is compiled for the
+    /// machine, and then the kernels can be, too.
+    fn run(self, kernels: Kernels) -> Self::Output;
 }
 
 /// What was read of a run of indices.

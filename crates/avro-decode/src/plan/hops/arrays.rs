@@ -7,7 +7,7 @@ use super::{Guess, cursor_at};
 use crate::varints::Kernels;
 
 /// The place behind an array of items of `width` bytes.
-#[inline]
+#[inline(always)]
 pub(super) fn fixed(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
     let header = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
     let behind = at + guess.len;
@@ -41,7 +41,7 @@ fn learn(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usiz
 }
 
 /// The place behind an array of varints and one of items of `width` bytes.
-#[inline]
+#[inline(always)]
 pub(super) fn sparse(
     width: usize,
     kernels: Kernels,
@@ -51,12 +51,12 @@ pub(super) fn sparse(
 ) -> Option<usize> {
     match equal_sparse(width, kernels, data, at) {
         Some(behind) => Some(behind),
-        None => any_sparse(width, kernels, guess, data, at),
+        None => any_sparse(width, guess, data, at),
     }
 }
 
 /// As [`sparse`], if both have as many items.
-#[inline]
+#[inline(always)]
 fn equal_sparse(width: usize, kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
     let byte = *data.get(at)?;
     if byte == 0 || byte & 0x81 != 0 {
@@ -73,14 +73,8 @@ fn equal_sparse(width: usize, kernels: Kernels, data: &[u8], at: usize) -> Optio
 
 /// As [`sparse`], where they are laid out in another way.
 #[inline(never)]
-fn any_sparse(
-    width: usize,
-    kernels: Kernels,
-    guess: &mut Guess,
-    data: &[u8],
-    at: usize,
-) -> Option<usize> {
-    let (_, at) = varint_items(1, kernels, data, at)?;
+fn any_sparse(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    let (_, at) = sized(1, data, at).or_else(|| varint_block(1, data, at))?;
     match sized(width, data, at) {
         Some((_, behind)) => Some(behind),
         None => fixed(width, guess, data, at),
@@ -89,7 +83,7 @@ fn any_sparse(
 
 /// The number of items of an array of so many varints each, and the place behind
 /// it.
-#[inline]
+#[inline(always)]
 pub(super) fn varint_items(
     each: usize,
     kernels: Kernels,
@@ -109,21 +103,33 @@ pub(super) fn varint_items(
 }
 
 /// The place behind two arrays of varints.
-#[inline]
+#[inline(always)]
 pub(super) fn pair(kernels: Kernels, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
     if guess.len == 1
         && let Some(behind) = equal_pair(kernels, data, at)
     {
         return Some(behind);
     }
-    let (first, middle) = varint_items(1, kernels, data, at)?;
-    let (second, behind) = varint_items(1, kernels, data, middle)?;
+    any_pair(guess, data, at)
+}
+
+/// As [`pair`], where they are laid out in another way.
+#[inline(never)]
+fn any_pair(guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    if let Some((first, middle)) = sized(1, data, at)
+        && let Some((second, behind)) = sized(1, data, middle)
+    {
+        guess.len = usize::from(first == second);
+        return Some(behind);
+    }
+    let (first, middle) = varint_block(1, data, at)?;
+    let (second, behind) = varint_block(1, data, middle)?;
     guess.len = usize::from(first == second);
     Some(behind)
 }
 
 /// The place behind two arrays of varints that are as many.
-#[inline]
+#[inline(always)]
 fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
     let byte = *data.get(at)?;
     if byte == 0 || byte & 0x81 != 0 {
@@ -133,8 +139,8 @@ fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
     // Between the items there is the end of the first and the number of the
     // second, a byte each, and behind them an end again: varints all of them.
     // What follows need not wait for where the first ends.
-    let behind = start + kernels.skip(&data[start..], 2 * count + 3)?;
-    let middle = start + kernels.skip(&data[start..], count)?;
+    let [middle, behind] = kernels.skip_two(&data[start..], [count, count + 3])?;
+    let (middle, behind) = (start + middle, start + behind);
     let is_pair =
         data[middle..].starts_with(&[0, byte]) && data[behind - 1] == 0 && data[behind - 2] < 0x80;
     is_pair.then_some(behind)
@@ -190,6 +196,7 @@ fn string(data: &[u8], at: usize) -> Option<usize> {
 }
 
 /// As [`varint_items`], for an array of many items or with its size in bytes.
+#[inline(never)]
 fn varint_block(each: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut cursor = cursor_at(data, at)?;
     let Some(block) = whole_block(each, &mut cursor)? else {

@@ -1,7 +1,7 @@
 //! Kernels that may be called: where the machine has what they need.
 #![allow(unsafe_code)] // Calls of functions that need features of the machine.
 
-use super::super::Found;
+use super::super::{Found, Kernels, Work};
 use super::{avx2, avx512};
 
 /// A type that stands for a machine with some features, and with it for the
@@ -57,6 +57,23 @@ macro_rules! kernels {
             pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
                 // SAFETY: as above.
                 unsafe { $module::skip(data, n) }
+            }
+
+            #[inline]
+            pub fn skip_two(self, data: &[u8], counts: [usize; 2]) -> Option<[usize; 2]> {
+                // SAFETY: as above.
+                unsafe { $module::skip_two(data, counts) }
+            }
+
+            /// Runs `work` compiled for the machine.
+            #[inline]
+            pub(in super::super) fn run<W: Work>(self, work: W) -> W::Output {
+                $(#[target_feature(enable = $feature)])*
+                fn compiled<W: Work>(work: W, kernels: $name) -> W::Output {
+                    work.run(Kernels::$name(kernels))
+                }
+                // SAFETY: as above.
+                unsafe { compiled(work, self) }
             }
         }
     };
