@@ -67,8 +67,18 @@ fn equal_sparse(width: usize, kernels: Kernels, data: &[u8], at: usize) -> Optio
     // The end of the first, and the number of the second, a byte each. Nothing
     // waits for the bytes that say so.
     let behind = middle + 2 + count * width;
-    let is_equal = data.get(behind) == Some(&0) && data[middle..].starts_with(&[0, byte]);
+    let is_equal = data.get(behind) == Some(&0) && is_next(byte, data, middle);
     is_equal.then_some(behind + 1)
+}
+
+/// Whether an array ends at `at`, and the number of items of the next is `byte`.
+#[inline(always)]
+fn is_next(byte: u8, data: &[u8], at: usize) -> bool {
+    // Made in a register: two bytes written to memory cannot be loaded as one
+    // value before both writes are through.
+    let expected = u16::from(byte) << 8;
+    let here = data.get(at..).and_then(|rest| rest.first_chunk());
+    here.is_some_and(|&here| u16::from_le_bytes(here) == expected)
 }
 
 /// As [`sparse`], where they are laid out in another way.
@@ -141,8 +151,7 @@ fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
     // What follows need not wait for where the first ends.
     let [middle, behind] = kernels.skip_two(&data[start..], [count, count + 3])?;
     let (middle, behind) = (start + middle, start + behind);
-    let is_pair =
-        data[middle..].starts_with(&[0, byte]) && data[behind - 1] == 0 && data[behind - 2] < 0x80;
+    let is_pair = is_next(byte, data, middle) && data[behind - 1] == 0 && data[behind - 2] < 0x80;
     is_pair.then_some(behind)
 }
 
