@@ -55,12 +55,6 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     Some(position)
 }
 
-/// See [`Kernels::skip_two`](super::Kernels::skip_two).
-pub(super) fn skip_two(data: &[u8], counts: [usize; 2]) -> Option<[usize; 2]> {
-    let first = skip(data, counts[0])?;
-    Some([first, first + skip(&data[first..], counts[1])?])
-}
-
 /// Reads `n` varints, each an `int` if `INT`; gives the bytes they take.
 #[inline]
 fn each<const INT: bool>(data: &[u8], n: usize, mut put: impl FnMut(usize, i64)) -> Option<usize> {

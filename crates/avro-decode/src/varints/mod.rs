@@ -152,14 +152,6 @@ impl Kernels {
     pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
         with!(self, skip(data, n))
     }
-
-    /// The bytes that `counts[0]` varints take at the start of `data`, and those
-    /// that these and `counts[1]` more take, or `None` as for
-    /// [`skip`](Self::skip).
-    #[inline]
-    pub fn skip_two(self, data: &[u8], counts: [usize; 2]) -> Option<[usize; 2]> {
-        with!(self, skip_two(data, counts))
-    }
 }
 
 /// What calls kernels so often that the calls count. It is no closure, since

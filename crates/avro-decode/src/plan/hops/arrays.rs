@@ -51,7 +51,7 @@ pub(super) fn sparse(
 ) -> Option<usize> {
     match equal_sparse(width, kernels, data, at) {
         Some(behind) => Some(behind),
-        None => any_sparse(width, guess, data, at),
+        None => any_sparse(width, kernels, guess, data, at),
     }
 }
 
@@ -83,8 +83,14 @@ fn is_next(byte: u8, data: &[u8], at: usize) -> bool {
 
 /// As [`sparse`], where they are laid out in another way.
 #[inline(never)]
-fn any_sparse(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
-    let (_, at) = sized(1, data, at).or_else(|| varint_block(1, data, at))?;
+fn any_sparse(
+    width: usize,
+    kernels: Kernels,
+    guess: &mut Guess,
+    data: &[u8],
+    at: usize,
+) -> Option<usize> {
+    let (_, at) = varint_items(1, kernels, data, at)?;
     match sized(width, data, at) {
         Some((_, behind)) => Some(behind),
         None => fixed(width, guess, data, at),
@@ -120,20 +126,14 @@ pub(super) fn pair(kernels: Kernels, guess: &mut Guess, data: &[u8], at: usize) 
     {
         return Some(behind);
     }
-    any_pair(guess, data, at)
+    any_pair(kernels, guess, data, at)
 }
 
 /// As [`pair`], where they are laid out in another way.
 #[inline(never)]
-fn any_pair(guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
-    if let Some((first, middle)) = sized(1, data, at)
-        && let Some((second, behind)) = sized(1, data, middle)
-    {
-        guess.len = usize::from(first == second);
-        return Some(behind);
-    }
-    let (first, middle) = varint_block(1, data, at)?;
-    let (second, behind) = varint_block(1, data, middle)?;
+fn any_pair(kernels: Kernels, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    let (first, middle) = varint_items(1, kernels, data, at)?;
+    let (second, behind) = varint_items(1, kernels, data, middle)?;
     guess.len = usize::from(first == second);
     Some(behind)
 }
@@ -149,8 +149,8 @@ fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
     // Between the items there is the end of the first and the number of the
     // second, a byte each, and behind them an end again: varints all of them.
     // What follows need not wait for where the first ends.
-    let [middle, behind] = kernels.skip_two(&data[start..], [count, count + 3])?;
-    let (middle, behind) = (start + middle, start + behind);
+    let behind = start + kernels.skip(&data[start..], 2 * count + 3)?;
+    let middle = start + kernels.skip(&data[start..], count)?;
     let is_pair = is_next(byte, data, middle) && data[behind - 1] == 0 && data[behind - 2] < 0x80;
     is_pair.then_some(behind)
 }

@@ -17,6 +17,8 @@ enum Field {
     VarintItems(usize),
     /// Two arrays of varints that are as many.
     Pair,
+    /// An array of varints and one of this width, as many but for every fifth.
+    Sparse(usize),
     Strings,
     Lists,
 }
@@ -29,6 +31,7 @@ fn fields() -> impl Strategy<Value = Vec<Field>> {
         prop_oneof![1usize..10, Just(300)].prop_map(Field::Fixed),
         (1usize..3).prop_map(Field::VarintItems),
         Just(Field::Pair),
+        (1usize..10).prop_map(Field::Sparse),
         Just(Field::Strings),
         Just(Field::Lists),
     ];
@@ -52,6 +55,10 @@ fn skip_of(fields: &[Field]) -> Skip {
         Field::Pair => Skip::Sequence(Box::new([
             items(Skip::Varints(1), 1),
             items(Skip::Varints(1), 1),
+        ])),
+        Field::Sparse(width) => Skip::Sequence(Box::new([
+            items(Skip::Varints(1), 1),
+            items(Skip::Bytes(*width), *width),
         ])),
         Field::Strings => items(Skip::Length, 1),
         Field::Lists => items(items(Skip::Length, 1), 1),
@@ -78,6 +85,13 @@ fn write(fields: &[Field], lengths: &[usize], layout: Layout, out: &mut Vec<u8>)
             Field::Pair => [1, 1 << 20].into_iter().for_each(|value| {
                 array(length, layout, out, |out| write_long(out, value));
             }),
+            Field::Sparse(width) => {
+                array(length, layout, out, |out| write_long(out, 1 << 20));
+                let values = length + usize::from(length % 5 == 4);
+                array(values, layout, out, |out| {
+                    out.extend(std::iter::repeat_n(0, *width));
+                });
+            }
             Field::Strings => array(length, layout, out, |out| write_bytes(length, out)),
             Field::Lists => array(length, layout, out, |out| {
                 array(length % 7, layout, out, |out| write_bytes(length, out));
@@ -122,13 +136,14 @@ fn compare(skip: &Skip, data: &[u8], records: usize) -> usize {
         let mut general = cursor;
         let expected = table.run(skip, &mut general);
         let mut ahead = cursor;
-        if run(
-            &hops,
-            &table,
-            &mut guesses,
-            &mut Ahead::default(),
-            &mut ahead,
-        ) {
+        let way = Way {
+            hops: &hops,
+            table: &table,
+            guesses: &mut guesses,
+            ahead: &mut Ahead::default(),
+            cursor: &mut ahead,
+        };
+        if way.go() {
             assert!(
                 expected.is_ok(),
                 "{hops:?} pass what is at fault: {expected:?}"

@@ -99,14 +99,6 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     Some(position)
 }
 
-/// See [`Kernels::skip_two`](super::super::Kernels::skip_two).
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn skip_two(data: &[u8], counts: [usize; 2]) -> Option<[usize; 2]> {
-    let first = skip(data, counts[0])?;
-    Some([first, first + skip(&data[first..], counts[1])?])
-}
-
 /// Reads varints of at most 4 bytes, up to one that has more, or near the end of
 /// the data. `put` gets 8 places, how many of them count, and the values in
 /// lanes of 32 bits.

@@ -59,12 +59,6 @@ macro_rules! kernels {
                 unsafe { $module::skip(data, n) }
             }
 
-            #[inline]
-            pub fn skip_two(self, data: &[u8], counts: [usize; 2]) -> Option<[usize; 2]> {
-                // SAFETY: as above.
-                unsafe { $module::skip_two(data, counts) }
-            }
-
             /// Runs `work` compiled for the machine.
             #[inline]
             pub(in super::super) fn run<W: Work>(self, work: W) -> W::Output {

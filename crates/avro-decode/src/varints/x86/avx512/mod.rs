@@ -4,7 +4,6 @@
 mod window;
 
 use std::arch::x86_64::*;
-use std::hint::select_unpredictable;
 
 use window::{Window, len_of, zigzag_wide};
 
@@ -103,7 +102,7 @@ pub(super) fn skip(data: &[u8], n: usize) -> Option<usize> {
     if (1..=16).contains(&n)
         && let Some(window) = data.first_chunk()
     {
-        let len = len_of(ends(window), n);
+        let len = len_of(!_mm512_movepi8_mask(load(window)), n);
         if len <= 64 {
             return Some(len);
         }
@@ -116,24 +115,22 @@ pub(super) fn skip(data: &[u8], n: usize) -> Option<usize> {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn skip_many(data: &[u8], mut n: usize) -> Option<usize> {
     let mut position = 0;
-    // Those of up to four bytes: three windows, or some more.
+    // Those of up to four bytes: one window, three, or some more.
     while n > 48
         && let Some(windows) = data[position..].first_chunk()
     {
-        let windows = Windows::<4>::at::<{ 4 * 64 }>(windows);
-        match windows.len_of(n) {
-            Some(len) => return Some(position + len),
-            None => n -= windows.ends(),
+        match skip_in::<4, { 4 * 64 }>(windows, n) {
+            Ok(len) => return Some(position + len),
+            Err(missing) => n = missing,
         }
         position += 4 * 64;
     }
     if n > 16
         && let Some(windows) = data[position..].first_chunk()
     {
-        let windows = Windows::<3>::at::<{ 3 * 64 }>(windows);
-        match windows.len_of(n) {
-            Some(len) => return Some(position + len),
-            None => n -= windows.ends(),
+        match skip_in::<3, { 3 * 64 }>(windows, n) {
+            Ok(len) => return Some(position + len),
+            Err(missing) => n = missing,
         }
         position += 3 * 64;
     }
@@ -153,73 +150,34 @@ fn skip_many(data: &[u8], mut n: usize) -> Option<usize> {
     Some(position)
 }
 
-/// See [`Kernels::skip_two`](super::super::Kernels::skip_two).
+/// The bytes that `n` varints take in some windows, or how many go on behind
+/// them. In which window they end is found without a branch: it is chance.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(super) fn skip_two(data: &[u8], counts: [usize; 2]) -> Option<[usize; 2]> {
-    let [first, second] = counts;
-    if first > 0
-        && let Some(windows) = data.first_chunk()
-    {
-        let windows = Windows::<5>::at::<{ 5 * 64 }>(windows);
-        if let Some(len) = windows.len_of(first + second) {
-            return Some([windows.len_of(first)?, len]);
-        }
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+fn skip_in<const WINDOWS: usize, const BYTES: usize>(
+    bytes: &[u8; BYTES],
+    n: usize,
+) -> Result<usize, usize> {
+    let (windows, _) = bytes.as_chunks::<64>();
+    let mut ends = [0; WINDOWS];
+    for (ends, window) in ends.iter_mut().zip(windows) {
+        *ends = !_mm512_movepi8_mask(load(window));
     }
-    let first = skip_many(data, first)?;
-    Some([first, first + skip_many(&data[first..], second)?])
-}
-
-/// Several windows, one behind the other.
-struct Windows<const N: usize> {
-    /// A bit for each byte that ends a varint.
-    ends: [u64; N],
-    /// How many end in the windows up to each.
-    seen: [usize; N],
-}
-
-impl<const N: usize> Windows<N> {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
-    fn at<const BYTES: usize>(bytes: &[u8; BYTES]) -> Self {
-        let (mut ends, mut seen) = ([0; N], [0; N]);
-        let mut sum = 0;
-        for (i, window) in bytes.as_chunks().0.iter().enumerate() {
-            ends[i] = self::ends(window);
-            sum += ends[i].count_ones() as usize;
-            seen[i] = sum;
-        }
-        Windows { ends, seen }
+    // The window where they end, the bytes before it, and how many end in it.
+    let (mut last, mut before, mut missing) = (ends[0], 0, n);
+    let mut seen = 0;
+    for i in 0..WINDOWS {
+        seen += ends[i].count_ones() as usize;
+        let next = ends.get(i + 1).copied().unwrap_or(0);
+        let is_behind = seen < n;
+        last = std::hint::select_unpredictable(is_behind, next, last);
+        before = std::hint::select_unpredictable(is_behind, 64 * (i + 1), before);
+        missing = std::hint::select_unpredictable(is_behind, n.wrapping_sub(seen), missing);
     }
-
-    /// How many varints end in them.
-    #[inline]
-    fn ends(&self) -> usize {
-        self.seen[N - 1]
+    match seen < n {
+        false => Ok(before + len_of(last, missing)),
+        true => Err(missing),
     }
-
-    /// The bytes of the first `n` varints, if they end in these windows. In which
-    /// they do is found without a branch: it is chance.
-    #[inline]
-    #[target_feature(enable = "bmi1,bmi2")]
-    fn len_of(&self, n: usize) -> Option<usize> {
-        // The window where they end, the bytes before it, and how many end there.
-        let (mut last, mut before, mut seen) = (self.ends[0], 0, 0);
-        for i in 1..N {
-            let is_behind = self.seen[i - 1] < n;
-            last = select_unpredictable(is_behind, self.ends[i], last);
-            before = select_unpredictable(is_behind, 64 * i, before);
-            seen = select_unpredictable(is_behind, self.seen[i - 1], seen);
-        }
-        (n <= self.ends()).then(|| before + len_of(last, n - seen))
-    }
-}
-
-/// A bit for each byte that ends a varint.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn ends(window: &[u8; 64]) -> u64 {
-    !_mm512_movepi8_mask(load(window))
 }
 
 /// Reads varints, each an `int` if `INT`, up to the end of `out` or some that are
