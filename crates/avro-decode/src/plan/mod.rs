@@ -27,6 +27,7 @@ mod sink;
 pub(crate) mod skip;
 mod sparse;
 mod sparse_row;
+mod state;
 mod values;
 mod writer;
 

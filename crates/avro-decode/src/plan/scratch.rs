@@ -9,7 +9,7 @@ use super::Plan;
 use super::entries::EntryLists;
 use super::filter::Captured;
 use super::hops::Guess;
-use super::run::State;
+use super::state::State;
 
 /// Memory of an executor, to be used by one call after another: with it,
 /// [`Plan::execute_with`] allocates nothing once it has met the largest record.

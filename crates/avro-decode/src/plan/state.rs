@@ -1,0 +1,46 @@
+//! What is known of the record that a plan is run on.
+
+use tensor_batch::MAX_RANK;
+
+use super::ahead::Ahead;
+use super::entries::EntryLists;
+use super::filter::Captured;
+use super::hops::Guess;
+
+/// What is known of the record being read.
+#[derive(Debug, Default)]
+pub(super) struct State<'x> {
+    /// The numbers of the items being read.
+    pub(super) registers: Vec<i64>,
+    /// Per feature how many values of a dense row have been written.
+    pub(super) places: Vec<usize>,
+    /// The values that filters compare.
+    pub(super) operands: Vec<Captured<'x>>,
+    /// The entries of sparse features with keys.
+    pub(super) entries: Vec<EntryLists>,
+    /// What of the data has been asked for.
+    pub(super) ahead: Ahead,
+    /// How long arrays are that are moved past.
+    pub(super) guesses: Vec<Guess>,
+    /// Values, and bytes of strings, of the reader's defaults so far.
+    pub(super) filled_parts: usize,
+    /// Sparse entries dropped for an index outside their dimension.
+    pub(super) dropped: u64,
+}
+
+impl State<'_> {
+    /// The row and the indices in `registers`, written to `path`.
+    #[inline]
+    pub(super) fn path<'p>(
+        &self,
+        path: &'p mut [i64; MAX_RANK + 1],
+        batch_row: i64,
+        registers: &[usize],
+    ) -> &'p [i64] {
+        path[0] = batch_row;
+        for (index, &register) in path[1..].iter_mut().zip(registers) {
+            *index = self.registers[register];
+        }
+        &path[..=registers.len()]
+    }
+}
