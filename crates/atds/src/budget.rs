@@ -46,6 +46,7 @@ struct Held {
     /// Threads that wait for any of this to change.
     waiting: usize,
     peak: u64,
+    window_peak: u64,
 }
 
 impl Held {
@@ -55,6 +56,7 @@ impl Held {
 
     fn note_peak(&mut self) {
         self.peak = self.peak.max(self.total());
+        self.window_peak = self.window_peak.max(self.window);
     }
 
     /// Whether the engine has nothing left to go on with.
@@ -111,6 +113,11 @@ impl Budget {
     /// The most bytes that were held at a time.
     pub(crate) fn peak(&self) -> u64 {
         self.lock().peak
+    }
+
+    /// The most bytes that the window held at a time.
+    pub(crate) fn window_peak(&self) -> u64 {
+        self.lock().window_peak
     }
 
     /// How long there was no room until the consumer took a batch.

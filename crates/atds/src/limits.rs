@@ -36,14 +36,9 @@ pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
 /// Bytes of buffers of drained blocks that are kept for the next blocks.
 pub(crate) const MAX_SPARE_BYTES: usize = 64 << 20;
 
-/// Bytes of memory that an inflated block may hold besides twice its own; what
-/// holds more is copied to a buffer that fits.
+/// Bytes of memory that an inflated block may hold besides twice its own, so that
+/// small buffers serve for any small block.
 pub(crate) const SMALL_BUFFER: usize = 256;
-
-/// Bytes of a compressed payload below which it is inflated to a buffer that has
-/// ample room, and copied to one that fits, rather than have a buffer that fits
-/// grow for it each time.
-pub(crate) const SMALL_PAYLOAD: usize = 4 << 10;
 
 /// Blocks that are inflated together: enough to hide that each waits for its own
 /// bits, few enough to be in the cache when they are decoded.

@@ -21,14 +21,6 @@ struct Buffers {
 }
 
 impl Spare {
-    /// The largest buffer, for what may be of any size; an empty one if there is
-    /// none.
-    pub(crate) fn take(&self) -> InflateBuffer {
-        let mut spare = self.lock();
-        let largest = spare.buffers.values_mut().rev().find_map(Vec::pop);
-        spare.taken(largest)
-    }
-
     /// A copy of `bytes`, in the smallest buffer with room for them, or one made
     /// for them if that would be far too large.
     pub(crate) fn copy(&self, bytes: &[u8]) -> InflateBuffer {
@@ -39,9 +31,11 @@ impl Spare {
 
     fn take_fitting(&self, len: usize) -> InflateBuffer {
         let mut spare = self.lock();
-        let fitting = spare.buffers.range_mut(len..=largest_for(len));
+        let fitting = spare.buffers.range_mut(len..=2 * len + SMALL_BUFFER);
         let smallest = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
-        spare.taken(smallest)
+        let buffer = smallest.unwrap_or_default();
+        spare.bytes -= buffer.capacity();
+        buffer
     }
 
     pub(crate) fn give(&self, buffer: InflateBuffer) {
@@ -56,22 +50,4 @@ impl Spare {
     fn lock(&self) -> MutexGuard<'_, Buffers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Buffers {
-    fn taken(&mut self, buffer: Option<InflateBuffer>) -> InflateBuffer {
-        let buffer = buffer.unwrap_or_default();
-        self.bytes -= buffer.capacity();
-        buffer
-    }
-}
-
-/// Whether a buffer of `capacity` is far too large to be held for `len` bytes.
-pub(crate) fn is_wasteful(capacity: usize, len: usize) -> bool {
-    capacity > largest_for(len)
-}
-
-/// The largest capacity that is not far too large for `len` bytes.
-fn largest_for(len: usize) -> usize {
-    2 * len + SMALL_BUFFER
 }

@@ -42,7 +42,10 @@ pub struct Stats {
     pub dropped_records: u64,
     /// The most bytes held at a time: compressed, inflated and ready.
     pub memory_peak: u64,
-    /// The limit on these bytes.
+    /// The most bytes that the window held at a time: blocks that wait to be read
+    /// to their end, as far as they are inflated by then, mapped ones too.
+    pub window_peak: u64,
+    /// The limit on `memory_peak`.
     pub memory_limit: u64,
     /// The most bytes of files mapped at a time, where files are mapped. They
     /// are the system's, which takes them back when it needs them, and count for
@@ -146,6 +149,7 @@ impl Counters {
             dropped_entries: self.dropped_entries.load(Relaxed),
             dropped_records: self.dropped_records.load(Relaxed),
             memory_peak: budget.peak(),
+            window_peak: budget.window_peak(),
             memory_limit: budget.limit(),
             mapped_peak: self.mapped_peak.load(Relaxed),
             schedule,

@@ -10,8 +10,8 @@ use tensor_batch::RowSlots;
 
 use crate::ahead::Ahead;
 use crate::budget::Budget;
-use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, SMALL_PAYLOAD, TOGETHER_BATCHES};
-use crate::spare::{Spare, is_wasteful};
+use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, TOGETHER_BATCHES};
+use crate::spare::Spare;
 use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
 
@@ -126,8 +126,10 @@ impl Workshop {
         if let Some(before) = number.checked_sub(1) {
             task.follow(worker, &tasks[before]);
         }
+        task.parts.begin(worker);
         let mut done = Done::default();
         let result = self.read_blocks(&mut task, &mut tools, room, &mut done);
+        task.parts.end();
         let total = start.elapsed().as_nanos() as u64;
         done.decode_ns = total.saturating_sub(done.inflate_ns);
         task.worker = Some(worker);
@@ -203,12 +205,9 @@ impl Workshop {
         // Now that it is in a cache.
         parts.decode(number, block, Some(buffer), scratch, done)?;
         if block.unread() > 0 {
-            let is_copied =
-                payload_len < SMALL_PAYLOAD || is_wasteful(buffer.capacity(), buffer.len());
-            block.data = BlockData::Inflated(match is_copied {
-                true => self.spare.copy(buffer),
-                false => std::mem::replace(buffer, self.spare.take()),
-            });
+            // It waits in memory of its size; the buffer, which has room for any
+            // block so far, stays here and in the cache.
+            block.data = BlockData::Inflated(self.spare.copy(buffer));
         }
         Ok(())
     }
@@ -218,16 +217,14 @@ impl Workshop {
         if block.is_empty() {
             return Ok(());
         }
-        let mut buffer = self.spare.take();
         let len = match block.inflated() {
             Some(bytes) => bytes.len(),
             None => {
-                let (mut inflater, mut done) = Default::default();
+                let (mut inflater, mut buffer, mut done) = Default::default();
                 inflate(block, &mut inflater, &mut buffer, room, &mut done)?;
                 buffer.len()
             }
         };
-        self.spare.give(buffer);
         block.check_end(len)
     }
 }
@@ -250,6 +247,19 @@ impl Task<'_> {
 }
 
 impl Parts<'_> {
+    /// Has `worker` write the rows.
+    fn begin(&mut self, worker: usize) {
+        for part in self.0.iter_mut().flatten() {
+            part.slots.begin(worker);
+        }
+    }
+
+    fn end(&mut self) {
+        for part in self.0.iter_mut().flatten() {
+            part.slots.end();
+        }
+    }
+
     /// Records that block `number` of the task gives to all batches.
     pub(crate) fn take(&self, number: usize) -> u64 {
         let parts = self.0.iter().flatten();

@@ -9,6 +9,11 @@ use bytemuck::Pod;
 /// DLPack consumers ask for.
 pub const ALIGNMENT: usize = 64;
 
+/// Bytes from which on a buffer that must grow does so by a quarter, not to twice
+/// its size: those of a batch are used again and again, so what growing costs is
+/// soon forgotten, and what is too much is held for good.
+const LARGE: usize = 64 << 10;
+
 /// A growable array of plain values, aligned to [`ALIGNMENT`] bytes.
 ///
 /// Unlike in a `Vec`, all memory up to the capacity stays initialised, so
@@ -118,7 +123,12 @@ impl<T: Pod> Buffer<T> {
 
     #[cold]
     fn grow(&mut self, at_least: usize) {
-        self.grow_to(at_least.max(self.data.len() * 2));
+        let len = self.data.len();
+        let more = match self.capacity_bytes() {
+            ..LARGE => len,
+            _ => len / 4,
+        };
+        self.grow_to(at_least.max(len + more));
     }
 
     fn grow_to(&mut self, at_least: usize) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::batch::ColumnData;
 use crate::gather::{GatherTask, join};
 use crate::pad::{Level, Padding};
+use crate::parts::{Memory, Part, Workers};
 use crate::reuse::Emptied;
 use crate::sizes::Sizes;
 use crate::spec::Placement;
@@ -23,11 +24,15 @@ pub struct BatchBuilder {
     run_rows: Vec<usize>,
     /// The columns of the batch being made.
     columns: Vec<ColumnData>,
-    /// The sizes of the last batch's columns.
+    /// The sizes of the columns of the last batch that had no fewer rows than those
+    /// before, and its rows.
     sizes: Vec<Sizes>,
+    sized_rows: usize,
     /// Per column, a segment for each run of rows; none for columns that are
     /// written in place.
     segments: Vec<Vec<Segment>>,
+    /// The segments of those who write the runs.
+    workers: Workers,
     /// Per column, the levels of lists of a padded one.
     levels: Vec<Vec<Level>>,
     emptied: Arc<Emptied>,
@@ -43,6 +48,8 @@ impl BatchBuilder {
             run_rows: Vec::new(),
             columns: Vec::new(),
             sizes: vec![Sizes::default(); columns],
+            sized_rows: 0,
+            workers: Workers::default(),
             segments: (0..columns).map(|_| Vec::new()).collect(),
             levels: vec![Vec::new(); columns],
             emptied: Arc::default(),
@@ -59,6 +66,7 @@ impl BatchBuilder {
     pub fn capacity_bytes(&self) -> usize {
         let segments = self.segments.iter().flatten();
         segments.map(Segment::capacity_bytes).sum::<usize>()
+            + self.workers.capacity_bytes()
             + self
                 .columns
                 .iter()
@@ -77,9 +85,8 @@ impl BatchBuilder {
     /// The same, behind what `slots` holds; allocates nothing, once there has
     /// been a batch like this one and its memory has come back.
     pub fn slots_into<'a>(&'a mut self, run_rows: &[usize], slots: &mut Vec<RowSlots<'a>>) {
-        for segments in self.segments.iter_mut().filter(|all| !all.is_empty()) {
-            turn_back(&mut segments[..self.run_rows.len()]);
-        }
+        self.take_back();
+        self.workers.start();
         self.run_rows.clear();
         self.run_rows.extend_from_slice(run_rows);
         let rows = self.rows();
@@ -87,19 +94,24 @@ impl BatchBuilder {
             self.columns = self.recycler.take().unwrap_or_else(|| self.new_columns());
         }
 
-        let first = slots.len();
+        let (first, workers) = (slots.len(), &self.workers);
         let mut first_row = 0;
         slots.extend(run_rows.iter().map(|&rows| {
-            let slots = RowSlots::new(first_row, rows, self.emptied.clone());
+            let slots = RowSlots::new(first_row, rows, workers, self.emptied.clone());
             first_row += rows;
             slots
         }));
         let slots = &mut slots[first..];
+        let first_run = run_rows.iter().position(|&rows| rows > 0);
         let columns = self.columns.iter_mut().zip(&mut self.segments);
         for (spec, (column, segments)) in self.spec.columns().iter().zip(columns) {
             let Placement::Written { row_len } = spec.placement() else {
                 while segments.len() < slots.len() {
                     segments.push(Segment::new(spec));
+                }
+                if let (Placement::Joined, Some(first)) = (spec.placement(), first_run) {
+                    segments[first].swap_with(column);
+                    segments[first].memory = Memory::Column;
                 }
                 for (slots, segment) in slots.iter_mut().zip(segments) {
                     segment.start(slots.remaining());
@@ -119,10 +131,11 @@ impl BatchBuilder {
     /// so this can be out of all proportion to what was written: to be held
     /// against a limit before [`gather`](Self::gather) asks for the memory.
     pub fn padded_bytes(&self) -> u64 {
+        let workers = &*self.workers.lock();
         let columns = self.spec.columns().iter().enumerate();
         let padded = columns.filter_map(|(i, spec)| match spec.placement() {
             Placement::Padded { shape, fill } => {
-                let padding = Padding::new(shape, fill, self.segments_of(i));
+                let padding = Padding::new(shape, fill, self.parts_of(i, workers));
                 Some(padding.bytes(self.rows()))
             }
             _ => None,
@@ -150,20 +163,23 @@ impl BatchBuilder {
         let runs = self.run_rows.len();
         let memory = self.segments.iter_mut().zip(&mut self.levels);
         let columns = self.columns.iter_mut().zip(memory);
-        for (spec, (column, (segments, levels))) in self.spec.columns().iter().zip(columns) {
+        let workers: &[_] = self.workers.all_mut();
+        let columns = self.spec.columns().iter().zip(columns).enumerate();
+        for (i, (spec, (column, (segments, levels)))) in columns {
             match spec.placement() {
                 Placement::Written { .. } => {}
                 Placement::Joined => {
                     let mut task = GatherTask::new(self.emptied.clone());
-                    join(column, &mut segments[..runs], &mut task);
+                    join((i, column), &mut segments[..runs], workers, &mut task);
                     tasks.push(task);
                 }
                 Placement::Padded { shape, fill } => {
-                    let segments = segments[..runs].iter().filter(|s| s.rows > 0);
+                    let runs = segments[..runs].iter().filter(|run| run.rows > 0);
+                    let parts = runs.map(move |run| Part::of(run, i, workers));
                     let new = tasks.len();
-                    let each = segments.clone();
+                    let each = parts.clone();
                     tasks.extend(each.map(|_| GatherTask::new(self.emptied.clone())));
-                    let padding = Padding::new(shape, fill, segments);
+                    let padding = Padding::new(shape, fill, parts);
                     padding.levels(levels);
                     padding.spread(levels, &mut column.values, &mut tasks[new..]);
                 }
@@ -180,8 +196,18 @@ impl BatchBuilder {
     pub fn finish(&mut self) -> Batch {
         let mut columns = std::mem::take(&mut self.columns);
         let rows = self.rows();
-        for (column, sizes) in columns.iter().zip(&mut self.sizes) {
-            sizes.take(column);
+        let workers = &*self.workers.lock();
+        let recycler = match self.sized_rows {
+            // Grown step by step, the first columns may have twice the memory that
+            // they need: they are not used again.
+            0 => Recycler::new(),
+            _ => self.recycler.clone(),
+        };
+        if rows >= self.sized_rows {
+            for (column, sizes) in columns.iter().zip(&mut self.sizes) {
+                sizes.take(column);
+            }
+            self.sized_rows = rows;
         }
         for (i, (spec, column)) in self.spec.columns().iter().zip(&mut columns).enumerate() {
             column.shape.clear();
@@ -194,7 +220,8 @@ impl BatchBuilder {
                     column.shape.extend(shape.iter().map(|&dim| dim as i64));
                 }
                 ColumnKind::Sparse { shape, .. } | ColumnKind::Varlen { shape, .. } => {
-                    let extent = |d: usize| self.segments_of(i).map(|s| s.extents[d]).max();
+                    let parts = self.parts_of(i, workers);
+                    let extent = |d: usize| parts.clone().map(|part| part.segment.extents[d]).max();
                     column
                         .shape
                         .extend(shape.iter().enumerate().map(|(d, &dim)| match dim {
@@ -203,13 +230,13 @@ impl BatchBuilder {
                         }));
                 }
                 ColumnKind::Padded { shape, fill } => {
-                    let padding = Padding::new(shape, fill, self.segments_of(i));
+                    let padding = Padding::new(shape, fill, self.parts_of(i, workers));
                     column.shape.extend(padding.dims().map(|dim| dim as i64));
                 }
                 ColumnKind::Flat => {}
             }
         }
-        Batch::new(rows, self.spec.clone(), columns, self.recycler.clone())
+        Batch::new(rows, self.spec.clone(), columns, recycler)
     }
 
     /// Columns with memory for a batch like the last.
@@ -227,21 +254,25 @@ impl BatchBuilder {
         self.run_rows.iter().sum()
     }
 
-    /// The segments of column `i`, a run after the other.
-    fn segments_of(&self, i: usize) -> impl Iterator<Item = &Segment> + Clone {
-        self.segments[i][..self.run_rows.len()].iter()
+    /// The rows of column `i`, a run after the other.
+    fn parts_of<'s>(
+        &'s self,
+        i: usize,
+        workers: &'s [Vec<Option<Segment>>],
+    ) -> impl Iterator<Item = Part<'s>> + Clone {
+        let runs = self.segments[i][..self.run_rows.len()].iter();
+        runs.map(move |run| Part::of(run, i, workers))
     }
-}
 
-/// Puts the segments of a finished batch back where they began: one that was
-/// handed on from run to run is the first of them again. Otherwise each would
-/// begin once, and grow to the size of all.
-fn turn_back(segments: &mut [Segment]) {
-    let mut first = 0;
-    for last in 0..segments.len() {
-        if !segments[last].was_handed_on {
-            segments[first..=last].rotate_right(1);
-            first = last + 1;
+    /// Gives columns their memory back where the last batch was not finished.
+    fn take_back(&mut self) {
+        for (i, segments) in self.segments.iter_mut().enumerate() {
+            for run in segments {
+                let is_column = std::mem::take(&mut run.memory) == Memory::Column;
+                if let (true, Some(column)) = (is_column, self.columns.get_mut(i)) {
+                    run.swap_with(column);
+                }
+            }
         }
     }
 }

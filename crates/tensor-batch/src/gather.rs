@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::batch::ColumnData;
 use crate::pad::Pad;
+use crate::parts::{Memory, Part};
 use crate::reuse::Emptied;
 use crate::{Segment, Values};
 
@@ -20,7 +21,7 @@ pub struct GatherTask<'a> {
 pub(crate) enum Copy<'a> {
     /// Bytes as they are.
     Bytes(&'a mut [u8], &'a [u8]),
-    /// Offsets that count from the start of the segment, and what comes before.
+    /// Offsets that count from the start of the segment, and what to add to them.
     Offsets(&'a mut [i64], &'a [i64], i64),
     /// Lists that are filled up.
     Pad(Pad<'a>),
@@ -84,36 +85,33 @@ impl Drop for GatherTask<'_> {
     }
 }
 
-/// Lays the segments of a column end to end in it. What is in the first of them
-/// that has rows stays where it is, and becomes the column.
+/// Lays the segments of a column end to end in it. The first of them that has
+/// rows was written in the column's memory, and stays where it is.
 pub(crate) fn join<'a>(
-    column: &'a mut ColumnData,
+    (number, column): (usize, &'a mut ColumnData),
     segments: &'a mut [Segment],
+    workers: &'a [Vec<Option<Segment>>],
     task: &mut GatherTask<'a>,
 ) {
-    column.clear();
     let Some(first) = segments.iter().position(|segment| segment.rows > 0) else {
+        column.clear();
         return;
     };
     let (front, behind) = segments.split_at_mut(first + 1);
     let first = &mut front[first];
-    std::mem::swap(&mut column.values, &mut first.values);
-    std::mem::swap(&mut column.indices, &mut first.indices);
-    std::mem::swap(&mut column.splits, &mut first.splits);
+    first.swap_with(column);
+    first.memory = Memory::Run;
 
-    let segments = behind.iter().filter(|segment| segment.rows > 0);
-    append_values(
-        &mut column.values,
-        segments.clone().map(|s| &s.values),
-        task,
-    );
-    let total = segments.clone().map(|s| s.indices.len()).sum();
+    let runs = behind.iter().filter(|run| run.rows > 0);
+    let parts = runs.map(move |run| Part::of(run, number, workers));
+    append_values(&mut column.values, parts.clone(), task);
+    let total = parts.clone().map(|part| part.indices().len()).sum();
     let mut rest = column.indices.append(total);
-    for segment in segments.clone() {
-        task.copy(&mut rest, segment.indices.as_slice());
+    for part in parts.clone() {
+        task.copy(&mut rest, part.indices());
     }
     for (level, splits) in column.splits.iter_mut().enumerate() {
-        let lists = segments.clone().map(|s| s.splits[level].as_slice());
+        let lists = parts.clone().map(move |part| part.splits(level));
         let before = splits.as_slice().last().copied().unwrap_or(0);
         let total = lists.clone().map(|ends| ends.len() - 1).sum();
         let mut rest = splits.append(total);
@@ -128,8 +126,8 @@ pub(crate) fn carve<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     head
 }
 
-/// Lays lists of ends (each with a leading 0) end to end in `rest`, behind lists
-/// of `before` items.
+/// Lays lists of ends (each behind the end of what comes before) end to end in
+/// `rest`, behind lists of `before` items.
 fn offset_lists<'a>(
     rest: &mut &'a mut [i64],
     mut before: i64,
@@ -137,26 +135,26 @@ fn offset_lists<'a>(
     task: &mut GatherTask<'a>,
 ) {
     for list in lists {
-        let ends = &list[1..];
-        if let Some(&last) = ends.last() {
+        if let [start, .., last] = list {
+            let ends = &list[1..];
             let to = carve(rest, ends.len());
-            task.copies.push(Copy::Offsets(to, ends, before));
-            before += last;
+            task.copies.push(Copy::Offsets(to, ends, before - start));
+            before += last - start;
         }
     }
 }
 
 fn append_values<'a>(
     column: &'a mut Values,
-    segments: impl Iterator<Item = &'a Values> + Clone,
+    parts: impl Iterator<Item = Part<'a>> + Clone,
     task: &mut GatherTask<'a>,
 ) {
     macro_rules! fixed_width {
         ($buffer:ident, $variant:ident) => {{
-            let mut rest = $buffer.append(segments.clone().map(Values::len).sum());
-            for segment in segments {
-                if let Values::$variant(from) = segment {
-                    task.copy(&mut rest, from.as_slice());
+            let mut rest = $buffer.append(parts.clone().map(|part| part.values().len()).sum());
+            for part in parts {
+                if let Values::$variant(from) = &part.segment.values {
+                    task.copy(&mut rest, &from.as_slice()[part.values()]);
                 }
             }
         }};
@@ -170,15 +168,13 @@ fn append_values<'a>(
         Values::Float64(buffer) => fixed_width!(buffer, Float64),
         Values::Bool(buffer) => fixed_width!(buffer, Bool),
         Values::String(strings) => {
-            let segments = segments.filter_map(Values::as_strings);
-            let count = segments.clone().map(|s| s.len()).sum();
-            let bytes = segments.clone().map(|s| s.data().len()).sum();
+            let count = parts.clone().map(|part| part.values().len()).sum();
+            let bytes = parts.clone().map(|part| part.bytes().len()).sum();
             let before = strings.data().len() as i64;
             let (mut offsets, mut data) = strings.append(count, bytes);
-            let lists = segments.clone().map(|s| s.offsets());
-            offset_lists(&mut offsets, before, lists, task);
-            for segment in segments {
-                task.copy(&mut data, segment.data());
+            offset_lists(&mut offsets, before, parts.clone().map(Part::offsets), task);
+            for part in parts {
+                task.copy(&mut data, part.bytes());
             }
         }
     }

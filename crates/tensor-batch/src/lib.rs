@@ -8,6 +8,7 @@ mod dtype;
 mod error;
 mod gather;
 mod pad;
+mod parts;
 mod recycle;
 mod reuse;
 mod scalar;

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use crate::gather::{GatherTask, carve};
+use crate::parts::Part;
 use crate::values::each_values;
-use crate::{Buffer, Scalar, Segment, Slot, Strings, UNKNOWN, Values};
+use crate::{Buffer, Scalar, Slot, Strings, UNKNOWN, Values};
 
 /// The lists of one level of a padded column.
 #[derive(Clone, Copy, Debug)]
@@ -20,24 +21,20 @@ pub(crate) struct Level {
 pub(crate) struct Padding<'a, S> {
     shape: &'a [i64],
     fill: &'a Scalar,
-    segments: S,
+    parts: S,
 }
 
-impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
-    /// Of a column of `shape`, whose rows are in `segments`.
-    pub(crate) fn new(shape: &'a [i64], fill: &'a Scalar, segments: S) -> Self {
-        Padding {
-            shape,
-            fill,
-            segments,
-        }
+impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
+    /// Of a column of `shape`, whose rows are in `parts`.
+    pub(crate) fn new(shape: &'a [i64], fill: &'a Scalar, parts: S) -> Self {
+        Padding { shape, fill, parts }
     }
 
     /// The dimensions of a row.
     pub(crate) fn dims(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         let dims = self.shape.iter().enumerate();
         dims.map(|(d, &dim)| {
-            let extents = self.segments.clone().map(|s| s.extents[d]);
+            let extents = self.parts.clone().map(|part| part.segment.extents[d]);
             let extent = extents.max().unwrap_or(0);
             debug_assert!(dim == UNKNOWN || extent <= dim, "a list is too long");
             // Where a list is too long after all, nothing of it is lost.
@@ -69,11 +66,9 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
             return cells.saturating_mul(size as u64);
         };
         let (mut filled, mut data) = (0, 0);
-        for segment in self.segments.clone() {
-            if let Values::String(strings) = &segment.values {
-                filled += strings.len() as u64;
-                data += strings.data().len() as u64;
-            }
+        for part in self.parts.clone() {
+            filled += part.values().len() as u64;
+            data += part.bytes().len() as u64;
         }
         let gaps = cells.saturating_sub(filled);
         let offsets = cells
@@ -84,8 +79,8 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
             .saturating_add(offsets)
     }
 
-    /// Makes room in `column` and gives the task of each segment its part;
-    /// `levels` are this column's.
+    /// Makes room in `column` and gives the task of each part its own; `levels` are
+    /// this column's.
     ///
     /// # Panics
     /// If the column is too large to address.
@@ -95,7 +90,7 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
         column: &'a mut Values,
         tasks: &mut [GatherTask<'a>],
     ) {
-        let rows = self.segments.clone().map(|segment| segment.rows);
+        let rows = self.parts.clone().map(|part| part.rows);
         let bytes = self.bytes(rows.clone().sum());
         assert!(
             bytes <= isize::MAX as u64,
@@ -104,13 +99,13 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
         let row_len = self.row_len();
         let cells = rows.map(|rows| rows * row_len);
         let total = cells.clone().sum();
-        let runs = tasks.iter_mut().zip(self.segments.clone());
-        let pad = |to, segment: &'a Segment| Pad {
-            rows: segment.rows,
+        let runs = tasks.iter_mut().zip(self.parts.clone());
+        let pad = |to, part: Part<'a>| Pad {
+            rows: part.lists(),
             to,
             levels,
-            splits: &segment.splits,
-            values: &segment.values,
+            splits: &part.segment.splits,
+            values: &part.segment.values,
             fill: self.fill,
         };
         match (column, self.fill) {
@@ -119,26 +114,24 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
                 strings.clear();
                 let (mut offsets, mut data) = strings.append(total, bytes);
                 let mut before = 0;
-                for ((task, segment), cells) in runs.zip(cells) {
-                    let Values::String(from) = &segment.values else {
-                        continue;
-                    };
-                    let bytes = from.data().len() + (cells - from.len()) * fill.len();
+                for ((task, part), cells) in runs.zip(cells) {
+                    let gaps = cells - part.values().len();
+                    let bytes = part.bytes().len() + gaps * fill.len();
                     let to = Room::Strings {
                         before,
                         offsets: carve(&mut offsets, cells),
                         data: carve(&mut data, bytes),
                     };
                     before += bytes as i64;
-                    task.pad(pad(to, segment));
+                    task.pad(pad(to, part));
                 }
             }
             (fixed_width, _) => {
                 each_values!(&mut *fixed_width, buffer => buffer.set_len(total), _strings => ());
                 let mut runs = runs;
                 Slot::split(fixed_width, cells, |_, room| {
-                    if let Some((task, segment)) = runs.next() {
-                        task.pad(pad(Room::FixedWidth(room), segment));
+                    if let Some((task, part)) = runs.next() {
+                        task.pad(pad(Room::FixedWidth(room), part));
                     }
                 });
             }
@@ -146,10 +139,10 @@ impl<'a, S: Iterator<Item = &'a Segment> + Clone> Padding<'a, S> {
     }
 }
 
-/// The rows of a segment and their place in a padded column.
+/// Some rows of a segment and their place in a padded column.
 #[derive(Debug)]
 pub(crate) struct Pad<'a> {
-    rows: usize,
+    rows: Range<usize>,
     to: Room<'a>,
     levels: &'a [Level],
     /// Per level 0, then the end of each list in items of the next level.
@@ -238,10 +231,12 @@ impl<'a> Lists<'a> {
     }
 }
 
-fn write_rows(rows: usize, lists: Lists<'_>, mut sink: impl Sink) {
+fn write_rows(rows: Range<usize>, lists: Lists<'_>, mut sink: impl Sink) {
     // Without cells there is nothing to write, however many lists.
     if sink.remaining() > 0 {
-        (0..rows).for_each(|row| list(lists, row, &mut sink));
+        rows.into_iter().for_each(|row| list(lists, row, &mut sink));
+        // Rows that were not written.
+        sink.fill(sink.remaining());
     }
 }
 

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use half::{bf16, f16};
 
+use crate::batch::ColumnData;
 use crate::gather::carve;
+use crate::parts::{Mark, Memory, Workers};
 use crate::reuse::Emptied;
-use crate::{Buffer, ColumnKind, ColumnSpec, Element, Layout, Values};
+use crate::{Buffer, ColumnKind, ColumnSpec, DType, Element, Layout, Values};
 
 /// The place of some consecutive rows in every column of a batch.
 ///
@@ -18,17 +20,29 @@ pub struct RowSlots<'a> {
     rows: usize,
     filled: usize,
     columns: Vec<Slot<'a>>,
+    workers: &'a Workers,
+    /// Who is writing.
+    worker: Option<usize>,
+    is_ended: bool,
     emptied: Arc<Emptied>,
 }
 
 impl<'a> RowSlots<'a> {
     /// The place of `rows` rows, in no column yet.
-    pub(crate) fn new(first_row: usize, rows: usize, emptied: Arc<Emptied>) -> Self {
+    pub(crate) fn new(
+        first_row: usize,
+        rows: usize,
+        workers: &'a Workers,
+        emptied: Arc<Emptied>,
+    ) -> Self {
         RowSlots {
             first_row,
             rows,
             filled: 0,
             columns: emptied.slots(),
+            workers,
+            worker: None,
+            is_ended: false,
             emptied,
         }
     }
@@ -67,21 +81,58 @@ impl<'a> RowSlots<'a> {
         self.filled += 1;
     }
 
-    /// Goes on, before the first row, in the segments of the run just before,
-    /// all of whose rows are written: the rows of both then lie together, and
-    /// need not be brought together later. Does nothing with any other run.
+    /// Goes on, before the first row, where the run just before was written, if
+    /// that is the batch's own memory and all of its rows are written: what lies
+    /// there need not be brought there later. Does nothing with any other run, nor
+    /// with one of no rows.
     pub fn follow(&mut self, before: &mut RowSlots<'_>) {
-        let is_next = before.first_row + before.rows == self.first_row;
+        let is_next = before.rows > 0 && before.first_row + before.rows == self.first_row;
         if !is_next || before.remaining() > 0 || self.filled > 0 {
             return;
         }
         for slots in self.columns.iter_mut().zip(&mut before.columns) {
-            if let (Slot::Segment(own), Slot::Segment(before)) = slots {
+            if let (Slot::Segment(own), Slot::Segment(before)) = slots
+                && before.memory == Memory::Column
+            {
                 std::mem::swap(*own, *before);
                 own.rows += before.rows;
                 before.rows = 0;
-                (own.was_handed_on, before.was_handed_on) = (false, true);
             }
+        }
+    }
+
+    /// Has these rows written behind those that `worker` has written before, in
+    /// memory that it keeps from batch to batch; rows of the batch's own memory stay
+    /// there. To be called before the first row, and [`end`](Self::end) behind the
+    /// last. Workers are numbered from 0. Without this call, each run has memory of
+    /// its own.
+    ///
+    /// No two runs of a worker may be begun at the same time: what they wrote would
+    /// be mixed up, and to gather it may panic.
+    pub fn begin(&mut self, worker: usize) {
+        if self.worker.is_some() || self.filled > 0 {
+            return;
+        }
+        self.worker = Some(worker);
+        for segment in segments(&mut self.columns) {
+            if segment.memory == Memory::Run {
+                segment.memory = Memory::Worker(worker);
+            }
+        }
+        self.workers.swap(worker, of_worker(&mut self.columns));
+        for (_, segment) in of_worker(&mut self.columns) {
+            segment.mark_start();
+        }
+    }
+
+    /// Ends what [`begin`](Self::begin) has begun. Dropping the slots does so too.
+    pub fn end(&mut self) {
+        self.is_ended = true;
+        for segment in segments(&mut self.columns) {
+            segment.mark_end();
+        }
+        if let Some(worker) = self.worker.take() {
+            self.workers.swap(worker, of_worker(&mut self.columns));
         }
     }
 
@@ -101,8 +152,23 @@ impl<'a> RowSlots<'a> {
     }
 }
 
+/// The segments among `slots`.
+fn segments<'s>(slots: &'s mut [Slot<'_>]) -> impl Iterator<Item = &'s mut Segment> {
+    slots.iter_mut().filter_map(Slot::segment)
+}
+
+/// Those whose memory is a worker's, with the numbers of their columns.
+fn of_worker<'s>(slots: &'s mut [Slot<'_>]) -> impl Iterator<Item = (usize, &'s mut Segment)> {
+    let numbered = slots.iter_mut().enumerate();
+    let segments = numbered.filter_map(|(column, slot)| Some((column, slot.segment()?)));
+    segments.filter(|(_, segment)| matches!(segment.memory, Memory::Worker(_)))
+}
+
 impl Drop for RowSlots<'_> {
     fn drop(&mut self) {
+        if !self.is_ended {
+            self.end();
+        }
         self.emptied.give_slots(std::mem::take(&mut self.columns));
     }
 }
@@ -230,8 +296,11 @@ pub struct Segment {
     pub extents: Vec<i64>,
     /// Rows of the runs whose slots this is.
     pub(crate) rows: usize,
-    /// Whether the next run goes on in the segment that was here.
-    pub(crate) was_handed_on: bool,
+    /// Whose memory the run of this segment writes in, and where its rows start and
+    /// end there.
+    pub(crate) memory: Memory,
+    pub(crate) start: Mark,
+    pub(crate) end: Mark,
 }
 
 impl Segment {
@@ -248,13 +317,24 @@ impl Segment {
             | ColumnKind::Padded { .. } => spec.rank(),
             _ => 0,
         };
+        Self::of(spec.dtype, levels, spec.rank())
+    }
+
+    /// An empty one for the same column.
+    pub(crate) fn new_alike(&self) -> Self {
+        Self::of(self.values.dtype(), self.splits.len(), self.extents.len())
+    }
+
+    fn of(dtype: DType, levels: usize, rank: usize) -> Self {
         let mut segment = Segment {
-            values: Values::new(spec.dtype),
+            values: Values::new(dtype),
             indices: Buffer::new(),
             splits: (0..levels).map(|_| Buffer::new()).collect(),
-            extents: vec![0; spec.rank()],
+            extents: vec![0; rank],
             rows: 0,
-            was_handed_on: false,
+            memory: Memory::Run,
+            start: Mark::default(),
+            end: Mark::default(),
         };
         segment.start(0);
         segment
@@ -263,7 +343,6 @@ impl Segment {
     /// Empties it, for `rows` rows.
     pub(crate) fn start(&mut self, rows: usize) {
         self.rows = rows;
-        self.was_handed_on = false;
         self.values.clear();
         self.indices.clear();
         for splits in &mut self.splits {
@@ -271,6 +350,34 @@ impl Segment {
             splits.push(0);
         }
         self.extents.fill(0);
+        self.mark_start();
+    }
+
+    fn mark_start(&mut self) {
+        let mut mark = std::mem::take(&mut self.start);
+        mark.set(self);
+        self.start = mark;
+    }
+
+    fn mark_end(&mut self) {
+        let mut mark = std::mem::take(&mut self.end);
+        mark.set(self);
+        self.end = mark;
+    }
+
+    /// Swaps what is written with another segment of the column.
+    pub(crate) fn swap_memory(&mut self, other: &mut Segment) {
+        std::mem::swap(&mut self.values, &mut other.values);
+        std::mem::swap(&mut self.indices, &mut other.indices);
+        std::mem::swap(&mut self.splits, &mut other.splits);
+        std::mem::swap(&mut self.extents, &mut other.extents);
+    }
+
+    /// Swaps memory with a column that is gathered.
+    pub(crate) fn swap_with(&mut self, column: &mut ColumnData) {
+        std::mem::swap(&mut self.values, &mut column.values);
+        std::mem::swap(&mut self.indices, &mut column.indices);
+        std::mem::swap(&mut self.splits, &mut column.splits);
     }
 
     fn used_bytes(&self) -> usize {

@@ -37,6 +37,7 @@ fn records_steps_and_bytes_add_up() {
             assert!(!stats.decode.is_zero());
             assert_eq!(stats.inflate.is_zero(), codec == Codec::Null);
             assert!(stats.memory_peak > 0 && stats.memory_peak <= stats.memory_limit);
+            assert!(stats.window_peak > 0 && stats.window_peak <= stats.memory_peak);
             assert_eq!((stats.dropped_entries, stats.dropped_records), (0, 0));
             assert!((1..=threads).contains(&stats.threads), "{}", stats.threads);
             // In order, several threads make two batches in one run, but for

@@ -113,35 +113,12 @@ fn every_form() -> (BatchSpec, Vec<Vec<Row>>) {
 fn a_dropped_batch_lends_its_memory_to_the_next() {
     let (spec, rows) = every_form();
     let mut builder = BatchBuilder::new(spec);
-    // Several runs: the first one's segments become the columns, so that two
-    // sets take turns.
+    // Several runs: the first one writes in the columns' memory. That of the very
+    // first batch is not used again.
     let mut made = || addresses(&batch(&mut builder, &[1, 2], &rows));
-    let (first, second) = (made(), made());
-    assert_eq!((made(), made()), (first, second));
-}
-
-#[test]
-fn one_run_swaps_the_memory_of_segments_and_columns() {
-    let (spec, rows) = every_form();
-    let mut builder = BatchBuilder::new(spec);
-    let mut made = || addresses(&batch(&mut builder, &[3], &rows));
-    let (first, second) = (made(), made());
-    // Column `a` is written in place, `g` and `h` (offsets and bytes) are
-    // filled up in theirs; of the others, two sets take turns.
-    let own = |addresses: &[usize]| [&addresses[..1], &addresses[13..16]].concat();
-    let swapped = |addresses: &[usize]| [&addresses[1..13], &addresses[16..]].concat();
-    assert_eq!(own(&first), own(&second));
-    let second_swapped = swapped(&second);
-    assert_eq!(second_swapped.len(), 13);
-    assert!(
-        swapped(&first)
-            .iter()
-            .all(|address| !second_swapped.contains(address))
-    );
-    for _ in 0..3 {
-        assert_eq!(made(), first);
-        assert_eq!(made(), second);
-    }
+    let _first = made();
+    let second = made();
+    assert_eq!((made(), made()), (second.clone(), second));
 }
 
 #[test]

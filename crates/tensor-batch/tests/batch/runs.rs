@@ -61,6 +61,35 @@ proptest! {
     }
 
     #[test]
+    fn whoever_writes_which_run_and_when_changes_nothing(
+        (spec, rows, runs) in any_case(),
+        workers in prop::collection::vec(0..3_usize, 32),
+        follows in prop::collection::vec(any::<bool>(), 32),
+    ) {
+        let mut builder = BatchBuilder::new(spec.clone());
+        for backwards in [false, true] {
+            let mut slots = builder.slots(&runs);
+            let mut order: Vec<usize> = (0..runs.len()).collect();
+            if backwards {
+                order.reverse();
+            }
+            for i in order {
+                let (before, own) = slots.split_at_mut(i);
+                if let (Some(before), true) = (before.last_mut(), follows[i % 32]) {
+                    own[0].follow(before);
+                }
+                own[0].begin(workers[i % 32]);
+                let first = runs[..i].iter().sum::<usize>();
+                fill(&mut own[0], &spec, &rows[first..first + runs[i]]);
+                own[0].end();
+            }
+            drop(slots);
+            builder.gather().into_iter().for_each(|task| task.run());
+            assert_is(&builder.finish(), &spec, &rows);
+        }
+    }
+
+    #[test]
     fn nothing_of_an_earlier_batch_shows(
         (spec, batches) in any_spec().prop_flat_map(|spec| {
             let of_batch = any_rows(&spec)
@@ -177,6 +206,30 @@ fn runs_that_follow_others_use_the_same_memory_again() {
     }
     let all = 8 * 1_000 * 4;
     assert!(capacities[9] < 3 * all, "{capacities:?}");
+}
+
+#[test]
+fn runs_of_any_length_share_the_memory_of_their_workers() {
+    let spec = BatchSpec::new(vec![ColumnSpec::flat("x", DType::Int32)]).expect("good");
+    let mut builder = BatchBuilder::new(spec);
+    let (short, long) = (10, 8_000);
+    for batch in 0..40 {
+        let mut slots = builder.slots(&[1; 8]);
+        for (i, slots) in slots.iter_mut().enumerate().skip(1) {
+            slots.begin(i % 2);
+            let values = if i == batch % 8 { long } else { short };
+            let segment = slots.columns()[0].segment().expect("it is gathered");
+            (0..values).for_each(|i| segment.values.push(&Scalar::Int32(i)));
+            slots.advance();
+            slots.end();
+        }
+        drop(slots);
+        builder.gather().into_iter().for_each(|task| task.run());
+        drop(builder.finish());
+    }
+    let longest = 4 * (long + 7 * short) as usize;
+    let held = builder.capacity_bytes();
+    assert!(held < 2 * 2 * longest, "{held} bytes, {longest} at a time");
 }
 
 #[test]
