@@ -75,9 +75,9 @@ def index_keys(keys: Any) -> tuple[str, ...]:
     if isinstance(keys, str):
         return (keys,)
     if isinstance(keys, Iterable):
-        keys = tuple(keys)
-        if all(isinstance(key, str) for key in keys):
-            return keys
+        given = tuple(keys)
+        if given and all(isinstance(key, str) for key in given):
+            return given
     raise FeatureError(f"index_key is {keys!r}, which is neither a path nor a list of paths")
 
 

@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Iterator
-from typing import Any, final
+from typing import Any, TypeAlias, final
+
+import numpy as np
 
 from atds.batch import Batch
 
 __version__: str
 
-_Column = tuple[str, str, str, list[int], bool]
+_Column: TypeAlias = tuple[str, str, str, list[int], bool]
 
 @final
 class Dataset:
@@ -88,6 +90,7 @@ class Reencoder:
     ) -> Reencoder: ...
     def reencode(self, messages: list[bytes]) -> list[bytes]: ...
 
+def bfloat16_dlpack(bits: np.ndarray[Any, np.dtype[np.uint16]]) -> Any: ...
 def forked() -> None: ...
 def infer_features(schema: str) -> tuple[str, list[str], list[tuple[str, str]]]: ...
 def inspect(file: str | os.PathLike[str], sample: int | None = None) -> dict[str, Any]: ...

@@ -36,11 +36,11 @@ class Batch(dict[str, Any]):
     >>> batch = next(iter(atds.Dataset("clicks/*.avro", batch_size=64)))
     >>> batch.num_records
     64
-    >>> batch["d0"].shape, batch["d0"].dtype
-    ((64, 8), dtype('float32'))
-    >>> batch["d00"]
+    >>> batch["s_weight"].shape, batch["s_weight"].dtype
+    ((64,), dtype('float32'))
+    >>> batch["weight"]
     Traceback (most recent call last):
-    KeyError: "the batch has no column 'd00' (did you mean 'd0'?)"
+    KeyError: "the batch has no column 'weight' (did you mean 's_weight'?)"
 
     Attributes:
         num_records: Records in the batch, which are its rows.
@@ -55,8 +55,22 @@ class Batch(dict[str, Any]):
         meant = f"did you mean '{nearest[0]}'?" if nearest else f"it has {', '.join(self)}"
         raise KeyError(f"the batch has no column {name!r} ({meant})")
 
+    def __repr__(self) -> str:
+        columns = "".join(f"\n  {name}: {_summary(column)}" for name, column in self.items())
+        return f"Batch of {self.num_records} records{columns}"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (dict(self), self.num_records)
+
+
+def _summary(column: Any) -> str:
+    """A column in a few words: its dtype and shape, of several parts each."""
+    if isinstance(column, tuple):
+        parts = ", ".join(_summary(part) for part in column if hasattr(part, "dtype"))
+        return f"{type(column).__name__}({parts})"
+    if hasattr(column, "dtype") and hasattr(column, "shape"):
+        return f"{column.dtype} {list(column.shape)}"
+    return repr(column)
 
 
 def _restored(columns: dict[str, Any], num_records: int) -> Batch:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from atds import _native
 from atds._packages import need
 
 
@@ -27,7 +28,8 @@ class BFloat16Array:
     @property
     def shape(self) -> tuple[int, ...]:
         """The dimensions."""
-        return self.bits.shape
+        shape: tuple[int, ...] = self.bits.shape
+        return shape
 
     @property
     def dtype(self) -> str:
@@ -61,6 +63,23 @@ class BFloat16Array:
     def to_float32(self) -> np.ndarray[Any, np.dtype[np.float32]]:
         """A copy as float32, which has every value of bfloat16."""
         return (self.bits.astype(np.uint32) << 16).view(np.float32)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule over the same memory, which is the CPU's."""
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"the memory is the CPU's, and not of the device {dl_device}")
+        return _native.bfloat16_dlpack(self.bits.copy() if copy else self.bits)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's device: the CPU."""
+        return (1, 0)
 
     def __array__(
         self, dtype: Any = None, copy: bool | None = None

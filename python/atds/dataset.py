@@ -140,7 +140,7 @@ class Dataset:
         return _native.Dataset(self._files, self._batch_size, features, binary, **self._config)
 
     @property
-    def _native(self) -> _native.Dataset:
+    def _here(self) -> _native.Dataset:
         """The native data set; in a forked child one of its own."""
         if not self._made.is_here():
             self._lock = threading.Lock()
@@ -149,7 +149,7 @@ class Dataset:
 
     def __iter__(self) -> _native.Batches:
         """The batches of the next epoch, which are made ahead from now on."""
-        native = self._native
+        native = self._here
         with self._lock:
             epoch = self._epoch
             self._epoch += 1
@@ -166,7 +166,7 @@ class Dataset:
     def num_records(self) -> int:
         """The records of all files, counted once from the heads of their blocks."""
         if self._num_records is None:
-            self._num_records = self._native.num_records()
+            self._num_records = self._here.num_records()
         return self._num_records
 
     @property
@@ -193,7 +193,7 @@ class Dataset:
     def element_spec(self) -> dict[str, TensorSpec]:
         """What the columns of a batch are, by name."""
         always = self._batch_size if self.drop_remainder else None
-        return element_spec(self._native.spec(), binary_names(self._features), always)
+        return element_spec(self._here.spec(), binary_names(self._features), always)
 
     @property
     def schema(self) -> Any:

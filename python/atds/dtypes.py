@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def parse_dtype(dtype: Any) -> DType:
         return _PYTHON_TYPES[dtype]
     for name in _names(dtype):
         if name in DTYPES:
-            return cast(DType, name)
+            return name
     raise _unknown(dtype)
 
 
@@ -65,7 +65,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
     if dtype is None:
         return None
     try:
-        return np.dtype(getattr(dtype, "dtype", dtype))
+        return np.dtype(dtype)
     except (TypeError, ValueError):
         return None
 

@@ -7,6 +7,8 @@ file that is not there is a :class:`FileNotFoundError`, an option out of its ran
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Error(Exception):
     """What went wrong, and where, as far as is known.
@@ -40,7 +42,6 @@ class Error(Exception):
         record: int | None = None,
         field: str | None = None,
         fingerprint: int | None = None,
-        errno: int | None = None,
     ) -> None:
         super().__init__(message)
         self.file = file
@@ -50,9 +51,14 @@ class Error(Exception):
         self.record = record
         self.field = field
         self.fingerprint = fingerprint
-        if isinstance(self, OSError):
-            self.errno = errno
-            self.filename = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What an OSError has besides is not among its attributes.
+        state = dict(self.__dict__)
+        for name in ("errno", "filename"):
+            if hasattr(self, name):
+                state[name] = getattr(self, name)
+        return type(self), self.args, state
 
     def __str__(self) -> str:
         # An OSError would make a text of its own of errno and filename.
@@ -76,11 +82,24 @@ class DataError(Error, ValueError):
 
 
 class FileError(Error, OSError):
-    """A file that cannot be read."""
+    """A file that cannot be read; ``errno`` is the system's, if it has one for it."""
+
+    errno: Any
+    filename: Any
+
+    def __init__(
+        self, message: str, *, errno: int | None = None, file: str | None = None, **place: Any
+    ) -> None:
+        super().__init__(message, file=file, **place)
+        self.errno = errno
+        self.filename = file
 
 
 class MissingFileError(FileError, FileNotFoundError):
     """A file that is not there, or a folder or pattern without files."""
+
+    errno: Any
+    filename: Any
 
 
 class MemoryLimitError(Error, MemoryError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from atds.errors import FeatureError
@@ -43,7 +43,7 @@ def to_json(features: Mapping[str, Feature]) -> str:
 
 def binary_names(features: Mapping[str, Feature]) -> set[str]:
     """The names of the features whose strings are bytes, and not text."""
-    return {name for name, feature in features.items() if getattr(feature, "dtype") == "bytes"}
+    return {name for name, feature in features.items() if vars(feature)["dtype"] == "bytes"}
 
 
 def from_json(text: str, binary: Iterable[str]) -> dict[str, Feature]:
@@ -55,9 +55,13 @@ def from_json(text: str, binary: Iterable[str]) -> dict[str, Feature]:
 
 
 def _inferred(entry: dict[str, Any]) -> Feature:
-    kinds = {"dense": DenseFeature, "varlen": VarlenFeature, "sparse": SparseFeature}
-    kind = kinds[entry.pop("kind")]
-    return kind(entry.pop("shape"), entry.pop("dtype"), **entry)
+    kinds: dict[str, Callable[..., Feature]] = {
+        "dense": DenseFeature,
+        "varlen": VarlenFeature,
+        "sparse": SparseFeature,
+    }
+    make = kinds[entry.pop("kind")]
+    return make(entry.pop("shape"), entry.pop("dtype"), **entry)
 
 
 def _name(name: Any) -> str:
@@ -94,7 +98,7 @@ def _sparse(feature: Any) -> Feature:
     )
 
 
-_FOREIGN = {
+_FOREIGN: dict[str, Callable[[Any], Feature]] = {
     "FixedLenFeature": lambda f: FixedLenFeature(f.shape, f.dtype, f.default_value),
     "FixedLenSequenceFeature": lambda f: FixedLenSequenceFeature(
         f.shape, f.dtype, f.allow_missing, f.default_value

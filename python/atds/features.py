@@ -61,7 +61,7 @@ class Feature:
     unit: Unit | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {"dtype": parse_dtype(getattr(self, "dtype", None))}
+        checked: dict[str, Any] = {"dtype": parse_dtype(vars(self).get("dtype"))}
         if self.default is not None:
             checked["default"] = fill(self.default)
         if self.vocabulary is not None:
@@ -81,7 +81,7 @@ class Feature:
 
     def _entry(self) -> dict[str, Any]:
         """The feature as it stands in a features file."""
-        entry = {"dtype": getattr(self, "dtype")}
+        entry = {"dtype": vars(self)["dtype"]}
         for key in ("expression", "default", "mask", "row_mask", *_CONVERSIONS):
             value = getattr(self, key)
             if value is not None and value is not False:
@@ -91,7 +91,7 @@ class Feature:
     def __repr__(self) -> str:
         parts = (
             f"{part.name}={value!r}"
-            for part in sorted(dataclasses.fields(self), key=lambda part: part.kw_only)
+            for part in sorted(dataclasses.fields(self), key=lambda part: bool(part.kw_only))
             if (value := getattr(self, part.name)) != part.default
             and not (part.name == "default" and hasattr(self, "default_value"))
         )
@@ -175,8 +175,8 @@ class SparseFeature(Feature):
     SparseFeature(shape=(50001,), dtype='float32')
     >>> atds.SparseFeature(index_key="id", value_key="power", dtype="float32", size=1000,
     ...                    expression="cars[*].engine")
-    SparseFeature(dtype='float32', index_key='id', value_key='power', size=1000, \
-expression='cars[*].engine')
+    SparseFeature(dtype='float32', expression='cars[*].engine', index_key=('id',), \
+value_key='power', size=(1000,))
 
     Attributes:
         shape: A dimension for each index; -1 or None where any index is good.

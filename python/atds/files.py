@@ -50,7 +50,7 @@ def read_schema(file: str | os.PathLike[str]) -> Any:
     """The schema in a file's header, as ``json.loads`` makes it of its text.
 
     >>> atds.read_schema("clicks/part-00000.avro")["name"]
-    'Ads'
+    'ads'
 
     Raises:
         FileError: A file that cannot be read.
@@ -60,9 +60,7 @@ def read_schema(file: str | os.PathLike[str]) -> Any:
     return json.loads(_native.read_schema(file))
 
 
-def infer_features(
-    filenames: Files, *, reader_schema: Schema | None = None
-) -> dict[str, Feature]:
+def infer_features(filenames: Files, *, reader_schema: Schema | None = None) -> dict[str, Feature]:
     """The features that a data set reads where none are given: those of the first file's schema.
 
     Values become dense scalars, arrays :class:`VarlenFeature`, records of the ATDS form

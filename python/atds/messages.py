@@ -89,7 +89,7 @@ class MessageDecoder:
         )
 
     @property
-    def _native(self) -> _native.MessageDecoder:
+    def _here(self) -> _native.MessageDecoder:
         """The native decoder; in a forked child one of its own."""
         if not self._made.is_here():
             self._made = self._make()
@@ -102,12 +102,12 @@ class MessageDecoder:
             DataError: Bytes that are no record of their schema, or do not fit the features.
             MemoryLimitError: A batch above the memory limit.
         """
-        return self._native.decode(list(records))
+        return self._here.decode(list(records))
 
     @property
     def element_spec(self) -> dict[str, TensorSpec]:
         """What the columns of a batch are, by name."""
-        return element_spec(self._native.spec(), binary_names(self._features), None)
+        return element_spec(self._here.spec(), binary_names(self._features), None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._schemas, self._features, self._config)
@@ -151,7 +151,7 @@ class Reencoder:
         single_objects: bool = False,
         to_single_objects: bool = False,
     ) -> None:
-        self._native = _native.Reencoder(
+        self._made = _native.Reencoder(
             _schemas(schema, single_objects),
             schema_text(reader_schema),
             single_objects=_options.flag("single_objects", single_objects),
@@ -164,7 +164,7 @@ class Reencoder:
         Raises:
             DataError: Bytes that are no record of their schema; ``error.record`` says which.
         """
-        return self._native.reencode(list(records))
+        return self._made.reencode(list(records))
 
 
 def _schemas(schema: Any, several: bool) -> list[str]:

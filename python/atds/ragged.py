@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atds._convert import jax_arrays, jax_indices, tf_values, torch_tensor
 from atds._packages import need
 from atds.sparse import SparseTensor, _only_numbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class RaggedTensor(tuple[Any, ...]):
@@ -17,16 +20,16 @@ class RaggedTensor(tuple[Any, ...]):
     The tuple of the values and the row splits, the outermost first: the items of list ``i`` of a
     level are from ``row_splits[i]`` to ``row_splits[i + 1]`` of the next level, or of the values.
 
-    >>> words = atds.VarlenFeature([-1], "bytes", layout="ragged")
-    >>> dataset = atds.Dataset("strings/*.avro", 64, {"v_bytes": words})
-    >>> values, row_splits = next(iter(dataset))["v_bytes"]
-    >>> len(values) == row_splits[-1], row_splits.dtype, row_splits.shape
-    (True, dtype('int64'), (65,))
+    >>> words = atds.VarlenFeature([-1], "string", layout="ragged")
+    >>> dataset = atds.Dataset("strings/*.avro", 64, {"v_words": words})
+    >>> values, row_splits = next(iter(dataset))["v_words"]
+    >>> row_splits.dtype, row_splits.shape, row_splits[-1] == len(values)
+    (dtype('int64'), (65,), np.True_)
     """
 
     __slots__ = ()
 
-    def __new__(cls, values: Any, *row_splits: Any) -> RaggedTensor:
+    def __new__(cls, values: Any, *row_splits: Any) -> Self:
         return super().__new__(cls, (values, *row_splits))
 
     def __getnewargs__(self) -> tuple[Any, ...]:
@@ -121,7 +124,7 @@ class RaggedSparseTensor(tuple[Any, Any, Any]):
 
     def __new__(
         cls, indices: Any, values: Any, row_splits: Any, dense_shape: tuple[int, ...]
-    ) -> RaggedSparseTensor:
+    ) -> Self:
         tensor = super().__new__(cls, (indices, values, row_splits))
         tensor.dense_shape = dense_shape
         return tensor

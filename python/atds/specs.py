@@ -92,4 +92,6 @@ def _spec(
         return ArraySpec(shape, said)
     if not ragged:
         return SparseTensorSpec(shape, said)
-    return RaggedTensorSpec(shape, said) if kind == "varlen" else RaggedSparseTensorSpec(shape, said)
+    return (
+        RaggedTensorSpec(shape, said) if kind == "varlen" else RaggedSparseTensorSpec(shape, said)
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from atds import _native
 from atds.dtypes import DType
 
 
@@ -18,8 +18,8 @@ class StringArray:
     Its items are ``str``, or ``bytes`` where the feature's dtype is ``bytes``. Arrow takes it
     without copying, by its C data interface: ``pyarrow.array(x)``, ``polars.Series(x)``.
 
-    >>> dataset = atds.Dataset("strings/*.avro", 3, {"s_string": atds.DenseFeature([], "string")})
-    >>> strings = next(iter(dataset))["s_string"]
+    >>> dataset = atds.Dataset("strings/*.avro", 3, {"s_title": atds.DenseFeature([], "string")})
+    >>> strings = next(iter(dataset))["s_title"]
     >>> strings.shape, len(strings), strings.dtype
     ((3,), 3, 'string')
     >>> strings.to_pylist() == strings.to_numpy().tolist() == list(strings)
@@ -86,7 +86,7 @@ class StringArray:
 
     def reshape(self, *shape: int) -> StringArray:
         """The same strings in another shape, of which one dimension may be -1."""
-        dims = np.empty(self.size, dtype=np.void).reshape(*shape).shape
+        dims = np.broadcast_to(False, self.size).reshape(*shape).shape
         return StringArray(self.offsets, self.data, dims, self._binary)
 
     def __array__(
@@ -131,7 +131,7 @@ class StringArray:
         # Part of an array has the data of all of it.
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         data, ends = self.data[first:last].tobytes(), (self.offsets - first).tolist()
-        strings = [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+        strings = [data[start:end] for start, end in itertools.pairwise(ends)]
         return strings if self._binary else [self._said(string) for string in strings]
 
     def _said(self, string: bytes) -> Any:

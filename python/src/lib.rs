@@ -9,6 +9,7 @@ mod batch;
 mod batches;
 mod command;
 mod dataset;
+mod dlpack;
 mod errors;
 mod files;
 mod fork;
@@ -27,6 +28,8 @@ mod native {
     use crate::command::run_command;
     #[pymodule_export]
     use crate::dataset::Dataset;
+    #[pymodule_export]
+    use crate::dlpack::bfloat16_dlpack;
     #[pymodule_export]
     use crate::files::{infer_features, inspect, read_schema, resolve_files};
     #[pymodule_export]
