@@ -8,6 +8,23 @@ import numpy as np
 
 from atds.batch import Batch
 
+__all__ = [
+    "Batches",
+    "Dataset",
+    "MessageDecoder",
+    "Reencoder",
+    "StatsHandle",
+    "__version__",
+    "bfloat16_dlpack",
+    "forked",
+    "infer_features",
+    "inspect",
+    "no_stats",
+    "read_schema",
+    "resolve_files",
+    "run_command",
+]
+
 __version__: str
 
 _Column: TypeAlias = tuple[str, str, str, list[int], bool]

@@ -65,7 +65,8 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
     if dtype is None:
         return None
     try:
-        return np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
+        return found
     except (TypeError, ValueError):
         return None
 

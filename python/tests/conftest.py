@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import atds
 import fastavro
 import pytest
+
+import atds
 from atds import _native
 
 #: Set to `all` where every framework must be there: a skipped test is a failure then.

@@ -15,9 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import atds
 import numpy as np
 import pytest
+
+import atds
 
 #: Seconds after which what should end at once counts as hanging.
 HANGS = 120
@@ -26,7 +27,9 @@ HANGS = 120
 def run(code: str, *args: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs code in an interpreter of its own, which must end."""
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=HANGS, check=False, **options
+    )
 
 
 def succeeds(code: str, *args: str) -> str:

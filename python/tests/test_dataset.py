@@ -8,9 +8,10 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import atds
 import numpy as np
 import pytest
+
+import atds
 
 
 def order(dataset: atds.Dataset) -> list[int]:
@@ -153,13 +154,14 @@ def test_dropped_entries_are_counted(clicks: str) -> None:
 
 
 def test_all_ways_of_reading_give_the_same(numbers: str, number: Any) -> None:
-    for options in [
+    ways: list[dict[str, Any]] = [
         {"mmap": True},
         {"reader_buffer_size": 10},
         {"prefetch": 0},
         {"memory_limit": 1 << 20},
         {"shuffle_blocks": False, "drop_remainder": False},
-    ]:
+    ]
+    for options in ways:
         assert order(atds.Dataset(numbers, 64, number, **options)) == list(range(1000))
 
 

@@ -9,8 +9,9 @@ import re
 from inspect import isfunction
 from pathlib import Path
 
-import atds
 import pytest
+
+import atds
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -45,7 +46,7 @@ def test_examples_of_the_readme(in_samples: Path, monkeypatch: pytest.MonkeyPatc
     assert blocks
     Path("data").symlink_to("clicks") if not Path("data").exists() else None
     for block in blocks:
-        exec(compile(block, str(README), "exec"), {})
+        exec(compile(block, str(README), "exec"), {})  # noqa: S102
 
 
 def test_everything_public_is_documented() -> None:

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import atds
 import numpy as np
 import pytest
+
+import atds
 
 DENSE = {"s_label": atds.DenseFeature([], "int32")}
 
@@ -61,13 +62,15 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("option", "said"), OPTIONS, ids=[str(o) for o, _ in OPTIONS])
 def test_options(clicks: str, option: dict[str, Any], said: str) -> None:
-    given = {"filenames": clicks, "batch_size": 8, "features": DENSE} | option
+    given: dict[str, Any] = {"filenames": clicks, "batch_size": 8, "features": DENSE} | option
     assert message(atds.OptionError, lambda: atds.Dataset(**given)) == said
     assert issubclass(atds.OptionError, ValueError)
 
 
 def test_numpy_numbers_are_numbers(clicks: str) -> None:
-    dataset = atds.Dataset(clicks, np.int32(64), DENSE, np.bool_(True), seed=np.uint8(3))
+    given: list[Any] = [np.int32(64), DENSE, np.bool_(True)]
+    seed: Any = np.uint8(3)
+    dataset = atds.Dataset(clicks, *given, seed=seed)
     assert (len(dataset), dataset.seed) == (3, 3)
 
 
@@ -91,8 +94,10 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         [atds.DenseFeature([], "int32")],
-        "features is a list: give a dict of names and features, such as {'label': "
-        "atds.DenseFeature([], 'int32')}",
+        (
+            "features is a list: give a dict of names and features, such as {'label': "
+            "atds.DenseFeature([], 'int32')}"
+        ),
     ),
     (
         {"s_label": "int32"},
@@ -101,9 +106,11 @@ FEATURES: list[tuple[Any, str]] = [
     ({3: DENSE["s_label"]}, "a feature's name is a str, not 3"),
     (
         {"s_lable": atds.DenseFeature([], "int32")},
-        "{file}: feature 's_lable': the schema has no field 's_lable'; did you mean 's_label'? The "
-        "record 'ads' has 's_label', 's_weight', 's_member', 's_bid', 's_click', 's_country', "
-        "'d0', 'd1', 'd2', 'd3' and 9 more",
+        (
+            "{file}: feature 's_lable': the schema has no field 's_lable'; did you mean 's_label'? The "
+            "record 'ads' has 's_label', 's_weight', 's_member', 's_bid', 's_click', 's_country', "
+            "'d0', 'd1', 'd2', 'd3' and 9 more"
+        ),
     ),
     (
         {"s_label": atds.DenseFeature([], "float64")},
@@ -119,8 +126,10 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         {"d0": atds.SparseFeature([10], "float32")},
-        "{file}: feature 'd0': a sparse feature is a record of indices0.. and values, but the "
-        "field is .*",
+        (
+            "{file}: feature 'd0': a sparse feature is a record of indices0.. and values, but the "
+            "field is .*"
+        ),
     ),
     (
         {"d0": atds.DenseFeature([None], "float32")},
@@ -178,8 +187,10 @@ def test_features(clicks: str, features: Any, said: str) -> None:
 ARGUMENTS: list[tuple[Any, str]] = [
     (
         lambda: atds.DenseFeature([], "flaot32"),
-        "dtype 'flaot32' is not one of a column (did you mean 'float32'?): it may be int32, int64, "
-        "float16, bfloat16, float32, float64, bool, string, bytes",
+        (
+            "dtype 'flaot32' is not one of a column (did you mean 'float32'?): it may be int32, int64, "
+            "float16, bfloat16, float32, float64, bool, string, bytes"
+        ),
     ),
     (lambda: atds.DenseFeature([], "uint8"), "dtype 'uint8' is not one of a column .*"),
     (lambda: atds.DenseFeature([], ">f4"), "dtype '>f4' is not one of a column.*"),
@@ -206,13 +217,15 @@ ARGUMENTS: list[tuple[Any, str]] = [
         "shape [0]: a dimension is above 0, or -1 where it is not known",
     ),
     (
-        lambda: atds.SparseFeature([5], "int32", "csr"),
+        lambda: atds.SparseFeature([5], "int32", "csr"),  # type: ignore[arg-type]
         "layout is 'csr': it may be coo, ragged",
     ),
     (
         lambda: atds.SparseFeature(dtype="int32"),
-        "a SparseFeature needs a shape (of a record of indices0.. and values), or all of "
-        "index_key, value_key and size",
+        (
+            "a SparseFeature needs a shape (of a record of indices0.. and values), or all of "
+            "index_key, value_key and size"
+        ),
     ),
     (
         lambda: atds.SparseFeature([5], "int32", value_key="v"),
@@ -228,8 +241,10 @@ ARGUMENTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: atds.DenseFeature([], "int64", unit="milis"),  # type: ignore[arg-type]
-        "unit is 'milis' (did you mean 'millis'?): it may be days, hours, minutes, seconds, "
-        "millis, micros, nanos",
+        (
+            "unit is 'milis' (did you mean 'millis'?): it may be days, hours, minutes, seconds, "
+            "millis, micros, nanos"
+        ),
     ),
     (
         lambda: atds.DenseFeature([], "int64", hash_buckets="many"),  # type: ignore[arg-type]
@@ -237,8 +252,10 @@ ARGUMENTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: atds.DenseFeature([], "int64", vocabulary="words.txt"),
-        "vocabulary is a list of words, or the path of a file with a word a line (as a "
-        "pathlib.Path), not 'words.txt'",
+        (
+            "vocabulary is a list of words, or the path of a file with a word a line (as a "
+            "pathlib.Path), not 'words.txt'"
+        ),
     ),
     (
         lambda: atds.DenseFeature([], "int64", default=object),

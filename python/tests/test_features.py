@@ -8,10 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import atds
 import numpy as np
 import pytest
 
+import atds
 from conftest import TESTDATA
 
 DTYPES: list[tuple[Any, str]] = [
@@ -217,7 +217,7 @@ def test_frameworks_own_features_are_known_by_name(people: str) -> None:
     def made(name: str, **attributes: Any) -> Any:
         return type(name, (), attributes)()
 
-    float32, shape = SimpleNamespace(name="float32"), SimpleNamespace(as_list=lambda: [])
+    float32, shape = SimpleNamespace(name="float32"), SimpleNamespace(as_list=list)
     features: dict[str, Any] = {
         "age": made("FixedLenFeature", shape=shape, dtype=np.int32, default_value=np.int32(3)),
         "cars[*].power": made("VarLenFeature", dtype=float32),

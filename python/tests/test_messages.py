@@ -6,9 +6,10 @@ import io
 import pickle
 from typing import Any
 
-import atds
 import fastavro
 import pytest
+
+import atds
 
 SCHEMA = {
     "type": "record",

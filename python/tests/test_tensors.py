@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import atds
 import numpy as np
 import pytest
 
+import atds
 from frameworks import need
 
 IDS = "ask for ids with hash_buckets= or vocabulary="
@@ -281,14 +281,19 @@ def test_frameworks_own_dtypes() -> None:
 def test_tensorflows_own_features(write: Any) -> None:
     tf = need("tensorflow")
     ints = {"type": "array", "items": "int"}
-    file = write([{"name": "n", "type": "int"}, {"name": "l", "type": ints}], [{"n": 1, "l": [2]}])
+    fields = [
+        {"name": "n", "type": "int"},
+        {"name": "l", "type": ints},
+        {"name": "m", "type": ints},
+    ]
+    file = write(fields, [{"n": 1, "l": [2], "m": [3, 4]}])
     features = {
         "n": tf.io.FixedLenFeature([], tf.int32, default_value=3),
         "l[*]": tf.io.VarLenFeature(tf.int32),
-        "l": tf.io.FixedLenSequenceFeature([None], tf.int32, allow_missing=True),
+        "m[*]": tf.io.FixedLenSequenceFeature([None], tf.int32, allow_missing=True),
     }
     (batch,) = atds.Dataset(file, 8, features)
-    assert (batch["n"].tolist(), batch["l"].tolist()) == ([1], [[2]])
+    assert (batch["n"].tolist(), batch["m[*]"].tolist()) == ([1], [[3, 4]])
     assert batch["l[*]"].values.tolist() == [2]
 
 

@@ -8,16 +8,16 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import atds
 import numpy as np
 import pytest
 
+import atds
 from conftest import TESTDATA
 
 FILES = sorted(TESTDATA.glob("*.expected.json"))
 
 
-def feature(kind: dict[str, Any], layout: str) -> atds.Feature:
+def feature(kind: dict[str, Any], layout: Any) -> atds.Feature:
     # Strings are compared by their bytes, which need not be text.
     dtype = "bytes" if kind["dtype"] == "string" else kind["dtype"]
     match kind["kind"]:
@@ -101,13 +101,16 @@ def test_half_precision_and_bfloat16(write: Any) -> None:
     half = atds.DenseFeature([], "float16", cast=True)
     (batch,) = atds.Dataset(file, 8, {"x": half})
     with np.errstate(over="ignore"):
-        assert batch["x"].tolist() == np.float32([1.5, -0.1, 1e30]).astype("float16").tolist()
+        assert (
+            batch["x"].tolist()
+            == np.array([1.5, -0.1, 1e30], dtype=np.float32).astype("float16").tolist()
+        )
     brain = atds.DenseFeature([], "bfloat16", cast=True)
     (batch,) = atds.Dataset(file, 8, {"x": brain})
     column = batch["x"]
     assert isinstance(column, atds.BFloat16Array)
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    want = np.float32([1.5, -0.1, 1e30]).astype(ml_dtypes.bfloat16)
+    want = np.array([1.5, -0.1, 1e30], dtype=np.float32).astype(ml_dtypes.bfloat16)
     assert column.to_numpy().tolist() == want.tolist()
     assert column.to_float32().tolist() == want.astype("float32").tolist()
     assert (column.shape, column.ndim, column.size, column.nbytes) == ((3,), 1, 3, 6)
