@@ -16,6 +16,8 @@ __all__ = [
     "StatsHandle",
     "__version__",
     "bfloat16_dlpack",
+    "export_array",
+    "export_stream",
     "forked",
     "infer_features",
     "inspect",
@@ -37,6 +39,7 @@ class Dataset:
         batch_size: int,
         features: str,
         binary: set[str],
+        masks: dict[str, str],
         *,
         drop_remainder: bool,
         reader_buffer_size: int | None,
@@ -84,6 +87,7 @@ class MessageDecoder:
         schemas: list[str],
         features: str,
         binary: set[str],
+        masks: dict[str, str],
         *,
         reader_schema: str | None,
         single_objects: bool,
@@ -107,6 +111,8 @@ class Reencoder:
     ) -> Reencoder: ...
     def reencode(self, messages: list[bytes]) -> list[bytes]: ...
 
+def export_array(node: tuple[Any, ...]) -> tuple[Any, Any]: ...
+def export_stream(empty: tuple[Any, ...], batches: Iterator[tuple[Any, ...]]) -> Any: ...
 def bfloat16_dlpack(bits: np.ndarray[Any, np.dtype[np.uint16]]) -> Any: ...
 def forked() -> None: ...
 def infer_features(schema: str) -> tuple[str, list[str], list[tuple[str, str]]]: ...

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
+
+from atds import _native
+from atds._packages import need
 
 if TYPE_CHECKING:
     from atds.bfloat16 import BFloat16Array
@@ -44,11 +48,32 @@ class Batch(dict[str, Any]):
 
     Attributes:
         num_records: Records in the batch, which are its rows.
+        masks: For each mask of entries, the column whose entries they are.
     """
 
-    __slots__ = ("num_records",)
+    __slots__ = ("masks", "num_records")
 
     num_records: int
+    masks: Mapping[str, str]
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.RecordBatch`` over the same memory where the layouts agree.
+
+        Dense columns of several dimensions are fixed-size lists, ragged ones large lists, sparse
+        ones large lists of structs of ``indices`` and ``values``. Bools and the indices of
+        coordinates are copied, and bfloat16 becomes float32.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+            ValueError: Strings that are not UTF-8; ask for ``dtype="bytes"``.
+        """
+        return need("pyarrow", "to_arrow").record_batch(_Exported(self))
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        """The batch as a struct of its columns, by Arrow's C data interface."""
+        from atds import _arrow
+
+        return _native.export_array(_arrow.batch_node(self))
 
     def __missing__(self, name: object) -> NoReturn:
         nearest = difflib.get_close_matches(str(name), self, n=1)
@@ -60,7 +85,14 @@ class Batch(dict[str, Any]):
         return f"Batch of {self.num_records} records{columns}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (dict(self), self.num_records)
+        return _restored, (dict(self), self.num_records, dict(self.masks))
+
+
+class _Exported:
+    """A batch that is no dict, for those who look for that first."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.__arrow_c_array__ = batch.__arrow_c_array__
 
 
 def _summary(column: Any) -> str:
@@ -73,7 +105,7 @@ def _summary(column: Any) -> str:
     return repr(column)
 
 
-def _restored(columns: dict[str, Any], num_records: int) -> Batch:
+def _restored(columns: dict[str, Any], num_records: int, masks: dict[str, str]) -> Batch:
     batch = Batch(columns)
-    batch.num_records = num_records
+    batch.num_records, batch.masks = num_records, masks
     return batch

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from atds import _native, _options
 from atds._options import AUTOTUNE
-from atds.feature_sets import binary_names, parse_features, to_json
+from atds.feature_sets import as_lists, binary_names, mask_owners, parse_features, to_json
 from atds.features import Feature
 from atds.files import Files, Schema, inferred, paths, schema_text
 from atds.specs import TensorSpec, element_spec
@@ -132,30 +132,53 @@ class Dataset:
         self._lock = threading.Lock()
         self._num_records: int | None = None
         self._latest: _native.StatsHandle | None = None
-        self._made = self._make()
+        self._made = self._make(self._features)
 
-    def _make(self) -> _native.Dataset:
-        binary = binary_names(self._features)
-        features = to_json(self._features)
-        return _native.Dataset(self._files, self._batch_size, features, binary, **self._config)
+    def _make(self, features: Mapping[str, Feature]) -> _native.Dataset:
+        return _native.Dataset(
+            self._files,
+            self._batch_size,
+            to_json(features),
+            binary_names(features),
+            mask_owners(features),
+            **self._config,
+        )
 
     @property
     def _here(self) -> _native.Dataset:
         """The native data set; in a forked child one of its own."""
         if not self._made.is_here():
             self._lock = threading.Lock()
-            self._made = self._make()
+            self._made = self._make(self._features)
         return self._made
 
     def __iter__(self) -> _native.Batches:
         """The batches of the next epoch, which are made ahead from now on."""
-        native = self._here
+        return self._next_epoch(self._here)
+
+    def _next_epoch(self, native: _native.Dataset) -> _native.Batches:
         with self._lock:
             epoch = self._epoch
             self._epoch += 1
         batches = native.epoch(epoch)
         self._latest = batches.stats_handle()
         return batches
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """The batches of the next epoch as a stream of Arrow's record batches, for everything that
+        takes one: ``pyarrow.RecordBatchReader.from_stream(dataset)``, ``polars.DataFrame(dataset)``,
+        DuckDB.
+
+        Columns are as in :meth:`Batch.to_arrow`, except that varlen features are nested lists
+        whatever their layout, and dimensions that vary from batch to batch large lists.
+        """
+        from atds import _arrow
+
+        features = as_lists(self._features)
+        native = self._here if features == self._features else self._make(features)
+        always = self._batch_size if self.drop_remainder else None
+        specs = element_spec(native.spec(), binary_names(features), always)
+        return _arrow.batches_stream(self._next_epoch(native), specs, mask_owners(features))
 
     def __len__(self) -> int:
         """The batches of an epoch."""

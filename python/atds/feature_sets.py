@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -44,6 +45,30 @@ def to_json(features: Mapping[str, Feature]) -> str:
 def binary_names(features: Mapping[str, Feature]) -> set[str]:
     """The names of the features whose strings are bytes, and not text."""
     return {name for name, feature in features.items() if vars(feature)["dtype"] == "bytes"}
+
+
+def mask_owners(features: Mapping[str, Feature]) -> dict[str, str]:
+    """For each mask of entries, the feature whose entries they are."""
+    kinds = (SparseFeature, VarlenFeature, VarLenFeature)
+    return {
+        feature.mask: name
+        for name, feature in features.items()
+        if feature.mask is not None and isinstance(feature, kinds)
+    }
+
+
+def as_lists(features: Mapping[str, Feature]) -> dict[str, Feature]:
+    """The same features, those of varying length ragged where they have a dimension."""
+    return {name: _as_lists(feature) for name, feature in features.items()}
+
+
+def _as_lists(feature: Feature) -> Feature:
+    match feature:
+        case VarlenFeature() if feature.shape:
+            return dataclasses.replace(feature, layout="ragged")
+        case VarLenFeature() if feature.rank:
+            return dataclasses.replace(feature, layout="ragged")
+    return feature
 
 
 def from_json(text: str, binary: Iterable[str]) -> dict[str, Feature]:

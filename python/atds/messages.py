@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from atds import _native, _options
 from atds.batch import Batch
-from atds.feature_sets import binary_names, parse_features, to_json
+from atds.feature_sets import binary_names, mask_owners, parse_features, to_json
 from atds.files import Schema, schema_text
 from atds.specs import TensorSpec, element_spec
 
@@ -85,7 +85,11 @@ class MessageDecoder:
     def _make(self) -> _native.MessageDecoder:
         binary = binary_names(self._features)
         return _native.MessageDecoder(
-            self._schemas, to_json(self._features), binary, **self._config
+            self._schemas,
+            to_json(self._features),
+            binary,
+            mask_owners(self._features),
+            **self._config,
         )
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from atds import _native
 from atds.dtypes import DType
 
 
@@ -88,6 +89,16 @@ class StringArray:
         """The same strings in another shape, of which one dimension may be -1."""
         dims = np.broadcast_to(False, self.size).reshape(*shape).shape
         return StringArray(self.offsets, self.data, dims, self._binary)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        """The strings as Arrow's large strings, or large binaries, over the same memory.
+
+        Raises:
+            ValueError: A string is not UTF-8; ask for ``dtype="bytes"``.
+        """
+        from atds import _arrow
+
+        return _native.export_array(_arrow.string_node(self))
 
     def __array__(
         self, dtype: Any = None, copy: bool | None = None

@@ -14,6 +14,8 @@ use crate::memory::{Arrays, Dims, Parts, arrays};
 pub(crate) struct Columns {
     /// In the order of the batch.
     columns: Vec<Said>,
+    /// For each mask of entries, the column whose entries they are.
+    masks: Py<PyDict>,
 }
 
 struct Said {
@@ -23,14 +25,21 @@ struct Said {
 }
 
 impl Columns {
-    /// Those of `spec`, of which the ones in `binary` are bytes.
-    pub(crate) fn new(py: Python<'_>, spec: &BatchSpec, binary: &HashSet<String>) -> Self {
+    /// Those of `spec`, of which the ones in `binary` are bytes, and `masks` has
+    /// the columns that masks of entries belong to.
+    pub(crate) fn new(
+        py: Python<'_>,
+        spec: &BatchSpec,
+        binary: &HashSet<String>,
+        masks: Py<PyDict>,
+    ) -> Self {
         let columns = spec.columns().iter().map(|column| Said {
             name: PyString::intern(py, &column.name).unbind(),
             binary: binary.contains(&column.name),
         });
         Columns {
             columns: columns.collect(),
+            masks,
         }
     }
 
@@ -39,6 +48,7 @@ impl Columns {
         let rows = batch.rows();
         let dict = class(py, &BATCH, "Batch")?.call0()?.cast_into::<PyDict>()?;
         dict.setattr(intern!(py, "num_records"), rows)?;
+        dict.setattr(intern!(py, "masks"), &self.masks)?;
         for (column, said) in batch.into_columns().zip(&self.columns) {
             dict.set_item(said.name.bind(py), tensor(py, column, said.binary)?)?;
         }

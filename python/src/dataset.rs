@@ -7,6 +7,7 @@ use std::sync::Arc;
 use atds::{BatchSpec, ColumnKind, DatasetBuilder, Files, Layout, OutOfBounds, Schema, Threads};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::batch::Columns;
 use crate::batches::Batches;
@@ -26,10 +27,11 @@ pub(crate) struct Dataset {
 #[pymethods]
 impl Dataset {
     /// `features` are the JSON of a features file; those in `binary` are bytes
-    /// and not text. The options are the builder's; 0 threads are automatic.
+    /// and not text; `masks` has for each mask of
+    /// entries the feature whose entries they are. The options are the builder's; 0 threads are automatic.
     #[new]
     #[pyo3(signature = (
-        files, batch_size, features, binary, *, drop_remainder, reader_buffer_size,
+        files, batch_size, features, binary, masks, *, drop_remainder, reader_buffer_size,
         shuffle_buffer_size, threads, seed, shuffle_files, shuffle_blocks, prefetch,
         reader_schema, drop_out_of_bounds, memory_limit, mmap,
     ))]
@@ -40,6 +42,7 @@ impl Dataset {
         batch_size: usize,
         features: &str,
         binary: HashSet<String>,
+        masks: Py<PyDict>,
         drop_remainder: bool,
         reader_buffer_size: Option<usize>,
         shuffle_buffer_size: usize,
@@ -85,7 +88,7 @@ impl Dataset {
         }
         let dataset = interruptible(py, || DatasetBuilder::build(builder))?.or_raise(py)?;
         Ok(Dataset {
-            columns: Arc::new(Columns::new(py, dataset.spec(), &binary)),
+            columns: Arc::new(Columns::new(py, dataset.spec(), &binary, masks)),
             dataset: InProcess::new(dataset),
         })
     }

@@ -5,6 +5,7 @@
 //! What can be said in Python is: names, dtypes and options are checked and
 //! documented in `python/atds/`; here is what needs the memory or the threads.
 
+mod arrow;
 mod batch;
 mod batches;
 mod command;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 
 #[pymodule(name = "_native")]
 mod native {
+    #[pymodule_export]
+    use crate::arrow::{export_array, export_stream};
     #[pymodule_export]
     use crate::batches::Batches;
     #[pymodule_export]

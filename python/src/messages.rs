@@ -25,11 +25,11 @@ pub(crate) struct MessageDecoder {
 
 #[pymethods]
 impl MessageDecoder {
-    /// Schemas are text, the first of `schemas` at least; `features` and `binary`
-    /// as for a data set.
+    /// Schemas are text, the first of `schemas` at least; `features`, `binary` and
+    /// `masks` as for a data set.
     #[new]
     #[pyo3(signature = (
-        schemas, features, binary, *, reader_schema, single_objects, drop_out_of_bounds,
+        schemas, features, binary, masks, *, reader_schema, single_objects, drop_out_of_bounds,
         memory_limit,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -38,6 +38,7 @@ impl MessageDecoder {
         schemas: Vec<String>,
         features: &str,
         binary: HashSet<String>,
+        masks: Py<PyDict>,
         reader_schema: Option<&str>,
         single_objects: bool,
         drop_out_of_bounds: bool,
@@ -64,7 +65,7 @@ impl MessageDecoder {
         }
         let decoder = py.detach(|| builder.build()).or_raise(py)?;
         Ok(MessageDecoder {
-            columns: Columns::new(py, decoder.spec(), &binary),
+            columns: Columns::new(py, decoder.spec(), &binary, masks),
             decoder: InProcess::new(Mutex::new(decoder)),
         })
     }

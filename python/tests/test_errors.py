@@ -68,9 +68,12 @@ def test_options(clicks: str, option: dict[str, Any], said: str) -> None:
 
 
 def test_numpy_numbers_are_numbers(clicks: str) -> None:
-    given: list[Any] = [np.int32(64), DENSE, np.bool_(True)]
-    seed: Any = np.uint8(3)
-    dataset = atds.Dataset(clicks, *given, seed=seed)
+    given: dict[str, Any] = {
+        "batch_size": np.int32(64),
+        "drop_remainder": np.bool_(True),
+        "seed": np.uint8(3),
+    }
+    dataset = atds.Dataset(clicks, features=DENSE, **given)
     assert (len(dataset), dataset.seed) == (3, 3)
 
 

@@ -65,7 +65,7 @@ def test_the_command(samples: Path) -> None:
 
 def test_ctrl_c_ends_the_command(samples: Path) -> None:
     script = Path(sysconfig.get_path("scripts")) / "atds"
-    args = [script, "bench", str(samples / "many"), "--epochs", "100000000"]
+    args = [str(script), "bench", str(samples / "many"), "--epochs", "100000000"]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         # Its threads are at work once it has a child thread.
         tasks = Path(f"/proc/{process.pid}/task")
