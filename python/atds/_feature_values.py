@@ -93,8 +93,9 @@ def fill(value: Any) -> Any:
         return [fill(item) for item in value]
     if isinstance(value, float) and not np.isfinite(value):
         return "NaN" if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, (bool, int, float, str, bytes)):
-        return _text(value) if isinstance(value, (str, bytes)) else value
+    # Bytes that are no text have been given to a feature before.
+    if isinstance(value, (bool, int, float)) or _is_bytes(value):
+        return value
     raise FeatureError(f"default is {value!r}, which is neither a value nor lists of values")
 
 
@@ -106,12 +107,16 @@ def words(vocabulary: Any) -> Any:
         return vocabulary
     if isinstance(vocabulary, (Sequence, np.ndarray)) and not isinstance(vocabulary, (str, bytes)):
         known = [word.item() if isinstance(word, np.generic) else word for word in vocabulary]
-        if all(isinstance(word, (str, bytes, dict)) for word in known):
+        if all(isinstance(word, (str, bytes)) or _is_bytes(word) for word in known):
             return [word if isinstance(word, dict) else _text(word) for word in known]
     raise FeatureError(
         "vocabulary is a list of words, or the path of a file with a word a line (as a "
         f"pathlib.Path), not {vocabulary!r}"
     )
+
+
+def _is_bytes(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"bytes"}
 
 
 def _text(value: str | bytes) -> Any:

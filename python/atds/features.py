@@ -306,7 +306,7 @@ def _default_value(feature: Feature, value: Any) -> dict[str, Any]:
     """TensorFlow's name of the default as ours; what is to be set."""
     if value is None:
         return {}
-    if feature.default is not None:
-        raise FeatureError("default and default_value are the same: give one of them")
     value = fill(value)
+    if feature.default not in (None, value):
+        raise FeatureError("default and default_value are the same: give one of them")
     return {"default_value": value, "default": value}

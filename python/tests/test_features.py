@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import pickle
 from datetime import date as day
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,6 +55,18 @@ def test_features_are_what_was_said() -> None:
     fixed = atds.FixedLenFeature([2], "int32", [1, 2])
     assert repr(fixed) == "FixedLenFeature(shape=(2,), dtype='int32', default_value=[1, 2])"
     assert repr(atds.VarLenFeature("int32")) == "VarLenFeature(dtype='int32')"
+
+
+def test_features_can_be_changed_and_pickled() -> None:
+    features = [
+        atds.FixedLenFeature([2], "float32", float("nan"), expression="x"),
+        atds.DenseFeature([], "bytes", default=b"\xff"),
+        atds.VarlenFeature([-1], "int64", vocabulary=[b"\xff", "a"], unknown=np.int64(3)),
+        atds.VarlenFeature([-1], "int64", vocabulary=Path("words.txt")),
+    ]
+    for feature in features:
+        assert dataclasses.replace(feature) == feature == pickle.loads(pickle.dumps(feature))
+        assert dataclasses.replace(feature, mask="m").mask == "m"
 
 
 @pytest.fixture
