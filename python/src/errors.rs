@@ -46,12 +46,6 @@ pub(crate) fn too_many_fields(py: Python<'_>) -> PyErr {
     plain(py, "FeatureError", message)
 }
 
-/// The exception of a file whose name cannot be said.
-#[cold]
-pub(crate) fn file_error(py: Python<'_>, message: &str) -> PyErr {
-    plain(py, "FileError", message)
-}
-
 /// The exception of an option out of its range.
 #[cold]
 pub(crate) fn option_error(py: Python<'_>, message: &str) -> PyErr {
@@ -66,7 +60,7 @@ fn plain(py: Python<'_>, class: &str, message: &str) -> PyErr {
 fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let place = PyDict::new(py);
     let at = &error.place;
-    place.set_item("file", at.file.as_ref().and_then(|file| file.to_str()))?;
+    place.set_item("file", at.file.as_ref().map(|file| file.as_os_str()))?;
     place.set_item("offset", at.offset)?;
     place.set_item("inflated_offset", at.inflated_offset)?;
     place.set_item("block", at.block)?;

@@ -1,7 +1,8 @@
 //! What files hold: their schemas, features and figures.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use atds::{Feature, Files, InspectOptions, LeftOut, Records, Schema};
 use pyo3::prelude::*;
@@ -12,19 +13,9 @@ use crate::waiting::interruptible;
 
 /// The files that files, globs and folders stand for.
 #[pyfunction]
-pub(crate) fn resolve_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Vec<String>> {
+pub(crate) fn resolve_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Vec<OsString>> {
     let files = interruptible(py, move || Files::from(files).resolve())?.or_raise(py)?;
-    let text = |file: PathBuf| file.into_os_string().into_string();
-    files
-        .into_iter()
-        .map(|file| text(file).map_err(|file| not_text(py, &file.into())))
-        .collect()
-}
-
-#[cold]
-fn not_text(py: Python<'_>, file: &PathBuf) -> PyErr {
-    let message = format!("{}: the name is not UTF-8", file.display());
-    crate::errors::file_error(py, &message)
+    Ok(files.into_iter().map(PathBuf::into_os_string).collect())
 }
 
 /// The schema in a file's header, as its text.
@@ -65,7 +56,7 @@ pub(crate) fn inspect(
     options.sample = sample.unwrap_or(options.sample);
     let found = interruptible(py, move || atds::inspect_with(file, &options))?.or_raise(py)?;
     let dict = PyDict::new(py);
-    dict.set_item("path", path_text(&found.path))?;
+    dict.set_item("path", found.path.as_os_str())?;
     dict.set_item("codec", &found.codec)?;
     dict.set_item("schema", &found.schema_text)?;
     let metadata = PyDict::new(py);
@@ -96,10 +87,6 @@ pub(crate) fn inspect(
     dict.set_item("paths_truncated", found.paths_truncated)?;
     dict.set_item("sampled", found.sampled)?;
     Ok(dict)
-}
-
-fn path_text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 fn left_out(fields: &[LeftOut]) -> Vec<(String, String)> {

@@ -45,5 +45,5 @@ mod native {
     /// The version of the package.
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "it is Python's name for it")]
-    const __version__: &'static str = env!("CARGO_PKG_VERSION");
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,20 @@ def test_files_are_paths_patterns_folders_and_lists(samples: Path) -> None:
         assert dataset.filenames == files
         assert dataset.num_records == 200
     assert atds.Dataset(files[0], 64).filenames == files[:1]
+
+
+def test_a_file_name_that_is_no_text(numbers: str, number: Any, tmp_path: Path) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.avro")
+    Path(numbers).rename(name)
+    for given in (name, os.fsencode(name), Path(name), str(tmp_path)):
+        dataset = atds.Dataset(given, 64, number)
+        assert dataset.filenames == [name]
+        assert pickle.loads(pickle.dumps(dataset)).num_records == 1000
+    assert atds.inspect(name).path == name
+    Path(name).write_bytes(b"nothing")
+    with pytest.raises(atds.DataError) as caught:
+        list(dataset)
+    assert caught.value.file == name
 
 
 def test_length_is_that_of_an_epoch(numbers: str, number: Any) -> None:
