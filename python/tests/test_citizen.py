@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
-import pickle
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from pathlib import Path
@@ -19,127 +14,105 @@ import numpy as np
 import pytest
 
 import atds
-
-#: Seconds after which what should end at once counts as hanging.
-HANGS = 120
-
-
-def run(code: str, *args: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Runs code in an interpreter of its own, which must end."""
-    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=HANGS, check=False, **options
-    )
-
-
-def succeeds(code: str, *args: str) -> str:
-    done = run(code, *args)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    return done.stdout.strip()
+from interpreters import HANGS, run, succeeds
 
 
 @pytest.fixture
-def stuck(tmp_path: Path, clicks: str) -> str:
-    """A file whose end never comes: a pipe that has the first half of one."""
-    path = tmp_path / "stuck.avro"
+def pipe(tmp_path: Path) -> str:
+    """A pipe that nobody writes to: who opens it to read waits for ever."""
+    path = tmp_path / "pipe.avro"
     os.mkfifo(path)
     return str(path)
 
 
-def test_other_threads_go_on_while_one_waits(stuck: str, clicks: str) -> None:
-    # The pipe has only the header and some blocks, so that the iterator waits for ever; the
-    # thread that counts is what ends the test.
-    out = succeeds(
-        """
-        import pathlib, sys, threading, atds
-        path, source = sys.argv[1:]
-        data = pathlib.Path(source).read_bytes()
-        features = {"s_label": atds.DenseFeature([], "int32")}
-        writer = []
-        def feed():
-            # The header is read once when the data set is made, and again by the iteration.
-            with open(path, "wb") as pipe:
-                try:
-                    pipe.write(data)
-                except BrokenPipeError:
-                    pass
-            pipe = open(path, "wb", buffering=0)
-            pipe.write(data[: len(data) // 2])
-            writer.append(pipe)
-        feeder = threading.Thread(target=feed, daemon=True)
-        feeder.start()
-        dataset = atds.Dataset(path, 1 << 20, features)
-        iterator = iter(dataset)
-        feeder.join()
-        def wait():
-            try:
-                list(iterator)
-            except atds.DataError as error:
-                print(error.block is not None)
-        waiting = threading.Thread(target=wait, daemon=True)
-        waiting.start()
-        count = 0
-        while count < 1_000_000:
-            count += 1
-        print(count, waiting.is_alive())
-        writer[0].close()
-        waiting.join()
-        """,
-        stuck,
-        str(Path(clicks) / "part-00000.avro"),
-    )
-    assert out.split() == ["1000000", "True", "True"]
+#: A data set whose second file is a pipe, an iterator that waits for it, and what ends that.
+WAITING = """
+    import os, signal, sys, threading, time, atds
+    file, pipe = sys.argv[1:]
+    dataset = atds.Dataset([file, pipe], 1 << 20, {"s_label": atds.DenseFeature([], "int32")})
+    iterator = iter(dataset)
+    def release():
+        # There is a reader, or will be soon.
+        os.close(os.open(pipe, os.O_WRONLY))
+    def interrupt():
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+"""
 
 
-def test_ctrl_c_ends_the_waiting(stuck: str, clicks: str) -> None:
+def test_other_threads_go_on_while_one_waits(pipe: str, clicks: str) -> None:
     out = succeeds(
-        """
-        import os, pathlib, signal, sys, threading, time, atds
-        path, source = sys.argv[1:]
-        data = pathlib.Path(source).read_bytes()
-        keep = []
-        def feed():
-            with open(path, "wb") as pipe:
-                try:
-                    pipe.write(data)
-                except BrokenPipeError:
-                    pass
-            pipe = open(path, "wb", buffering=0)
-            pipe.write(data[: len(data) // 2])
-            keep.append(pipe)
-            time.sleep(0.2)
-            os.kill(os.getpid(), signal.SIGINT)
-        threading.Thread(target=feed, daemon=True).start()
-        dataset = atds.Dataset(path, 1 << 20, {"s_label": atds.DenseFeature([], "int32")})
-        iterator = iter(dataset)
+        WAITING
+        + """
+    def wait():
         try:
-            next(iterator)
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        # The iterator's thread waits for the pipe, which nobody but this one closes.
-        keep[0].close()
-        """,
-        stuck,
+            for batch in iterator:
+                print(batch.num_records)
+        except atds.Error as error:
+            print(error.file == pipe)
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    count = 0
+    while count < 1_000_000:
+        count += 1
+    print(count, waiting.is_alive())
+    release()
+    waiting.join()
+    """,
         str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    # What was read before the fault is a batch.
+    assert out.split() == ["1000000", "True", "100", "True"]
+
+
+def test_ctrl_c_ends_the_waiting(pipe: str, clicks: str) -> None:
+    out = succeeds(
+        WAITING
+        + """
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        next(iterator)
+    except KeyboardInterrupt:
+        print("interrupted")
+    release()
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
     )
     assert out == "interrupted"
 
 
-def test_ctrl_c_ends_the_making_of_a_data_set(stuck: str) -> None:
-    # Opening the pipe waits for someone who writes, and nobody does.
+def test_ctrl_c_ends_the_making_of_a_data_set(pipe: str, clicks: str) -> None:
     out = succeeds(
-        """
-        import os, signal, sys, threading, time, atds
-        def interrupt():
-            time.sleep(0.2)
-            os.kill(os.getpid(), signal.SIGINT)
-        threading.Thread(target=interrupt, daemon=True).start()
-        try:
-            atds.Dataset(sys.argv[1], 8, {"n": atds.DenseFeature([], "int32")})
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        """,
-        stuck,
+        WAITING
+        + """
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        atds.Dataset(pipe, 8, {"s_label": atds.DenseFeature([], "int32")})
+    except KeyboardInterrupt:
+        print("interrupted")
+    release()
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    assert out == "interrupted"
+
+
+def test_ctrl_c_ends_the_counting_of_records(pipe: str, clicks: str) -> None:
+    out = succeeds(
+        WAITING
+        + """
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        len(dataset)
+    except KeyboardInterrupt:
+        print("interrupted")
+    release()
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
     )
     assert out == "interrupted"
 
@@ -231,115 +204,6 @@ def in_threads(work: Any, count: int) -> None:
     for thread in threads:
         thread.join(HANGS)
         assert not thread.is_alive()
-
-
-FORK = """
-    import atds, os, sys, warnings
-    warnings.simplefilter("ignore")
-    dataset = atds.Dataset(sys.argv[1], 64, shuffle_buffer_size=1000, seed=1)
-    iterator = iter(dataset)
-    batch = next(iterator)
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        out = os.fdopen(write, "w")
-        try:
-{body}
-        finally:
-            out.close()
-        {end}
-    os.close(write)
-    print(os.fdopen(read).read(), end="")
-    _, status = os.waitpid(child, 0)
-    assert status == 0, status
-    rest = sum(batch.num_records for batch in iterator)
-    print(rest)
-"""
-
-
-def forks(many: str, body: str, end: str = "os._exit(0)") -> list[str]:
-    indented = textwrap.indent(textwrap.dedent(body), " " * 12)
-    out = succeeds(FORK.format(body=indented.rstrip(), end=end), many).splitlines()
-    # The parent goes on.
-    assert out[-1] == str(20000 - 64)
-    return out[:-1]
-
-
-def test_a_forked_child_cannot_use_the_iterator(many: str) -> None:
-    (said,) = forks(
-        many,
-        """
-        for use in (iterator.stats, iterator.close, lambda: next(iterator)):
-            try:
-                use()
-            except atds.ForkError as error:
-                message = str(error)
-        print(message, file=out)
-        """,
-    )
-    assert said == (
-        "this iterator was made before a fork, in the parent process, whose threads are not in "
-        "this one: make it in this process (iterate over the dataset anew), or start worker "
-        "processes with the 'spawn' or 'forkserver' method"
-    )
-    assert issubclass(atds.ForkError, RuntimeError)
-
-
-def test_a_forked_child_uses_the_data_set(many: str) -> None:
-    lines = forks(
-        many,
-        """
-        print(dataset.stats()["records"], dataset.epoch, len(dataset), file=out)
-        print(sum(batch.num_records for batch in dataset), file=out)
-        print(dataset.stats()["records"], file=out)
-        """,
-    )
-    assert lines == ["0 1 313", "20000", "20000"]
-
-
-@pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)"])
-def test_a_forked_child_drops_what_it_has(many: str, end: str) -> None:
-    lines = forks(
-        many,
-        """
-        values = batch["d0"] if "d0" in batch else None
-        total = float(batch["s_weight"].sum())
-        del batch, values, iterator, dataset
-        import gc; gc.collect()
-        print(total > 0, file=out)
-        """,
-        end,
-    )
-    assert lines == ["True"]
-
-
-def count(dataset: atds.Dataset, queue: Any) -> None:
-    queue.put(sum(batch.num_records for batch in dataset))
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_worker_processes(clicks: str, method: str) -> None:
-    dataset = atds.Dataset(clicks, 64)
-    next(iter(dataset))
-    context = multiprocessing.get_context(method)
-    queue = context.Queue()
-    workers = [context.Process(target=count, args=(dataset, queue)) for _ in range(2)]  # type: ignore[attr-defined]
-    for worker in workers:
-        worker.start()
-    assert [queue.get(timeout=HANGS) for _ in workers] == [200, 200]
-    for worker in workers:
-        worker.join(HANGS)
-        assert worker.exitcode == 0
-
-
-def test_errors_can_be_sent_to_other_processes() -> None:
-    with pytest.raises(atds.Error) as caught:
-        atds.Dataset("nowhere.avro", 1)
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert type(again) is atds.MissingFileError
-    assert (str(again), again.file, again.errno) == (str(caught.value), "nowhere.avro", 2)
 
 
 def test_arrays_keep_their_memory(numbers: str, number: Any) -> None:

@@ -41,7 +41,8 @@ def test_files_are_paths_patterns_folders_and_lists(samples: Path) -> None:
 def test_a_file_name_that_is_no_text(numbers: str, number: Any, tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.avro")
     Path(numbers).rename(name)
-    for given in (name, os.fsencode(name), Path(name), str(tmp_path)):
+    ways: list[Any] = [name, os.fsencode(name), Path(name), str(tmp_path)]
+    for given in ways:
         dataset = atds.Dataset(given, 64, number)
         assert dataset.filenames == [name]
         assert pickle.loads(pickle.dumps(dataset)).num_records == 1000

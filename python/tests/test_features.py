@@ -61,7 +61,7 @@ def test_features_can_be_changed_and_pickled() -> None:
     features = [
         atds.FixedLenFeature([2], "float32", float("nan"), expression="x"),
         atds.DenseFeature([], "bytes", default=b"\xff"),
-        atds.VarlenFeature([-1], "int64", vocabulary=[b"\xff", "a"], unknown=np.int64(3)),
+        atds.VarlenFeature([-1], "int64", vocabulary=[b"\xff", "a"], unknown=3),
         atds.VarlenFeature([-1], "int64", vocabulary=Path("words.txt")),
     ]
     for feature in features:
