@@ -2,9 +2,12 @@
 
 FUZZ_SECONDS ?= 60
 ARGS ?=
+# "all": test the Python package with every framework.
+FRAMEWORKS ?=
+export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench ratios instructions bench-peers simulate fmt doc testdata clean
+.PHONY: help demo test wheel fuzz bench ratios instructions bench-peers simulate fmt doc testdata clean
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,8 +15,11 @@ help: ## Say what there is to make
 demo: ## Make sample files, read them shuffled, print figures and one example (ARGS="--records N")
 	cargo run --release --locked -p atds-cli -- demo $(ARGS)
 
-test: ## Everything that must hold before a change is merged: lints, docs, tests, test data, a short fuzz
+test: ## Everything that must hold before a change is merged (FRAMEWORKS=all: with PyTorch, TensorFlow, DuckDB)
 	@scripts/test.sh
+
+wheel: ## Build the wheel of the Python package into target/wheels
+	@scripts/wheel.sh
 
 fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitizer)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)

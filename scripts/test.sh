@@ -17,6 +17,8 @@ main() {
     step "tests on the new test data" env ATDS_TESTDATA="$(realpath -m "$target/testdata")" \
         cargo test --workspace --all-features --locked --test interop
     step "generated files as fastavro reads them" read_generated
+    step "the Python package's wheel" build_wheel
+    step "the Python package" test_wheel
     step "papers of the latest comparison" check_papers
     step "fuzz targets, $fuzz_seconds s each" fuzz_smoke
     echo "All $number steps passed in $SECONDS s."
@@ -63,6 +65,15 @@ read_generated() {
     scripts/python.sh scripts/make_generated.py "$target/debug/atds" "$target/generated"
     ATDS_TESTDATA="$(realpath -m "$target/generated")" \
         cargo test -p atds-cli --all-features --locked --test interop
+}
+
+build_wheel() {
+    wheel=$(scripts/wheel.sh)
+    echo "$wheel"
+}
+
+test_wheel() {
+    scripts/test_python.sh "$wheel"
 }
 
 # libFuzzer is C++ and is built from source.

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io;
-use std::process::ExitCode;
 
 use atds::ErrorKind;
 use atds::generate::GenerateError;
@@ -32,11 +31,11 @@ impl Failure {
         }
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Data(_) => ExitCode::from(1),
-            Failure::Usage(_) => ExitCode::from(2),
-            Failure::ClosedPipe => ExitCode::SUCCESS,
+            Failure::Data(_) => 1,
+            Failure::Usage(_) => 2,
+            Failure::ClosedPipe => 0,
         }
     }
 }

@@ -1,13 +1,17 @@
 //! A dataset and the iteration over its batches.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::task::Poll;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use atds_sched::Scheduler;
+use avro_block::BlockIndex;
 use avro_decode::LeftOut;
 use tensor_batch::{Batch, BatchSpec};
 
@@ -19,7 +23,7 @@ use crate::limits::READ_AHEAD;
 use crate::plans::Plans;
 use crate::reader::{Groups, Order, Reader};
 use crate::source::{Opener, ReadOptions};
-use crate::stats::{Counters, Stats};
+use crate::stats::{Counters, Stats, StatsHandle};
 use crate::{Error, ErrorKind};
 
 /// Avro files, and how to make batches of them.
@@ -78,6 +82,21 @@ impl Dataset {
             Ok(found.len())
         });
         sizes.sum()
+    }
+
+    /// Records of all files, counted anew each time by reading a few bytes of
+    /// every block and inflating none.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or whose framing is damaged.
+    pub fn num_records(&self) -> Result<u64, Error> {
+        let mut records = 0u64;
+        for path in self.files() {
+            let file = File::open(path).map_err(|error| Error::io(error, path))?;
+            let index = BlockIndex::build(file).map_err(|error| Error::container(error, path))?;
+            records = records.saturating_add(index.records());
+        }
+        Ok(records)
     }
 
     /// The batches of all epochs, from epoch 0.
@@ -172,12 +191,56 @@ impl Batches {
                 Err(error) => batches.failed = Some(Error::new(ErrorKind::Io(Arc::new(error)))),
             }
         }
+        if batches.failed.is_some() {
+            batches.stop();
+        }
         batches
     }
 
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
         self.counters.snapshot(&self.budget)
+    }
+
+    /// The figures from any thread, also while this one waits for a batch and
+    /// after the iteration is dropped.
+    pub fn stats_handle(&self) -> StatsHandle {
+        StatsHandle::new(self.counters.clone(), self.budget.clone())
+    }
+
+    /// The next item as the iterator gives it, if it is there in time:
+    /// [`Poll::Pending`] says that it may be asked for again. With a `timeout`
+    /// of zero this does not wait.
+    pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Batch, Error>>> {
+        let Some(ready) = &self.ready else {
+            return Poll::Ready(self.failure());
+        };
+        match self
+            .counters
+            .batch_wait
+            .time(|| ready.recv_timeout(timeout))
+        {
+            Ok(received) => Poll::Ready(Some(self.received(received))),
+            Err(RecvTimeoutError::Timeout) => Poll::Pending,
+            Err(RecvTimeoutError::Disconnected) => {
+                self.stop();
+                Poll::Ready(self.failure())
+            }
+        }
+    }
+
+    fn received(&mut self, received: Result<Ready, Error>) -> Result<Batch, Error> {
+        let Ready { batch, bytes } = received.inspect_err(|_| self.stop())?;
+        self.budget.handed_out(bytes);
+        let rows = batch.rows() as u64;
+        self.counters.records.fetch_add(rows, Relaxed);
+        self.counters.steps.fetch_add(1, Relaxed);
+        Ok(batch)
+    }
+
+    /// Why no thread makes batches, the first time it is asked for.
+    fn failure(&mut self) -> Option<Result<Batch, Error>> {
+        self.failed.take().map(Err)
     }
 
     /// Stops the threads and waits for them.
@@ -201,26 +264,14 @@ impl Iterator for Batches {
     type Item = Result<Batch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(error) = self.failed.take() {
-            self.stop();
-            return Some(Err(error));
-        }
-        let ready = self.ready.as_ref()?;
+        let Some(ready) = &self.ready else {
+            return self.failure();
+        };
         match self.counters.batch_wait.time(|| ready.recv()) {
-            Ok(Ok(Ready { batch, bytes })) => {
-                self.budget.handed_out(bytes);
-                let rows = batch.rows() as u64;
-                self.counters.records.fetch_add(rows, Relaxed);
-                self.counters.steps.fetch_add(1, Relaxed);
-                Some(Ok(batch))
-            }
-            Ok(Err(error)) => {
-                self.stop();
-                Some(Err(error))
-            }
+            Ok(received) => Some(self.received(received)),
             Err(_) => {
                 self.stop();
-                None
+                self.failure()
             }
         }
     }

@@ -36,7 +36,7 @@ pub use files::Files;
 pub use inspect::{InspectOptions, InspectedPath, Inspection, inspect, inspect_with};
 pub use json::{batch_to_json, value_to_json};
 pub use records::Records;
-pub use stats::Stats;
+pub use stats::{Stats, StatsHandle};
 
 pub use atds_sched::{Decision, SchedulerStats, Threads};
 pub use avro_block::Codec;
@@ -47,7 +47,7 @@ pub use avro_decode::{
     SchemaPath, SchemaPaths, TimeUnit, Vocabulary, infer, path, paths,
 };
 pub use tensor_batch::{
-    Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnSpec, DType, DenseTensor, Element, Layout,
-    RaggedSparseTensor, RaggedTensor, Scalar, SparseTensor, SpecError, Strings, UNKNOWN, Values,
-    ViewError, half,
+    Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnMut, ColumnSpec, DType, DenseTensor,
+    Element, Layout, OwnedColumn, RaggedSparseTensor, RaggedTensor, Scalar, SparseTensor,
+    SpecError, Strings, UNKNOWN, Values, ValuesMut, ViewError, half,
 };

@@ -45,6 +45,11 @@ impl Records {
         &self.trees.schema
     }
 
+    /// The schema's text as it stands in the file's header.
+    pub fn schema_text(&self) -> &str {
+        self.trees.blocks.header().schema()
+    }
+
     fn record(&mut self) -> Result<Option<serde_json::Value>, Error> {
         let Some(value) = self.trees.next()? else {
             return Ok(None);

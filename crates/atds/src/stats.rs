@@ -1,7 +1,7 @@
 //! What a run did, where its time went, and what was decided.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use atds_sched::{Scheduler, SchedulerStats};
@@ -10,7 +10,7 @@ use crate::budget::Budget;
 use crate::work::Done;
 
 /// Figures of a run up to now.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
     /// Records in the batches handed out.
@@ -59,6 +59,24 @@ impl Stats {
     /// Records a second, over the whole time.
     pub fn records_per_s(&self) -> f64 {
         self.records as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Reads the figures of one iteration, whoever has the iterator.
+#[derive(Clone, Debug)]
+pub struct StatsHandle {
+    counters: Arc<Counters>,
+    budget: Arc<Budget>,
+}
+
+impl StatsHandle {
+    pub(crate) fn new(counters: Arc<Counters>, budget: Arc<Budget>) -> Self {
+        StatsHandle { counters, budget }
+    }
+
+    /// Figures up to now, or of the whole iteration once it is over.
+    pub fn stats(&self) -> Stats {
+        self.counters.snapshot(&self.budget)
     }
 }
 

@@ -11,9 +11,9 @@ use crate::{
 #[derive(Debug)]
 pub struct Batch {
     rows: usize,
-    spec: BatchSpec,
-    columns: Vec<ColumnData>,
-    recycler: Arc<Recycler>,
+    pub(crate) spec: BatchSpec,
+    pub(crate) columns: Vec<ColumnData>,
+    pub(crate) recycler: Arc<Recycler>,
 }
 
 impl Batch {
@@ -54,13 +54,13 @@ impl Batch {
     /// The columns with their specs, sorted by name.
     pub fn columns(&self) -> impl ExactSizeIterator<Item = (&ColumnSpec, Column<'_>)> + '_ {
         let columns = self.spec.columns().iter().zip(&self.columns);
-        columns.map(|(spec, data)| (spec, data.view(spec)))
+        columns.map(|(spec, data)| (spec, column_of(data, spec)))
     }
 
     /// The column `name`.
     pub fn column(&self, name: &str) -> Option<Column<'_>> {
         let i = self.spec.position(name)?;
-        Some(self.columns[i].view(&self.spec.columns()[i]))
+        Some(column_of(&self.columns[i], &self.spec.columns()[i]))
     }
 
     /// The values of the dense, padded or flat column `name`, `[rows, shape..]`
@@ -100,7 +100,10 @@ impl Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        self.recycler.give(std::mem::take(&mut self.columns));
+        // One that was taken apart has nothing to give.
+        if !self.columns.is_empty() {
+            self.recycler.give(std::mem::take(&mut self.columns));
+        }
     }
 }
 
@@ -189,6 +192,16 @@ impl ColumnData {
         }
     }
 
+    /// A column without memory.
+    pub(crate) fn empty() -> Self {
+        ColumnData {
+            shape: Vec::new(),
+            values: Values::Bool(Buffer::new()),
+            indices: Buffer::new(),
+            splits: Vec::new(),
+        }
+    }
+
     /// Forgets all rows; memory is kept.
     pub(crate) fn clear(&mut self) {
         self.values.clear();
@@ -208,37 +221,38 @@ impl ColumnData {
         let splits: usize = self.splits.iter().map(Buffer::capacity_bytes).sum();
         self.values.capacity_bytes() + self.indices.capacity_bytes() + splits
     }
+}
 
-    fn view(&self, spec: &ColumnSpec) -> Column<'_> {
-        let (values, indices) = (&self.values, self.indices.as_slice());
-        match &spec.kind {
-            ColumnKind::Dense { .. } | ColumnKind::Padded { .. } | ColumnKind::Flat => {
-                Column::Dense(DenseTensor {
-                    shape: &self.shape,
-                    values,
-                })
-            }
-            ColumnKind::Varlen {
-                layout: Layout::Ragged,
-                ..
-            } => Column::Ragged(RaggedTensor {
+/// The column of `spec` that has its memory in `data`.
+pub(crate) fn column_of<'a>(data: &'a ColumnData, spec: &ColumnSpec) -> Column<'a> {
+    let (values, indices) = (&data.values, data.indices.as_slice());
+    match &spec.kind {
+        ColumnKind::Dense { .. } | ColumnKind::Padded { .. } | ColumnKind::Flat => {
+            Column::Dense(DenseTensor {
+                shape: &data.shape,
                 values,
-                row_splits: &self.splits,
-            }),
-            ColumnKind::Sparse {
-                layout: Layout::Ragged,
-                ..
-            } => Column::RaggedSparse(RaggedSparseTensor {
-                indices,
-                values,
-                row_splits: self.splits[0].as_slice(),
-                dense_shape: &self.shape,
-            }),
-            ColumnKind::Sparse { .. } | ColumnKind::Varlen { .. } => Column::Sparse(SparseTensor {
-                indices,
-                values,
-                dense_shape: &self.shape,
-            }),
+            })
         }
+        ColumnKind::Varlen {
+            layout: Layout::Ragged,
+            ..
+        } => Column::Ragged(RaggedTensor {
+            values,
+            row_splits: &data.splits,
+        }),
+        ColumnKind::Sparse {
+            layout: Layout::Ragged,
+            ..
+        } => Column::RaggedSparse(RaggedSparseTensor {
+            indices,
+            values,
+            row_splits: data.splits[0].as_slice(),
+            dense_shape: &data.shape,
+        }),
+        ColumnKind::Sparse { .. } | ColumnKind::Varlen { .. } => Column::Sparse(SparseTensor {
+            indices,
+            values,
+            dense_shape: &data.shape,
+        }),
     }
 }

@@ -91,7 +91,10 @@ impl BatchBuilder {
         self.run_rows.extend_from_slice(run_rows);
         let rows = self.rows();
         if self.columns.is_empty() {
-            self.columns = self.recycler.take().unwrap_or_else(|| self.new_columns());
+            self.columns = self
+                .recycler
+                .take(|i| self.new_column(i))
+                .unwrap_or_else(|| self.new_columns());
         }
 
         let (first, workers) = (slots.len(), &self.workers);
@@ -241,13 +244,14 @@ impl BatchBuilder {
 
     /// Columns with memory for a batch like the last.
     fn new_columns(&self) -> Vec<ColumnData> {
-        let columns = self.spec.columns().iter().zip(&self.sizes);
-        let sized = columns.map(|(spec, sizes)| {
-            let mut column = ColumnData::new(spec);
-            sizes.reserve(&mut column);
-            column
-        });
-        sized.collect()
+        let columns = 0..self.spec.columns().len();
+        columns.map(|i| self.new_column(i)).collect()
+    }
+
+    fn new_column(&self, i: usize) -> ColumnData {
+        let mut column = ColumnData::new(&self.spec.columns()[i]);
+        self.sizes[i].reserve(&mut column);
+        column
     }
 
     fn rows(&self) -> usize {

@@ -11,3 +11,4 @@ mod model;
 mod order;
 mod shuffle;
 mod stats;
+mod waiting;

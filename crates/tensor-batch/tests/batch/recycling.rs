@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use tensor_batch::half::f16;
 use tensor_batch::{
-    ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Layout, Scalar, Values,
+    ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnMut, ColumnSpec, DType, Layout,
+    OwnedColumn, Scalar, Values, ValuesMut,
 };
 
 use crate::any::{any_rows, any_runs, any_spec};
@@ -158,4 +159,93 @@ fn memory_is_counted() {
     assert!(made.capacity_bytes() >= 6 * 8 + 4 * 8 + 6 * 8);
     // Of the two runs' segments, at least those of c: value and index.
     assert!(builder.capacity_bytes() >= 3 * 8 + 6 * 8);
+}
+
+#[test]
+fn a_column_on_its_own_keeps_no_other_memory() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    let first = batch(&mut builder, &[1, 2], &rows);
+    let (before, json) = (
+        addresses(&first),
+        format!("{:?}", first.columns().collect::<Vec<_>>()),
+    );
+    let columns: Vec<_> = first.into_columns().collect();
+    let viewed: Vec<_> = columns
+        .iter()
+        .map(|column| (column.spec(), column.view()))
+        .collect();
+    assert_eq!(format!("{viewed:?}"), json);
+    let positions = columns.iter().map(OwnedColumn::position);
+    assert!(positions.eq(0..columns.len()));
+
+    // Column `a`, whose values are the first address, stays; the others go back.
+    let mut columns = columns.into_iter();
+    let held = columns.next();
+    drop(columns);
+    // The segments of the first batch become the columns of the second, so that
+    // what was dropped comes with the third.
+    drop(batch(&mut builder, &[1, 2], &rows));
+    let third = batch(&mut builder, &[1, 2], &rows);
+    let now = addresses(&third);
+    assert_ne!(now[0], before[0]);
+    assert_eq!(now[1..], before[1..]);
+    drop(held);
+}
+
+#[test]
+fn changes_in_place_are_seen() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    let mut columns: Vec<_> = batch(&mut builder, &[3], &rows).into_columns().collect();
+    for column in &mut columns {
+        let name = column.spec().name.clone();
+        match (column.view_mut(), name.as_str()) {
+            (ColumnMut::Dense { values, shape }, "a") => {
+                assert_eq!(shape, [3, 2]);
+                let ValuesMut::Fixed { dtype, len, bytes } = values else {
+                    panic!("floats are of fixed width");
+                };
+                assert_eq!((dtype, len), (DType::Float64, 6));
+                bytes[..8].copy_from_slice(&7.5f64.to_ne_bytes());
+            }
+            (ColumnMut::Dense { values, .. }, "b" | "h") => {
+                assert!(matches!(values, ValuesMut::Strings(_)));
+            }
+            (ColumnMut::Sparse { indices, .. }, "c" | "e") => indices[1] = 1,
+            (ColumnMut::RaggedSparse { indices, .. }, "d") => indices[0] = 2,
+            (ColumnMut::Ragged { row_splits, .. }, "f") => row_splits[0].as_mut_slice()[3] = 5,
+            (ColumnMut::Dense { .. }, "g" | "i") => {}
+            (other, name) => panic!("column {name} is {other:?}"),
+        }
+    }
+    let Column::Dense(a) = columns[0].view() else {
+        panic!("dense")
+    };
+    assert_eq!(a.values.as_slice::<f64>().map(|a| a[0]), Some(7.5));
+    let Column::Sparse(c) = columns[2].view() else {
+        panic!("sparse")
+    };
+    assert_eq!(c.indices, [0, 1, 1, 4, 2, 4]);
+    let Column::RaggedSparse(d) = columns[3].view() else {
+        panic!("sparse")
+    };
+    assert_eq!(d.indices, [2, 3, 3]);
+    let Column::Ragged(f) = columns[5].view() else {
+        panic!("ragged")
+    };
+    assert_eq!(f.row_splits[0].as_slice(), [0, 2, 4, 5]);
+
+    // What was written there has no part in the next batches.
+    let fresh = format!(
+        "{:?}",
+        batch(&mut builder, &[3], &rows)
+            .columns()
+            .collect::<Vec<_>>()
+    );
+    drop(columns);
+    for _ in 0..3 {
+        let next = batch(&mut builder, &[3], &rows);
+        assert_eq!(format!("{:?}", next.columns().collect::<Vec<_>>()), fresh);
+    }
 }

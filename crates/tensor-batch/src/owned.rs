@@ -1,0 +1,167 @@
+//! Columns on their own: what is left of a batch that is taken apart.
+
+use std::sync::Arc;
+
+use crate::batch::{ColumnData, column_of};
+use crate::{
+    Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnSpec, DType, Layout, Recycler, Strings,
+    Values,
+};
+
+/// A column that owns its memory, which stays where it is until this is dropped;
+/// then it is handed to the next batch.
+///
+/// What holds one column of a batch does not hold the others.
+#[derive(Debug)]
+pub struct OwnedColumn {
+    position: usize,
+    spec: BatchSpec,
+    data: ColumnData,
+    recycler: Arc<Recycler>,
+}
+
+impl Batch {
+    /// The columns, sorted by name, each on its own.
+    pub fn into_columns(mut self) -> impl ExactSizeIterator<Item = OwnedColumn> {
+        let (spec, recycler) = (self.spec.clone(), self.recycler.clone());
+        let columns = std::mem::take(&mut self.columns).into_iter().enumerate();
+        columns.map(move |(position, data)| OwnedColumn {
+            position,
+            spec: spec.clone(),
+            data,
+            recycler: recycler.clone(),
+        })
+    }
+}
+
+impl OwnedColumn {
+    /// What the column is.
+    pub fn spec(&self) -> &ColumnSpec {
+        &self.spec.columns()[self.position]
+    }
+
+    /// The column's place among those of the batch.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// The column as a tensor.
+    pub fn view(&self) -> Column<'_> {
+        column_of(&self.data, self.spec())
+    }
+
+    /// The column as a tensor, to change its values in place.
+    pub fn view_mut(&mut self) -> ColumnMut<'_> {
+        let data = &mut self.data;
+        let values = ValuesMut::new(&mut data.values);
+        let (indices, shape) = (data.indices.as_mut_slice(), data.shape.as_slice());
+        match &self.spec.columns()[self.position].kind {
+            ColumnKind::Dense { .. } | ColumnKind::Padded { .. } | ColumnKind::Flat => {
+                ColumnMut::Dense { shape, values }
+            }
+            ColumnKind::Varlen {
+                layout: Layout::Ragged,
+                ..
+            } => ColumnMut::Ragged {
+                values,
+                row_splits: &mut data.splits,
+            },
+            ColumnKind::Sparse {
+                layout: Layout::Ragged,
+                ..
+            } => ColumnMut::RaggedSparse {
+                indices,
+                values,
+                row_splits: data.splits[0].as_mut_slice(),
+                dense_shape: shape,
+            },
+            ColumnKind::Sparse { .. } | ColumnKind::Varlen { .. } => ColumnMut::Sparse {
+                indices,
+                values,
+                dense_shape: shape,
+            },
+        }
+    }
+}
+
+impl Drop for OwnedColumn {
+    fn drop(&mut self) {
+        let data = std::mem::replace(&mut self.data, ColumnData::empty());
+        let columns = self.spec.columns().len();
+        self.recycler.give_column(self.position, columns, data);
+    }
+}
+
+/// A column as a tensor whose values can be changed; the forms are those of
+/// [`Column`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ColumnMut<'a> {
+    /// As [`DenseTensor`](crate::DenseTensor).
+    Dense {
+        /// `[rows, shape..]`; of a flat column `[n]`.
+        shape: &'a [i64],
+        /// All values in row-major order.
+        values: ValuesMut<'a>,
+    },
+    /// As [`SparseTensor`](crate::SparseTensor).
+    Sparse {
+        /// `[nnz, rank + 1]` flat.
+        indices: &'a mut [i64],
+        /// `[nnz]`.
+        values: ValuesMut<'a>,
+        /// `[rank + 1]`.
+        dense_shape: &'a [i64],
+    },
+    /// As [`RaggedTensor`](crate::RaggedTensor).
+    Ragged {
+        /// The innermost values, end to end.
+        values: ValuesMut<'a>,
+        /// Row splits, the outermost first.
+        row_splits: &'a mut [Buffer<i64>],
+    },
+    /// As [`RaggedSparseTensor`](crate::RaggedSparseTensor).
+    RaggedSparse {
+        /// `[nnz, rank]` flat.
+        indices: &'a mut [i64],
+        /// `[nnz]`.
+        values: ValuesMut<'a>,
+        /// `[rows + 1]`.
+        row_splits: &'a mut [i64],
+        /// `[rank + 1]`.
+        dense_shape: &'a [i64],
+    },
+}
+
+/// The values of a column, to change them in place.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ValuesMut<'a> {
+    /// Values of fixed width.
+    Fixed {
+        /// Their dtype.
+        dtype: DType,
+        /// Number of values.
+        len: usize,
+        /// The values end to end in native order, aligned to
+        /// [`ALIGNMENT`](crate::ALIGNMENT); a bool is a byte.
+        bytes: &'a mut [u8],
+    },
+    /// Strings, which stay as they are.
+    Strings(&'a Strings),
+}
+
+impl<'a> ValuesMut<'a> {
+    fn new(values: &'a mut Values) -> Self {
+        let (dtype, len) = (values.dtype(), values.len());
+        crate::values::each_values!(
+            values,
+            buffer => ValuesMut::Fixed {
+                dtype,
+                len,
+                bytes: bytemuck::cast_slice_mut(buffer.as_mut_slice()),
+            },
+            strings => ValuesMut::Strings(strings)
+        )
+    }
+}

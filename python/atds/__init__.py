@@ -1,0 +1,108 @@
+"""Avro files to shuffled batches of training tensors, in one fused pass.
+
+>>> import atds
+>>> dataset = atds.Dataset("clicks/*.avro", batch_size=64)
+>>> for batch in dataset:
+...     labels = batch["s_label"]
+>>> labels.dtype, labels.shape
+(dtype('int32'), (8,))
+
+A :class:`Dataset` is a description that can be iterated over any number of times; each
+iteration is an epoch, and gives a :class:`Batch`, a dict of arrays, for every step. Features say
+what to read and as which tensors: :class:`DenseFeature`, :class:`SparseFeature`,
+:class:`VarlenFeature` in the words of ATDS, :class:`FixedLenFeature`,
+:class:`FixedLenSequenceFeature`, :class:`VarLenFeature` in those of TensorFlow.
+"""
+
+import os as _os
+
+from atds import _native
+from atds._native import Batches, __version__
+from atds.dataset import AUTOTUNE, Dataset
+from atds.dtypes import DType
+from atds.errors import (
+    DataError,
+    Error,
+    FeatureError,
+    FileError,
+    ForkError,
+    MemoryLimitError,
+    MissingFileError,
+    MissingPackageError,
+    OptionError,
+    SchemaError,
+)
+from atds.features import (
+    DenseFeature,
+    Feature,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+    VarlenFeature,
+)
+from atds.files import InspectedPath, Inspection, infer_features, inspect, read_schema
+from atds.messages import MessageDecoder, Reencoder, decode
+from atds.specs import (
+    ArraySpec,
+    RaggedSparseTensorSpec,
+    RaggedTensorSpec,
+    SparseTensorSpec,
+    TensorSpec,
+)
+from atds.tensors import (
+    Batch,
+    BFloat16Array,
+    RaggedSparseTensor,
+    RaggedTensor,
+    SparseTensor,
+    StringArray,
+)
+
+# What a process made before a fork is of no use to its child, which has to know.
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_native.forked)
+
+__all__ = [
+    "AUTOTUNE",
+    "ArraySpec",
+    "BFloat16Array",
+    "Batch",
+    "Batches",
+    "DType",
+    "DataError",
+    "Dataset",
+    "DenseFeature",
+    "Error",
+    "Feature",
+    "FeatureError",
+    "FileError",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "ForkError",
+    "InspectedPath",
+    "Inspection",
+    "MemoryLimitError",
+    "MessageDecoder",
+    "MissingFileError",
+    "MissingPackageError",
+    "OptionError",
+    "RaggedSparseTensor",
+    "RaggedSparseTensorSpec",
+    "RaggedTensor",
+    "RaggedTensorSpec",
+    "Reencoder",
+    "SchemaError",
+    "SparseFeature",
+    "SparseTensor",
+    "SparseTensorSpec",
+    "StringArray",
+    "TensorSpec",
+    "VarLenFeature",
+    "VarlenFeature",
+    "__version__",
+    "decode",
+    "infer_features",
+    "inspect",
+    "read_schema",
+]

@@ -1,0 +1,7 @@
+"""``python -m atds`` is the ``atds`` command."""
+
+import sys
+
+from atds._command import main
+
+sys.exit(main())

@@ -1,0 +1,63 @@
+"""Columns as the arrays of frameworks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from atds._packages import need
+from atds.errors import OptionError
+from atds.strings import StringArray
+
+IDS = "ask for ids with hash_buckets= or vocabulary="
+
+
+def torch_tensor(torch: Any, values: Any) -> Any:
+    """An array as a tensor of PyTorch over the same memory."""
+    if isinstance(values, StringArray):
+        raise TypeError(f"PyTorch has no strings: {IDS}")
+    return torch.from_dlpack(values)
+
+
+def tf_values(tf: Any, values: Any) -> Any:
+    """An array as a tensor of TensorFlow."""
+    if isinstance(values, StringArray):
+        return tf.convert_to_tensor(values.to_numpy())
+    if isinstance(values, np.ndarray):
+        return tf.convert_to_tensor(values)
+    return tf.bitcast(tf.convert_to_tensor(values.bits), tf.bfloat16)
+
+
+def jax_arrays(values: Any) -> Any:
+    """An array as one of JAX, over the same memory where it is aligned.
+
+    Raises:
+        OptionError: 64 bits, of which JAX would take 32.
+    """
+    jax = need("jax", "to_jax")
+    if isinstance(values, StringArray):
+        raise TypeError(f"JAX has no strings: {IDS}")
+    if isinstance(values, np.ndarray) and values.dtype.itemsize == 8 and not _wide(jax):
+        raise OptionError(
+            f"JAX would take 32 bits of these {values.dtype} values: switch jax_enable_x64 on "
+            "(jax.config.update('jax_enable_x64', True)), or ask for a dtype of 32 bits with cast="
+        )
+    return jax.numpy.from_dlpack(values)
+
+
+def jax_indices(indices: Any, dense_shape: tuple[int, ...]) -> Any:
+    """Indices of JAX; of 32 bits unless it has 64."""
+    jax = need("jax", "to_jax")
+    if _wide(jax):
+        return jax.numpy.from_dlpack(indices)
+    if max(dense_shape, default=0) > np.iinfo(np.int32).max:
+        raise OptionError(
+            f"a dimension of the dense shape {dense_shape} is beyond 32 bits: switch "
+            "jax_enable_x64 on (jax.config.update('jax_enable_x64', True))"
+        )
+    return jax.numpy.from_dlpack(indices.astype(np.int32))
+
+
+def _wide(jax: Any) -> bool:
+    return bool(jax.config.jax_enable_x64)

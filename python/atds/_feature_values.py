@@ -1,0 +1,129 @@
+"""The arguments of features, checked."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from atds.errors import FeatureError
+
+
+def dense_shape(shape: Any) -> tuple[int | None, ...]:
+    """The shape of a dense feature; None or -1 is a dimension that varies."""
+    dims = _dimensions("shape", shape)
+    for dim in dims:
+        if dim == 0 or (dim is not None and dim < -1):
+            raise FeatureError(
+                f"shape {list(dims)}: a dimension is above 0, or None where it varies; the batch "
+                "is not one of them"
+            )
+    return tuple(None if dim == -1 else dim for dim in dims)
+
+
+def sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """The shape of a sparse or varlen feature; None or -1 is an unknown dimension."""
+    dims = tuple(-1 if dim is None else dim for dim in _dimensions(name, shape))
+    if any(dim == 0 or dim < -1 for dim in dims):
+        raise FeatureError(
+            f"{name} {list(dims)}: a dimension is above 0, or -1 where it is not known"
+        )
+    return dims
+
+
+def _dimensions(name: str, shape: Any) -> tuple[int | None, ...]:
+    # TensorFlow's shapes.
+    if hasattr(shape, "as_list"):
+        shape = shape.as_list()
+    if isinstance(shape, (str, bytes)) or shape is None:
+        raise _no_shape(name, shape)
+    try:
+        dims = list(shape) if isinstance(shape, Iterable) else [shape]
+        return tuple(None if dim is None else operator.index(dim) for dim in dims)
+    except TypeError:
+        raise _no_shape(name, shape) from None
+
+
+def _no_shape(name: str, shape: Any) -> FeatureError:
+    return FeatureError(f"{name} is {shape!r}, which is no list of dimensions such as [8] or []")
+
+
+def integer(name: str, value: Any) -> int:
+    """A whole number."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise FeatureError(f"{name} is {value!r}, which is no whole number") from None
+
+
+def known_name(name: str, value: Any, literal: Any) -> None:
+    """Checks that `value` is one of the names of a `Literal`."""
+    names = get_args(literal)
+    if value in names:
+        return
+    nearest = difflib.get_close_matches(str(value), names, n=1)
+    meant = f" (did you mean '{nearest[0]}'?)" if nearest else ""
+    raise FeatureError(f"{name} is {value!r}{meant}: it may be {', '.join(names)}")
+
+
+def index_keys(keys: Any) -> tuple[str, ...]:
+    """One path or several."""
+    if isinstance(keys, str):
+        return (keys,)
+    if isinstance(keys, Iterable):
+        given = tuple(keys)
+        if given and all(isinstance(key, str) for key in given):
+            return given
+    raise FeatureError(f"index_key is {keys!r}, which is neither a path nor a list of paths")
+
+
+def fill(value: Any) -> Any:
+    """A default as JSON has it: a value, or nested lists."""
+    if isinstance(value, (str, bytes)):
+        return _text(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    elif hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
+    if isinstance(value, (list, tuple)):
+        return [fill(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return "NaN" if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    # Bytes that are no text have been given to a feature before.
+    if isinstance(value, (bool, int, float)) or _is_bytes(value):
+        return value
+    raise FeatureError(f"default is {value!r}, which is neither a value nor lists of values")
+
+
+def words(vocabulary: Any) -> Any:
+    """A vocabulary as JSON has it: a list of words, or a file of them."""
+    if isinstance(vocabulary, os.PathLike):
+        return {"file": os.path.abspath(os.fspath(vocabulary))}
+    if isinstance(vocabulary, dict) and vocabulary.keys() == {"file"}:
+        return vocabulary
+    if isinstance(vocabulary, (Sequence, np.ndarray)) and not isinstance(vocabulary, (str, bytes)):
+        known = [word.item() if isinstance(word, np.generic) else word for word in vocabulary]
+        if all(isinstance(word, (str, bytes)) or _is_bytes(word) for word in known):
+            return [word if isinstance(word, dict) else _text(word) for word in known]
+    raise FeatureError(
+        "vocabulary is a list of words, or the path of a file with a word a line (as a "
+        f"pathlib.Path), not {vocabulary!r}"
+    )
+
+
+def _is_bytes(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"bytes"}
+
+
+def _text(value: str | bytes) -> Any:
+    """A string; bytes that are no text have a character for each byte."""
+    if isinstance(value, str):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"bytes": value.decode("latin-1")}

@@ -1,0 +1,123 @@
+"""The native part: data sets, iterations and messages."""
+
+import os
+from collections.abc import Iterator
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from atds.batch import Batch
+
+__all__ = [
+    "Batches",
+    "Dataset",
+    "MessageDecoder",
+    "Reencoder",
+    "StatsHandle",
+    "__version__",
+    "bfloat16_dlpack",
+    "export_array",
+    "export_stream",
+    "forked",
+    "infer_features",
+    "inspect",
+    "no_stats",
+    "read_schema",
+    "resolve_files",
+    "run_command",
+]
+
+__version__: str
+
+_Column: TypeAlias = tuple[str, str, str, list[int], bool]
+
+@final
+class Dataset:
+    def __new__(
+        cls,
+        files: list[str],
+        batch_size: int,
+        features: str,
+        binary: set[str],
+        masks: dict[str, str],
+        *,
+        drop_remainder: bool,
+        reader_buffer_size: int | None,
+        shuffle_buffer_size: int,
+        threads: int,
+        seed: int,
+        shuffle_files: bool,
+        shuffle_blocks: bool,
+        prefetch: int,
+        reader_schema: str | None,
+        drop_out_of_bounds: bool,
+        memory_limit: int | None,
+        mmap: bool,
+    ) -> Dataset: ...
+    def is_here(self) -> bool: ...
+    def epoch(self, epoch: int) -> Batches: ...
+    def num_records(self) -> int: ...
+    def spec(self) -> list[_Column]: ...
+
+@final
+class Batches(Iterator[Batch]):
+    """The batches of one epoch, made ahead by threads of their own.
+
+    Several threads may take batches from it: each is given once. Dropping or closing it ends its
+    threads.
+    """
+
+    def __iter__(self) -> Batches: ...
+    def __next__(self) -> Batch: ...
+    def close(self) -> None:
+        """Ends the iteration: stops its threads and waits for them."""
+    def stats(self) -> dict[str, Any]:
+        """Figures of the iteration up to now; see :meth:`atds.Dataset.stats`."""
+    def stats_handle(self) -> StatsHandle: ...
+
+@final
+class StatsHandle:
+    def is_here(self) -> bool: ...
+    def snapshot(self) -> dict[str, Any]: ...
+
+@final
+class MessageDecoder:
+    def __new__(
+        cls,
+        schemas: list[str],
+        features: str,
+        binary: set[str],
+        masks: dict[str, str],
+        *,
+        reader_schema: str | None,
+        single_objects: bool,
+        drop_out_of_bounds: bool,
+        memory_limit: int | None,
+    ) -> MessageDecoder: ...
+    def is_here(self) -> bool: ...
+    def decode(self, messages: list[bytes]) -> Batch: ...
+    def spec(self) -> list[_Column]: ...
+    def dropped_entries(self) -> int: ...
+
+@final
+class Reencoder:
+    def __new__(
+        cls,
+        schemas: list[str],
+        reader_schema: str,
+        *,
+        single_objects: bool,
+        to_single_objects: bool,
+    ) -> Reencoder: ...
+    def reencode(self, messages: list[bytes]) -> list[bytes]: ...
+
+def export_array(node: tuple[Any, ...]) -> tuple[Any, Any]: ...
+def export_stream(empty: tuple[Any, ...], batches: Iterator[tuple[Any, ...]]) -> Any: ...
+def bfloat16_dlpack(bits: np.ndarray[Any, np.dtype[np.uint16]]) -> Any: ...
+def forked() -> None: ...
+def infer_features(schema: str) -> tuple[str, list[str], list[tuple[str, str]]]: ...
+def inspect(file: str | os.PathLike[str], sample: int | None = None) -> dict[str, Any]: ...
+def no_stats() -> dict[str, Any]: ...
+def read_schema(file: str | os.PathLike[str]) -> str: ...
+def resolve_files(files: list[str]) -> list[str]: ...
+def run_command(argv: list[str]) -> int: ...

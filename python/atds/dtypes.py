@@ -1,0 +1,88 @@
+"""The dtypes of columns, and what is accepted for them."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from atds.errors import FeatureError
+
+#: The dtypes of columns by name. ``string`` is text in UTF-8, ``bytes`` any bytes.
+DType: TypeAlias = Literal[
+    "int32", "int64", "float16", "bfloat16", "float32", "float64", "bool", "string", "bytes"
+]
+
+DTYPES: tuple[DType, ...] = get_args(DType)
+
+# As NumPy takes Python's own types; `np.dtype(str)` and others have a length.
+_PYTHON_TYPES: dict[object, DType] = {
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    str: "string",
+    bytes: "bytes",
+}
+
+
+def parse_dtype(dtype: Any) -> DType:
+    """The name of a dtype given as a NumPy dtype, a name, or a framework's own dtype.
+
+    Frameworks are not imported for it: ``torch.float32``, ``tf.float32`` and ``jax.numpy.float32``
+    say their names.
+
+    Raises:
+        FeatureError: Something that is no dtype, or one that no column has.
+    """
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]
+    for name in _names(dtype):
+        if name in DTYPES:
+            return name
+    raise _unknown(dtype)
+
+
+def _names(dtype: Any) -> list[str]:
+    """What `dtype` may be called."""
+    names = []
+    if isinstance(dtype, str):
+        names.append(dtype)
+    # TensorFlow's dtypes have a name; PyTorch's are printed as `torch.float32`.
+    name = getattr(dtype, "name", None)
+    if isinstance(name, str):
+        names.append(name)
+    if type(dtype).__module__.partition(".")[0] == "torch":
+        names.append(str(dtype).removeprefix("torch."))
+    # A NumPy dtype, one of its names and scalar types, or what has one, as JAX's.
+    found = _numpy_dtype(dtype)
+    if found is not None:
+        names.append(_numpy_name(found))
+    return names
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
+    if dtype is None:
+        return None
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+        return found
+    except (TypeError, ValueError):
+        return None
+
+
+def _numpy_name(dtype: np.dtype[Any]) -> str:
+    if dtype.kind in "UT":
+        return "string"
+    if dtype.kind == "S":
+        return "bytes"
+    # Columns are in the machine's byte order.
+    return dtype.name if dtype.isnative else str(dtype)
+
+
+def _unknown(dtype: Any) -> FeatureError:
+    shown = dtype if isinstance(dtype, str) else repr(dtype)
+    names = ", ".join(DTYPES)
+    nearest = difflib.get_close_matches(str(shown), DTYPES, n=1)
+    meant = f" (did you mean '{nearest[0]}'?)" if nearest else ""
+    return FeatureError(f"dtype {shown!r} is not one of a column{meant}: it may be {names}")

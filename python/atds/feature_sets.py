@@ -1,0 +1,140 @@
+"""Sets of features: what a data set is given, and what it is asked for by."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from atds.errors import FeatureError
+from atds.features import (
+    DenseFeature,
+    Feature,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+    VarlenFeature,
+)
+
+
+def parse_features(features: Any) -> dict[str, Feature]:
+    """Features by name, TensorFlow's among them, as ours.
+
+    Raises:
+        FeatureError: Something else than features by name, or no feature at all.
+    """
+    if not isinstance(features, Mapping):
+        raise FeatureError(
+            f"features is {_kind(features)}: give a dict of names and features, such as "
+            "{'label': atds.DenseFeature([], 'int32')}"
+        )
+    if not features:
+        raise FeatureError(
+            "features is empty: name at least one, or leave it out to have them inferred"
+        )
+    return {_name(name): _feature(name, feature) for name, feature in features.items()}
+
+
+def to_json(features: Mapping[str, Feature]) -> str:
+    """Features as the text of a features file."""
+    return json.dumps({name: feature._entry() for name, feature in features.items()})
+
+
+def binary_names(features: Mapping[str, Feature]) -> set[str]:
+    """The names of the features whose strings are bytes, and not text."""
+    return {name for name, feature in features.items() if vars(feature)["dtype"] == "bytes"}
+
+
+def mask_owners(features: Mapping[str, Feature]) -> dict[str, str]:
+    """For each mask of entries, the feature whose entries they are."""
+    kinds = (SparseFeature, VarlenFeature, VarLenFeature)
+    return {
+        feature.mask: name
+        for name, feature in features.items()
+        if feature.mask is not None and isinstance(feature, kinds)
+    }
+
+
+def as_lists(features: Mapping[str, Feature]) -> dict[str, Feature]:
+    """The same features, those of varying length ragged where they have a dimension."""
+    return {name: _as_lists(feature) for name, feature in features.items()}
+
+
+def _as_lists(feature: Feature) -> Feature:
+    match feature:
+        case VarlenFeature() if feature.shape:
+            return dataclasses.replace(feature, layout="ragged")
+        case VarLenFeature() if feature.rank:
+            return dataclasses.replace(feature, layout="ragged")
+    return feature
+
+
+def from_json(text: str, binary: Iterable[str]) -> dict[str, Feature]:
+    """Inferred features of a features file's text; those in `binary` are bytes."""
+    entries: dict[str, dict[str, Any]] = json.loads(text)
+    for name in binary:
+        entries[name]["dtype"] = "bytes"
+    return {name: _inferred(entry) for name, entry in entries.items()}
+
+
+def _inferred(entry: dict[str, Any]) -> Feature:
+    kinds: dict[str, Callable[..., Feature]] = {
+        "dense": DenseFeature,
+        "varlen": VarlenFeature,
+        "sparse": SparseFeature,
+    }
+    make = kinds[entry.pop("kind")]
+    return make(entry.pop("shape"), entry.pop("dtype"), **entry)
+
+
+def _name(name: Any) -> str:
+    if isinstance(name, str):
+        return name
+    raise FeatureError(f"a feature's name is a str, not {name!r}")
+
+
+def _feature(name: str, feature: Any) -> Feature:
+    if isinstance(feature, Feature):
+        return feature
+    # TensorFlow's features, and those of tensorflow-io, are known by their names and have the
+    # same attributes in every version.
+    make = _FOREIGN.get(type(feature).__name__)
+    if make is None:
+        raise FeatureError(
+            f"feature '{name}' is {_kind(feature)}: give one such as atds.DenseFeature([], 'int32')"
+        )
+    try:
+        return make(feature)
+    except FeatureError as error:
+        raise FeatureError(f"feature '{name}': {error}") from None
+
+
+def _sparse(feature: Any) -> Feature:
+    if hasattr(feature, "shape"):
+        return SparseFeature(feature.shape, feature.dtype)
+    return SparseFeature(
+        index_key=feature.index_key,
+        value_key=feature.value_key,
+        dtype=feature.dtype,
+        size=feature.size,
+        already_sorted=feature.already_sorted,
+    )
+
+
+_FOREIGN: dict[str, Callable[[Any], Feature]] = {
+    "FixedLenFeature": lambda f: FixedLenFeature(f.shape, f.dtype, f.default_value),
+    "FixedLenSequenceFeature": lambda f: FixedLenSequenceFeature(
+        f.shape, f.dtype, f.allow_missing, f.default_value
+    ),
+    "VarLenFeature": lambda f: VarLenFeature(f.dtype, rank=None),
+    "VarLenFeatureWithRank": lambda f: VarLenFeature(f.dtype, rank=f.rank),
+    "SparseFeature": _sparse,
+    "DenseFeature": lambda f: DenseFeature(f.shape, f.dtype),
+    "VarlenFeature": lambda f: VarlenFeature(f.shape, f.dtype),
+}
+
+
+def _kind(value: Any) -> str:
+    return f"a {type(value).__name__}"

@@ -1,0 +1,312 @@
+"""Features: what is asked of a record, and the tensors that become of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from atds._feature_values import (
+    dense_shape,
+    fill,
+    index_keys,
+    integer,
+    known_name,
+    sizes,
+    words,
+)
+from atds.dtypes import parse_dtype
+from atds.errors import FeatureError
+
+#: How a sparse or varlen column is laid out: by coordinates, or as values and row splits.
+Layout: TypeAlias = Literal["coo", "ragged"]
+
+#: Units of times, for ``unit=``.
+Unit: TypeAlias = Literal["days", "hours", "minutes", "seconds", "millis", "micros", "nanos"]
+
+#: Words with ids from 0 on: a list, or a file with a word a line.
+Vocabulary: TypeAlias = "Sequence[str | bytes] | os.PathLike[str]"
+
+
+@dataclass(frozen=True, repr=False)
+class Feature:
+    """What is asked of a record; one of the classes below. All of them take these keywords.
+
+    Attributes:
+        expression: The path expression to the values in a record, such as ``user.age``,
+            ``cars[*].model`` or ``friends[gender='f'].name``; the feature's name if not given.
+        default: What a missing value becomes: a null, or what a list of a dense feature is too
+            short by. A value, or, for a dense feature, nested lists or an array of its shape.
+        mask: The name of a bool column that is true where a value was present.
+        row_mask: The name of a bool column ``[B]`` that is false where the whole feature was
+            missing.
+        cast: Whether numbers of another type are cast to the dtype.
+        hash_buckets: Values become int64 ids in this range, the same as
+            ``tf.strings.to_hash_bucket_fast`` gives.
+        vocabulary: Values become the ids of these words.
+        unknown: The id of what is not in the vocabulary, -1 if not given.
+        unit: Dates and times become int64 in this unit.
+    """
+
+    expression: str | None = field(default=None, kw_only=True)
+    default: Any = field(default=None, kw_only=True)
+    mask: str | None = field(default=None, kw_only=True)
+    row_mask: str | None = field(default=None, kw_only=True)
+    cast: bool = field(default=False, kw_only=True)
+    hash_buckets: int | None = field(default=None, kw_only=True)
+    vocabulary: Vocabulary | None = field(default=None, kw_only=True)
+    unknown: int | None = field(default=None, kw_only=True)
+    unit: Unit | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {"dtype": parse_dtype(vars(self).get("dtype"))}
+        if self.default is not None:
+            checked["default"] = fill(self.default)
+        if self.vocabulary is not None:
+            checked["vocabulary"] = words(self.vocabulary)
+        for key in ("hash_buckets", "unknown"):
+            value = getattr(self, key)
+            if value is not None:
+                checked[key] = integer(key, value)
+        if self.unit is not None:
+            known_name("unit", self.unit, Unit)
+        self._set(**checked)
+
+    def _set(self, **checked: Any) -> None:
+        """Puts checked values in the place of those given."""
+        for key, value in checked.items():
+            object.__setattr__(self, key, value)
+
+    def _entry(self) -> dict[str, Any]:
+        """The feature as it stands in a features file."""
+        entry = {"dtype": vars(self)["dtype"]}
+        for key in ("expression", "default", "mask", "row_mask", *_CONVERSIONS):
+            value = getattr(self, key)
+            if value is not None and value is not False:
+                entry[key] = value
+        return entry
+
+    def __repr__(self) -> str:
+        parts = (
+            f"{part.name}={value!r}"
+            for part in sorted(dataclasses.fields(self), key=lambda part: bool(part.kw_only))
+            if (value := getattr(self, part.name)) != part.default
+            and not (part.name == "default" and hasattr(self, "default_value"))
+        )
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+_CONVERSIONS = ("cast", "hash_buckets", "vocabulary", "unknown", "unit")
+
+
+@dataclass(frozen=True, repr=False)
+class DenseFeature(Feature):
+    """A tensor ``[B, *shape]``: every record has a value for each place.
+
+    An array of another length is an error, unless there is a default or a mask, with which a
+    shorter one is filled up. A dimension of None is the longest in the batch, and takes one.
+
+    >>> atds.DenseFeature([8], "float32")
+    DenseFeature(shape=(8,), dtype='float32')
+    >>> atds.DenseFeature([], int, expression="user.age", default=-1, mask="has_age")
+    DenseFeature(shape=(), dtype='int64', expression='user.age', default=-1, mask='has_age')
+
+    Attributes:
+        shape: The dimensions of a row, without the batch; ``[]`` is a scalar.
+        dtype: A NumPy dtype, its name, or a framework's own dtype.
+    """
+
+    shape: Any
+    dtype: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(shape=dense_shape(self.shape))
+
+    def _entry(self) -> dict[str, Any]:
+        return super()._entry() | {"kind": "dense", "shape": self.shape}
+
+
+@dataclass(frozen=True, repr=False)
+class VarlenFeature(Feature):
+    """Lists of any length, as ATDS has them.
+
+    With the layout ``coo`` a :class:`SparseTensor` with indices int64 ``[nnz, rank + 1]``, values
+    ``[nnz]`` and a dense shape of rank + 1 dimensions; with ``ragged`` a :class:`RaggedTensor`.
+
+    Attributes:
+        shape: A dimension for each level of lists; -1 or None where the length varies.
+        dtype: A NumPy dtype, its name, or a framework's own dtype.
+        layout: ``coo`` or ``ragged``.
+    """
+
+    shape: Any
+    dtype: Any
+    layout: Layout = "coo"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(shape=sizes("shape", self.shape))
+        known_name("layout", self.layout, Layout)
+
+    def _entry(self) -> dict[str, Any]:
+        kind = {"kind": "varlen", "shape": self.shape, "layout": self.layout}
+        return super()._entry() | kind
+
+
+@dataclass(frozen=True, repr=False)
+class SparseFeature(Feature):
+    """Values with an index each.
+
+    In one of two forms:
+
+    - ``SparseFeature(shape, dtype)``, ATDS's: a record of arrays ``indices0``.. and ``values``.
+    - ``SparseFeature(index_key=.., value_key=.., dtype=.., size=..)``, TensorFlow's: the entries of
+      the record or the array of records that the expression leads to, each with an index by each
+      key and a value, sorted by index unless ``already_sorted``.
+
+    With the layout ``coo`` a :class:`SparseTensor` with indices int64 ``[nnz, rank + 1]``, values
+    ``[nnz]`` and a dense shape of rank + 1 dimensions; with ``ragged`` a
+    :class:`RaggedSparseTensor`.
+
+    >>> atds.SparseFeature([50_001], "float32")
+    SparseFeature(shape=(50001,), dtype='float32')
+    >>> atds.SparseFeature(index_key="id", value_key="power", dtype="float32", size=1000,
+    ...                    expression="cars[*].engine")
+    SparseFeature(dtype='float32', expression='cars[*].engine', index_key=('id',), \
+value_key='power', size=(1000,))
+
+    Attributes:
+        shape: A dimension for each index; -1 or None where any index is good.
+        dtype: A NumPy dtype, its name, or a framework's own dtype.
+        layout: ``coo`` or ``ragged``.
+        index_key: The path to an entry's index, or a list of paths.
+        value_key: The path to an entry's value.
+        size: The dimension that the index is below, or a list with one for each key.
+        already_sorted: Whether entries stay in the order that they have.
+    """
+
+    shape: Any = None
+    dtype: Any = None
+    layout: Layout = "coo"
+    index_key: str | Sequence[str] | None = field(default=None, kw_only=True)
+    value_key: str | None = field(default=None, kw_only=True)
+    size: Any = field(default=None, kw_only=True)
+    already_sorted: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_name("layout", self.layout, Layout)
+        of_keys = (self.index_key, self.value_key, self.size)
+        if self.shape is None and None in of_keys:
+            raise FeatureError(
+                "a SparseFeature needs a shape (of a record of indices0.. and values), or all of "
+                "index_key, value_key and size"
+            )
+        if self.shape is None:
+            self._set(index_key=index_keys(self.index_key), size=sizes("size", self.size))
+            return
+        if of_keys != (None, None, None):
+            raise FeatureError(
+                "a SparseFeature has a shape, or index_key, value_key and size, but not both"
+            )
+        self._set(shape=sizes("shape", self.shape))
+
+    def _entry(self) -> dict[str, Any]:
+        entry = super()._entry() | {"kind": "sparse", "layout": self.layout}
+        if self.shape is not None:
+            return entry | {"shape": self.shape}
+        return entry | {
+            "index_key": self.index_key,
+            "value_key": self.value_key,
+            "size": self.size,
+            "already_sorted": self.already_sorted,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class FixedLenFeature(Feature):
+    """TensorFlow's feature of fixed length: a tensor ``[B, *shape]``.
+
+    A list may fill several dimensions, in row-major order. A dimension of None is the longest in
+    the batch, and takes a default.
+
+    Attributes:
+        shape: The dimensions of a row, without the batch.
+        dtype: A NumPy dtype, its name, or a framework's own dtype.
+        default_value: What a missing value becomes, or an array of the shape.
+    """
+
+    shape: Any
+    dtype: Any
+    default_value: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(shape=dense_shape(self.shape), **_default_value(self, self.default_value))
+
+    def _entry(self) -> dict[str, Any]:
+        return super()._entry() | {"kind": "fixed_len", "shape": self.shape}
+
+
+@dataclass(frozen=True, repr=False)
+class FixedLenSequenceFeature(Feature):
+    """TensorFlow's feature of sequences: a tensor ``[B, *shape]`` in which gaps are filled.
+
+    Attributes:
+        shape: The dimensions of a row, without the batch; None where the length varies.
+        dtype: A NumPy dtype, its name, or a framework's own dtype.
+        allow_missing: Whether shorter lists and missing values are filled, with the default or 0,
+            false or the empty string.
+        default_value: What they are filled with.
+    """
+
+    shape: Any
+    dtype: Any
+    allow_missing: bool = False
+    default_value: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(shape=dense_shape(self.shape), **_default_value(self, self.default_value))
+
+    def _entry(self) -> dict[str, Any]:
+        kind = {"kind": "fixed_len_sequence", "allow_missing": self.allow_missing}
+        return super()._entry() | kind | {"shape": self.shape}
+
+
+@dataclass(frozen=True, repr=False)
+class VarLenFeature(Feature):
+    """TensorFlow's feature of varying length: a :class:`SparseTensor` of rank + 1 dimensions.
+
+    Attributes:
+        dtype: A NumPy dtype, its name, or a framework's own dtype.
+        rank: The levels of lists; None for as many as the expression has ``[*]`` and filters.
+        layout: ``coo``, or ``ragged`` for a :class:`RaggedTensor`.
+    """
+
+    dtype: Any
+    rank: int | None = 1
+    layout: Layout = "coo"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_name("layout", self.layout, Layout)
+        if self.rank is not None and self.rank < 0:
+            raise FeatureError(f"rank is the levels of lists, 0 or more, not {self.rank}")
+
+    def _entry(self) -> dict[str, Any]:
+        kind = {"kind": "var_len", "layout": self.layout}
+        return super()._entry() | kind | ({} if self.rank is None else {"rank": self.rank})
+
+
+def _default_value(feature: Feature, value: Any) -> dict[str, Any]:
+    """TensorFlow's name of the default as ours; what is to be set."""
+    if value is None:
+        return {}
+    value = fill(value)
+    if feature.default not in (None, value):
+        raise FeatureError("default and default_value are the same: give one of them")
+    return {"default_value": value, "default": value}

@@ -1,0 +1,176 @@
+"""What files hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from atds import _native
+from atds.errors import OptionError
+from atds.feature_sets import from_json
+from atds.features import Feature
+
+#: A file, a pattern, a folder, or several.
+Files: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+
+#: A schema: the text of its JSON, or what ``json.loads`` makes of it.
+Schema: TypeAlias = "str | bytes | dict[str, Any] | list[Any]"
+
+
+def paths(filenames: Any) -> list[str]:
+    """Files, patterns and folders as they are given, one or several.
+
+    Raises:
+        OptionError: None at all, or something that is none.
+    """
+    given = [filenames] if isinstance(filenames, (str, bytes, os.PathLike)) else filenames
+    try:
+        found = [os.fsdecode(path) for path in given]
+    except TypeError:
+        raise OptionError(
+            "filenames is a path, a pattern, a folder, or a list of them, not "
+            f"{type(filenames).__name__}"
+        ) from None
+    if not found:
+        raise OptionError("filenames is empty: give at least one file, pattern or folder")
+    return found
+
+
+def schema_text(schema: Any) -> str:
+    """A schema as the text of its JSON."""
+    if isinstance(schema, (bytes, bytearray)):
+        return schema.decode()
+    return schema if isinstance(schema, str) else json.dumps(schema)
+
+
+def read_schema(file: str | os.PathLike[str]) -> Any:
+    """The schema in a file's header, as ``json.loads`` makes it of its text.
+
+    >>> atds.read_schema("clicks/part-00000.avro")["name"]
+    'ads'
+
+    Raises:
+        FileError: A file that cannot be read.
+        DataError: A file that is not Avro.
+        SchemaError: A schema that is none.
+    """
+    return json.loads(_native.read_schema(file))
+
+
+def infer_features(filenames: Files, *, reader_schema: Schema | None = None) -> dict[str, Feature]:
+    """The features that a data set reads where none are given: those of the first file's schema.
+
+    Values become dense scalars, arrays :class:`VarlenFeature`, records of the ATDS form
+    :class:`SparseFeature` with unknown dimensions, the fields of nested records features of their
+    own by dotted names. Fields that cannot be a tensor are left out. What the data says besides,
+    such as lists that have all the same length, is in ``atds.inspect(file).features``.
+
+    >>> atds.infer_features("clicks/*.avro")["s_label"]
+    DenseFeature(shape=(), dtype='int32')
+
+    Args:
+        filenames: A file, a pattern, a folder, or a list of them.
+        reader_schema: The schema that records are read as, in place of the file's.
+    """
+    return inferred(_native.resolve_files(paths(filenames)), reader_schema)[0]
+
+
+def inferred(
+    files: list[str], reader_schema: Schema | None
+) -> tuple[dict[str, Feature], dict[str, str]]:
+    """The features of the first file's schema, and the types of the fields that are left out."""
+    if reader_schema is None:
+        text = _native.read_schema(files[0])
+    else:
+        text = schema_text(reader_schema)
+    features, binary, left_out = _native.infer_features(text)
+    return from_json(features, binary), dict(left_out)
+
+
+@dataclass(frozen=True)
+class InspectedPath:
+    """A path of a schema, and what is there in a sample of the records.
+
+    Attributes:
+        expression: The path expression.
+        schema_type: The type in a few words, without the null where it is nullable.
+        nullable: Whether the value may be null, or, of a branch of a union, another's.
+        values: Values met in the sample, nulls among them.
+        nulls: Nulls among them.
+    """
+
+    expression: str
+    schema_type: str
+    nullable: bool
+    values: int
+    nulls: int
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a file holds, from reading all of it.
+
+    Attributes:
+        path: The file.
+        codec: The name of its codec.
+        schema: The schema as ``json.loads`` makes it.
+        metadata: The header's metadata without Avro's own.
+        blocks: Number of blocks.
+        records: Number of records.
+        file_bytes: Bytes of the file.
+        raw_bytes: Bytes of the blocks' payloads as they lie in the file.
+        inflated_bytes: Bytes of the blocks' payloads, inflated.
+        features: The features as all records agree: dense where all arrays of a field have the
+            same length, sparse with dimensions one above the largest index.
+        left_out: The types of the fields that cannot be a tensor.
+        paths: Every path of the schema.
+        paths_truncated: Whether there are more paths than are listed.
+        sampled: Records in which values and nulls were counted, from the first on.
+    """
+
+    path: str
+    codec: str
+    schema: Any
+    metadata: dict[str, bytes]
+    blocks: int
+    records: int
+    file_bytes: int
+    raw_bytes: int
+    inflated_bytes: int
+    features: dict[str, Feature]
+    left_out: dict[str, str]
+    paths: tuple[InspectedPath, ...]
+    paths_truncated: bool
+    sampled: int
+
+    @property
+    def compression_ratio(self) -> float:
+        """Inflated bytes over raw ones; 1 for a file without blocks."""
+        return self.inflated_bytes / self.raw_bytes if self.raw_bytes else 1.0
+
+
+def inspect(file: str | os.PathLike[str], *, sample: int | None = None) -> Inspection:
+    """Reads all of a file, and says what it holds.
+
+    >>> found = atds.inspect("clicks/part-00000.avro")
+    >>> found.codec, found.records, found.features["d0"]
+    ('deflate', 100, DenseFeature(shape=(8,), dtype='float32'))
+
+    Args:
+        file: The file.
+        sample: Records from the first on in which nulls are counted, 1,000 if not given.
+
+    Raises:
+        Error: Whatever is wrong with the file, anywhere in it.
+    """
+    if sample is not None and sample < 0:
+        raise OptionError(f"sample is the number of records to count nulls in, not {sample}")
+    found = _native.inspect(file, sample)
+    found["schema"] = json.loads(found["schema"])
+    found["features"] = from_json(found["features"], found.pop("binary"))
+    found["left_out"] = dict(found["left_out"])
+    found["paths"] = tuple(InspectedPath(*path) for path in found["paths"])
+    return Inspection(**found)

@@ -1,0 +1,178 @@
+"""Records without a container, such as the messages of a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from atds import _native, _options
+from atds.batch import Batch
+from atds.feature_sets import binary_names, mask_owners, parse_features, to_json
+from atds.files import Schema, schema_text
+from atds.specs import TensorSpec, element_spec
+
+
+def decode(
+    records: Iterable[bytes],
+    schema: Schema,
+    features: Mapping[str, Any],
+    *,
+    reader_schema: Schema | None = None,
+) -> Batch:
+    """A batch of encoded records, a row of each.
+
+    >>> schema = {"type": "record", "name": "Click", "fields": [
+    ...     {"name": "label", "type": "int"}, {"name": "page", "type": "string"}]}
+    >>> features = {"label": atds.DenseFeature([], "int32")}
+    >>> atds.decode([b"\\x02\\x02a", b"\\x01\\x00"], schema, features)["label"]
+    array([ 1, -1], dtype=int32)
+
+    For batch after batch, a :class:`MessageDecoder` compiles schema and features once.
+
+    Args:
+        records: The records, each the bytes of one.
+        schema: The schema that they were written with.
+        features: Features by name.
+        reader_schema: The schema that they are read as, if it is another.
+
+    Raises:
+        SchemaError: A schema that is none.
+        FeatureError: A feature that cannot be, or that the schema does not have.
+        DataError: Bytes that are no record of the schema; ``error.record`` says which.
+    """
+    return MessageDecoder(schema, features, reader_schema=reader_schema).decode(records)
+
+
+class MessageDecoder:
+    """Makes batches of encoded records, with schemas and features that are compiled once.
+
+    Args:
+        schema: The schema that records were written with, or several where they are single
+            objects.
+        features: Features by name.
+        reader_schema: The schema that they are read as; None for each its own.
+        single_objects: Whether each has the header of Avro's single-object encoding, which says
+            the schema that wrote it.
+        out_of_bounds: What becomes of sparse entries with an index outside their dimension:
+            ``error`` or ``drop``.
+        memory_limit: Bytes that a batch takes at most; None for 4 GiB.
+
+    Raises:
+        SchemaError: A schema that is none, or cannot be read as the reader's.
+        FeatureError: A feature that cannot be, or that a schema does not have.
+    """
+
+    def __init__(
+        self,
+        schema: Schema | Sequence[Schema],
+        features: Mapping[str, Any],
+        *,
+        reader_schema: Schema | None = None,
+        single_objects: bool = False,
+        out_of_bounds: Literal["error", "drop"] = "error",
+        memory_limit: int | None = None,
+    ) -> None:
+        self._schemas = _schemas(schema, single_objects)
+        self._features = parse_features(features)
+        self._config: dict[str, Any] = {
+            "reader_schema": None if reader_schema is None else schema_text(reader_schema),
+            "single_objects": _options.flag("single_objects", single_objects),
+            "drop_out_of_bounds": _options.drops("out_of_bounds", out_of_bounds),
+            "memory_limit": _options.optional("memory_limit", memory_limit, 1),
+        }
+        self._made = self._make()
+
+    def _make(self) -> _native.MessageDecoder:
+        binary = binary_names(self._features)
+        return _native.MessageDecoder(
+            self._schemas,
+            to_json(self._features),
+            binary,
+            mask_owners(self._features),
+            **self._config,
+        )
+
+    @property
+    def _here(self) -> _native.MessageDecoder:
+        """The native decoder; in a forked child one of its own."""
+        if not self._made.is_here():
+            self._made = self._make()
+        return self._made
+
+    def decode(self, records: Iterable[bytes]) -> Batch:
+        """A batch with a row of each record, in their order.
+
+        Raises:
+            DataError: Bytes that are no record of their schema, or do not fit the features.
+            MemoryLimitError: A batch above the memory limit.
+        """
+        return self._here.decode(list(records))
+
+    @property
+    def element_spec(self) -> dict[str, TensorSpec]:
+        """What the columns of a batch are, by name."""
+        return element_spec(self._here.spec(), binary_names(self._features), None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._schemas, self._features, self._config)
+
+
+def _restored(
+    schemas: list[str], features: dict[str, Any], config: dict[str, Any]
+) -> MessageDecoder:
+    decoder = MessageDecoder.__new__(MessageDecoder)
+    decoder._schemas, decoder._features, decoder._config = schemas, features, config
+    decoder._made = decoder._make()
+    return decoder
+
+
+class Reencoder:
+    """Makes records of one schema of records of another, by Avro's schema resolution: fields that
+    the writer lacks get the reader's defaults, others are renamed, reordered and promoted.
+
+    >>> schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}
+    >>> newer = {"type": "record", "name": "R", "fields": [
+    ...     {"name": "n", "type": "long"}, {"name": "new", "type": "boolean", "default": True}]}
+    >>> atds.Reencoder(schema, newer).reencode([b"\\x06"])
+    [b'\\x06\\x01']
+
+    Args:
+        schema: The schema that records were written with, or several where they are single
+            objects.
+        reader_schema: The schema that they are to have.
+        single_objects: Whether each has the header of Avro's single-object encoding.
+        to_single_objects: Whether each gets that header.
+
+    Raises:
+        SchemaError: A schema that is none, or cannot be read as the reader's.
+    """
+
+    def __init__(
+        self,
+        schema: Schema | Sequence[Schema],
+        reader_schema: Schema,
+        *,
+        single_objects: bool = False,
+        to_single_objects: bool = False,
+    ) -> None:
+        self._made = _native.Reencoder(
+            _schemas(schema, single_objects),
+            schema_text(reader_schema),
+            single_objects=_options.flag("single_objects", single_objects),
+            to_single_objects=_options.flag("to_single_objects", to_single_objects),
+        )
+
+    def reencode(self, records: Iterable[bytes]) -> list[bytes]:
+        """The records by the reader's schema, in their order.
+
+        Raises:
+            DataError: Bytes that are no record of their schema; ``error.record`` says which.
+        """
+        return self._made.reencode(list(records))
+
+
+def _schemas(schema: Any, several: bool) -> list[str]:
+    """One schema, or, of single objects, a list of them (else a list is a union)."""
+    if several and isinstance(schema, (list, tuple)):
+        return [schema_text(one) for one in schema]
+    return [schema_text(schema)]

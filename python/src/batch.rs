@@ -1,0 +1,127 @@
+//! Batches as dicts of arrays.
+
+use std::collections::HashSet;
+
+use atds::{Batch, BatchSpec, OwnedColumn};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+
+use crate::memory::{Arrays, Dims, Parts, arrays};
+
+/// How the columns of a data set are said in Python.
+pub(crate) struct Columns {
+    /// In the order of the batch.
+    columns: Vec<Said>,
+    /// For each mask of entries, the column whose entries they are.
+    masks: Py<PyDict>,
+}
+
+struct Said {
+    name: Py<PyString>,
+    /// Whether strings are bytes of any kind, and not text.
+    binary: bool,
+}
+
+impl Columns {
+    /// Those of `spec`, of which the ones in `binary` are bytes, and `masks` has
+    /// the columns that masks of entries belong to.
+    pub(crate) fn new(
+        py: Python<'_>,
+        spec: &BatchSpec,
+        binary: &HashSet<String>,
+        masks: Py<PyDict>,
+    ) -> Self {
+        let columns = spec.columns().iter().map(|column| Said {
+            name: PyString::intern(py, &column.name).unbind(),
+            binary: binary.contains(&column.name),
+        });
+        Columns {
+            columns: columns.collect(),
+            masks,
+        }
+    }
+
+    /// A batch as `atds.Batch`; its columns own their memory each.
+    pub(crate) fn batch<'py>(&self, py: Python<'py>, batch: Batch) -> PyResult<Bound<'py, PyDict>> {
+        let rows = batch.rows();
+        let dict = class(py, &BATCH, "Batch")?.call0()?.cast_into::<PyDict>()?;
+        dict.setattr(intern!(py, "num_records"), rows)?;
+        dict.setattr(intern!(py, "masks"), &self.masks)?;
+        for (column, said) in batch.into_columns().zip(&self.columns) {
+            dict.set_item(said.name.bind(py), tensor(py, column, said.binary)?)?;
+        }
+        Ok(dict)
+    }
+}
+
+static BATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static SPARSE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static RAGGED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static RAGGED_SPARSE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static STRINGS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static BFLOAT16: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// A class of `atds.tensors`.
+fn class<'py>(
+    py: Python<'py>,
+    cell: &'static PyOnceLock<Py<PyType>>,
+    name: &str,
+) -> PyResult<&'py Bound<'py, PyType>> {
+    cell.import(py, "atds.tensors", name)
+}
+
+fn tensor(py: Python<'_>, column: OwnedColumn, binary: bool) -> PyResult<Bound<'_, PyAny>> {
+    match arrays(py, column)? {
+        Arrays::Dense { shape, values } => of_values(py, values, Some(&shape), binary),
+        Arrays::Sparse {
+            indices,
+            values,
+            dense_shape,
+        } => {
+            let values = of_values(py, values, None, binary)?;
+            let dense_shape = tuple(py, &dense_shape)?;
+            class(py, &SPARSE, "SparseTensor")?.call1((indices, values, dense_shape))
+        }
+        Arrays::Ragged { values, row_splits } => {
+            let values = of_values(py, values, None, binary)?;
+            let mut parts = Vec::with_capacity(1 + row_splits.len());
+            parts.push(values);
+            parts.extend(row_splits);
+            class(py, &RAGGED, "RaggedTensor")?.call1(PyTuple::new(py, parts)?)
+        }
+        Arrays::RaggedSparse {
+            indices,
+            values,
+            row_splits,
+            dense_shape,
+        } => {
+            let values = of_values(py, values, None, binary)?;
+            let dense_shape = tuple(py, &dense_shape)?;
+            let parts = (indices, values, row_splits, dense_shape);
+            class(py, &RAGGED_SPARSE, "RaggedSparseTensor")?.call1(parts)
+        }
+    }
+}
+
+/// Values as an array, or what stands for one; a vector where no shape is given.
+fn of_values<'py>(
+    py: Python<'py>,
+    values: Parts<'py>,
+    shape: Option<&Dims>,
+    binary: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    match values {
+        Parts::Numbers(array) => Ok(array),
+        Parts::BFloat16(bits) => class(py, &BFLOAT16, "BFloat16Array")?.call1((bits,)),
+        Parts::Strings { offsets, data } => {
+            let shape = shape.map(|shape| tuple(py, shape)).transpose()?;
+            class(py, &STRINGS, "StringArray")?.call1((offsets, data, shape, binary))
+        }
+    }
+}
+
+fn tuple<'py>(py: Python<'py>, dims: &Dims) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, dims.as_slice())
+}

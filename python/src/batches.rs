@@ -1,0 +1,110 @@
+//! Iteration over the batches of an epoch.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::batch::Columns;
+use crate::errors::OrRaise;
+use crate::fork::InProcess;
+use crate::stats::StatsHandle;
+use crate::waiting::SLICE;
+
+const WHAT: &str = "this iterator";
+
+/// The batches of one epoch, made ahead by threads of their own.
+///
+/// Several threads may take batches from it: each is given once.
+#[pyclass(frozen, module = "atds._native")]
+pub(crate) struct Batches {
+    batches: InProcess<Mutex<Option<atds::Batches>>>,
+    columns: Arc<Columns>,
+    stats: Py<StatsHandle>,
+}
+
+impl Batches {
+    pub(crate) fn new(
+        py: Python<'_>,
+        batches: atds::Batches,
+        columns: Arc<Columns>,
+    ) -> PyResult<Self> {
+        let stats = Py::new(py, StatsHandle::new(batches.stats_handle()))?;
+        Ok(Batches {
+            batches: InProcess::new(Mutex::new(Some(batches))),
+            columns,
+            stats,
+        })
+    }
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let batches = self.batches.get(py, WHAT)?;
+        // A batch that is ready is taken at once: to let go of the interpreter's
+        // lock is to wait for it again where other threads want it.
+        let mut next = match batches.try_lock() {
+            Ok(mut batches) => next_within(&mut batches, Duration::ZERO),
+            Err(_) => Poll::Pending,
+        };
+        let next = loop {
+            match next {
+                Poll::Ready(next) => break next,
+                Poll::Pending => {
+                    py.check_signals()?;
+                    next = py.detach(|| next_within(&mut lock(batches), SLICE));
+                }
+            }
+        };
+        match next {
+            Some(batch) => self.columns.batch(py, batch.or_raise(py)?).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Ends the iteration: stops its threads and waits for them.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let batches = self.batches.get(py, WHAT)?;
+        py.detach(|| drop(lock(batches).take()));
+        Ok(())
+    }
+
+    /// Figures of the iteration up to now.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.stats.get().snapshot(py)
+    }
+
+    /// What reads these figures after the iteration is gone.
+    fn stats_handle(&self, py: Python<'_>) -> Py<StatsHandle> {
+        self.stats.clone_ref(py)
+    }
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        // Its threads are waited for, which others need not.
+        let batches = self.batches.take();
+        Python::try_attach(|py| py.detach(|| drop(batches)));
+    }
+}
+
+type Next = Poll<Option<Result<atds::Batch, atds::Error>>>;
+
+fn next_within(batches: &mut Option<atds::Batches>, timeout: Duration) -> Next {
+    match batches {
+        Some(batches) => batches.next_within(timeout),
+        None => Poll::Ready(None),
+    }
+}
+
+fn lock(batches: &Mutex<Option<atds::Batches>>) -> MutexGuard<'_, Option<atds::Batches>> {
+    // After a panic of one of its threads an iteration is over.
+    batches.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,147 @@
+//! Data sets: the facade's builder with all options, and what a built one knows.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use atds::{BatchSpec, ColumnKind, DatasetBuilder, Files, Layout, OutOfBounds, Schema, Threads};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::batch::Columns;
+use crate::batches::Batches;
+use crate::errors::{OrRaise, features_error, schema_error};
+use crate::fork::InProcess;
+use crate::waiting::interruptible;
+
+const WHAT: &str = "this data set";
+
+/// Files, and how to make batches of them.
+#[pyclass(frozen, module = "atds._native")]
+pub(crate) struct Dataset {
+    dataset: InProcess<atds::Dataset>,
+    columns: Arc<Columns>,
+}
+
+#[pymethods]
+impl Dataset {
+    /// `features` are the JSON of a features file; those in `binary` are bytes
+    /// and not text; `masks` has for each mask of
+    /// entries the feature whose entries they are. The options are the builder's; 0 threads are automatic.
+    #[new]
+    #[pyo3(signature = (
+        files, batch_size, features, binary, masks, *, drop_remainder, reader_buffer_size,
+        shuffle_buffer_size, threads, seed, shuffle_files, shuffle_blocks, prefetch,
+        reader_schema, drop_out_of_bounds, memory_limit, mmap,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+    fn new(
+        py: Python<'_>,
+        files: Vec<PathBuf>,
+        batch_size: usize,
+        features: &str,
+        binary: HashSet<String>,
+        masks: Py<PyDict>,
+        drop_remainder: bool,
+        reader_buffer_size: Option<usize>,
+        shuffle_buffer_size: usize,
+        threads: usize,
+        seed: u64,
+        shuffle_files: bool,
+        shuffle_blocks: bool,
+        prefetch: usize,
+        reader_schema: Option<&str>,
+        drop_out_of_bounds: bool,
+        memory_limit: Option<u64>,
+        mmap: bool,
+    ) -> PyResult<Self> {
+        let features =
+            atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
+        let mut builder = atds::Dataset::builder(Files::from(files), batch_size)
+            .features(features)
+            .drop_remainder(drop_remainder)
+            .shuffle_buffer_size(shuffle_buffer_size)
+            .threads(match threads {
+                0 => Threads::Auto,
+                threads => Threads::Fixed(threads),
+            })
+            .seed(seed)
+            .shuffle_files(shuffle_files)
+            .shuffle_blocks(shuffle_blocks)
+            .prefetch(prefetch)
+            .out_of_bounds(match drop_out_of_bounds {
+                true => OutOfBounds::Drop,
+                false => OutOfBounds::Error,
+            })
+            .mmap(mmap);
+        if let Some(bytes) = reader_buffer_size {
+            builder = builder.reader_buffer_size(bytes);
+        }
+        if let Some(bytes) = memory_limit {
+            builder = builder.memory_limit(bytes);
+        }
+        if let Some(schema) = reader_schema {
+            let schema =
+                Schema::parse(schema).map_err(|error| schema_error(py, "reader_schema", &error))?;
+            builder = builder.reader_schema(schema);
+        }
+        let dataset = interruptible(py, || DatasetBuilder::build(builder))?.or_raise(py)?;
+        Ok(Dataset {
+            columns: Arc::new(Columns::new(py, dataset.spec(), &binary, masks)),
+            dataset: InProcess::new(dataset),
+        })
+    }
+
+    /// Whether it was made in this process, so that it can be used.
+    fn is_here(&self) -> bool {
+        self.dataset.is_here()
+    }
+
+    /// The batches of one epoch.
+    fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Batches> {
+        let batches = self.dataset.get(py, WHAT)?.epoch(epoch);
+        Batches::new(py, batches, self.columns.clone())
+    }
+
+    /// Records of all files.
+    fn num_records(&self, py: Python<'_>) -> PyResult<u64> {
+        let dataset = self.dataset.get(py, WHAT)?.clone();
+        interruptible(py, move || dataset.num_records())?.or_raise(py)
+    }
+
+    /// The columns: name, dtype, kind, shape, layout.
+    fn spec(&self, py: Python<'_>) -> PyResult<Vec<SaidColumn>> {
+        columns(self.dataset.get(py, WHAT)?.spec())
+    }
+}
+
+/// A column as its name, dtype, kind, shape and whether it is ragged; a dimension
+/// that varies is -1.
+pub(crate) type SaidColumn = (String, &'static str, &'static str, Vec<i64>, bool);
+
+/// The columns of `spec` in Python's terms.
+pub(crate) fn columns(spec: &BatchSpec) -> PyResult<Vec<SaidColumn>> {
+    let columns = spec.columns().iter().map(|column| {
+        let (kind, shape, layout) = match &column.kind {
+            ColumnKind::Dense { shape } => {
+                let dims = shape.iter().map(|&dim| i64::try_from(dim));
+                ("dense", dims.collect::<Result<_, _>>()?, Layout::Coo)
+            }
+            ColumnKind::Padded { shape, .. } => ("dense", shape.clone(), Layout::Coo),
+            ColumnKind::Sparse { shape, layout } => ("sparse", shape.clone(), *layout),
+            ColumnKind::Varlen { shape, layout } => ("varlen", shape.clone(), *layout),
+            ColumnKind::Flat => ("flat", Vec::new(), Layout::Coo),
+            _ => return Err(PyValueError::new_err("a column of a kind not known here")),
+        };
+        let ragged = layout == Layout::Ragged;
+        Ok((
+            column.name.clone(),
+            column.dtype.name(),
+            kind,
+            shape,
+            ragged,
+        ))
+    });
+    columns.collect()
+}

@@ -1,0 +1,113 @@
+//! The facade's errors as Python exceptions of `atds.errors`.
+
+use atds::{Error, ErrorKind};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A result of the facade with a Python exception in place of its error.
+pub(crate) trait OrRaise<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for Result<T, Error> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| to_python(py, &error).unwrap_or_else(|failed| failed))
+    }
+}
+
+/// The exception of an object that another process made.
+#[cold]
+pub(crate) fn fork_error(py: Python<'_>, what: &str) -> PyErr {
+    let message = format!(
+        "{what} was made before a fork, in the parent process, whose threads are not in this one: \
+         make it in this process (iterate over the dataset anew), or start worker processes with \
+         the 'spawn' or 'forkserver' method"
+    );
+    plain(py, "ForkError", &message)
+}
+
+/// The exception of a schema given as text that is none.
+#[cold]
+pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::SchemaError) -> PyErr {
+    plain(py, "SchemaError", &format!("{what}: {error}"))
+}
+
+/// The exception of features that cannot be.
+#[cold]
+pub(crate) fn features_error(py: Python<'_>, error: &atds::FeaturesError) -> PyErr {
+    plain(py, "FeatureError", &error.to_string())
+}
+
+/// The exception of a schema of more fields than features are inferred for.
+#[cold]
+pub(crate) fn too_many_fields(py: Python<'_>) -> PyErr {
+    let message = "the schema has too many fields to infer features from: name those to read";
+    plain(py, "FeatureError", message)
+}
+
+/// The exception of an option out of its range.
+#[cold]
+pub(crate) fn option_error(py: Python<'_>, message: &str) -> PyErr {
+    plain(py, "OptionError", message)
+}
+
+fn plain(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    raise(py, class, message, None).unwrap_or_else(|failed| failed)
+}
+
+#[cold]
+fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let place = PyDict::new(py);
+    let at = &error.place;
+    place.set_item("file", at.file.as_ref().map(|file| file.as_os_str()))?;
+    place.set_item("offset", at.offset)?;
+    place.set_item("inflated_offset", at.inflated_offset)?;
+    place.set_item("block", at.block)?;
+    place.set_item("record", at.record)?;
+    place.set_item("field", at.field.as_deref())?;
+    place.set_item("fingerprint", at.schema)?;
+    if let ErrorKind::Io(error) = &error.kind {
+        place.set_item("errno", error.raw_os_error())?;
+    }
+    raise(py, class(&error.kind), &error.to_string(), Some(&place))
+}
+
+/// The class in `atds.errors` for what went wrong.
+fn class(kind: &ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => "MissingFileError",
+        ErrorKind::Io(_) => "FileError",
+        ErrorKind::NoFiles | ErrorKind::NoAvroFiles => "MissingFileError",
+        ErrorKind::Pattern(_) | ErrorKind::Option { .. } => "OptionError",
+        ErrorKind::MemoryLimit { .. } | ErrorKind::BatchTooLarge { .. } => "MemoryLimitError",
+        ErrorKind::Feature(_)
+        | ErrorKind::Features(_)
+        | ErrorKind::Plan(_)
+        | ErrorKind::NoFeatures
+        | ErrorKind::TooManyFields { .. } => "FeatureError",
+        ErrorKind::Schema(_)
+        | ErrorKind::Resolve(_)
+        | ErrorKind::UnknownSchema { .. }
+        | ErrorKind::SameFingerprint => "SchemaError",
+        _ => "DataError",
+    }
+}
+
+/// An exception of a class in `atds.errors`.
+fn raise(
+    py: Python<'_>,
+    class: &str,
+    message: &str,
+    place: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyErr> {
+    let class = py.import("atds.errors")?.getattr(class)?;
+    let error = class.call((message,), place)?;
+    Ok(PyErr::from_value(error))
+}
+
+/// The exception of a fault of this library.
+#[cold]
+pub(crate) fn fault(message: &str) -> PyErr {
+    PyRuntimeError::new_err(message.to_owned())
+}

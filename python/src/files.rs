@@ -1,0 +1,129 @@
+//! What files hold: their schemas, features and figures.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use atds::{Feature, Files, InspectOptions, LeftOut, Records, Schema};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors::{OrRaise, schema_error};
+use crate::waiting::interruptible;
+
+/// The files that files, globs and folders stand for.
+#[pyfunction]
+pub(crate) fn resolve_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Vec<OsString>> {
+    let files = interruptible(py, move || Files::from(files).resolve())?.or_raise(py)?;
+    Ok(files.into_iter().map(PathBuf::into_os_string).collect())
+}
+
+/// The schema in a file's header, as its text.
+#[pyfunction]
+pub(crate) fn read_schema(py: Python<'_>, file: PathBuf) -> PyResult<String> {
+    let text = move || Records::open(file).map(|records| records.schema_text().to_owned());
+    interruptible(py, text)?.or_raise(py)
+}
+
+/// Features as the JSON of a features file, the names of those that are bytes,
+/// and the fields that cannot be a tensor with their types.
+type Inferred = (String, Vec<String>, Vec<(String, String)>);
+
+/// The features that a schema has, given as text.
+#[pyfunction]
+pub(crate) fn infer_features(py: Python<'_>, schema: &str) -> PyResult<Inferred> {
+    let schema = Schema::parse(schema).map_err(|error| schema_error(py, "schema", &error))?;
+    let inferred = atds::infer(&schema);
+    if inferred.truncated {
+        return Err(crate::errors::too_many_fields(py));
+    }
+    Ok((
+        atds::features::to_json(&inferred.features).to_string(),
+        binary(&schema, &inferred.features),
+        left_out(&inferred.left_out),
+    ))
+}
+
+/// Reads all of a file, and counts nulls in its first `sample` records.
+#[pyfunction]
+#[pyo3(signature = (file, sample = None))]
+pub(crate) fn inspect(
+    py: Python<'_>,
+    file: PathBuf,
+    sample: Option<u64>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let mut options = InspectOptions::default();
+    options.sample = sample.unwrap_or(options.sample);
+    let found = interruptible(py, move || atds::inspect_with(file, &options))?.or_raise(py)?;
+    let dict = PyDict::new(py);
+    dict.set_item("path", found.path.as_os_str())?;
+    dict.set_item("codec", &found.codec)?;
+    dict.set_item("schema", &found.schema_text)?;
+    let metadata = PyDict::new(py);
+    for (key, value) in &found.metadata {
+        metadata.set_item(key, PyBytes::new(py, value))?;
+    }
+    dict.set_item("metadata", metadata)?;
+    dict.set_item("blocks", found.blocks)?;
+    dict.set_item("records", found.records)?;
+    dict.set_item("file_bytes", found.file_bytes)?;
+    dict.set_item("raw_bytes", found.raw_bytes)?;
+    dict.set_item("inflated_bytes", found.inflated_bytes)?;
+    let features = atds::features::to_json(&found.features).to_string();
+    dict.set_item("features", features)?;
+    dict.set_item("binary", binary(&found.schema, &found.features))?;
+    dict.set_item("left_out", left_out(&found.left_out))?;
+    let paths = found.paths.iter().map(|path| {
+        let (way, values, nulls) = (&path.path, path.values, path.nulls);
+        (
+            &way.expression,
+            &way.schema_type,
+            way.nullable,
+            values,
+            nulls,
+        )
+    });
+    dict.set_item("paths", paths.collect::<Vec<_>>())?;
+    dict.set_item("paths_truncated", found.paths_truncated)?;
+    dict.set_item("sampled", found.sampled)?;
+    Ok(dict)
+}
+
+fn left_out(fields: &[LeftOut]) -> Vec<(String, String)> {
+    let fields = fields.iter();
+    fields
+        .map(|field| (field.field.clone(), field.schema_type.clone()))
+        .collect()
+}
+
+/// The names of the string features whose values are bytes or fixed, and so need
+/// not be text.
+fn binary(schema: &Schema, features: &[Feature]) -> Vec<String> {
+    let paths = atds::paths(schema).paths;
+    let types: HashMap<_, _> = paths
+        .iter()
+        .map(|path| (path.expression.as_str(), path.schema_type.as_str()))
+        .collect();
+    let strings = features
+        .iter()
+        .filter(|feature| feature.dtype == atds::DType::String);
+    let binary = strings.filter(|feature| {
+        let way = feature.expression();
+        [way.to_owned(), format!("{way}.values")]
+            .into_iter()
+            .any(|way| is_binary(&types, way))
+    });
+    binary.map(|feature| feature.name.clone()).collect()
+}
+
+/// Whether the innermost values of the arrays at `way` are bytes or fixed.
+fn is_binary(types: &HashMap<&str, &str>, mut way: String) -> bool {
+    while let Some(schema_type) = types.get(way.as_str()) {
+        if schema_type.starts_with("array") {
+            way.push_str("[*]");
+            continue;
+        }
+        return schema_type.starts_with("bytes") || schema_type.starts_with("fixed");
+    }
+    false
+}

@@ -1,0 +1,49 @@
+//! The native part of the Python package `atds`: the facade's data sets,
+//! iterations and messages as Python objects, and their columns as NumPy arrays
+//! over the memory that the pipeline wrote.
+//!
+//! What can be said in Python is: names, dtypes and options are checked and
+//! documented in `python/atds/`; here is what needs the memory or the threads.
+
+mod arrow;
+mod batch;
+mod batches;
+mod command;
+mod dataset;
+mod dlpack;
+mod errors;
+mod files;
+mod fork;
+mod memory;
+mod messages;
+mod stats;
+mod waiting;
+
+use pyo3::prelude::*;
+
+#[pymodule(name = "_native")]
+mod native {
+    #[pymodule_export]
+    use crate::arrow::{export_array, export_stream};
+    #[pymodule_export]
+    use crate::batches::Batches;
+    #[pymodule_export]
+    use crate::command::run_command;
+    #[pymodule_export]
+    use crate::dataset::Dataset;
+    #[pymodule_export]
+    use crate::dlpack::bfloat16_dlpack;
+    #[pymodule_export]
+    use crate::files::{infer_features, inspect, read_schema, resolve_files};
+    #[pymodule_export]
+    use crate::fork::forked;
+    #[pymodule_export]
+    use crate::messages::{MessageDecoder, Reencoder};
+    #[pymodule_export]
+    use crate::stats::{StatsHandle, no_stats};
+
+    /// The version of the package.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "it is Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

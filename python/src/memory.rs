@@ -1,0 +1,326 @@
+//! NumPy arrays over the memory of a column.
+//!
+//! The one `unsafe` part of batches: an array has a pointer into memory that its
+//! base object, which owns the column, keeps alive and where it is.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+
+use atds::half::f16;
+use atds::{Buffer, ColumnMut, DType, OwnedColumn, ValuesMut};
+use numpy::npyffi::flags::{NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO};
+use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, dtype};
+use pyo3::prelude::*;
+
+use crate::errors::fault;
+use crate::fork::InProcess;
+
+/// A column as NumPy arrays, which own it together.
+pub(crate) enum Arrays<'py> {
+    /// `shape` of the values.
+    Dense { shape: Dims, values: Parts<'py> },
+    /// Indices `[nnz, rank + 1]`.
+    Sparse {
+        indices: Bound<'py, PyAny>,
+        values: Parts<'py>,
+        dense_shape: Dims,
+    },
+    /// Row splits, the outermost first.
+    Ragged {
+        values: Parts<'py>,
+        row_splits: Vec<Bound<'py, PyAny>>,
+    },
+    /// Indices `[nnz, rank]`.
+    RaggedSparse {
+        indices: Bound<'py, PyAny>,
+        values: Parts<'py>,
+        row_splits: Bound<'py, PyAny>,
+        dense_shape: Dims,
+    },
+}
+
+/// The values of a column as arrays.
+pub(crate) enum Parts<'py> {
+    /// One array.
+    Numbers(Bound<'py, PyAny>),
+    /// The bits of each as uint16.
+    BFloat16(Bound<'py, PyAny>),
+    /// Offsets and data, which cannot be written to.
+    Strings {
+        offsets: Bound<'py, PyAny>,
+        data: Bound<'py, PyAny>,
+    },
+}
+
+/// The base object of a column's arrays: it goes when the last of them goes, and
+/// the memory is used for the next batch.
+#[pyclass(frozen, module = "atds._native")]
+struct ColumnMemory {
+    /// Never looked at again: the arrays have pointers into its memory.
+    _column: InProcess<OwnedColumn>,
+}
+
+/// Takes a column to NumPy.
+pub(crate) fn arrays(py: Python<'_>, mut column: OwnedColumn) -> PyResult<Arrays<'_>> {
+    let raw = Raw::of(column.view_mut())?;
+    let base = ColumnMemory {
+        _column: InProcess::new(column),
+    };
+    // A column's buffers are on the heap and do not move with it; nothing else
+    // has a way to them until the base object drops it.
+    let base = Bound::new(py, base)?.into_any();
+    raw.arrays(&base)
+}
+
+/// Pointers to what a column has, without its lifetime.
+enum Raw {
+    Dense(Dims, RawValues),
+    Sparse(Memory, RawValues, Dims),
+    Ragged(RawValues, Vec<Memory>),
+    RaggedSparse(Memory, RawValues, Memory, Dims),
+}
+
+enum RawValues {
+    Numbers(Memory),
+    BFloat16(Memory),
+    Strings(Memory, Memory),
+}
+
+impl Raw {
+    fn of(column: ColumnMut<'_>) -> PyResult<Self> {
+        Ok(match column {
+            ColumnMut::Dense { shape, values } => {
+                Raw::Dense(Dims::new(shape)?, RawValues::of(values)?)
+            }
+            ColumnMut::Sparse {
+                indices,
+                values,
+                dense_shape,
+            } => Raw::Sparse(
+                Memory::integers(indices),
+                RawValues::of(values)?,
+                Dims::new(dense_shape)?,
+            ),
+            ColumnMut::Ragged { values, row_splits } => {
+                let splits = row_splits.iter_mut().map(Buffer::as_mut_slice);
+                Raw::Ragged(
+                    RawValues::of(values)?,
+                    splits.map(Memory::integers).collect(),
+                )
+            }
+            ColumnMut::RaggedSparse {
+                indices,
+                values,
+                row_splits,
+                dense_shape,
+            } => Raw::RaggedSparse(
+                Memory::integers(indices),
+                RawValues::of(values)?,
+                Memory::integers(row_splits),
+                Dims::new(dense_shape)?,
+            ),
+            _ => return Err(fault("a column of a form that is not known here")),
+        })
+    }
+
+    fn arrays<'py>(self, base: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
+        Ok(match self {
+            Raw::Dense(shape, values) => Arrays::Dense {
+                values: values.arrays(base, Some(&shape))?,
+                shape,
+            },
+            Raw::Sparse(indices, values, dense_shape) => Arrays::Sparse {
+                indices: indices.rows(base, dense_shape.len())?,
+                values: values.arrays(base, None)?,
+                dense_shape,
+            },
+            Raw::Ragged(values, splits) => Arrays::Ragged {
+                values: values.arrays(base, None)?,
+                row_splits: splits
+                    .iter()
+                    .map(|splits| splits.flat(base))
+                    .collect::<PyResult<_>>()?,
+            },
+            Raw::RaggedSparse(indices, values, splits, dense_shape) => Arrays::RaggedSparse {
+                indices: indices.rows(base, dense_shape.len() - 1)?,
+                values: values.arrays(base, None)?,
+                row_splits: splits.flat(base)?,
+                dense_shape,
+            },
+        })
+    }
+}
+
+impl RawValues {
+    fn of(values: ValuesMut<'_>) -> PyResult<Self> {
+        Ok(match values {
+            ValuesMut::Fixed { dtype, len, bytes } => {
+                let memory = Memory {
+                    data: NonNull::from(bytes).cast(),
+                    len,
+                    descr: descr(dtype)?,
+                    flags: NPY_ARRAY_CARRAY,
+                };
+                match dtype {
+                    DType::BFloat16 => RawValues::BFloat16(memory),
+                    _ => RawValues::Numbers(memory),
+                }
+            }
+            ValuesMut::Strings(strings) => RawValues::Strings(
+                Memory::read_only(strings.offsets(), dtype::<i64>),
+                Memory::read_only(strings.data(), dtype::<u8>),
+            ),
+            _ => return Err(fault("values of a form that is not known here")),
+        })
+    }
+
+    /// `shape` where it is not that of a vector.
+    fn arrays<'py>(self, base: &Bound<'py, PyAny>, shape: Option<&Dims>) -> PyResult<Parts<'py>> {
+        let array = |memory: &Memory| match shape {
+            Some(shape) => memory.array(base, shape),
+            None => memory.flat(base),
+        };
+        Ok(match &self {
+            RawValues::Numbers(memory) => Parts::Numbers(array(memory)?),
+            RawValues::BFloat16(memory) => Parts::BFloat16(array(memory)?),
+            RawValues::Strings(offsets, data) => Parts::Strings {
+                offsets: offsets.flat(base)?,
+                data: data.flat(base)?,
+            },
+        })
+    }
+}
+
+/// The dimensions of an array.
+#[derive(Clone, Copy)]
+pub(crate) struct Dims {
+    /// NumPy has 32 at most, before version 2.
+    dims: [npy_intp; 32],
+    len: usize,
+}
+
+impl Dims {
+    fn new(shape: &[i64]) -> PyResult<Self> {
+        let mut dims = [0; 32];
+        let too_many = || fault("a tensor of more than 32 dimensions");
+        let to = dims.get_mut(..shape.len()).ok_or_else(too_many)?;
+        for (to, &dim) in to.iter_mut().zip(shape) {
+            *to = npy_intp::try_from(dim)?;
+        }
+        let len = shape.len();
+        Ok(Dims { dims, len })
+    }
+
+    pub(crate) fn as_slice(&self) -> &[npy_intp] {
+        &self.dims[..self.len]
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Elements of the array; `None` beyond what can be addressed.
+    fn elements(&self) -> Option<usize> {
+        let mut dims = self.as_slice().iter();
+        dims.try_fold(1usize, |all, &dim| {
+            all.checked_mul(usize::try_from(dim).ok()?)
+        })
+    }
+}
+
+/// Elements of one type, on the heap.
+struct Memory {
+    data: NonNull<c_void>,
+    len: usize,
+    descr: Descr,
+    flags: c_int,
+}
+
+/// Gives NumPy's descriptor of a type.
+type Descr = for<'py> fn(Python<'py>) -> Bound<'py, PyArrayDescr>;
+
+impl Memory {
+    fn integers(slice: &mut [i64]) -> Self {
+        Memory {
+            len: slice.len(),
+            data: NonNull::from(slice).cast(),
+            descr: dtype::<i64>,
+            flags: NPY_ARRAY_CARRAY,
+        }
+    }
+
+    fn read_only<T>(slice: &[T], descr: Descr) -> Self {
+        Memory {
+            len: slice.len(),
+            data: NonNull::from(slice).cast(),
+            descr,
+            flags: NPY_ARRAY_CARRAY_RO,
+        }
+    }
+
+    fn flat<'py>(&self, base: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let len = i64::try_from(self.len)?;
+        self.array(base, &Dims::new(&[len])?)
+    }
+
+    /// `[.., width]`.
+    fn rows<'py>(&self, base: &Bound<'py, PyAny>, width: usize) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.len / width.max(1);
+        let shape = [i64::try_from(rows)?, i64::try_from(width)?];
+        self.array(base, &Dims::new(&shape)?)
+    }
+
+    /// An array of this memory, which `base` owns.
+    fn array<'py>(&self, base: &Bound<'py, PyAny>, shape: &Dims) -> PyResult<Bound<'py, PyAny>> {
+        if shape.elements() != Some(self.len) {
+            return Err(fault("a tensor of another size than its shape"));
+        }
+        let py = base.py();
+        let mut dims = *shape;
+        let descr = (self.descr)(py);
+        // SAFETY: called with the interpreter's lock. NumPy takes over
+        // the references to the descriptor and to the base object, and copies the
+        // dimensions. The data holds as many elements of the type
+        // as the shape has, aligned to a cache line, and belongs to the base
+        // object, so that it is there for as long as the array is.
+        unsafe {
+            let array = PY_ARRAY_API.PyArray_NewFromDescr(
+                py,
+                get_type_object(py, NpyTypes::PyArray_Type),
+                descr.into_dtype_ptr(),
+                dims.len as c_int,
+                dims.dims.as_mut_ptr(),
+                std::ptr::null_mut(),
+                self.data.as_ptr(),
+                self.flags,
+                std::ptr::null_mut(),
+            );
+            let array = Bound::from_owned_ptr_or_err(py, array)?;
+            let set = PY_ARRAY_API.PyArray_SetBaseObject(
+                py,
+                array.as_ptr().cast(),
+                base.clone().into_ptr(),
+            );
+            match set {
+                0 => Ok(array),
+                _ => Err(PyErr::fetch(py)),
+            }
+        }
+    }
+}
+
+/// NumPy's type for the elements of a dtype; bfloat16 as its bits.
+fn descr(of: DType) -> PyResult<Descr> {
+    Ok(match of {
+        DType::Int32 => dtype::<i32>,
+        DType::Int64 => dtype::<i64>,
+        DType::Float16 => dtype::<f16>,
+        DType::BFloat16 => dtype::<u16>,
+        DType::Float32 => dtype::<f32>,
+        DType::Float64 => dtype::<f64>,
+        DType::Bool => dtype::<bool>,
+        _ => return Err(fault("a dtype that is not known here")),
+    })
+}

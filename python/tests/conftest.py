@@ -1,0 +1,111 @@
+"""Sample files, and what becomes of tests that are skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+
+import atds
+from atds import _native
+
+#: Set to `all` where every framework must be there: a skipped test is a failure then.
+ALL_FRAMEWORKS = os.environ.get("ATDS_FRAMEWORKS") == "all"
+
+#: The files that independent writers wrote, with what they hold.
+TESTDATA = Path(__file__).resolve().parents[2] / "testdata"
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    if ALL_FRAMEWORKS and skipped:
+        terminalreporter.write_line(
+            f"{len(skipped)} skipped, where ATDS_FRAMEWORKS=all allows none", red=True
+        )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    if ALL_FRAMEWORKS and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def generate(folder: Path, *options: str) -> Path:
+    """Makes sample files in a folder, with the command of the package."""
+    assert _native.run_command(["atds", "generate", str(folder), "--json", *options]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a folder of files of each kind, which no test may change."""
+    folder = tmp_path_factory.mktemp("samples")
+    few = ("--files", "2", "--block-bytes", "4000")
+    generate(folder / "clicks", "--records", "200", *few)
+    generate(folder / "strings", "--preset", "strings", "--records", "100", *few)
+    generate(folder / "varlen", "--preset", "varlen", "--records", "100", *few)
+    generate(folder / "people", "--preset", "people", "--records", "100", *few)
+    generate(folder / "many", "--records", "20000", "--files", "4")
+    return folder
+
+
+@pytest.fixture
+def clicks(samples: Path) -> str:
+    """200 records of advertising in 2 files."""
+    return str(samples / "clicks")
+
+
+@pytest.fixture
+def many(samples: Path) -> str:
+    """20,000 records of advertising in 4 files."""
+    return str(samples / "many")
+
+
+@pytest.fixture
+def in_samples(samples: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of the samples as the one that the process is in."""
+    monkeypatch.chdir(samples)
+    yield samples
+
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes records of a schema to a file with fastavro, and gives its path."""
+
+    def write(
+        fields: list[dict[str, Any]],
+        records: list[dict[str, Any]],
+        name: str = "file.avro",
+        **options: Any,
+    ) -> str:
+        schema = fastavro.parse_schema({"type": "record", "name": "R", "fields": fields})
+        path = tmp_path / name
+        with path.open("wb") as file:
+            fastavro.writer(file, schema, records, **options)
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def numbers(write: Write) -> str:
+    """1,000 records with their number as `n`, in small blocks."""
+    records = [{"n": n} for n in range(1000)]
+    return write([{"name": "n", "type": "long"}], records, sync_interval=100)
+
+
+#: The feature of `numbers`.
+NUMBER = {"n": atds.DenseFeature([], "int64")}
+
+
+@pytest.fixture
+def number() -> dict[str, Any]:
+    """The feature of `numbers`."""
+    return dict(NUMBER)

@@ -1,0 +1,276 @@
+"""The interpreter's lock, signals, threads, forks, memory and exit."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import atds
+from interpreters import HANGS, run, succeeds
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> str:
+    """A pipe that nobody writes to: who opens it to read waits for ever."""
+    path = tmp_path / "pipe.avro"
+    os.mkfifo(path)
+    return str(path)
+
+
+#: A data set whose second file is a pipe, an iterator that waits for it, and what ends that.
+WAITING = """
+    import os, signal, sys, threading, time, atds
+    file, pipe = sys.argv[1:]
+    dataset = atds.Dataset([file, pipe], 1 << 20, {"s_label": atds.DenseFeature([], "int32")})
+    iterator = iter(dataset)
+    def release():
+        # There is a reader, or will be soon.
+        os.close(os.open(pipe, os.O_WRONLY))
+    def interrupt():
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+def test_other_threads_go_on_while_one_waits(pipe: str, clicks: str) -> None:
+    out = succeeds(
+        WAITING
+        + """
+    def wait():
+        try:
+            for batch in iterator:
+                print(batch.num_records)
+        except atds.Error as error:
+            print(error.file == pipe)
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    count = 0
+    while count < 1_000_000:
+        count += 1
+    print(count, waiting.is_alive())
+    release()
+    waiting.join()
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    # What was read before the fault is a batch.
+    assert out.split() == ["1000000", "True", "100", "True"]
+
+
+def test_ctrl_c_ends_the_waiting(pipe: str, clicks: str) -> None:
+    out = succeeds(
+        WAITING
+        + """
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        next(iterator)
+    except KeyboardInterrupt:
+        print("interrupted")
+    release()
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    assert out == "interrupted"
+
+
+def test_ctrl_c_ends_the_making_of_a_data_set(pipe: str, clicks: str) -> None:
+    out = succeeds(
+        WAITING
+        + """
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        atds.Dataset(pipe, 8, {"s_label": atds.DenseFeature([], "int32")})
+    except KeyboardInterrupt:
+        print("interrupted")
+    release()
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    assert out == "interrupted"
+
+
+def test_ctrl_c_ends_the_counting_of_records(pipe: str, clicks: str) -> None:
+    out = succeeds(
+        WAITING
+        + """
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        len(dataset)
+    except KeyboardInterrupt:
+        print("interrupted")
+    release()
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    assert out == "interrupted"
+
+
+def test_an_iterator_can_be_left_at_any_time(many: str) -> None:
+    dataset = atds.Dataset(many, 64, shuffle_buffer_size=1000)
+    for taken in (0, 1, 2, 50):
+        for _ in range(5):
+            iterator = iter(dataset)
+            for _ in range(taken):
+                next(iterator)
+            del iterator
+    threads = [name for name in thread_names() if name.startswith("atds")]
+    assert threads == []
+
+
+def thread_names() -> list[str]:
+    tasks = Path("/proc/self/task")
+    return [(task / "comm").read_text().strip() for task in tasks.iterdir()]
+
+
+def test_an_iterator_can_be_closed(numbers: str, number: Any) -> None:
+    iterator = iter(atds.Dataset(numbers, 64, number))
+    next(iterator)
+    iterator.close()
+    iterator.close()
+    assert next(iterator, None) is None
+    assert iterator.stats()["steps"] == 1
+
+
+def test_an_exception_in_the_loop(numbers: str, number: Any) -> None:
+    dataset = atds.Dataset(numbers, 10, number)
+    for _ in range(20):
+        with pytest.raises(ZeroDivisionError):
+            for batch in dataset:
+                batch["n"][0] // 0 if False else 1 // 0
+    assert dataset.stats()["steps"] == 1
+
+
+@pytest.mark.parametrize("how", ["global", "cycle", "exit", "os_exit", "thread"])
+def test_the_interpreter_ends_with_an_iterator_open(many: str, how: str) -> None:
+    code = {
+        "global": "",
+        "cycle": "class A: pass\na = A(); a.a = a; a.it = iterator; del iterator",
+        "exit": "sys.exit(0)",
+        "os_exit": "os._exit(0)",
+        "thread": "import threading\n"
+        "threading.Thread(target=lambda: [0 for _ in iterator], daemon=True).start()",
+    }[how]
+    start = (
+        "import atds, os, sys\n"
+        "iterator = iter(atds.Dataset(sys.argv[1], 64, shuffle_buffer_size=5000))\n"
+        "kept = next(iterator)\n"
+    )
+    for _ in range(3):
+        done = run(start + code, many)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_threads_share_a_data_set(numbers: str, number: Any) -> None:
+    dataset = atds.Dataset(numbers, 10, number)
+    seen: list[list[int]] = []
+
+    def read() -> None:
+        seen.append([n for batch in dataset for n in batch["n"].tolist()])
+
+    in_threads(read, 6)
+    assert seen == [list(range(1000))] * 6
+    assert dataset.epoch == 6
+
+
+def test_threads_share_an_iterator(numbers: str, number: Any) -> None:
+    for size in (1, 10):
+        iterator = iter(atds.Dataset(numbers, size, number))
+        seen: list[int] = []
+
+        def read(iterator: Any = iterator, seen: list[int] = seen) -> None:
+            for batch in iterator:
+                seen.extend(batch["n"].tolist())
+
+        in_threads(read, 5)
+        assert sorted(seen) == list(range(1000))
+
+
+def in_threads(work: Any, count: int) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANGS)
+        assert not thread.is_alive()
+
+
+def test_arrays_keep_their_memory(numbers: str, number: Any) -> None:
+    dataset = atds.Dataset(numbers, 50, number)
+    kept = [batch["n"] for batch in dataset]
+    views = [array[10:20] for array in kept]
+    del kept
+    for batch in dataset:
+        batch["n"][:] = -1
+    gc.collect()
+    assert np.concatenate(views).tolist() == [
+        n for first in range(0, 1000, 50) for n in range(first + 10, first + 20)
+    ]
+
+
+def test_memory_comes_back_to_the_pipeline(numbers: str, number: Any) -> None:
+    dataset = atds.Dataset(numbers, 5, number, prefetch=0)
+    addresses = set()
+    batches = 0
+    for batch in dataset:
+        addresses.add(batch["n"].ctypes.data)
+        batches += 1
+        del batch
+    assert batches == 200
+    assert len(addresses) < 20
+
+
+def test_memory_does_not_grow(samples: Path) -> None:
+    datasets = [
+        atds.Dataset(samples / name, 64, shuffle_buffer_size=100)
+        for name in ("clicks", "strings", "varlen")
+    ]
+
+    def epochs(count: int) -> int:
+        for _ in range(count):
+            for dataset in datasets:
+                for batch in dataset:
+                    assert batch.num_records
+        gc.collect()
+        return resident()
+
+    before = epochs(30)
+    after = epochs(100)
+    assert after - before < 8 << 20
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_python_is_not_in_the_way_of_signals(numbers: str, number: Any) -> None:
+    # A handler that raises ends the loop at the next batch, and none is lost.
+    class Stop(Exception):
+        pass
+
+    def stop(*_: Any) -> None:
+        raise Stop
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        iterator = iter(atds.Dataset(numbers, 10, number))
+        seen = next(iterator)["n"].tolist()
+        with pytest.raises(Stop):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(HANGS)
+        seen += [n for batch in iterator for n in batch["n"].tolist()]
+        assert seen == list(range(1000))
+    finally:
+        signal.signal(signal.SIGUSR1, before)

@@ -1,0 +1,60 @@
+"""Every example of the documentation runs and gives what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from inspect import isfunction
+from pathlib import Path
+
+import pytest
+
+import atds
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(atds.__path__, "atds.")
+    names = [module.name for module in found]
+    return ["atds", *(name for name in names if name not in ("atds._native", "atds.__main__"))]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_of_docstrings(name: str, in_samples: Path) -> None:
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    for test in doctest.DocTestFinder().find(module, extraglobs={"atds": atds}):
+        assert runner.run(test).failed == 0, test.name
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    examples = [
+        test
+        for name in modules()
+        for test in finder.find(importlib.import_module(name))
+        if test.examples
+    ]
+    assert len(examples) > 10
+
+
+def test_examples_of_the_readme(in_samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
+    assert blocks
+    Path("data").symlink_to("clicks") if not Path("data").exists() else None
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), {})  # noqa: S102
+
+
+def test_everything_public_is_documented() -> None:
+    for name in atds.__all__:
+        value = getattr(atds, name)
+        if isinstance(value, type) or isfunction(value):
+            assert value.__doc__, name
+        if isinstance(value, type) and value.__module__.startswith("atds."):
+            for attribute, member in vars(value).items():
+                if not attribute.startswith("_") and callable(getattr(member, "fget", member)):
+                    assert member.__doc__ or member is None, f"{name}.{attribute}"

@@ -1,0 +1,393 @@
+"""Bad input: each an exception whose message says what to change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import atds
+
+DENSE = {"s_label": atds.DenseFeature([], "int32")}
+
+
+def message(kind: type[Exception], call: Any) -> str:
+    with pytest.raises(kind) as caught:
+        call()
+    assert isinstance(caught.value, (atds.Error, KeyError))
+    return str(caught.value)
+
+
+OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"batch_size": 0}, "batch_size must be a whole number, 1 or more, not 0"),
+    ({"batch_size": -5}, "batch_size must be a whole number, 1 or more, not -5"),
+    ({"batch_size": 2.5}, "batch_size must be a whole number, 1 or more, not 2.5"),
+    ({"batch_size": True}, "batch_size must be a whole number, 1 or more, not True"),
+    (
+        {"shuffle_buffer_size": -1},
+        "shuffle_buffer_size must be a whole number, 0 or more, not -1",
+    ),
+    (
+        {"reader_buffer_size": 0},
+        "reader_buffer_size must be a whole number, 1 to 1,073,741,824, or None, not 0",
+    ),
+    (
+        {"num_parallel_calls": 0},
+        "num_parallel_calls must be a whole number, 1 to 1,024, or atds.AUTOTUNE, not 0",
+    ),
+    (
+        {"num_parallel_calls": 5000},
+        "num_parallel_calls must be a whole number, 1 to 1,024, or atds.AUTOTUNE, not 5000",
+    ),
+    ({"prefetch": -1}, "prefetch must be a whole number, 0 to 1,024, not -1"),
+    ({"seed": -1}, "seed must be a whole number, 0 or more, or None, not -1"),
+    ({"seed": "x"}, "seed must be a whole number, 0 or more, or None, not 'x'"),
+    ({"drop_remainder": "yes"}, "drop_remainder must be True or False, not 'yes'"),
+    ({"shuffle_files": 3}, "shuffle_files must be True or False, not 3"),
+    ({"memory_limit": 0}, "memory_limit must be a whole number, 1 or more, or None, not 0"),
+    ({"out_of_bounds": "ignore"}, "out_of_bounds must be 'error' or 'drop', not 'ignore'"),
+    (
+        {"filenames": []},
+        "filenames is empty: give at least one file, pattern or folder",
+    ),
+    (
+        {"filenames": 3},
+        "filenames is a path, a pattern, a folder, or a list of them, not int",
+    ),
+]
+
+
+@pytest.mark.parametrize(("option", "said"), OPTIONS, ids=[str(o) for o, _ in OPTIONS])
+def test_options(clicks: str, option: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"filenames": clicks, "batch_size": 8, "features": DENSE} | option
+    assert message(atds.OptionError, lambda: atds.Dataset(**given)) == said
+    assert issubclass(atds.OptionError, ValueError)
+
+
+def test_numpy_numbers_are_numbers(clicks: str) -> None:
+    given: dict[str, Any] = {
+        "batch_size": np.int32(64),
+        "drop_remainder": np.bool_(True),
+        "seed": np.uint8(3),
+    }
+    dataset = atds.Dataset(clicks, features=DENSE, **given)
+    assert (len(dataset), dataset.seed) == (3, 3)
+
+
+def test_epochs(clicks: str) -> None:
+    dataset = atds.Dataset(clicks, 8, DENSE)
+    said = "epoch must be a whole number, 0 or more, not -1"
+    assert message(atds.OptionError, lambda: dataset.set_epoch(-1)) == said
+
+
+def test_a_small_memory_limit(clicks: str) -> None:
+    dataset = atds.Dataset(clicks, 64, memory_limit=1000)
+    with pytest.raises(atds.MemoryLimitError, match="memory_limit is 1000 bytes, but") as caught:
+        list(dataset)
+    assert isinstance(caught.value, MemoryError)
+
+
+FEATURES: list[tuple[Any, str]] = [
+    (
+        {},
+        "features is empty: name at least one, or leave it out to have them inferred",
+    ),
+    (
+        [atds.DenseFeature([], "int32")],
+        (
+            "features is a list: give a dict of names and features, such as {'label': "
+            "atds.DenseFeature([], 'int32')}"
+        ),
+    ),
+    (
+        {"s_label": "int32"},
+        "feature 's_label' is a str: give one such as atds.DenseFeature([], 'int32')",
+    ),
+    ({3: DENSE["s_label"]}, "a feature's name is a str, not 3"),
+    (
+        {"s_lable": atds.DenseFeature([], "int32")},
+        (
+            "{file}: feature 's_lable': the schema has no field 's_lable'; did you mean 's_label'? The "
+            "record 'ads' has 's_label', 's_weight', 's_member', 's_bid', 's_click', 's_country', "
+            "'d0', 'd1', 'd2', 'd3' and 9 more"
+        ),
+    ),
+    (
+        {"s_label": atds.DenseFeature([], "float64")},
+        "{file}: feature 's_label': the values are int, read as int32, not float64; ask for a cast",
+    ),
+    (
+        {"d0": atds.DenseFeature([2, 4], "float32")},
+        "{file}: feature 'd0': the shape has rank 2, the schema 1",
+    ),
+    (
+        {"sp0": atds.SparseFeature([10, 10], "float32")},
+        "{file}: feature 'sp0': the shape has rank 2, the schema 1",
+    ),
+    (
+        {"d0": atds.SparseFeature([10], "float32")},
+        (
+            "{file}: feature 'd0': a sparse feature is a record of indices0.. and values, but the "
+            "field is .*"
+        ),
+    ),
+    (
+        {"d0": atds.DenseFeature([None], "float32")},
+        "feature 'd0': a dimension that varies is padded, which takes a default or a mask",
+    ),
+    (
+        {"s_label": atds.DenseFeature([], "int32", default="x")},
+        "feature 's_label': 'default' has \"x\", which is no int32",
+    ),
+    (
+        {"d0": atds.DenseFeature([8], "float32", default=[1.0, 2.0])},
+        "feature 'd0': the lists of 'default' are not of the shape \\[8\\]",
+    ),
+    (
+        {"a": atds.DenseFeature([], "int32", expression="s_label[")},
+        "feature 'a': .*",
+    ),
+    (
+        {"s_label": atds.DenseFeature([], "int64", cast=True, hash_buckets=3)},
+        "feature 's_label': 'cast' and 'hash_buckets' exclude each other",
+    ),
+    (
+        {"s_country": atds.DenseFeature([], "int64", unknown=3)},
+        "feature 's_country': 'vocabulary' is missing",
+    ),
+    (
+        {"s_country": atds.DenseFeature([], "int64", vocabulary=["a", "b", "a"])},
+        "feature 's_country': 'vocabulary': words 0 and 2 are the same: 'a'",
+    ),
+    (
+        {"s_country": atds.DenseFeature([], "int64", vocabulary=Path("/none/words.txt"))},
+        "feature 's_country': 'vocabulary' is in /none/words.txt: No such file or directory .*",
+    ),
+    (
+        {
+            "a": atds.DenseFeature([], "int32", expression="s_label", mask="b"),
+            "b": DENSE["s_label"],
+        },
+        "feature 'a': the name is given twice",
+    ),
+]
+
+
+@pytest.mark.parametrize(("features", "said"), FEATURES, ids=[str(f)[:60] for f, _ in FEATURES])
+def test_features(clicks: str, features: Any, said: str) -> None:
+    found = message(atds.FeatureError, lambda: atds.Dataset(clicks, 8, features))
+    file = re.escape(str(Path(clicks) / "part-00000.avro"))
+    pattern = said.replace("{file}", file) if ".*" in said or "{file}" in said else said
+    if "{file}" in said and ".*" not in said:
+        pattern = file + re.escape(said.removeprefix("{file}"))
+    assert found == said or re.fullmatch(pattern, found), found
+    assert issubclass(atds.FeatureError, ValueError)
+
+
+ARGUMENTS: list[tuple[Any, str]] = [
+    (
+        lambda: atds.DenseFeature([], "flaot32"),
+        (
+            "dtype 'flaot32' is not one of a column (did you mean 'float32'?): it may be int32, int64, "
+            "float16, bfloat16, float32, float64, bool, string, bytes"
+        ),
+    ),
+    (lambda: atds.DenseFeature([], "uint8"), "dtype 'uint8' is not one of a column .*"),
+    (lambda: atds.DenseFeature([], ">f4"), "dtype '>f4' is not one of a column.*"),
+    (lambda: atds.DenseFeature([], None), "dtype 'None' is not one of a column.*"),
+    (lambda: atds.DenseFeature([], np.complex64), "dtype .*complex64.* is not one of a column.*"),
+    (
+        lambda: atds.DenseFeature([0], "int32"),
+        "shape [0]: a dimension is above 0, or None where it varies; the batch is not one of them",
+    ),
+    (
+        lambda: atds.DenseFeature([-3], "int32"),
+        "shape [-3]: a dimension is above 0, or None where it varies; the batch is not one of them",
+    ),
+    (
+        lambda: atds.DenseFeature("8", "int32"),
+        "shape is '8', which is no list of dimensions such as [8] or []",
+    ),
+    (
+        lambda: atds.DenseFeature([1.5], "int32"),
+        "shape is [1.5], which is no list of dimensions such as [8] or []",
+    ),
+    (
+        lambda: atds.VarlenFeature([0], "int32"),
+        "shape [0]: a dimension is above 0, or -1 where it is not known",
+    ),
+    (
+        lambda: atds.SparseFeature([5], "int32", "csr"),  # type: ignore[arg-type]
+        "layout is 'csr': it may be coo, ragged",
+    ),
+    (
+        lambda: atds.SparseFeature(dtype="int32"),
+        (
+            "a SparseFeature needs a shape (of a record of indices0.. and values), or all of "
+            "index_key, value_key and size"
+        ),
+    ),
+    (
+        lambda: atds.SparseFeature([5], "int32", value_key="v"),
+        "a SparseFeature has a shape, or index_key, value_key and size, but not both",
+    ),
+    (
+        lambda: atds.SparseFeature(index_key=3, value_key="v", dtype="int32", size=5),  # type: ignore[arg-type]
+        "index_key is 3, which is neither a path nor a list of paths",
+    ),
+    (
+        lambda: atds.VarLenFeature("int32", rank=-1),
+        "rank is the levels of lists, 0 or more, not -1",
+    ),
+    (
+        lambda: atds.DenseFeature([], "int64", unit="milis"),  # type: ignore[arg-type]
+        (
+            "unit is 'milis' (did you mean 'millis'?): it may be days, hours, minutes, seconds, "
+            "millis, micros, nanos"
+        ),
+    ),
+    (
+        lambda: atds.DenseFeature([], "int64", hash_buckets="many"),  # type: ignore[arg-type]
+        "hash_buckets is 'many', which is no whole number",
+    ),
+    (
+        lambda: atds.DenseFeature([], "int64", vocabulary="words.txt"),
+        (
+            "vocabulary is a list of words, or the path of a file with a word a line (as a "
+            "pathlib.Path), not 'words.txt'"
+        ),
+    ),
+    (
+        lambda: atds.DenseFeature([], "int64", default=object),
+        "default is <class 'object'>, which is neither a value nor lists of values",
+    ),
+    (
+        lambda: atds.FixedLenFeature([], "int64", 1, default=2),
+        "default and default_value are the same: give one of them",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "said"), ARGUMENTS, ids=[s[:50] for _, s in ARGUMENTS])
+def test_arguments_of_features(make: Any, said: str) -> None:
+    found = message(atds.FeatureError, make)
+    assert found == said or re.fullmatch(said, found), found
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.avro"
+    with pytest.raises(FileNotFoundError) as caught:
+        atds.Dataset(missing, 8)
+    error = caught.value
+    assert isinstance(error, atds.MissingFileError) and isinstance(error, OSError)
+    assert str(error) == f"{missing}: No such file or directory (os error 2)"
+    assert (error.errno, error.filename, error.file) == (2, str(missing), str(missing))
+    said = f"{tmp_path}: no Avro files there (a folder's files are those named *.avro)"
+    assert message(atds.MissingFileError, lambda: atds.Dataset(tmp_path, 8)) == said
+    pattern = f"{tmp_path}/*.x"
+    said = f"{pattern}: no Avro files there (a folder's files are those named *.avro)"
+    assert message(atds.MissingFileError, lambda: atds.Dataset(pattern, 8)) == said
+    pattern = f"{tmp_path}/***"
+    assert message(atds.OptionError, lambda: atds.Dataset(pattern, 8)).startswith(
+        f"{pattern}: not a pattern: "
+    )
+
+
+def test_files_that_are_not_avro(tmp_path: Path) -> None:
+    path = tmp_path / "x.avro"
+    path.write_bytes(b"not Avro at all")
+    for call in (
+        lambda: atds.Dataset(path, 8),
+        lambda: atds.read_schema(path),
+        lambda: atds.inspect(path),
+    ):
+        with pytest.raises(atds.DataError) as caught:
+            call()
+        assert caught.value.file == str(path)
+        assert isinstance(caught.value, ValueError)
+
+
+def test_a_damaged_block(clicks: str, tmp_path: Path) -> None:
+    whole = (Path(clicks) / "part-00000.avro").read_bytes()
+    path = tmp_path / "cut.avro"
+    path.write_bytes(whole[:-1000])
+    dataset = atds.Dataset(path, 8, DENSE)
+    rows = 0
+    with pytest.raises(atds.DataError) as caught:
+        for batch in dataset:
+            rows += batch.num_records
+    error = caught.value
+    assert error.file == str(path)
+    assert error.block is not None and error.block > 0
+    assert error.offset is not None and 0 < error.offset < len(whole)
+    assert str(error).startswith(f"{path}: block {error.block} at byte {error.offset}: ")
+    assert 0 < rows < 100
+    # Counting the records meets the same fault.
+    with pytest.raises(atds.DataError) as counted:
+        len(dataset)
+    assert counted.value.block == error.block
+
+
+def test_a_record_that_does_not_fit(write: Any) -> None:
+    union = ["null", "int"]
+    records = [{"n": n if n != 70 else None} for n in range(100)]
+    file = write([{"name": "n", "type": union}], records, sync_interval=50)
+    dataset = atds.Dataset(file, 8, {"n": atds.DenseFeature([], "int32")})
+    rows = 0
+    with pytest.raises(atds.DataError) as caught:
+        for batch in dataset:
+            rows += batch.num_records
+    error = caught.value
+    assert rows == 70
+    assert error.field == "n"
+    assert error.file == file
+    assert error.block is not None and error.record is not None
+    assert error.inflated_offset is None
+    assert f"block {error.block} at byte {error.offset}: record {error.record}: field 'n': " in (
+        str(error)
+    )
+
+
+def test_schemas_that_do_not_resolve(write: Any) -> None:
+    file = write([{"name": "n", "type": "string"}], [{"n": "x"}])
+    schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}
+    features = {"n": atds.DenseFeature([], "int32")}
+    with pytest.raises(atds.FeatureError) as caught:
+        atds.Dataset(file, 8, features, reader_schema=schema)
+    assert caught.value.file == file
+    assert "string" in str(caught.value) and "int" in str(caught.value)
+    with pytest.raises(atds.SchemaError, match=r"^reader_schema: "):
+        atds.Dataset(file, 8, features, reader_schema='{"type": "recrod"}')
+    with pytest.raises(atds.SchemaError, match=r"^schema: "):
+        atds.infer_features(file, reader_schema="nothing")
+
+
+def test_a_second_file_that_does_not_fit(write: Any) -> None:
+    first = write([{"name": "n", "type": "int"}], [{"n": 1}], "1.avro")
+    second = write([{"name": "m", "type": "int"}], [{"m": 1}], "2.avro")
+    dataset = atds.Dataset([first, second], 8, {"n": atds.DenseFeature([], "int32")})
+    iterator = iter(dataset)
+    with pytest.raises(atds.FeatureError, match="the schema has no field 'n'") as caught:
+        list(iterator)
+    assert caught.value.file == second
+    # The first error is the end.
+    assert next(iterator, None) is None
+
+
+def test_a_column_that_a_batch_does_not_have(clicks: str) -> None:
+    (batch, *_) = atds.Dataset(clicks, 8, DENSE)
+    with pytest.raises(KeyError, match=r"no column 's_labl' \(did you mean 's_label'\?\)"):
+        batch["s_labl"]
+    with pytest.raises(KeyError, match=r"no column 'zzz' \(it has s_label\)"):
+        batch["zzz"]
+    assert batch.get("zzz") is None
+
+
+def test_the_tree() -> None:
+    errors = [value for name, value in vars(atds).items() if name.endswith("Error")]
+    assert len(errors) == 10
+    assert all(issubclass(error, atds.Error) for error in errors)
+    assert all(error.__doc__ for error in errors)

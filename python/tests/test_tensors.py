@@ -1,0 +1,305 @@
+"""Sparse, ragged and string columns, and how other libraries take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import atds
+from frameworks import need
+
+IDS = "ask for ids with hash_buckets= or vocabulary="
+
+
+@pytest.fixture
+def batch(write: Any) -> atds.Batch:
+    """Three rows of all kinds of columns."""
+    ints = {"type": "array", "items": "int"}
+    cells = {
+        "type": "record",
+        "name": "Cells",
+        "fields": [
+            {"name": "indices0", "type": {"type": "array", "items": "long"}},
+            {"name": "values", "type": {"type": "array", "items": "float"}},
+        ],
+    }
+    fields = [
+        {"name": "pair", "type": {"type": "array", "items": "float"}},
+        {"name": "wide", "type": "long"},
+        {"name": "flag", "type": "boolean"},
+        {"name": "list", "type": ints},
+        {"name": "deep", "type": {"type": "array", "items": ints}},
+        {"name": "cells", "type": cells},
+        {"name": "text", "type": "string"},
+        {"name": "words", "type": {"type": "array", "items": "string"}},
+    ]
+    records = [
+        {
+            "pair": [1.0, 2.0],
+            "wide": 1 << 40,
+            "flag": True,
+            "list": [1, 2],
+            "deep": [[1], [], [2, 3]],
+            "cells": {"indices0": [4, 1], "values": [0.5, 1.5]},
+            "text": "één",
+            "words": ["a", "bc"],
+        },
+        {
+            "pair": [3.0, 4.0],
+            "wide": -1,
+            "flag": False,
+            "list": [],
+            "deep": [],
+            "cells": {"indices0": [], "values": []},
+            "text": "",
+            "words": [],
+        },
+        {
+            "pair": [5.0, 6.0],
+            "wide": 0,
+            "flag": True,
+            "list": [3],
+            "deep": [[4, 5]],
+            "cells": {"indices0": [0], "values": [2.5]},
+            "text": "x",
+            "words": ["d"],
+        },
+    ]
+    features = {
+        "pair": atds.DenseFeature([2], "float32"),
+        "brain": atds.DenseFeature([2], "bfloat16", expression="pair", cast=True),
+        "half": atds.DenseFeature([2], "float16", expression="pair", cast=True),
+        "double": atds.DenseFeature([2], "float64", expression="pair", cast=True),
+        "wide": atds.DenseFeature([], "int64"),
+        "flag": atds.DenseFeature([], "bool"),
+        "coo": atds.VarlenFeature([-1], "int32", expression="list"),
+        "list": atds.VarlenFeature([-1], "int32", layout="ragged"),
+        "deep": atds.VarlenFeature([-1, -1], "int32", layout="ragged"),
+        "cells": atds.SparseFeature([5], "float32"),
+        "rows": atds.SparseFeature([5], "float32", layout="ragged", expression="cells"),
+        "text": atds.DenseFeature([], "string"),
+        "words": atds.VarlenFeature([-1], "string", layout="ragged"),
+        "words_coo": atds.VarlenFeature([-1], "string", expression="words"),
+    }
+    (batch,) = atds.Dataset(write(fields, records), 8, features)
+    return batch
+
+
+DENSE_CELLS = [[0, 1.5, 0, 0, 0.5], [0, 0, 0, 0, 0], [2.5, 0, 0, 0, 0]]
+NUMBERS = ("pair", "half", "double", "wide", "flag")
+
+
+def test_parts_are_tuples(batch: atds.Batch) -> None:
+    indices, values, dense_shape = batch["cells"]
+    assert indices.tolist() == [[0, 4], [0, 1], [2, 0]]
+    assert values.tolist() == [0.5, 1.5, 2.5]
+    assert dense_shape == (3, 5)
+    values, splits = batch["list"]
+    assert (values.tolist(), splits.tolist()) == ([1, 2, 3], [0, 2, 2, 3])
+    values, outer, inner = batch["deep"]
+    assert batch["deep"].row_splits == (outer, inner)
+    assert (values.tolist(), outer.tolist()) == ([1, 2, 3, 4, 5], [0, 3, 3, 4])
+    assert inner.tolist() == [0, 1, 1, 3, 5]
+    indices, values, splits = batch["rows"]
+    assert (indices.tolist(), splits.tolist()) == ([[4], [1], [0]], [0, 2, 2, 3])
+    assert batch["rows"].dense_shape == (3, 5)
+
+
+def test_all_parts_can_be_written_to(batch: atds.Batch) -> None:
+    for name in NUMBERS:
+        assert batch[name].flags.writeable
+        batch[name][...] = 0
+        assert not batch[name].any()
+    for part in (*batch["cells"][:2], *batch["list"], *batch["rows"], batch["brain"].bits):
+        part[...] = 1
+        assert (part == 1).all()
+    for part in (batch["text"].offsets, batch["text"].data):
+        assert not part.flags.writeable
+
+
+def test_strings(batch: atds.Batch) -> None:
+    text = batch["text"]
+    assert text.to_pylist() == ["één", "", "x"] == list(text) == text.to_numpy().tolist()
+    assert (text.shape, text.ndim, text.size, len(text)) == ((3,), 1, 3, 3)
+    assert text.nbytes == 4 * 8 + len("één".encode()) + 1
+    assert text[0] == "één" and text[-1] == "x"
+    assert (text == np.array(["één", "", "y"], dtype=object)).tolist() == [True, True, False]
+    assert np.asarray(text).dtype == object
+    assert np.array(text, dtype="U3").tolist() == ["één", "", "x"]
+    with pytest.raises(IndexError):
+        text[3]
+    table = batch["words"].values.reshape(-1, 1)
+    assert (table.shape, table.to_pylist()) == ((3, 1), [["a"], ["bc"], ["d"]])
+    assert table[1].to_pylist() == ["bc"] == list(table)[1].to_pylist()
+    with pytest.raises(ValueError, match="without a copy"):
+        np.asarray(text, copy=False)
+
+
+def test_strings_that_are_no_text(write: Any) -> None:
+    file = write([{"name": "x", "type": "bytes"}], [{"x": b"\xff"}, {"x": b"a"}])
+    (batch,) = atds.Dataset(file, 8)
+    assert batch["x"].dtype == "bytes"
+    assert batch["x"].to_pylist() == [b"\xff", b"a"]
+    (batch,) = atds.Dataset(file, 8, {"x": atds.DenseFeature([], "string")})
+    with pytest.raises(UnicodeDecodeError):
+        batch["x"].to_pylist()
+
+
+def test_strings_of_several_dimensions(samples: Any) -> None:
+    feature = atds.DenseFeature([2, 2], "bytes")
+    (batch, *_) = atds.Dataset(samples / "strings", 5, {"d_keys": feature})
+    keys = batch["d_keys"]
+    assert keys.shape == (5, 2, 2)
+    assert np.array(keys.to_pylist(), dtype=object).shape == (5, 2, 2)
+    assert keys[3][1].to_pylist() == keys.to_pylist()[3][1]
+
+
+def test_scipy(batch: atds.Batch) -> None:
+    assert batch["cells"].to_scipy().toarray().tolist() == DENSE_CELLS
+    assert batch["rows"].to_scipy().toarray().tolist() == DENSE_CELLS
+    assert batch["list"].to_scipy().toarray().tolist() == [[1, 2], [0, 0], [3, 0]]
+    assert batch["coo"].to_scipy().toarray().tolist() == [[1, 2], [0, 0], [3, 0]]
+    with pytest.raises(TypeError, match=f"^SciPy has no strings: {IDS}".replace("(", r"\(")):
+        batch["words"].to_scipy()
+    with pytest.raises(TypeError, match="SciPy has one level of lists, but this has 2"):
+        batch["deep"].to_scipy()
+
+
+def test_numpy_takes_dlpack_without_a_copy(batch: atds.Batch) -> None:
+    for name in NUMBERS:
+        taken = np.from_dlpack(batch[name])
+        assert taken.ctypes.data == batch[name].ctypes.data
+        assert taken.tolist() == batch[name].tolist()
+        assert batch[name].__dlpack_device__() == (1, 0)
+
+
+def test_bfloat16_of_numpy_says_what_it_needs(
+    batch: atds.Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    with pytest.raises(atds.MissingPackageError) as caught:
+        batch["brain"].to_numpy()
+    assert str(caught.value) == (
+        "bfloat16 in NumPy needs ml-dtypes, which is not installed: pip install ml-dtypes"
+    )
+    assert isinstance(caught.value, ImportError)
+    assert batch["brain"].to_float32().tolist() == batch["pair"].tolist()
+
+
+def test_dlpack_of_bfloat16(batch: atds.Batch) -> None:
+    brain = batch["brain"]
+    assert brain.__dlpack_device__() == (1, 0)
+    # One that nobody takes is freed.
+    capsule = brain.__dlpack__(max_version=(1, 0), copy=True)
+    assert "dltensor" in repr(capsule)
+    del capsule
+    with pytest.raises(BufferError, match=r"not of the device \(2, 0\)"):
+        brain.__dlpack__(dl_device=(2, 0))
+
+
+def test_jax(batch: atds.Batch) -> None:
+    jax = need("jax")
+    for name in ("pair", "half", "flag", "brain"):
+        taken = jax.numpy.from_dlpack(batch[name])
+        assert taken.shape == batch[name].shape
+        data = batch["brain"].bits if name == "brain" else batch[name]
+        assert taken.unsafe_buffer_pointer() == data.ctypes.data
+    assert str(jax.numpy.from_dlpack(batch["brain"]).dtype) == "bfloat16"
+    assert batch["cells"].to_jax().todense().tolist() == DENSE_CELLS
+    assert batch["rows"].to_jax().todense().tolist() == DENSE_CELLS
+    values, splits = batch["list"].to_jax()
+    assert (values.tolist(), splits.tolist()) == ([1, 2, 3], [0, 2, 2, 3])
+    assert len(batch["deep"].to_jax()) == 3
+    with pytest.raises(TypeError, match="^JAX has no strings"):
+        batch["words"].to_jax()
+
+
+def test_jax_does_not_lose_bits(batch: atds.Batch) -> None:
+    jax = need("jax")
+    wide = atds.SparseTensor(batch["coo"].indices, batch["coo"].values.astype("int64"), (3, 2))
+    with pytest.raises(atds.OptionError, match="jax_enable_x64.*cast="):
+        wide.to_jax()
+    huge = batch["cells"]._replace(dense_shape=(3, 1 << 40))
+    with pytest.raises(atds.OptionError, match="beyond 32 bits: switch jax_enable_x64 on"):
+        huge.to_jax()
+    jax.config.update("jax_enable_x64", True)
+    try:
+        assert wide.to_jax().data.dtype == np.int64
+    finally:
+        jax.config.update("jax_enable_x64", False)
+
+
+def test_torch(batch: atds.Batch) -> None:
+    torch = need("torch")
+    for name in (*NUMBERS, "brain"):
+        taken = torch.from_dlpack(batch[name])
+        data = batch["brain"].bits if name == "brain" else batch[name]
+        assert taken.data_ptr() == data.ctypes.data
+        assert tuple(taken.shape) == batch[name].shape
+    assert torch.from_dlpack(batch["brain"]).dtype == torch.bfloat16
+    assert torch.from_dlpack(batch["brain"]).float().tolist() == batch["pair"].tolist()
+    sparse = batch["cells"].to_torch()
+    assert sparse.to_dense().tolist() == DENSE_CELLS
+    assert sparse._values().data_ptr() == batch["cells"].values.ctypes.data
+    assert batch["rows"].to_torch().to_dense().tolist() == DENSE_CELLS
+    jagged = batch["list"].to_torch()
+    assert [row.tolist() for row in jagged.unbind()] == [[1, 2], [], [3]]
+    with pytest.raises(TypeError, match="^PyTorch has no strings"):
+        batch["words_coo"].to_torch()
+    with pytest.raises(TypeError, match="PyTorch has one level of lists, but this has 2"):
+        batch["deep"].to_torch()
+
+
+def test_tensorflow(batch: atds.Batch) -> None:
+    tf = need("tensorflow")
+    assert tf.sparse.to_dense(tf.sparse.reorder(batch["cells"].to_tf())).numpy().tolist() == (
+        DENSE_CELLS
+    )
+    assert batch["deep"].to_tf().to_list() == [[[1], [], [2, 3]], [], [[4, 5]]]
+    assert batch["words"].to_tf().to_list() == [[b"a", b"bc"], [], [b"d"]]
+    assert batch["words_coo"].to_tf().values.numpy().tolist() == [b"a", b"bc", b"d"]
+    brain = atds.SparseTensor(batch["cells"].indices, batch["brain"][0], (3, 5))._replace(
+        indices=batch["cells"].indices[:2]
+    )
+    assert brain.to_tf().values.dtype == tf.bfloat16
+
+
+def test_frameworks_own_dtypes() -> None:
+    jnp = need("jax.numpy")
+    assert atds.DenseFeature([], jnp.float32).dtype == "float32"
+    assert atds.DenseFeature([], jnp.bfloat16).dtype == "bfloat16"
+    torch = need("torch")
+    for name in ("int32", "int64", "float16", "bfloat16", "float32", "float64", "bool"):
+        assert atds.DenseFeature([], getattr(torch, name)).dtype == name
+    tf = need("tensorflow")
+    for name in ("int32", "int64", "float16", "bfloat16", "float32", "float64", "bool", "string"):
+        assert atds.DenseFeature([], getattr(tf, name)).dtype == name
+
+
+def test_tensorflows_own_features(write: Any) -> None:
+    tf = need("tensorflow")
+    ints = {"type": "array", "items": "int"}
+    fields = [
+        {"name": "n", "type": "int"},
+        {"name": "l", "type": ints},
+        {"name": "m", "type": ints},
+    ]
+    file = write(fields, [{"n": 1, "l": [2], "m": [3, 4]}])
+    features = {
+        "n": tf.io.FixedLenFeature([], tf.int32, default_value=3),
+        "l[*]": tf.io.VarLenFeature(tf.int32),
+        "m[*]": tf.io.FixedLenSequenceFeature([None], tf.int32, allow_missing=True),
+    }
+    (batch,) = atds.Dataset(file, 8, features)
+    assert (batch["n"].tolist(), batch["m[*]"].tolist()) == ([1], [[3, 4]])
+    assert batch["l[*]"].values.tolist() == [2]
+
+
+def test_missing_packages_are_named(batch: atds.Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, method in (("torch", "to_torch"), ("tensorflow", "to_tf")):
+        monkeypatch.setitem(__import__("sys").modules, module, None)
+        said = f"{method} needs {module}, which is not installed: pip install {module}"
+        with pytest.raises(atds.MissingPackageError, match=f"^{said}$"):
+            getattr(batch["cells"], method)()

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs a wheel of the Python package and tests what is installed, not the sources. With FRAMEWORKS=all the large
+# frameworks are there too, and a test that is skipped is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+wheel=$1
+requirements=(python/requirements/test.txt)
+if [ "${FRAMEWORKS:-}" = all ]; then
+    requirements+=(python/requirements/frameworks.txt)
+fi
+venv=$(scripts/venv.sh "${requirements[@]}")
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
+
+# Away from the sources, which would be found in the place of the package.
+config="$PWD/python/pyproject.toml"
+tests="$PWD/python/tests"
+export ATDS_FRAMEWORKS="${FRAMEWORKS:-}"
+cd "$venv"
+bin/mypy --config-file "$config" --package atds
+bin/stubtest --mypy-config-file "$config" atds._native
+bin/pytest --config-file "$config" --rootdir "$(dirname "$tests")" -p no:cacheprovider "$tests"
