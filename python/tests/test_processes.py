@@ -15,7 +15,7 @@ from interpreters import HANGS, succeeds
 FORK = """
     import atds, os, sys, warnings
     warnings.simplefilter("ignore")
-    dataset = atds.Dataset(sys.argv[1], 64, shuffle_buffer_size=1000, seed=1)
+    dataset = atds.Dataset(sys.argv[1], 8, shuffle_buffer_size=20, seed=1)
     iterator = iter(dataset)
     batch = next(iterator)
     weights = batch["s_weight"].tolist()
@@ -38,17 +38,17 @@ FORK = """
 """
 
 
-def forks(many: str, body: str, end: str = "os._exit(0)") -> list[str]:
+def forks(clicks: str, body: str, end: str = "os._exit(0)") -> list[str]:
     indented = textwrap.indent(textwrap.dedent(body), " " * 12)
-    out = succeeds(FORK.format(body=indented.rstrip(), end=end), many).splitlines()
+    out = succeeds(FORK.format(body=indented.rstrip(), end=end), clicks).splitlines()
     # The parent goes on.
-    assert out[-1] == str(20000 - 64)
+    assert out[-1] == str(200 - 8)
     return out[:-1]
 
 
-def test_a_forked_child_cannot_use_the_iterator(many: str) -> None:
+def test_a_forked_child_cannot_use_the_iterator(clicks: str) -> None:
     (said,) = forks(
-        many,
+        clicks,
         """
         for use in (iterator.stats, iterator.close, lambda: next(iterator)):
             try:
@@ -66,22 +66,22 @@ def test_a_forked_child_cannot_use_the_iterator(many: str) -> None:
     assert issubclass(atds.ForkError, RuntimeError)
 
 
-def test_a_forked_child_uses_the_data_set(many: str) -> None:
+def test_a_forked_child_uses_the_data_set(clicks: str) -> None:
     lines = forks(
-        many,
+        clicks,
         """
         print(dataset.stats()["records"], dataset.epoch, len(dataset), file=out)
         print(sum(batch.num_records for batch in dataset), file=out)
         print(dataset.stats()["records"], file=out)
         """,
     )
-    assert lines == ["0 1 313", "20000", "20000"]
+    assert lines == ["0 1 25", "200", "200"]
 
 
 @pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)"])
-def test_a_forked_child_drops_what_it_has(many: str, end: str) -> None:
+def test_a_forked_child_drops_what_it_has(clicks: str, end: str) -> None:
     lines = forks(
-        many,
+        clicks,
         """
         print(batch["s_weight"].tolist() == weights, file=out)
         del batch, iterator, dataset
