@@ -81,9 +81,8 @@ fn many_epochs_hold_a_window_and_some_batches() {
             }
             drop(batches);
             // Memory that is used again has some room, for less growing.
-            let room = |bytes| bytes + bytes / 8;
-            let batches = BATCHES * room(largest) + THREADS as u64 * (largest + largest / 4);
-            let most = room(window) + batches + OTHER;
+            let batches = (BATCHES + THREADS as u64) * (largest + largest / 4);
+            let most = window + window / 8 + batches + OTHER;
             let held = HELD.load(Relaxed);
             assert!(
                 held <= most,

@@ -200,12 +200,6 @@ impl BatchBuilder {
         let mut columns = std::mem::take(&mut self.columns);
         let rows = self.rows();
         let workers = &*self.workers.lock();
-        let recycler = match self.sized_rows {
-            // Grown step by step, the first columns may have twice the memory that
-            // they need: they are not used again.
-            0 => Recycler::new(),
-            _ => self.recycler.clone(),
-        };
         if rows >= self.sized_rows {
             for (column, sizes) in columns.iter().zip(&mut self.sizes) {
                 sizes.take(column);
@@ -239,7 +233,7 @@ impl BatchBuilder {
                 ColumnKind::Flat => {}
             }
         }
-        Batch::new(rows, self.spec.clone(), columns, recycler)
+        Batch::new(rows, self.spec.clone(), columns, self.recycler.clone())
     }
 
     /// Columns with memory for a batch like the last.
