@@ -174,8 +174,11 @@ impl Dataset {
             return Err(Error::option("records", "a range of those there are"));
         }
         let mut settings = Settings::clone(&self.settings);
+        let records = all.start + records.start..all.start + records.end;
+        // Slices that are read side by side are not shuffled alike.
+        settings.engine.seed = settings.order.seed.wrapping_add(records.start);
         settings.order.slice = Some(Slice {
-            records: all.start + records.start..all.start + records.end,
+            records,
             file_records,
         });
         Ok(Dataset::new(settings))
