@@ -31,8 +31,9 @@ from atds.errors import MissingPackageError as _MissingPackageError
 if _find_spec("torch") is None:
     raise _MissingPackageError("atds.torch needs torch, which is not installed: pip install torch")
 
+from atds.torch.batches import Batches
 from atds.torch.dataset import Dataset
 from atds.torch.shares import Share
 from atds.torch.tensors import Bag, Ragged
 
-__all__ = ["Bag", "Dataset", "Ragged", "Share"]
+__all__ = ["Bag", "Batches", "Dataset", "Ragged", "Share"]

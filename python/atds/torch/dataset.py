@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -14,20 +13,19 @@ from torch.utils.data import IterableDataset, get_worker_info
 import atds
 from atds import _native, _options
 from atds._options import AUTOTUNE
-from atds.batch import Batch
 from atds.errors import OptionError
 from atds.feature_sets import parse_features
 from atds.files import Files, Schema
+from atds.torch.batches import Batches
 from atds.torch.shares import (
     Share,
     Uneven,
-    WorkerShare,
     check_uneven,
     rank_share,
     report,
     worker_share,
 )
-from atds.torch.tensors import Sparse, converters, pinned, torch_features
+from atds.torch.tensors import Sparse, converters, torch_features
 
 _LOG = logging.getLogger("atds")
 
@@ -176,7 +174,7 @@ class Dataset(IterableDataset[dict[str, Any]]):
             raise OptionError(f"mask is '{mask}', which is a column already: give another name")
         return mask
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Batches:
         """The batches of this rank's next epoch, or of this worker's part of them, which are made
         ahead from now on."""
         worker, workers = self._worker()
@@ -186,14 +184,13 @@ class Dataset(IterableDataset[dict[str, Any]]):
         native = self._of_process(workers)
         batches = native.slice(*part.records, self._file_records).epoch(epoch)
         self._latest = batches.stats_handle()
-        convert = _Converter(self._dataset, self._pin_memory)
-        if self._uneven != "pad":
-            return map(convert, itertools.islice(batches, part.batches))
-        padding = self._padding(native, part)
-        return itertools.chain(
-            map(_Masked(convert, self._mask, True), itertools.islice(batches, part.batches)),
-            map(_Masked(convert, self._mask, False), padding),
-        )
+        padding = None
+        if part.padding:
+            records = min(self._dataset.batch_size, self.num_records)
+            padding = native.slice(0, records, self._file_records)
+        mask = self._mask if self._uneven == "pad" else None
+        make = converters(self._dataset.element_spec)
+        return Batches(batches, part, make, padding, mask, self._pin_memory)
 
     def _worker(self) -> tuple[int, int]:
         """Which worker of how many this process is."""
@@ -218,12 +215,6 @@ class Dataset(IterableDataset[dict[str, Any]]):
             threads = max(1, _cores() // processes)
             self._limited = self._dataset._make(self._dataset._features, threads)
         return self._limited
-
-    def _padding(self, native: _native.Dataset, part: WorkerShare) -> Iterator[Batch]:
-        """Batches of the first records, for as long as padding is needed."""
-        records = min(self._dataset.batch_size, self.num_records)
-        for _ in range(part.padding):
-            yield from native.slice(0, records, self._file_records).epoch(0)
 
     def __len__(self) -> int:
         """The batches of an epoch of this rank, by all its workers together."""
@@ -312,32 +303,6 @@ class Dataset(IterableDataset[dict[str, Any]]):
         rank, world_size = self._rank or _distributed() or (0, 1)
         of_world = f"rank={rank}, world_size={world_size}, " if world_size > 1 else ""
         return f"atds.torch.Dataset({of_world}{inner}"
-
-
-class _Converter:
-    """Makes tensors of batches."""
-
-    def __init__(self, dataset: atds.Dataset, pin_memory: bool) -> None:
-        self._converters = list(converters(dataset.element_spec).items())
-        self._pin_memory = pin_memory
-
-    def __call__(self, batch: Batch) -> dict[str, Any]:
-        tensors = {name: convert(batch[name]) for name, convert in self._converters}
-        if self._pin_memory:
-            return {name: pinned(column) for name, column in tensors.items()}
-        return tensors
-
-
-class _Masked:
-    """Makes tensors of batches, with a mask that is the same for all rows."""
-
-    def __init__(self, convert: _Converter, name: str, value: bool) -> None:
-        self._convert, self._name, self._value = convert, name, value
-
-    def __call__(self, batch: Batch) -> dict[str, Any]:
-        mask = torch.full((batch.num_records,), self._value)
-        pinned_mask = mask.pin_memory() if self._convert._pin_memory else mask
-        return self._convert(batch) | {self._name: pinned_mask}
 
 
 def _rank(rank: int | None, world_size: int | None) -> tuple[int, int] | None:

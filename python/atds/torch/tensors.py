@@ -47,17 +47,17 @@ class Ragged(NamedTuple):
 
     Attributes:
         values: The values of all rows end to end.
-        offsets: int64 ``[B]``: where each row begins in them. Of several levels of lists a tuple,
+        offsets: int64 ``[B]``: where each row begins in them. Of several levels of lists a list,
             the outermost first: where the lists of each level begin in the next one.
     """
 
     values: Tensor
-    offsets: Tensor | tuple[Tensor, ...]
+    offsets: Tensor | list[Tensor]
 
     @property
     def row_splits(self) -> tuple[Tensor, ...]:
         """For each level int64 ``[lists + 1]``: the offsets and the end of the last, copies."""
-        levels = self.offsets if isinstance(self.offsets, tuple) else (self.offsets,)
+        levels = self.offsets if isinstance(self.offsets, list) else [self.offsets]
         ends = [*(len(level) for level in levels[1:]), len(self.values)]
         return tuple(map(_row_splits, levels, ends))
 
@@ -144,7 +144,7 @@ def _bag(column: Any) -> Bag:
 
 def _ragged(column: Any) -> Ragged:
     values, *row_splits = column
-    offsets = tuple(torch.from_numpy(splits)[:-1] for splits in row_splits)
+    offsets = [torch.from_numpy(splits)[:-1] for splits in row_splits]
     return Ragged(_tensor(values), offsets[0] if len(offsets) == 1 else offsets)
 
 
@@ -154,8 +154,8 @@ def pinned(value: Any) -> Any:
         return Bag(*map(pinned, value))
     if isinstance(value, Ragged):
         return Ragged(*map(pinned, value))
-    if isinstance(value, tuple):
-        return tuple(map(pinned, value))
+    if isinstance(value, list):
+        return list(map(pinned, value))
     if value.is_sparse:
         indices, values = value._indices().pin_memory(), value._values().pin_memory()
         return torch.sparse_coo_tensor(indices, values, value.shape, check_invariants=False)
