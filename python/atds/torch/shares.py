@@ -74,7 +74,7 @@ def rank_share(
         batches=batches,
         padding=max(batches - own, 0),
         rank_batches=made,
-        dropped_records=max(counts[rank] - batches * batch_size, 0),
+        dropped_records=max(counts[rank] - min(batches, own) * batch_size, 0),
         even=uneven != "keep" or min(made) == max(made),
     )
 
