@@ -20,6 +20,7 @@ from frameworks import need
 
 torch = need("torch")
 from torch.utils.data import DataLoader
+from torch_loading import flat, load
 
 import atds.torch
 from atds.torch.shares import rank_share, report, worker_share
@@ -84,15 +85,6 @@ def check_workers(share: Any, batch_size: int, workers: int, drop_remainder: boo
     assert found == share.batches
 
 
-def flat(lists: list[list[int]]) -> list[int]:
-    return list(itertools.chain.from_iterable(lists))
-
-
-def read(dataset: Any, workers: int = 0) -> list[list[int]]:
-    loader = DataLoader(dataset, batch_size=None, num_workers=workers)
-    return [batch["n"].tolist() for batch in loader]
-
-
 @pytest.mark.parametrize("workers", [0, 3])
 def test_ranks_share_the_records(numbers: str, workers: int) -> None:
     for options in ({}, {"shuffle_files": True, "shuffle_blocks": True, "seed": 1}):
@@ -101,7 +93,7 @@ def test_ranks_share_the_records(numbers: str, workers: int) -> None:
             for rank in range(3)
         ]
         for _ in range(2):
-            found = [read(dataset, workers) for dataset in ranks]
+            found = [load(dataset, num_workers=workers) for dataset in ranks]
             assert [len(batches) for batches in found] == [12, 12, 12]
             assert [len(dataset) for dataset in ranks] == [12, 12, 12]
             assert sorted(n for batches in found for batch in batches for n in batch) == list(
@@ -114,7 +106,7 @@ def test_ranks_read_other_records_in_every_epoch_where_blocks_are_shuffled(numbe
     dataset = atds.torch.Dataset(
         numbers, 30, NUMBER, shuffle_blocks=True, seed=1, rank=0, world_size=2
     )
-    first, second = (sorted(flat(read(dataset))) for _ in range(2))
+    first, second = (sorted(flat(load(dataset))) for _ in range(2))
     assert len(first) == len(second) == 500
     assert first != second
 
@@ -138,8 +130,8 @@ def test_a_batch_that_only_some_ranks_have_is_dropped(
     ranks = [uneven(few, rank) for rank in range(3)]
     assert [len(dataset) for dataset in ranks] == [6, 6, 6]
     for workers in (0, 2):
-        assert [len(read(dataset, workers)) for dataset in ranks] == [6, 6, 6]
-        assert sorted(flat(read(ranks[2], workers))) == list(range(132, 198))
+        assert [len(load(dataset, num_workers=workers)) for dataset in ranks] == [6, 6, 6]
+        assert sorted(flat(load(ranks[2], num_workers=workers))) == list(range(132, 198))
     assert [dataset.share.dropped_records for dataset in ranks] == [0, 0, 1]
     assert ranks[0].share.rank_batches == (6, 6, 7)
     assert all(dataset.share.even for dataset in ranks)
@@ -183,7 +175,7 @@ def test_a_batch_that_only_some_ranks_have_is_kept(
     few: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ranks = [uneven(few, rank, uneven="keep") for rank in range(3)]
-    found = [read(dataset) for dataset in ranks]
+    found = [load(dataset) for dataset in ranks]
     assert [len(batches) for batches in found] == [len(dataset) for dataset in ranks] == [6, 6, 7]
     assert sorted(n for batches in found for batch in batches for n in batch) == list(range(199))
     assert not ranks[0].share.even
@@ -202,7 +194,7 @@ def test_ranks_without_records(few: str) -> None:
         )
         assert dataset.share.records == (0, 0)
         for workers in (0, 2):
-            assert len(read(dataset, workers)) == len(dataset) == batches
+            assert len(load(dataset, num_workers=workers)) == len(dataset) == batches
 
 
 def distributed(folder: Path, code: str, *args: str, world_size: int = 2) -> list[Any]:

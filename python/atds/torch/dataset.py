@@ -297,6 +297,8 @@ class Dataset(IterableDataset[dict[str, Any]]):
         self.__dict__.update(state)
         self._begin()
         self._shares = shares
+        # A copy's own; that of a worker process is shared already.
+        self._epochs.share_memory_()
 
     def __repr__(self) -> str:
         inner = repr(self._dataset).partition("(")[2]
