@@ -134,13 +134,17 @@ class Dataset:
         self._latest: _native.StatsHandle | None = None
         self._made = self._make(self._features)
 
-    def _make(self, features: Mapping[str, Feature]) -> _native.Dataset:
+    def _make(
+        self, features: Mapping[str, Feature], max_threads: int | None = None
+    ) -> _native.Dataset:
+        """The native data set; threads are at most so many where they are automatic."""
         return _native.Dataset(
             self._files,
             self._batch_size,
             to_json(features),
             binary_names(features),
             mask_owners(features),
+            max_threads=max_threads,
             **self._config,
         )
 

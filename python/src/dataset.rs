@@ -28,11 +28,12 @@ pub(crate) struct Dataset {
 impl Dataset {
     /// `features` are the JSON of a features file; those in `binary` are bytes
     /// and not text; `masks` has for each mask of
-    /// entries the feature whose entries they are. The options are the builder's; 0 threads are automatic.
+    /// entries the feature whose entries they are. The options are the builder's;
+    /// 0 threads are automatic, up to `max_threads`.
     #[new]
     #[pyo3(signature = (
         files, batch_size, features, binary, masks, *, drop_remainder, reader_buffer_size,
-        shuffle_buffer_size, threads, seed, shuffle_files, shuffle_blocks, prefetch,
+        shuffle_buffer_size, threads, max_threads, seed, shuffle_files, shuffle_blocks, prefetch,
         reader_schema, drop_out_of_bounds, memory_limit, mmap,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -47,6 +48,7 @@ impl Dataset {
         reader_buffer_size: Option<usize>,
         shuffle_buffer_size: usize,
         threads: usize,
+        max_threads: Option<usize>,
         seed: u64,
         shuffle_files: bool,
         shuffle_blocks: bool,
@@ -62,9 +64,10 @@ impl Dataset {
             .features(features)
             .drop_remainder(drop_remainder)
             .shuffle_buffer_size(shuffle_buffer_size)
-            .threads(match threads {
-                0 => Threads::Auto,
-                threads => Threads::Fixed(threads),
+            .threads(match (threads, max_threads) {
+                (0, None) => Threads::Auto,
+                (0, Some(most)) => Threads::UpTo(most),
+                (threads, _) => Threads::Fixed(threads),
             })
             .seed(seed)
             .shuffle_files(shuffle_files)
@@ -102,6 +105,28 @@ impl Dataset {
     fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Batches> {
         let batches = self.dataset.get(py, WHAT)?.epoch(epoch);
         Batches::new(py, batches, self.columns.clone())
+    }
+
+    /// Records of each file.
+    fn file_records(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        let dataset = self.dataset.get(py, WHAT)?.clone();
+        let counts = interruptible(py, move || dataset.file_records())?.or_raise(py)?;
+        Ok(counts.to_vec())
+    }
+
+    /// The part of it that reads the records from `start` to `end` of an epoch.
+    fn slice(
+        &self,
+        py: Python<'_>,
+        start: u64,
+        end: u64,
+        file_records: Vec<u64>,
+    ) -> PyResult<Self> {
+        let dataset = self.dataset.get(py, WHAT)?;
+        Ok(Dataset {
+            dataset: InProcess::new(dataset.slice(start..end, file_records).or_raise(py)?),
+            columns: self.columns.clone(),
+        })
     }
 
     /// Records of all files.

@@ -205,7 +205,7 @@ impl DatasetBuilder {
         if self.engine.prefetch > MAX_PREFETCH {
             return Err(Error::option("prefetch", "at most 1024"));
         }
-        if let Threads::Fixed(threads) = self.engine.threads
+        if let Threads::Fixed(threads) | Threads::UpTo(threads) = self.engine.threads
             && !(1..=MAX_THREADS).contains(&threads)
         {
             return Err(Error::option("threads", "from 1 to 1024, or automatic"));
@@ -238,6 +238,7 @@ impl DatasetBuilder {
                 seed: self.engine.seed,
                 shuffle_files: self.shuffle_files,
                 shuffle_blocks: self.shuffle_blocks,
+                slice: None,
             },
             plans: Arc::new(plans),
             left_out,

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,6 +23,7 @@ use crate::kept::Kept;
 use crate::limits::READ_AHEAD;
 use crate::plans::Plans;
 use crate::reader::{Groups, Order, Reader};
+use crate::slice::{Slice, shard};
 use crate::source::{Opener, ReadOptions};
 use crate::stats::{Counters, Stats, StatsHandle};
 use crate::{Error, ErrorKind};
@@ -38,7 +40,7 @@ pub struct Dataset {
 }
 
 /// What [`DatasetBuilder::build`] has checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) order: Order,
     pub(crate) plans: Arc<Plans>,
@@ -84,19 +86,102 @@ impl Dataset {
         sizes.sum()
     }
 
-    /// Records of all files, counted anew each time by reading a few bytes of
-    /// every block and inflating none.
+    /// Records of an epoch: of all files, counted as by
+    /// [`file_records`](Dataset::file_records), or of the slice that this is.
+    ///
+    /// # Errors
+    /// As for [`file_records`](Dataset::file_records).
+    pub fn num_records(&self) -> Result<u64, Error> {
+        if let Some(Slice { records, .. }) = &self.settings.order.slice {
+            return Ok(records.end - records.start);
+        }
+        Ok(sum(&self.file_records()?))
+    }
+
+    /// Records of each file, counted anew each time by reading a few bytes of
+    /// every block and inflating none; for a slice those that it was made with.
     ///
     /// # Errors
     /// A file that cannot be read, or whose framing is damaged.
-    pub fn num_records(&self) -> Result<u64, Error> {
-        let mut records = 0u64;
-        for path in self.files() {
+    pub fn file_records(&self) -> Result<Arc<[u64]>, Error> {
+        if let Some(slice) = &self.settings.order.slice {
+            return Ok(slice.file_records.clone());
+        }
+        let counts = self.files().iter().map(|path| {
             let file = File::open(path).map_err(|error| Error::io(error, path))?;
             let index = BlockIndex::build(file).map_err(|error| Error::container(error, path))?;
-            records = records.saturating_add(index.records());
+            Ok(index.records())
+        });
+        counts.collect()
+    }
+
+    /// The part of this data set that one of `count` processes reads: each record
+    /// of an epoch is in the shard of one index below `count`, and shards differ
+    /// by at most one record. Counts the records of all files; several shards are
+    /// better made by [`slice`](Dataset::slice) with what was counted once.
+    ///
+    /// ```
+    /// # use atds::generate::{generate, GenerateOptions, Preset};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;
+    /// let dataset = atds::Dataset::builder(folder, 64).build()?;
+    /// let shard = dataset.shard(2, 3)?;
+    /// assert_eq!(shard.num_records()?, 334);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index that is not below `count`; otherwise as for
+    /// [`file_records`](Dataset::file_records).
+    pub fn shard(&self, index: u64, count: u64) -> Result<Dataset, Error> {
+        if index >= count {
+            return Err(Error::option("index", "below the count of shards"));
         }
-        Ok(records)
+        let file_records = self.file_records()?;
+        let records = shard(self.num_records()?, index, count);
+        self.slice(records, file_records)
+    }
+
+    /// The part of this data set that reads `records` of an epoch, by their places
+    /// in the order in which the epoch has the files and their blocks, before the
+    /// shuffle buffer. Where files or blocks are shuffled, these are other records
+    /// in every epoch; slices that do not overlap never read the same one.
+    ///
+    /// Only files and blocks with records in the slice are read. `file_records`
+    /// are the data set's [`file_records`](Dataset::file_records), counted here or
+    /// by another process with the same files. A slice of a slice counts from its
+    /// start.
+    ///
+    /// # Errors
+    /// A range beyond the records there are, or that ends before it starts; counts
+    /// for another number of files. While it is iterated over: a file that has
+    /// another number of records than was counted.
+    pub fn slice(
+        &self,
+        records: Range<u64>,
+        file_records: impl Into<Arc<[u64]>>,
+    ) -> Result<Dataset, Error> {
+        let file_records = file_records.into();
+        if file_records.len() != self.files().len() {
+            return Err(Error::option("file_records", "a count for each file"));
+        }
+        let all = match &self.settings.order.slice {
+            Some(slice) => slice.records.clone(),
+            None => 0..sum(&file_records),
+        };
+        if records.start > records.end || records.end > all.end - all.start {
+            return Err(Error::option("records", "a range of those there are"));
+        }
+        let mut settings = Settings::clone(&self.settings);
+        let records = all.start + records.start..all.start + records.end;
+        // Slices that are read side by side are not shuffled alike.
+        settings.engine.seed = settings.order.seed.wrapping_add(records.start);
+        settings.order.slice = Some(Slice {
+            records,
+            file_records,
+        });
+        Ok(Dataset::new(settings))
     }
 
     /// The batches of all epochs, from epoch 0.
@@ -135,7 +220,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    fn start(settings: &Settings, epochs: std::ops::Range<u64>) -> Self {
+    fn start(settings: &Settings, epochs: Range<u64>) -> Self {
         let budget = Arc::new(Budget::new(settings.memory_limit));
         let scheduler = Scheduler::new(settings.engine.threads);
         let counters = Arc::new(Counters::new(scheduler));
@@ -283,6 +368,11 @@ impl Drop for Batches {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Saturating: records may take no bytes, so no file is too short to have 2^64.
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().copied().fold(0, u64::saturating_add)
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {

@@ -204,8 +204,8 @@ impl Engine {
                 self.settle();
                 continue;
             }
-            unread += block.count;
-            self.unread_records += block.count;
+            unread += block.unread();
+            self.unread_records += block.unread();
             self.window.push(block);
             self.budget.check(self.held)?;
         }

@@ -142,6 +142,14 @@ pub enum ErrorKind {
         /// Its length now.
         now: u64,
     },
+    /// A file whose records were counted has another number of them now.
+    #[error("the file has {found} records now, and had {counted} when they were counted")]
+    RecordsChanged {
+        /// Its records when they were counted.
+        counted: u64,
+        /// Its records now.
+        found: u64,
+    },
     /// The window of blocks, one batch, and room to read ahead do not fit the
     /// memory limit.
     #[error(

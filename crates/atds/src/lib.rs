@@ -22,6 +22,7 @@ pub mod messages;
 mod plans;
 mod reader;
 mod records;
+mod slice;
 mod source;
 mod spare;
 mod stats;

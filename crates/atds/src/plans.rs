@@ -50,6 +50,7 @@ impl Plans {
             path: path.to_owned(),
             codec: header.codec(),
             plan,
+            skipper: None,
         })
     }
 

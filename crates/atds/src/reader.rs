@@ -1,6 +1,7 @@
 //! The reader thread: files in, blocks out. It frames and never inflates.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
@@ -8,16 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_shuffle::{block_order, file_order};
 use avro_block::Block;
+use avro_decode::Skipper;
 
-use crate::Error;
 use crate::budget::Budget;
 use crate::kept::Kept;
 use crate::limits::GROUP_BYTES;
-use crate::plans::Plans;
+use crate::plans::{Plans, parse_schema};
+use crate::slice::{FilePart, Slice, overlaps};
 use crate::source::{FileBlocks, IndexedBlocks, Opener};
 use crate::spare::Spare;
 use crate::stats::Counters;
 use crate::window::{FileContext, WindowBlock};
+use crate::{Error, ErrorKind};
 
 /// Blocks on their way from the reader to the engine.
 pub(crate) type Group = VecDeque<WindowBlock>;
@@ -59,6 +62,8 @@ pub(crate) struct Order {
     pub(crate) seed: u64,
     pub(crate) shuffle_files: bool,
     pub(crate) shuffle_blocks: bool,
+    /// What of it; `None` for all.
+    pub(crate) slice: Option<Slice>,
 }
 
 pub(crate) struct Reader {
@@ -101,12 +106,21 @@ impl Reader {
         } else {
             (0..files.len()).collect()
         };
-        for file in order {
+        let parts: Vec<_> = match &self.order.slice {
+            Some(slice) => slice
+                .files(&order)
+                .into_iter()
+                .map(|(file, part)| (file, Some(part)))
+                .collect(),
+            None => order.into_iter().map(|file| (file, None)).collect(),
+        };
+        for (file, part) in parts {
             let path = &files[file];
-            let read: Result<(), Option<Error>> = if self.order.shuffle_blocks {
-                self.shuffled_file(path, file, epoch)
+            let is_whole = part.as_ref().is_none_or(FilePart::is_whole);
+            let read: Result<(), Option<Error>> = if self.order.shuffle_blocks || !is_whole {
+                self.indexed_file(path, file, part.as_ref(), epoch)
             } else {
-                self.file(path)
+                self.file(path, part.as_ref())
             };
             read.or_else(|failed| match failed {
                 Some(error) => self.send(Message::Failed(error)).and(Err(Over)),
@@ -116,24 +130,59 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a file front to back. The error is `None` if the engine is gone.
-    fn file(&mut self, path: &Path) -> Result<(), Option<Error>> {
+    /// Reads all of a file, front to back. The error is `None` if the engine is
+    /// gone.
+    fn file(&mut self, path: &Path, part: Option<&FilePart>) -> Result<(), Option<Error>> {
         let blocks = FileBlocks::open(path, &mut self.opener)?;
         self.count_mapped();
         let context = self.plans.context(blocks.header(), path)?;
-        self.blocks(context, blocks)
+        let mut found = 0u64;
+        let blocks = blocks.map(|block| {
+            let block = block?;
+            found = found.saturating_add(block.count);
+            Ok((0..block.count, block))
+        });
+        self.blocks(context, blocks)?;
+        check_records(path, part, found)
     }
 
-    /// Reads a file's blocks in an order of their own.
-    fn shuffled_file(&mut self, path: &Path, file: usize, epoch: u64) -> Result<(), Option<Error>> {
+    /// Reads a file's blocks, or some of its records, by an index: in an order of
+    /// their own, if they are shuffled.
+    fn indexed_file(
+        &mut self,
+        path: &Path,
+        file: usize,
+        part: Option<&FilePart>,
+        epoch: u64,
+    ) -> Result<(), Option<Error>> {
         let budget = self.budget.clone();
         let mut blocks = IndexedBlocks::open(path, &mut self.opener, || budget.stopped())?;
         self.count_mapped();
-        let context = self.plans.context(blocks.header(), path)?;
-        let order = block_order(self.order.seed, epoch, file as u64, blocks.len());
+        let mut context = self.plans.context(blocks.header(), path)?;
+        let order = match self.order.shuffle_blocks {
+            true => block_order(self.order.seed, epoch, file as u64, blocks.len()),
+            false => (0..blocks.len()).collect(),
+        };
         let damage = blocks.damage();
-        let blocks = order.into_iter().map(|block| blocks.block(block));
-        self.blocks(context, blocks)?;
+        if damage.is_none() {
+            check_records(path, part, blocks.records())?;
+        }
+        let Some(part) = part else {
+            let all = order.into_iter().map(|block| {
+                let block = blocks.block(block)?;
+                Ok((0..block.count, block))
+            });
+            self.blocks(context, all)?;
+            return damage.map_or(Ok(()), |error| Err(Some(error)));
+        };
+        let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(path))?;
+        context.skipper = Some(Skipper::new(&schema));
+        let counts = order.iter().map(|&block| blocks.count(block));
+        let chosen: Vec<_> = overlaps(counts, &part.records).collect();
+        let chosen = chosen
+            .into_iter()
+            .map(|(place, _, records)| Ok((records, blocks.block(order[place])?)));
+        self.blocks(context, chosen)?;
         damage.map_or(Ok(()), |error| Err(Some(error)))
     }
 
@@ -145,7 +194,7 @@ impl Reader {
     fn blocks(
         &self,
         context: FileContext,
-        blocks: impl Iterator<Item = Result<Block, Error>>,
+        blocks: impl Iterator<Item = Result<(Range<u64>, Block), Error>>,
     ) -> Result<(), Option<Error>> {
         let context = Arc::new(context);
         // Several groups fit into what may be read ahead.
@@ -153,7 +202,7 @@ impl Reader {
         let mut group = self.groups.take();
         let mut bytes = 0;
         for block in blocks {
-            let block = match block {
+            let (records, block) = match block {
                 Ok(block) => block,
                 Err(error) => {
                     // What is whole before the damage is read all the same.
@@ -162,7 +211,7 @@ impl Reader {
                 }
             };
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
-            let mut block = WindowBlock::new(block, context.clone());
+            let mut block = WindowBlock::new(block, records, context.clone());
             if let Some(spare) = &self.detach {
                 block.detach(spare);
             }
@@ -202,5 +251,18 @@ impl Reader {
             return Err(Over);
         }
         self.out.send(message).map_err(|_| Over)
+    }
+}
+
+/// An error if a file of a slice has another number of records than it had when
+/// they were counted: what other slices of it read would not fit.
+fn check_records(path: &Path, part: Option<&FilePart>, found: u64) -> Result<(), Option<Error>> {
+    match part {
+        Some(part) if part.counted != found => {
+            let counted = part.counted;
+            let kind = ErrorKind::RecordsChanged { counted, found };
+            Err(Some(Error::new(kind).in_file(path)))
+        }
+        _ => Ok(()),
     }
 }

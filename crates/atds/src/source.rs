@@ -180,6 +180,16 @@ impl IndexedBlocks {
         self.index.len()
     }
 
+    /// Records of all blocks.
+    pub(crate) fn records(&self) -> u64 {
+        self.index.records()
+    }
+
+    /// Records of block `i`.
+    pub(crate) fn count(&self, i: usize) -> u64 {
+        self.index.entries[i].count
+    }
+
     /// Reads block `i`.
     pub(crate) fn block(&mut self, i: usize) -> Result<Block, Error> {
         let entry = self.index.entries[i];

@@ -1,11 +1,12 @@
 //! The window: blocks that take part in the next batches, each with a cursor.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use atds_sched::BlockWork;
 use avro_block::{Block, Codec, InflateBuffer};
-use avro_decode::{Plan, prefetch};
+use avro_decode::{Plan, Skipper, prefetch};
 use bytes::Bytes;
 
 use crate::spare::Spare;
@@ -21,6 +22,8 @@ pub(crate) struct FileContext {
     pub(crate) path: PathBuf,
     pub(crate) codec: Codec,
     pub(crate) plan: Arc<Plan>,
+    /// Gets past records that are not read, in a file of which some are not.
+    pub(crate) skipper: Option<Skipper>,
 }
 
 /// A block and how far it has been read.
@@ -35,7 +38,9 @@ pub(crate) struct WindowBlock {
     payload_offset: u64,
     /// Records in the block.
     pub(crate) count: u64,
-    /// Records that have been read.
+    /// Which of them are read.
+    records: Range<u64>,
+    /// Records that have been read or got past.
     pub(crate) taken: u64,
     /// Where the next record starts in the inflated payload.
     pub(crate) position: usize,
@@ -54,12 +59,14 @@ pub(crate) enum BlockData {
 }
 
 impl WindowBlock {
-    pub(crate) fn new(block: Block, file: Arc<FileContext>) -> Self {
+    /// A block of which `records` are read.
+    pub(crate) fn new(block: Block, records: Range<u64>, file: Arc<FileContext>) -> Self {
         WindowBlock {
             index: block.index,
             offset: block.offset,
             payload_offset: block.payload_offset(),
             count: block.count,
+            records,
             taken: 0,
             position: 0,
             data: match file.codec {
@@ -79,7 +86,20 @@ impl WindowBlock {
     }
 
     pub(crate) fn unread(&self) -> u64 {
-        self.count - self.taken
+        self.records.end - self.taken.max(self.records.start)
+    }
+
+    /// The cursor at the next record that is read, behind those before it in
+    /// `data` that are not.
+    pub(crate) fn next_record(&self, data: &[u8]) -> Result<(u64, usize), Error> {
+        let before = self.records.start.saturating_sub(self.taken);
+        let (1.., Some(skipper)) = (before, &self.file.skipper) else {
+            return Ok(self.cursor());
+        };
+        match skipper.skip(data, self.position, before) {
+            Ok(position) => Ok((self.records.start, position)),
+            Err(error) => Err(self.locate(Error::decode(error, self.taken))),
+        }
     }
 
     /// The work of taking `take` records.
@@ -121,6 +141,11 @@ impl WindowBlock {
             .addr()
             .wrapping_sub(bytes.as_ptr_range().end.addr());
         self.file.plan.asks_ahead() && gap <= BETWEEN_BLOCKS && next.position == 0
+    }
+
+    /// Whether the block has been read to its end.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.taken == self.count
     }
 
     /// How far the block has been read: records, and bytes once inflated.

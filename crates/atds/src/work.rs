@@ -371,17 +371,18 @@ fn decode(
     if block.taken == 0 {
         done.inflated_bytes += len as u64;
     }
+    let (first, position) = block.next_record(data)?;
     let plan = &block.file.plan;
-    match plan.execute_with(scratch, data, block.position, take as usize, slots) {
+    match plan.execute_with(scratch, data, position, take as usize, slots) {
         Ok(executed) => {
             block.position = executed.position;
-            block.taken += take;
+            block.taken = first + take;
             done.records_decoded += take;
             done.dropped_entries += executed.dropped;
         }
-        Err(error) => return Err(block.locate(Error::decode(error, block.taken))),
+        Err(error) => return Err(block.locate(Error::decode(error, first))),
     }
-    if block.unread() == 0 {
+    if block.is_at_end() {
         block.check_end(len)?;
     }
     Ok(())

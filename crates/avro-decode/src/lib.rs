@@ -29,7 +29,7 @@ pub use json::to_json;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
     Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, Scratch,
-    infer,
+    Skipper, infer,
 };
 pub use prefetch::prefetch;
 pub use resolve::{Resolution, ResolveError};

@@ -16,6 +16,9 @@ pub enum Threads {
     /// As many as pay, up to the cores there are.
     #[default]
     Auto,
+    /// As many as pay, up to this many, at least 1, or the cores there are if
+    /// those are fewer.
+    UpTo(usize),
     /// This many, at least 1 and at most [`MAX_THREADS`], but no more than there
     /// are blocks.
     Fixed(usize),
@@ -57,9 +60,11 @@ fn sum(work: &[BlockWork]) -> BlockWork {
 impl Scheduler {
     /// A scheduler that has measured nothing.
     pub fn new(threads: Threads) -> Self {
+        // What this process may use of the machine, not what there is.
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let max_threads = match threads {
-            // What this process may use of the machine, not what there is.
-            Threads::Auto => std::thread::available_parallelism().map_or(1, usize::from),
+            Threads::Auto => cores(),
+            Threads::UpTo(n) => n.min(cores()),
             Threads::Fixed(n) => n,
         };
         let max_threads = max_threads.clamp(1, MAX_THREADS);
@@ -116,8 +121,10 @@ impl Scheduler {
         let decision = self.decision.get_or_insert_default();
         match (self.threads, self.model.decode_ns_per_record()) {
             (Threads::Fixed(_), measured) => decision.take(most, measured.map(|_| total)),
-            (Threads::Auto, None) => decision.take(self.timings.largest(most), None),
-            (Threads::Auto, Some(decode)) => {
+            (Threads::Auto | Threads::UpTo(_), None) => {
+                decision.take(self.timings.largest(most), None)
+            }
+            (Threads::Auto | Threads::UpTo(_), Some(decode)) => {
                 let units = total / decode.max(f64::MIN_POSITIVE);
                 decision.decide(&self.timings, units, total, most);
             }

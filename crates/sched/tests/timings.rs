@@ -139,6 +139,12 @@ fn automatic_comes_within_five_per_cent_of_the_best() {
 fn no_more_threads_than_the_process_may_use() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(Scheduler::new(Threads::Auto).max_threads(), cores);
+    assert_eq!(Scheduler::new(Threads::UpTo(1)).max_threads(), 1);
+    assert_eq!(
+        Scheduler::new(Threads::UpTo(usize::MAX)).max_threads(),
+        cores
+    );
+    assert_eq!(Scheduler::new(Threads::UpTo(0)).max_threads(), 1);
 }
 
 /// Run on one core, by the test below.

@@ -10,5 +10,6 @@ mod memory;
 mod model;
 mod order;
 mod shuffle;
+mod slices;
 mod stats;
 mod waiting;

@@ -25,6 +25,7 @@ mod run;
 mod scratch;
 mod sink;
 pub(crate) mod skip;
+mod skipper;
 mod sparse;
 mod sparse_row;
 mod state;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 pub use error::{PlanError, PlanErrorKind};
 pub use infer::{Inferred, LeftOut, infer};
 pub use scratch::Scratch;
+pub use skipper::Skipper;
 
 use tensor_batch::{BatchSpec, RowSlots};
 

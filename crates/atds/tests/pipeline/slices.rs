@@ -1,0 +1,273 @@
+//! Slices and shards: each record of an epoch in exactly one of them.
+
+use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Threads};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::common::{CODECS, Folder, Row, SCHEMA, container, read_all, rows_file};
+
+fn ids(dataset: &Dataset, epoch: u64) -> Vec<i64> {
+    read_all(dataset.epoch(epoch)).concat()
+}
+
+fn shards(dataset: &Dataset, count: u64) -> Vec<Dataset> {
+    let shards = (0..count).map(|index| dataset.shard(index, count).unwrap());
+    shards.collect()
+}
+
+/// Three files of 40, 41 and 42 records in blocks of 7.
+fn folder() -> Folder {
+    Folder::of_rows(3, 40, 7, Codec::Deflate)
+}
+
+fn shuffled(folder: &Folder) -> DatasetBuilder {
+    let dataset = folder.rows(8).shuffle_buffer_size(20).seed(3);
+    dataset.shuffle_files(true).shuffle_blocks(true)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_slice_is_those_records_of_the_epoch(
+        files in vec((0..CODECS.len(), vec(0..30usize, 0..8)), 1..4),
+        cuts in (0.0..=1.0f64, 0.0..=1.0f64),
+        batch_size in 1..60usize,
+        threads in 1..4usize,
+        mmap: bool,
+        order in (any::<bool>(), any::<bool>(), any::<u64>()),
+    ) {
+        let folder = Folder::new();
+        let mut next = 0;
+        for (i, (codec, counts)) in files.iter().enumerate() {
+            let blocks = counts.iter().map(|&count| {
+                let ids = next..next + count as i64;
+                next = ids.end;
+                (count as u64, ids.flat_map(|id| Row::new(id).encode()).collect())
+            });
+            folder.write(&format!("{i}.avro"), &container(SCHEMA, CODECS[*codec], blocks));
+        }
+        let (shuffle_files, shuffle_blocks, epoch) = order;
+        let dataset = folder
+            .rows(batch_size)
+            .threads(Threads::Fixed(threads))
+            .mmap(mmap)
+            .shuffle_files(shuffle_files)
+            .shuffle_blocks(shuffle_blocks)
+            .build()
+            .unwrap();
+        let all = ids(&dataset, epoch);
+        prop_assert_eq!(all.len() as i64, next);
+        let place = |cut: f64| (cut * all.len() as f64) as usize;
+        let (start, end) = (place(cuts.0.min(cuts.1)), place(cuts.0.max(cuts.1)));
+        let counts = dataset.file_records().unwrap();
+        let slice = dataset.slice(start as u64..end as u64, counts).unwrap();
+        prop_assert_eq!(slice.num_records().unwrap(), (end - start) as u64);
+        let found = read_all(slice.epoch(epoch));
+        let expected: Vec<_> = all[start..end].chunks(batch_size).map(<[i64]>::to_vec).collect();
+        prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn shards_share_an_epoch_without_overlap_or_loss() {
+    let folder = folder();
+    for count in [1, 2, 3, 7, 123, 200] {
+        for dataset in [folder.rows(8), shuffled(&folder)] {
+            let dataset = dataset.build().unwrap();
+            for epoch in [0, 5] {
+                let mut found = Vec::new();
+                for shard in shards(&dataset, count) {
+                    let ids = ids(&shard, epoch);
+                    assert_eq!(ids.len() as u64, shard.num_records().unwrap());
+                    assert!(ids.len().abs_diff(123 / count as usize) <= 1);
+                    found.extend(ids);
+                }
+                found.sort();
+                assert_eq!(found, (0..123).collect::<Vec<_>>(), "{count} shards");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_only_shard_is_all() {
+    let folder = folder();
+    for dataset in [folder.rows(8), shuffled(&folder)] {
+        let dataset = dataset.build().unwrap();
+        let only = dataset.shard(0, 1).unwrap();
+        assert_eq!(read_all(only.epoch(2)), read_all(dataset.epoch(2)));
+    }
+}
+
+#[test]
+fn shards_have_other_records_in_every_epoch_where_files_or_blocks_are_shuffled() {
+    let folder = folder();
+    for (files, blocks, differ) in [
+        (true, false, true),
+        (false, true, true),
+        (false, false, false),
+    ] {
+        let dataset = folder.rows(8).shuffle_buffer_size(10).seed(1);
+        let dataset = dataset.shuffle_files(files).shuffle_blocks(blocks);
+        let shard = dataset.build().unwrap().shard(0, 3).unwrap();
+        let sorted = |epoch| {
+            let mut ids = ids(&shard, epoch);
+            ids.sort();
+            ids
+        };
+        assert_eq!((1..6).any(|epoch| sorted(epoch) != sorted(0)), differ);
+    }
+}
+
+#[test]
+fn the_order_of_a_shard_does_not_depend_on_threads() {
+    let folder = folder();
+    let read = |threads| {
+        let dataset = shuffled(&folder).threads(threads).build().unwrap();
+        ids(&dataset.shard(1, 3).unwrap(), 4)
+    };
+    let one = read(Threads::Fixed(1));
+    for threads in [
+        Threads::Fixed(2),
+        Threads::Fixed(5),
+        Threads::Auto,
+        Threads::UpTo(2),
+    ] {
+        assert_eq!(read(threads), one, "{threads:?}");
+    }
+}
+
+#[test]
+fn a_slice_of_a_slice_counts_from_its_start() {
+    let folder = folder();
+    let dataset = folder.rows(8).build().unwrap();
+    let counts = dataset.file_records().unwrap();
+    assert_eq!(*counts, [40, 41, 42]);
+    let outer = dataset.slice(30..90, counts.clone()).unwrap();
+    let inner = outer.slice(15..55, outer.file_records().unwrap()).unwrap();
+    assert_eq!(ids(&inner, 0), (45..85).collect::<Vec<_>>());
+    assert_eq!(
+        ids(&outer.shard(1, 2).unwrap(), 0),
+        (60..90).collect::<Vec<_>>()
+    );
+    let none = outer.slice(60..60, counts).unwrap();
+    assert_eq!(ids(&none, 0), Vec::<i64>::new());
+}
+
+#[test]
+fn what_cannot_be_sliced_is_an_error() {
+    let folder = folder();
+    let dataset = folder.rows(8).build().unwrap();
+    let counts = dataset.file_records().unwrap();
+    let text = |result: Result<Dataset, atds::Error>| result.unwrap_err().to_string();
+    #[expect(clippy::reversed_empty_ranges, reason = "it is what is tested")]
+    let backwards = dataset.slice(5..4, counts.clone());
+    assert_eq!(
+        text(backwards),
+        "records must be a range of those there are"
+    );
+    let beyond = dataset.slice(0..124, counts.clone());
+    assert_eq!(text(beyond), "records must be a range of those there are");
+    let outer = dataset.slice(10..20, counts).unwrap();
+    let beyond = outer.slice(0..11, outer.file_records().unwrap());
+    assert_eq!(text(beyond), "records must be a range of those there are");
+    let other = dataset.slice(0..1, [40, 41]);
+    assert_eq!(text(other), "file_records must be a count for each file");
+    for (index, count) in [(2, 2), (0, 0)] {
+        let error = text(dataset.shard(index, count));
+        assert_eq!(error, "index must be below the count of shards");
+    }
+    for threads in [0, 1025] {
+        let dataset = folder.rows(8).threads(Threads::UpTo(threads)).build();
+        assert_eq!(
+            text(dataset),
+            "threads must be from 1 to 1024, or automatic"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_has_changed_since_it_was_counted_is_an_error() {
+    let folder = folder();
+    for (shuffle_blocks, records) in [(false, 0..123), (false, 5..100), (true, 0..123)] {
+        let dataset = folder
+            .rows(8)
+            .shuffle_blocks(shuffle_blocks)
+            .build()
+            .unwrap();
+        // The second file was counted with a record more.
+        let slice = dataset.slice(records, [40, 42, 41]).unwrap();
+        let (mut rows, mut failed) = (0, None);
+        for batch in slice.iter() {
+            match batch {
+                Ok(batch) => rows += batch.rows(),
+                Err(error) => failed = Some(error),
+            }
+        }
+        let error = failed.unwrap();
+        assert!(rows > 0);
+        assert!(
+            error
+                .place
+                .file
+                .as_ref()
+                .is_some_and(|file| file.ends_with("01.avro"))
+        );
+        assert!(matches!(
+            error.kind,
+            ErrorKind::RecordsChanged {
+                counted: 42,
+                found: 41
+            }
+        ));
+        let said = "the file has 41 records now, and had 42 when they were counted";
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[test]
+fn only_what_is_in_a_slice_is_read() {
+    let folder = Folder::new();
+    folder.write("0.avro", &rows_file(0..50, 10, Codec::Null));
+    let path = folder.write("1.avro", &rows_file(50..100, 10, Codec::Null));
+    let dataset = folder.rows(10).build().unwrap();
+    let counts = dataset.file_records().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let before = dataset.slice(0..50, counts.clone()).unwrap();
+    assert_eq!(ids(&before, 0), (0..50).collect::<Vec<_>>());
+    let over = dataset.slice(45..55, counts).unwrap();
+    assert!(over.iter().last().unwrap().is_err());
+}
+
+#[test]
+fn faults_are_numbered_in_the_whole_block() {
+    // Record 17, in the block of records 10 to 19, has an index that is too large.
+    let mut bad = Row::new(17);
+    bad.cells = vec![(100, 1.0)];
+    let encoded = |id| {
+        if id == 17 {
+            bad.encode()
+        } else {
+            Row::new(id).encode()
+        }
+    };
+    let blocks = [0..10, 10..20].map(|ids| (10, ids.flat_map(encoded).collect()));
+    let folder = Folder::new();
+    folder.write("0.avro", &container(SCHEMA, Codec::Deflate, blocks));
+    let dataset = folder.rows(100).build().unwrap();
+    let counts = dataset.file_records().unwrap();
+    let error = dataset
+        .slice(13..20, counts.clone())
+        .unwrap()
+        .iter()
+        .last()
+        .unwrap();
+    let place = error.unwrap_err().place;
+    assert_eq!((place.block, place.record), (Some(1), Some(7)));
+    // Those around it are good.
+    let before = dataset.slice(13..17, counts.clone()).unwrap();
+    assert_eq!(ids(&before, 0), [13, 14, 15, 16]);
+    let behind = dataset.slice(18..20, counts).unwrap();
+    assert_eq!(ids(&behind, 0), [18, 19]);
+}

@@ -1,0 +1,44 @@
+//! Getting past whole records.
+
+use super::cursor::Cursor;
+use super::skip::{Skip, SkipTable};
+use crate::{DecodeError, Schema};
+
+/// Gets past records of one schema without reading them.
+///
+/// As with what a [`Plan`](crate::Plan) is not asked for, lengths, counts and union branches are
+/// read and nothing else is checked.
+#[derive(Clone, Debug)]
+pub struct Skipper {
+    table: SkipTable,
+    record: Skip,
+}
+
+impl Skipper {
+    /// Gets past records that were written with `writer`.
+    pub fn new(writer: &Schema) -> Self {
+        let mut table = SkipTable::default();
+        let record = table.skip_of(writer, writer.root());
+        Skipper { table, record }
+    }
+
+    /// Where in `data` the record begins that comes `records` behind the one at `position`.
+    ///
+    /// # Errors
+    /// Data that is not such records; the error has the offset in `data` and the number of the
+    /// record counted from the first.
+    pub fn skip(&self, data: &[u8], position: usize, records: u64) -> Result<usize, DecodeError> {
+        let position = position.min(data.len());
+        if self.record.is_nothing() {
+            // Any number of them, in no bytes at all.
+            return Ok(position);
+        }
+        let mut cursor = Cursor::new(data, position);
+        for record in 0..records {
+            self.table
+                .run(&self.record, &mut cursor)
+                .map_err(|fault| DecodeError::new(*fault, cursor.position()).in_record(record))?;
+        }
+        Ok(cursor.position())
+    }
+}

@@ -1,0 +1,56 @@
+//! Getting past whole values ends where reading them does.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use avro_decode::encode::{EncodeOptions, encode};
+use avro_decode::{DecodeErrorKind, Schema, Skipper, reference};
+use common::arb_case;
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn skipping_ends_where_reading_does(case in arb_case(), before in 0..4usize, records in 0..5u64) {
+        let mut record = Vec::new();
+        encode(&case.schema, case.schema.root(), &case.value, &mut record, &EncodeOptions::default()).unwrap();
+        let mut data = vec![0xff; before];
+        (0..=records).for_each(|_| data.extend(&record));
+        let mut end = before;
+        for _ in 0..records {
+            reference::decode(&case.schema, case.schema.root(), &data, &mut end).unwrap();
+        }
+        let skipper = Skipper::new(&case.schema);
+        prop_assert_eq!(skipper.skip(&data, before, records), Ok(end));
+    }
+
+    #[test]
+    fn any_bytes_are_an_end_or_an_error(case in arb_case(), data in prop::collection::vec(any::<u8>(), 0..100)) {
+        if let Ok(end) = Skipper::new(&case.schema).skip(&data, 3, 1000) {
+            prop_assert!(end <= data.len());
+        }
+    }
+}
+
+#[test]
+fn an_error_says_which_record() {
+    let schema =
+        r#"{"type": "record", "name": "R", "fields": [{"name": "text", "type": "string"}]}"#;
+    let skipper = Skipper::new(&Schema::parse(schema).unwrap());
+    let data = [2, b'a', 4, b'b', b'c', 8, b'd'];
+    assert_eq!(skipper.skip(&data, 0, 2), Ok(5));
+    let error = skipper.skip(&data, 0, 3).unwrap_err();
+    assert!(
+        matches!(error.kind, DecodeErrorKind::LengthBeyondEnd { .. }),
+        "{error}"
+    );
+    assert_eq!(error.record, Some(2));
+    let error = skipper.skip(&data, 2, 2).unwrap_err();
+    assert_eq!(error.record, Some(1));
+}
+
+#[test]
+fn records_without_bytes_are_got_past_at_once() {
+    let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "n", "type": "null"}]}"#;
+    let skipper = Skipper::new(&Schema::parse(schema).unwrap());
+    assert_eq!(skipper.skip(&[], 0, u64::MAX), Ok(0));
+}

@@ -1,0 +1,78 @@
+"""Iteration over batches of tensors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from atds import _native
+from atds.batch import Batch
+from atds.torch.shares import WorkerShare
+from atds.torch.tensors import Convert, pinned
+
+
+class Batches(Iterator[dict[str, Any]]):
+    """The batches of one epoch as dicts of tensors, made ahead by threads of their own.
+
+    Several threads may take batches from it: each is given once.
+
+    Args:
+        batches: Those of arrays.
+        part: How many of them are taken, and how many of padding follow.
+        padding: The data set whose first batch is the padding.
+        mask: The name of the mask, if there is one.
+    """
+
+    def __init__(
+        self,
+        batches: _native.Batches,
+        part: WorkerShare,
+        converters: Mapping[str, Convert],
+        padding: _native.Dataset | None,
+        mask: str | None,
+        pin_memory: bool,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._batches = batches
+        self._left = part.batches
+        self._padding_left = part.padding
+        self._padding = padding
+        self._converters = list(converters.items())
+        self._mask = mask
+        self._pin_memory = pin_memory
+
+    def __next__(self) -> dict[str, Any]:
+        with self._lock:
+            batch, is_real = self._next()
+        tensors = {name: convert(batch[name]) for name, convert in self._converters}
+        if self._mask is not None:
+            tensors[self._mask] = torch.full((batch.num_records,), is_real)
+        if self._pin_memory:
+            return {name: pinned(column) for name, column in tensors.items()}
+        return tensors
+
+    def _next(self) -> tuple[Batch, bool]:
+        """The next batch, and whether it is no padding."""
+        if self._left != 0:
+            batch = next(self._batches, None)
+            if batch is not None:
+                if self._left is not None:
+                    self._left -= 1
+                return batch, True
+        if self._padding_left > 0 and self._padding is not None:
+            batch = next(self._padding.epoch(0))
+            self._padding_left -= 1
+            return batch, False
+        raise StopIteration
+
+    def close(self) -> None:
+        """Ends the iteration: stops its threads and waits for them."""
+        self._padding_left = 0
+        self._batches.close()
+
+    def stats(self) -> dict[str, Any]:
+        """Figures of the iteration up to now; see :meth:`atds.Dataset.stats`."""
+        return self._batches.stats()

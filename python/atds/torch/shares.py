@@ -1,0 +1,116 @@
+"""How the records of an epoch are shared among ranks, and those of a rank among its workers."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from atds.errors import OptionError
+
+#: What becomes of batches that only some ranks have.
+Uneven: TypeAlias = Literal["drop", "pad", "keep"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a rank reads of each epoch.
+
+    Ranks have consecutive records each, to one as many as any other, of the order that files and
+    blocks have in the epoch. The batches they make of them are the same number but for one, and
+    are made the same number as ``uneven`` says.
+
+    Attributes:
+        rank: This rank.
+        world_size: The number of ranks.
+        records: Its first record of the epoch, and the one behind its last.
+        batches: The batches that it yields.
+        padding: How many of these are padding, under a mask that is false.
+        rank_batches: The batches that the records of each rank make.
+        dropped_records: The records of this rank that are in no batch it yields.
+        even: Whether all ranks yield the same number of batches.
+    """
+
+    rank: int
+    world_size: int
+    records: tuple[int, int]
+    batches: int
+    padding: int
+    rank_batches: tuple[int, ...]
+    dropped_records: int
+    even: bool
+
+
+@dataclass(frozen=True)
+class WorkerShare:
+    """What a worker reads of its rank's share.
+
+    Attributes:
+        records: Its first record of the epoch, and the one behind its last.
+        batches: How many of the batches that these make it yields; None for all.
+        padding: Batches of padding it adds.
+    """
+
+    records: tuple[int, int]
+    batches: int | None
+    padding: int
+
+
+def rank_share(
+    records: int, batch_size: int, drop_remainder: bool, rank: int, world_size: int, uneven: Uneven
+) -> Share:
+    """The share of a rank."""
+    bounds = [records * i // world_size for i in range(world_size + 1)]
+    counts = [end - start for start, end in itertools.pairwise(bounds)]
+    made = tuple(
+        count // batch_size if drop_remainder else -(-count // batch_size) for count in counts
+    )
+    own = made[rank]
+    batches = {"drop": min(made), "pad": max(made), "keep": own}[uneven]
+    return Share(
+        rank=rank,
+        world_size=world_size,
+        records=(bounds[rank], bounds[rank + 1]),
+        batches=batches,
+        padding=max(batches - own, 0),
+        rank_batches=made,
+        dropped_records=max(counts[rank] - min(batches, own) * batch_size, 0),
+        even=uneven != "keep" or min(made) == max(made),
+    )
+
+
+def worker_share(share: Share, batch_size: int, worker: int, workers: int) -> WorkerShare:
+    """The share of one of a rank's workers: whole batches, so that how many batches there are
+    does not depend on the workers. The last has what is left."""
+    batches = share.batches - share.padding
+    first, last = batches * worker // workers, batches * (worker + 1) // workers
+    start, end = share.records
+    if worker < workers - 1:
+        return WorkerShare((start + first * batch_size, start + last * batch_size), None, 0)
+    is_cut = batches < share.rank_batches[share.rank]
+    return WorkerShare(
+        (start + first * batch_size, end), last - first if is_cut else None, share.padding
+    )
+
+
+def report(share: Share, uneven: Uneven) -> str | None:
+    """What is to be said of ranks that have not the same number of batches, if they have not."""
+    fewest, most = min(share.rank_batches), max(share.rank_batches)
+    if fewest == most:
+        return None
+    said = (
+        f"the records of {share.world_size} ranks make {fewest} batches on some and {most} on "
+        "others"
+    )
+    if uneven == "keep":
+        return f"{said}: uneven='keep' leaves it so, and collective operations may wait for ever"
+    if uneven == "pad":
+        return f"{said}: those with fewer repeat records in a batch under a mask that is false"
+    return f"{said}: the last is dropped on these, here {share.dropped_records} records"
+
+
+def check_uneven(uneven: object) -> Uneven:
+    """What becomes of batches that only some ranks have, checked."""
+    if uneven == "drop" or uneven == "pad" or uneven == "keep":
+        return uneven
+    raise OptionError(f"uneven must be 'drop', 'pad' or 'keep', not {uneven!r}")

@@ -1,0 +1,162 @@
+"""Columns of batches as tensors of PyTorch, over the same memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from atds.bfloat16 import BFloat16Array
+from atds.errors import FeatureError, OptionError
+from atds.features import Feature, SparseFeature, VarLenFeature, VarlenFeature
+from atds.specs import RaggedSparseTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
+
+#: How sparse features become tensors.
+Sparse: TypeAlias = Literal["coo", "bag"]
+
+#: Makes a tensor, or what stands for one, of a column.
+Convert: TypeAlias = Callable[[Any], Any]
+
+
+class Bag(NamedTuple):
+    """A sparse column of rank 1, as ``torch.nn.EmbeddingBag`` takes it: ``embed(*bag)``.
+
+    Attributes:
+        ids: int64 ``[nnz]``: the indices of all rows end to end.
+        offsets: int64 ``[B]``: where each row begins in them.
+        per_sample_weights: ``[nnz]``, of the feature's dtype: the value at each index.
+    """
+
+    ids: Tensor
+    offsets: Tensor
+    per_sample_weights: Tensor
+
+    @property
+    def row_splits(self) -> Tensor:
+        """int64 ``[B + 1]``: the offsets and the end of the last row, a copy."""
+        return _row_splits(self.offsets, len(self.ids))
+
+
+class Ragged(NamedTuple):
+    """A varlen column. Ids of one level of lists are as ``torch.nn.EmbeddingBag`` takes them:
+    ``embed(*ragged)``.
+
+    Attributes:
+        values: The values of all rows end to end.
+        offsets: int64 ``[B]``: where each row begins in them. Of several levels of lists a list,
+            the outermost first: where the lists of each level begin in the next one.
+    """
+
+    values: Tensor
+    offsets: Tensor | list[Tensor]
+
+    @property
+    def row_splits(self) -> tuple[Tensor, ...]:
+        """For each level int64 ``[lists + 1]``: the offsets and the end of the last, copies."""
+        levels = self.offsets if isinstance(self.offsets, list) else [self.offsets]
+        ends = [*(len(level) for level in levels[1:]), len(self.values)]
+        return tuple(map(_row_splits, levels, ends))
+
+
+def _row_splits(offsets: Tensor, end: int) -> Tensor:
+    return torch.cat([offsets, offsets.new_tensor([end])])
+
+
+def torch_features(features: Mapping[str, Feature], sparse: Sparse | None) -> dict[str, Feature]:
+    """Features in the layouts that they become tensors from.
+
+    Raises:
+        FeatureError: Strings, which PyTorch does not have.
+        OptionError: Something else for ``sparse``.
+    """
+    if sparse not in (None, "coo", "bag"):
+        raise OptionError(f"sparse must be 'coo', 'bag' or None, not {sparse!r}")
+    return {name: _feature(name, feature, sparse) for name, feature in features.items()}
+
+
+def _feature(name: str, feature: Feature, sparse: Sparse | None) -> Feature:
+    if vars(feature)["dtype"] in ("string", "bytes"):
+        raise _strings(name, feature)
+    if isinstance(feature, (VarlenFeature, VarLenFeature)):
+        return dataclasses.replace(feature, layout="ragged")
+    if isinstance(feature, SparseFeature) and sparse is not None:
+        return dataclasses.replace(feature, layout="coo" if sparse == "coo" else "ragged")
+    return feature
+
+
+def _strings(name: str, feature: Feature) -> FeatureError:
+    hashed: dict[str, Any] = {"dtype": "int64", "hash_buckets": 10_000}
+    ids = dataclasses.replace(feature, **hashed)
+    return FeatureError(
+        f"feature '{name}' is strings, which PyTorch does not have: ask for ids, such as "
+        f"atds.{ids!r}, or those of a vocabulary= of words; or leave the feature out"
+    )
+
+
+def converters(spec: Mapping[str, TensorSpec]) -> dict[str, Convert]:
+    """What makes tensors of the columns of a batch, by name.
+
+    Raises:
+        FeatureError: A bag of a sparse feature of several dimensions.
+    """
+    return {name: _converter(name, column) for name, column in spec.items()}
+
+
+def _converter(name: str, spec: TensorSpec) -> Convert:
+    if isinstance(spec, SparseTensorSpec):
+        return _coo
+    if isinstance(spec, RaggedTensorSpec):
+        return _ragged
+    if isinstance(spec, RaggedSparseTensorSpec):
+        if len(spec.shape) > 2:
+            raise FeatureError(
+                f"feature '{name}' has {len(spec.shape) - 1} indices for each value, and a bag has "
+                "one: ask for layout='coo', or sparse=None or 'coo' for all"
+            )
+        return _bag
+    return _tensor
+
+
+def _tensor(values: Any) -> Tensor:
+    """A tensor over the memory of an array."""
+    if isinstance(values, BFloat16Array):
+        # The bits under the name of another dtype of as many.
+        return torch.from_numpy(values.bits.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(values)
+
+
+def _coo(column: Any) -> Tensor:
+    indices, values, dense_shape = column
+    return torch.sparse_coo_tensor(
+        torch.from_numpy(indices).t(), _tensor(values), dense_shape, check_invariants=False
+    )
+
+
+def _bag(column: Any) -> Bag:
+    indices, values, row_splits = column
+    ids, splits = torch.from_numpy(indices), torch.from_numpy(row_splits)
+    return Bag(ids.view(-1), splits[:-1], _tensor(values))
+
+
+def _ragged(column: Any) -> Ragged:
+    values, *row_splits = column
+    offsets = [torch.from_numpy(splits)[:-1] for splits in row_splits]
+    return Ragged(_tensor(values), offsets[0] if len(offsets) == 1 else offsets)
+
+
+def pinned(value: Any) -> Any:
+    """A column's tensors in pinned memory."""
+    if isinstance(value, Bag):
+        return Bag(*map(pinned, value))
+    if isinstance(value, Ragged):
+        return Ragged(*map(pinned, value))
+    if isinstance(value, list):
+        return list(map(pinned, value))
+    if value.is_sparse:
+        indices, values = value._indices().pin_memory(), value._values().pin_memory()
+        return torch.sparse_coo_tensor(indices, values, value.shape, check_invariants=False)
+    return value.pin_memory()
