@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from atds._packages import need
 from atds.errors import OptionError
 from atds.strings import StringArray
+
+#: Puts an array where a framework has it.
+Place: TypeAlias = Callable[[Any], Any]
 
 IDS = "ask for ids with hash_buckets= or vocabulary="
 
@@ -29,8 +33,9 @@ def tf_values(tf: Any, values: Any) -> Any:
     return tf.bitcast(tf.convert_to_tensor(values.bits), tf.bfloat16)
 
 
-def jax_arrays(values: Any) -> Any:
-    """An array as one of JAX, over the same memory where it is aligned.
+def jax_arrays(values: Any, place: Place | None = None) -> Any:
+    """An array as one of JAX, over the same memory where it is aligned, unless it is to be placed
+    elsewhere.
 
     Raises:
         OptionError: 64 bits, of which JAX would take 32.
@@ -43,20 +48,21 @@ def jax_arrays(values: Any) -> Any:
             f"JAX would take 32 bits of these {values.dtype} values: switch jax_enable_x64 on "
             "(jax.config.update('jax_enable_x64', True)), or ask for a dtype of 32 bits with cast="
         )
-    return jax.numpy.from_dlpack(values)
+    return (place or jax.numpy.from_dlpack)(values)
 
 
-def jax_indices(indices: Any, dense_shape: tuple[int, ...]) -> Any:
+def jax_indices(indices: Any, dense_shape: tuple[int, ...], place: Place | None = None) -> Any:
     """Indices of JAX; of 32 bits unless it has 64."""
     jax = need("jax", "to_jax")
+    place = place or jax.numpy.from_dlpack
     if _wide(jax):
-        return jax.numpy.from_dlpack(indices)
+        return place(indices)
     if max(dense_shape, default=0) > np.iinfo(np.int32).max:
         raise OptionError(
             f"a dimension of the dense shape {dense_shape} is beyond 32 bits: switch "
             "jax_enable_x64 on (jax.config.update('jax_enable_x64', True))"
         )
-    return jax.numpy.from_dlpack(indices.astype(np.int32))
+    return place(indices.astype(np.int32))
 
 
 def _wide(jax: Any) -> bool:

@@ -92,7 +92,7 @@ class RaggedTensor(tuple[Any, ...]):
             OptionError: Values of 64 bits, where JAX has 32.
             TypeError: The values are strings, which JAX does not have.
         """
-        splits = (jax_indices(splits, (len(self.values),)) for splits in self.row_splits)
+        splits = (jax_indices(splits, (int(splits[-1]),)) for splits in self.row_splits)
         return (jax_arrays(self.values), *splits)
 
     def _one_level(self, framework: str) -> Any:
