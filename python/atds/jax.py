@@ -100,7 +100,7 @@ def iterate(dataset: Dataset, device: Device | Sharding | None = None) -> Batche
     return Batches(iter(dataset), buckets, _place(device))
 
 
-class Batches(Iterator[dict[str, "Column"]]):
+class Batches(Iterator[dict[str, Any]]):
     """The batches of one epoch as dicts of arrays of JAX, made ahead by threads of their own.
 
     Several threads may take batches from it: each is given once. Dropping or closing it ends its
@@ -114,7 +114,7 @@ class Batches(Iterator[dict[str, "Column"]]):
         self._buckets = buckets
         self._place = place
 
-    def __next__(self) -> dict[str, Column]:
+    def __next__(self) -> dict[str, Any]:
         batch = next(self._batches)
         return {
             name: _column(column, self._buckets.get(name), self._place)
