@@ -9,9 +9,10 @@ import pytest
 
 
 def need(module: str) -> Any:
-    """The module; without it the test is skipped."""
+    """The module; without it the test, or the module of tests, is skipped."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        pytest.skip(f"{package} cannot be imported ({error}): make test FRAMEWORKS=all")
+        reason = f"{package} cannot be imported ({error}): make test FRAMEWORKS=all"
+        pytest.skip(reason, allow_module_level=True)

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from atds.errors import MissingFileError
+from atds.tensorflow._entries import entry, is_closed
 from atds.tensorflow._framework import tf
 
 #: An element: an array for each of its tensors.
@@ -37,9 +38,10 @@ def from_iterators(
         autograph=False,
     )
     def init(*arguments: Any) -> Any:
+        @entry
         def register(*values: Any) -> tuple[np.int64, bytes]:
             try:
-                return _register(begin(*values)), b""
+                return _register(iter(()) if is_closed() else begin(*values)), b""
             except MissingFileError as error:
                 return np.int64(-1), str(error.file).encode()
 
@@ -47,7 +49,6 @@ def from_iterators(
         with tf.control_dependencies([_check_found(tf.ensure_shape(missing, []))]):
             return tf.ensure_shape(tf.identity(number), [])
 
-    # A list makes a function of a single tensor give a list, too.
     @tf.function(input_signature=[tf.TensorSpec([], tf.int64)], autograph=False)
     def following(number: Any) -> Any:
         tensors = tf.numpy_function(_next, [number], [spec.dtype for spec in specs])
@@ -106,11 +107,13 @@ def _register(iteration: Iterator[Arrays]) -> np.int64:
     return np.int64(number)
 
 
+@entry
 def _next(number: Any) -> Any:
     # The end, StopIteration, is that of the data set.
-    return next(_ITERATIONS[int(number)])
+    return next(iter(()) if is_closed() else _ITERATIONS[int(number)])
 
 
+@entry
 def _end(number: Any) -> np.int64:
     iteration = _ITERATIONS.pop(int(number), None)
     close = getattr(iteration, "close", None)

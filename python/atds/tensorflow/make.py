@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from atds.errors import FeatureError
 from atds.files import Schema
-from atds.tensorflow._framework import tf
+from atds.tensorflow._framework import tf, unconverted
 from atds.tensorflow.parse import parse_avro
 from atds.tensorflow.records import AvroRecordDataset
 
@@ -67,6 +68,8 @@ def make_avro_record_dataset(
         tf.errors.InvalidArgumentError: No files; when iterating, what :class:`AvroRecordDataset`
             and :func:`parse_avro` raise it for.
     """
+    if not features:
+        raise FeatureError(f"features is {features!r}: name at least one")
     several = num_parallel_reads is not None and num_parallel_reads > 0
     records = AvroRecordDataset(
         tf.data.Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed),
@@ -83,8 +86,10 @@ def make_avro_record_dataset(
         records = records.repeat(num_epochs)
     # All batches are full of what is repeated forever.
     batches = records.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
-    parsed = batches.map(
-        lambda serialized: parse_avro(serialized, reader_schema, features),
-        num_parallel_calls=num_parallel_reads,
-    )
+
+    @unconverted
+    def parse(serialized: Any) -> dict[str, Any]:
+        return parse_avro(serialized, reader_schema, features)
+
+    parsed = batches.map(parse, num_parallel_calls=num_parallel_reads)
     return parsed if prefetch_buffer_size == 0 else parsed.prefetch(prefetch_buffer_size)

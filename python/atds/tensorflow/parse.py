@@ -16,6 +16,7 @@ from atds.files import Schema, schema_text
 from atds.messages import MessageDecoder
 from atds.tensorflow import _arguments
 from atds.tensorflow._columns import Columns
+from atds.tensorflow._entries import entry
 from atds.tensorflow._framework import tf, unconverted
 from atds.tensorflow.features import VarLenFeatureWithRank
 
@@ -78,7 +79,7 @@ def parse_avro(
         if tf.executing_eagerly():
             flat = _eagerly(parse, inputs)
         else:
-            flat = tf.numpy_function(parse, inputs, [spec.dtype for spec in specs])
+            flat = tf.numpy_function(entry(parse), inputs, [spec.dtype for spec in specs])
         for tensor, spec in zip(flat, specs, strict=True):
             tensor.set_shape(spec.shape)
         return columns.tensors(flat, serialized.shape[0])

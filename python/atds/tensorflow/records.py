@@ -75,7 +75,8 @@ class AvroRecordDataset(Wrapped):
                 cycle_length=num_parallel_reads,
                 block_length=block_length,
                 num_parallel_calls=num_parallel_calls,
-                deterministic=deterministic,
+                # Without threads of their own there is no other order.
+                deterministic=None if num_parallel_calls is None else deterministic,
             )
         )
 
