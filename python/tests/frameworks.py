@@ -9,7 +9,7 @@ import pytest
 
 
 def need(module: str) -> Any:
-    """The module; without it the test, or the module of tests, is skipped."""
+    """The module; without it the test, or the module that is collected, is skipped."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import atds
+from frameworks import need
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -22,8 +23,20 @@ def modules() -> list[str]:
     return ["atds", *(name for name in names if name not in ("atds._native", "atds.__main__"))]
 
 
+#: The parts of the package that need the framework they are named after.
+FRAMEWORKS = ("jax", "tensorflow", "torch")
+
+
+def framework_of(name: str) -> str | None:
+    part = name.split(".")[1:2]
+    return part[0] if part and part[0] in FRAMEWORKS else None
+
+
 @pytest.mark.parametrize("name", modules())
 def test_examples_of_docstrings(name: str, in_samples: Path) -> None:
+    framework = framework_of(name)
+    if framework is not None:
+        need(framework)
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     for test in doctest.DocTestFinder().find(module, extraglobs={"atds": atds}):
@@ -35,6 +48,7 @@ def test_there_are_examples() -> None:
     examples = [
         test
         for name in modules()
+        if framework_of(name) is None
         for test in finder.find(importlib.import_module(name))
         if test.examples
     ]

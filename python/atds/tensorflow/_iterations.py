@@ -75,7 +75,7 @@ def from_iterators(
     return dataset
 
 
-class Wrapped(tf.data.Dataset):  # type: ignore[misc]
+class Wrapped(tf.data.Dataset):
     """A data set of a class of its own, that another one makes the elements of."""
 
     def __init__(self, dataset: Any) -> None:

@@ -20,7 +20,7 @@ from tensorflow_io.python.experimental.atds.dataset import ATDSDataset
 import atds.tensorflow
 from alike import Case, compare
 from cases_batches import batches_cases
-
+from cases_records import records_cases
 
 COLUMNAR = tensorflow_io.experimental.columnar
 THEIRS = SimpleNamespace(
@@ -47,7 +47,7 @@ def main() -> int:
 def cases(folder: Path) -> Iterator[Case]:
     """All of them, with files in the folder."""
     yield from batches_cases(folder)
-
+    yield from records_cases(folder)
 
 
 if __name__ == "__main__":

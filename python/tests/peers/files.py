@@ -26,7 +26,7 @@ def array(items: Any) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def record(name: str, **fields: Any) -> dict[str, Any]:
+def record(name: str, /, **fields: Any) -> dict[str, Any]:
     """The type of records."""
     return {"type": "record", "name": name, "fields": [
         {"name": field, "type": avro} for field, avro in fields.items()]}  # fmt: skip
