@@ -28,7 +28,9 @@ class Columns:
     """
 
     def __init__(self, features: Mapping[str, Feature]) -> None:
-        self._columns = [_Column.of(*column) for column in _native.spec_of_features(to_json(features))]
+        self._columns = [
+            _Column.of(*column) for column in _native.spec_of_features(to_json(features))
+        ]
 
     @property
     def flat(self) -> list[Any]:

@@ -17,3 +17,9 @@ def unconverted(function: _Function) -> _Function:
     """The function as it is where TensorFlow's AutoGraph would translate it."""
     wrapped: _Function = tf.autograph.experimental.do_not_convert(function)
     return wrapped
+
+
+def graph_function(*signature: Any) -> Callable[[_Function], Any]:
+    """Makes a ``tf.function`` of a function of tensors with these specs."""
+    made: Callable[[_Function], Any] = tf.function(input_signature=signature, autograph=False)
+    return made

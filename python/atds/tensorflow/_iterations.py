@@ -16,7 +16,7 @@ import numpy as np
 
 from atds.errors import MissingFileError
 from atds.tensorflow._entries import entry, is_closed
-from atds.tensorflow._framework import tf
+from atds.tensorflow._framework import graph_function, tf
 
 #: An element: an array for each of its tensors.
 Arrays: TypeAlias = "Sequence[np.ndarray[Any, Any]]"
@@ -33,10 +33,7 @@ def from_iterators(
         specs: The ``tf.TensorSpec`` of each tensor of an element.
     """
 
-    @tf.function(
-        input_signature=[tf.TensorSpec(value.shape, value.dtype) for value in arguments],
-        autograph=False,
-    )
+    @graph_function(*(tf.TensorSpec(value.shape, value.dtype) for value in arguments))
     def init(*arguments: Any) -> Any:
         @entry
         def register(*values: Any) -> tuple[np.int64, bytes]:
@@ -49,12 +46,12 @@ def from_iterators(
         with tf.control_dependencies([_check_found(tf.ensure_shape(missing, []))]):
             return tf.ensure_shape(tf.identity(number), [])
 
-    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)], autograph=False)
+    @graph_function(tf.TensorSpec([], tf.int64))
     def following(number: Any) -> Any:
         tensors = tf.numpy_function(_next, [number], [spec.dtype for spec in specs])
         return [tf.ensure_shape(t, spec.shape) for t, spec in zip(tensors, specs, strict=True)]
 
-    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)], autograph=False)
+    @graph_function(tf.TensorSpec([], tf.int64))
     def finalize(number: Any) -> Any:
         return tf.numpy_function(_end, [number], tf.int64)
 

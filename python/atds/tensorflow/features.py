@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atds.errors import FeatureError
 from atds.tensorflow._framework import tf
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class _Shaped(NamedTuple):
@@ -24,7 +27,7 @@ class DenseFeature(_Shaped):
 
     __slots__ = ()
 
-    def __new__(cls, shape: Sequence[int], dtype: Any) -> DenseFeature:
+    def __new__(cls, shape: Sequence[int], dtype: Any) -> Self:
         _check(cls, shape, dtype, unknown=False)
         return super().__new__(cls, shape, dtype)
 
@@ -39,7 +42,7 @@ class SparseFeature(_Shaped):
 
     __slots__ = ()
 
-    def __new__(cls, shape: Sequence[int], dtype: Any) -> SparseFeature:
+    def __new__(cls, shape: Sequence[int], dtype: Any) -> Self:
         _check(cls, shape, dtype, unknown=True)
         if len(shape) == 0:
             raise FeatureError("a SparseFeature has at least one dimension, not the shape []")
@@ -56,7 +59,7 @@ class VarlenFeature(_Shaped):
 
     __slots__ = ()
 
-    def __new__(cls, shape: Sequence[int], dtype: Any) -> VarlenFeature:
+    def __new__(cls, shape: Sequence[int], dtype: Any) -> Self:
         _check(cls, shape, dtype, unknown=True)
         return super().__new__(cls, shape, dtype)
 

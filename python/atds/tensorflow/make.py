@@ -73,7 +73,9 @@ def make_avro_record_dataset(
     several = num_parallel_reads is not None and num_parallel_reads > 0
     records = AvroRecordDataset(
         tf.data.Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed),
-        buffer_size=_DEFAULT_READER_BUFFER_SIZE if reader_buffer_size is None else reader_buffer_size,
+        buffer_size=_DEFAULT_READER_BUFFER_SIZE
+        if reader_buffer_size is None
+        else reader_buffer_size,
         num_parallel_reads=num_parallel_reads,
         num_parallel_calls=num_parallel_reads,
         reader_schema=reader_schema,

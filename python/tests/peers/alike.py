@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,6 +16,9 @@ from typing import Any, TypeAlias
 
 #: What is asked of a library, given as an object with its names.
 Ask: TypeAlias = Callable[[Any], Any]
+
+#: After which an answer does not come any more.
+_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ def answer(ask: Ask, library: Any) -> Any:
     child = os.fork()
     if child == 0:
         os.close(reading)
+        signal.alarm(_SECONDS)
         with os.fdopen(writing, "wb") as out:
             pickle.dump(_asked(ask, library), out)
         # Without the end of the interpreter, which some of their threads do not survive.
@@ -66,7 +71,7 @@ def answer(ask: Ask, library: Any) -> Any:
 def _asked(ask: Ask, library: Any) -> Any:
     try:
         return ask(library)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - every kind is an answer
         if os.environ.get("ATDS_TRACE"):
             traceback.print_exc()
         # Whether it is one that is caught by this name: subclasses are.

@@ -87,9 +87,10 @@ def _file_of_type(
 
 def _options(folder: Path) -> Iterator[Case]:
     ads = folder / "ads"
-    assert _native.run_command(
-        ["atds", "generate", str(ads), "--records", "3000", "--files", "3"]
-    ) == 0
+    assert (
+        _native.run_command(["atds", "generate", str(ads), "--records", "3000", "--files", "3"])
+        == 0
+    )
     files = sorted(str(file) for file in ads.glob("*.avro"))
 
     def features(tfio: Any) -> dict[str, Any]:

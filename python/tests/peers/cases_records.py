@@ -247,5 +247,7 @@ def _errors(folder: Path, path: str) -> Iterator[Case]:
         yield Case(f"AvroRecordDataset with {name}", read, perilous=True)
     yield Case(
         "make_avro_record_dataset without files",
-        lambda tfio: whole(tfio.make_avro_record_dataset(str(folder / "*.none"), {"n": n}, 2, TEXT)),
+        lambda tfio: whole(
+            tfio.make_avro_record_dataset(str(folder / "*.none"), {"n": n}, 2, TEXT)
+        ),
     )

@@ -8,19 +8,18 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 import tensorflow_io
+from alike import Case, compare
+from cases_batches import batches_cases
+from cases_records import records_cases
 from tensorflow_io.python.experimental.atds import features as atds_features
 from tensorflow_io.python.experimental.atds.dataset import ATDSDataset
 
 import atds.tensorflow
-from alike import Case, compare
-from cases_batches import batches_cases
-from cases_records import records_cases
 
 COLUMNAR = tensorflow_io.experimental.columnar
 THEIRS = SimpleNamespace(

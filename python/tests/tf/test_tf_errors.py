@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frameworks import need
 
 import atds
+from frameworks import need
 
 tf = need("tensorflow")
 at = need("atds.tensorflow")
@@ -21,7 +21,10 @@ LABEL = {"s_label": at.DenseFeature([], tf.int32)}
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: at.DenseFeature(None, tf.int32), "the shape of a DenseFeature is None: give a list"),
+        (
+            lambda: at.DenseFeature(None, tf.int32),
+            "the shape of a DenseFeature is None: give a list",
+        ),
         (lambda: at.DenseFeature([0], tf.int32), "DenseFeature is [0]: a dimension is above 0"),
         (lambda: at.DenseFeature([-1], tf.int32), "DenseFeature is [-1]: a dimension is above 0"),
         (lambda: at.DenseFeature([None], tf.int32), "DenseFeature is [None]: a dimension is above"),
@@ -29,7 +32,10 @@ LABEL = {"s_label": at.DenseFeature([], tf.int32)}
         (lambda: at.SparseFeature([], tf.int32), "a SparseFeature has at least one dimension"),
         (lambda: at.DenseFeature([], None), "the dtype of a DenseFeature is None: it is one of tf"),
         (lambda: at.DenseFeature([], tf.uint8), "is tf.uint8: it is one of tf.int32, tf.int64"),
-        (lambda: at.VarlenFeature([-1], tf.complex64), "tf.float32, tf.float64, tf.string, tf.bool"),
+        (
+            lambda: at.VarlenFeature([-1], tf.complex64),
+            "tf.float32, tf.float64, tf.string, tf.bool",
+        ),
     ],
 )
 def test_features(make: Callable[[], Any], message: str) -> None:
@@ -159,7 +165,9 @@ def test_files(tmp_path: Path, read: Callable[[str], Any]) -> None:
 
 def test_no_files() -> None:
     none = tf.constant([], tf.string)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="filenames is empty: give at least one file"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="filenames is empty: give at least one file"
+    ):
         list(at.ATDSDataset(none, 1, LABEL))
     assert list(at.AvroRecordDataset(none)) == []
 

@@ -10,6 +10,7 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+
 from frameworks import need
 
 tf = need("tensorflow")
@@ -248,5 +249,3 @@ def test_a_batch_is_a_vector() -> None:
     one = tf.data.Dataset.from_tensors(SERIALIZED[0])
     with pytest.raises(ValueError, match="`serialized` must be a vector"):
         one.map(lambda record: at.parse_avro(record, SCHEMA, FIXED))
-
-

@@ -11,9 +11,9 @@ from typing import Any
 
 import fastavro
 import pytest
-from frameworks import need
 
 import atds
+from frameworks import need
 
 tf = need("tensorflow")
 at = need("atds.tensorflow")
@@ -166,7 +166,10 @@ def test_no_files(tmp_path: Path) -> None:
 def test_the_model_of_the_older_interface(clicks: str) -> None:
     dataset = at.make_avro_record_dataset(
         f"{clicks}/*.avro",
-        {"d0[*]": tf.io.FixedLenFeature([8], tf.float32), "s_label": tf.io.FixedLenFeature([], tf.int32)},
+        {
+            "d0[*]": tf.io.FixedLenFeature([8], tf.float32),
+            "s_label": tf.io.FixedLenFeature([], tf.int32),
+        },
         batch_size=50,
         reader_schema=atds.read_schema(f"{clicks}/part-00000.avro"),
         num_epochs=1,
