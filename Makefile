@@ -7,16 +7,19 @@ FRAMEWORKS ?=
 export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test wheel fuzz bench ratios instructions bench-peers simulate fmt doc testdata clean
+.PHONY: help demo test test-peers wheel fuzz bench ratios instructions bench-peers simulate fmt doc testdata clean
 
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Make sample files, read them shuffled, print figures and one example (ARGS="--records N")
 	cargo run --release --locked -p atds-cli -- demo $(ARGS)
 
 test: ## Everything that must hold before a change is merged (FRAMEWORKS=all: with PyTorch, TensorFlow, DuckDB)
 	@scripts/test.sh
+
+test-peers: ## Compare the Python package with tensorflow-io, value by value (needs Python 3.11)
+	@scripts/test_peers.sh
 
 wheel: ## Build the wheel of the Python package into target/wheels
 	@scripts/wheel.sh

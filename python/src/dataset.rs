@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::batch::Columns;
 use crate::batches::Batches;
-use crate::errors::{OrRaise, features_error, schema_error};
+use crate::errors::{OrRaise, feature_error, features_error, schema_error};
 use crate::fork::InProcess;
 use crate::waiting::interruptible;
 
@@ -139,6 +139,16 @@ impl Dataset {
     fn spec(&self, py: Python<'_>) -> PyResult<Vec<SaidColumn>> {
         columns(self.dataset.get(py, WHAT)?.spec())
     }
+}
+
+/// The columns that features become, given as the JSON of a features file; they
+/// are the same whatever the schema.
+#[pyfunction]
+pub(crate) fn spec_of_features(py: Python<'_>, features: &str) -> PyResult<Vec<SaidColumn>> {
+    let features =
+        atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
+    let features = atds::Features::new(features).map_err(|error| feature_error(py, &error))?;
+    columns(features.spec())
 }
 
 /// A column as its name, dtype, kind, shape and whether it is ragged; a dimension

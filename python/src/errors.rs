@@ -39,6 +39,12 @@ pub(crate) fn features_error(py: Python<'_>, error: &atds::FeaturesError) -> PyE
     plain(py, "FeatureError", &error.to_string())
 }
 
+/// The exception of a feature that cannot be, whatever the schema.
+#[cold]
+pub(crate) fn feature_error(py: Python<'_>, error: &atds::FeatureError) -> PyErr {
+    plain(py, "FeatureError", &error.to_string())
+}
+
 /// The exception of a schema of more fields than features are inferred for.
 #[cold]
 pub(crate) fn too_many_fields(py: Python<'_>) -> PyErr {

@@ -16,6 +16,7 @@ mod files;
 mod fork;
 mod memory;
 mod messages;
+mod records;
 mod stats;
 mod waiting;
 
@@ -30,7 +31,7 @@ mod native {
     #[pymodule_export]
     use crate::command::run_command;
     #[pymodule_export]
-    use crate::dataset::Dataset;
+    use crate::dataset::{Dataset, spec_of_features};
     #[pymodule_export]
     use crate::dlpack::bfloat16_dlpack;
     #[pymodule_export]
@@ -39,6 +40,8 @@ mod native {
     use crate::fork::forked;
     #[pymodule_export]
     use crate::messages::{MessageDecoder, Reencoder};
+    #[pymodule_export]
+    use crate::records::RecordReader;
     #[pymodule_export]
     use crate::stats::{StatsHandle, no_stats};
 

@@ -8,6 +8,7 @@ mod common;
 mod batches;
 mod errors;
 mod memory;
+mod of_files;
 mod reencoding;
 mod single_objects;
 mod truncated;

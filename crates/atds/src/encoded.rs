@@ -1,0 +1,114 @@
+//! A file's records one by one, as bytes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use avro_decode::{Resolution, Schema, Transcoder};
+
+use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_READER_BUFFER_SIZE};
+use crate::walk::Walk;
+use crate::{Error, ErrorKind};
+
+/// The records of a file as bytes, in file order: encoded by the file's own
+/// schema, or re-encoded by a reader's, by Avro's schema resolution. What
+/// [`MessageDecoder`](crate::messages::MessageDecoder) makes batches of.
+///
+/// ```
+/// use atds::EncodedRecords;
+/// # use atds::generate::{generate, GenerateOptions, Preset};
+/// # let folder = tempfile::tempdir()?;
+/// # let mut options = GenerateOptions::new(Preset::Ads, 100);
+/// # options.files = 1;
+/// # let file = generate(folder.path(), &options)?.files.remove(0);
+///
+/// let mut records = EncodedRecords::open(file, None)?;
+/// let (mut bytes, mut count) = (Vec::new(), 0);
+/// while records.next_into(&mut bytes)? {
+///     count += 1;
+/// }
+/// assert_eq!(count, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct EncodedRecords {
+    walk: Walk,
+    transcoder: Transcoder,
+    over: bool,
+}
+
+impl std::fmt::Debug for EncodedRecords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EncodedRecords")
+            .field("path", &self.walk.path())
+            .field("read", &self.walk.read())
+            .finish_non_exhaustive()
+    }
+}
+
+impl EncodedRecords {
+    /// Opens a file, whose records are encoded by the schema `reader`, or by
+    /// their own.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not Avro, or has a schema that is none or
+    /// cannot become the reader's.
+    pub fn open(path: impl AsRef<Path>, reader: Option<Arc<Schema>>) -> Result<Self, Error> {
+        Self::open_with(path, reader, DEFAULT_READER_BUFFER_SIZE)
+    }
+
+    /// [`open`](EncodedRecords::open), to read `buffer_size` bytes of the file
+    /// at a time.
+    ///
+    /// # Errors
+    /// As [`open`](EncodedRecords::open); a size of 0, or above
+    /// [the limit](crate::limits::MAX_READER_BUFFER_SIZE).
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        reader: Option<Arc<Schema>>,
+        buffer_size: usize,
+    ) -> Result<Self, Error> {
+        match buffer_size {
+            0 => return Err(Error::option("reader_buffer_size", "above 0")),
+            1..=MAX_READER_BUFFER_SIZE => {}
+            _ => return Err(Error::option("reader_buffer_size", "at most 1 GiB")),
+        }
+        let walk = Walk::open(path.as_ref(), buffer_size)?;
+        let reader = reader.unwrap_or_else(|| walk.schema().clone());
+        let resolution = Resolution::new(walk.schema().clone(), reader).map_err(|error| {
+            Error::new(ErrorKind::Resolve(Box::new(error))).in_file(walk.path())
+        })?;
+        Ok(EncodedRecords {
+            transcoder: Transcoder::new(&resolution),
+            walk,
+            over: false,
+        })
+    }
+
+    /// The schema that the records were written with.
+    pub fn schema(&self) -> &Schema {
+        self.walk.schema()
+    }
+
+    /// Appends the next record to `out`; false where there is none.
+    ///
+    /// # Errors
+    /// A damaged file or record; `out` is as before, and there are no records
+    /// after it.
+    pub fn next_into(&mut self, out: &mut Vec<u8>) -> Result<bool, Error> {
+        if self.over {
+            return Ok(false);
+        }
+        let transcoder = &self.transcoder;
+        let next = self.walk.next(|_, bytes, position| {
+            let start = *position;
+            let read = transcoder.transcode(&bytes[start..], out);
+            let read = read.map_err(|mut error| {
+                error.offset += start;
+                error
+            })?;
+            *position += read;
+            Ok(())
+        });
+        self.over = !matches!(next, Ok(Some(())));
+        Ok(next?.is_some())
+    }
+}

@@ -1,0 +1,136 @@
+"""The columns of batches as tensors: flat, for the way through a graph, and as they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from atds import _native
+from atds.batch import Batch
+from atds.errors import FeatureError
+from atds.feature_sets import to_json
+from atds.features import Feature
+from atds.strings import StringArray
+from atds.tensorflow._framework import tf
+
+
+class Columns:
+    """What features become in TensorFlow; they are the same whatever the schema is.
+
+    A column is one tensor or several: a dense one itself, one of coordinates its indices, values
+    and dense shape, a ragged one its values and row splits.
+
+    Raises:
+        FeatureError: Features that cannot be, or with a column that TensorFlow has no form for.
+    """
+
+    def __init__(self, features: Mapping[str, Feature]) -> None:
+        self._columns = [
+            _Column.of(*column) for column in _native.spec_of_features(to_json(features))
+        ]
+
+    @property
+    def flat(self) -> list[Any]:
+        """The ``tf.TensorSpec`` of each tensor of each column, in batches of any size."""
+        return [spec for column in self._columns for spec in column.flat()]
+
+    def arrays(self, batch: Batch) -> list[np.ndarray[Any, Any]]:
+        """The tensors of a batch as arrays over its memory; strings are objects."""
+        return [part for column in self._columns for part in column.arrays(batch[column.name])]
+
+    def tensors(self, flat: Sequence[Any], batch_size: int | None = None) -> dict[str, Any]:
+        """The tensors by name, each a ``tf.Tensor``, ``tf.SparseTensor`` or ``tf.RaggedTensor``.
+
+        Args:
+            flat: The tensors of all columns.
+            batch_size: The number of rows where it is known.
+        """
+        parts = iter(flat)
+        return {column.name: column.tensor(parts, batch_size) for column in self._columns}
+
+    def element_spec(self, batch_size: int | None) -> dict[str, Any]:
+        """The ``tf.TypeSpec`` of each column by name."""
+        return {column.name: column.spec(batch_size) for column in self._columns}
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One of a batch; its kind is ``dense``, ``flat``, ``coo`` or ``ragged``."""
+
+    name: str
+    dtype: Any
+    kind: str
+    # Without the batch; None where it varies.
+    dims: tuple[int | None, ...]
+
+    @classmethod
+    def of(cls, name: str, dtype: str, kind: str, shape: list[int], ragged: bool) -> _Column:
+        if kind == "sparse" and ragged:
+            raise FeatureError(
+                f"feature '{name}': TensorFlow has no ragged form of a sparse feature: leave "
+                "layout='ragged' out"
+            )
+        if kind in ("sparse", "varlen"):
+            kind = "ragged" if ragged else "coo"
+        dims = tuple(None if dim < 0 else dim for dim in shape)
+        return cls(name, tf.as_dtype(dtype), kind, dims)
+
+    def flat(self) -> list[Any]:
+        rank = len(self.dims)
+        if self.kind == "dense":
+            return [tf.TensorSpec([None, *self.dims], self.dtype)]
+        values = tf.TensorSpec([None], self.dtype)
+        if self.kind == "flat":
+            return [values]
+        integers = [tf.TensorSpec([None], tf.int64)]
+        if self.kind == "ragged":
+            return [values, *integers * rank]
+        indices = tf.TensorSpec([None, rank + 1], tf.int64)
+        return [indices, values, tf.TensorSpec([rank + 1], tf.int64)]
+
+    def arrays(self, column: Any) -> Iterator[np.ndarray[Any, Any]]:
+        if self.kind == "coo":
+            yield column.indices
+            yield _array(column.values)
+            yield np.array(column.dense_shape, np.int64)
+        elif self.kind == "ragged":
+            yield _array(column.values)
+            yield from column.row_splits
+        else:
+            yield _array(column)
+
+    def tensor(self, parts: Iterator[Any], batch_size: int | None) -> Any:
+        first = next(parts)
+        if self.kind == "coo":
+            sparse = tf.SparseTensor(first, next(parts), next(parts))
+            sparse.set_shape([batch_size, *self.dims])
+            return sparse
+        if self.kind == "ragged":
+            splits = [next(parts) for _ in self.dims]
+            return tf.RaggedTensor.from_nested_row_splits(first, splits, validate=False)
+        if self.kind == "dense":
+            first.set_shape([batch_size, *self.dims])
+        return first
+
+    def spec(self, batch_size: int | None) -> Any:
+        shape = [batch_size, *self.dims]
+        if self.kind == "dense":
+            return tf.TensorSpec(shape, self.dtype)
+        if self.kind == "flat":
+            return tf.TensorSpec([None], self.dtype)
+        if self.kind == "coo":
+            return tf.SparseTensorSpec(shape, self.dtype)
+        return tf.RaggedTensorSpec(shape, self.dtype, len(self.dims), tf.int64)
+
+
+def _array(values: Any) -> np.ndarray[Any, Any]:
+    if isinstance(values, StringArray):
+        # TensorFlow's strings are bytes of any kind.
+        return StringArray(values.offsets, values.data, values.shape, binary=True).to_numpy()
+    if isinstance(values, np.ndarray):
+        return values
+    array: np.ndarray[Any, Any] = values.to_numpy()
+    return array

@@ -1,0 +1,150 @@
+"""ATDSDataset: batches of tensors."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from atds._options import AUTOTUNE
+from atds.dataset import Dataset
+from atds.feature_sets import parse_features
+from atds.files import Schema
+from atds.tensorflow import _arguments
+from atds.tensorflow._columns import Columns
+from atds.tensorflow._framework import tf
+from atds.tensorflow._iterations import Arrays, Wrapped, from_iterators
+
+
+class ATDSDataset(Wrapped):
+    """A ``tf.data.Dataset`` of batches: dicts of a tensor for each feature, sorted by name.
+
+    Dense features are a ``tf.Tensor`` ``[batch, *shape]``, sparse and varlen ones a
+    ``tf.SparseTensor`` of that dense shape; strings are ``tf.string``. It is made of an
+    :class:`atds.Dataset`, whose threads make batches ahead.
+
+    >>> import tensorflow as tf
+    >>> from atds.tensorflow import ATDSDataset, DenseFeature
+    >>> dataset = ATDSDataset("clicks", 64, {"d0": DenseFeature([8], tf.float32)})
+    >>> dataset.element_spec
+    {'d0': TensorSpec(shape=(None, 8), dtype=tf.float32, name=None)}
+    >>> [int(tf.shape(batch["d0"])[0]) for batch in dataset]
+    [64, 64, 64, 8]
+
+    All arguments but ``features`` may be tensors of a graph, so that it can be made in
+    ``Dataset.interleave``.
+
+    Args:
+        filenames: A ``tf.string`` tensor, or what becomes one, of one file or several; patterns
+            and folders stand for their files.
+        batch_size: Records of a batch at most.
+        features: Features by name: those of this module, of :mod:`atds` with their options, of
+            ``tf.io`` or of tensorflow-io.
+        drop_remainder: Whether a last batch of fewer records is left out.
+        reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
+        shuffle_buffer_size: Records to shuffle among, besides those of the batch; None or 0 keeps
+            the order of the files.
+        num_parallel_calls: Threads that inflate and decode, as many as there are cores at most;
+            ``tf.data.AUTOTUNE`` for as many as pay; None for one. The batches do not depend on it.
+        seed: Fixes, with the number of the iteration, the shuffled order; None for
+            ``tf.random.set_seed``'s, or another order each time.
+        reader_schema: The schema that records are read as; None for each file's own.
+
+    Raises:
+        ValueError: Features that cannot be.
+        TypeError: An argument that does not become a tensor of its type.
+        tf.errors.InvalidArgumentError: A number out of its range. Iterating raises it for files
+            that are damaged or do not have the features, and ``tf.errors.NotFoundError`` for files
+            that are not there.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        batch_size: Any,
+        features: Mapping[str, Any],
+        drop_remainder: Any = False,
+        reader_buffer_size: Any = None,
+        shuffle_buffer_size: Any = None,
+        num_parallel_calls: Any = None,
+        *,
+        seed: int | None = None,
+        reader_schema: Schema | None = None,
+    ) -> None:
+        epochs = _Epochs(parse_features(features), reader_schema)
+        arguments = [
+            _arguments.names(filenames),
+            _arguments.integer("batch_size", batch_size, 1, least=1),
+            _arguments.flag("drop_remainder", drop_remainder, False),
+            _arguments.integer("reader_buffer_size", reader_buffer_size, 128 << 10, least=1),
+            _arguments.integer("shuffle_buffer_size", shuffle_buffer_size, 0, least=0),
+            _arguments.integer("num_parallel_calls", num_parallel_calls, 1, 1, autotune=True),
+            tf.constant(_seed(seed), tf.int64),
+        ]
+        flat = from_iterators(epochs.begin, arguments, epochs.columns.flat)
+        # Only where batches have one size each is it known.
+        always = tf.get_static_value(arguments[2])
+        rows = tf.get_static_value(arguments[1]) if always else None
+        rows = None if rows is None else int(rows)
+        self._element_spec = epochs.columns.element_spec(rows)
+        super().__init__(flat.map(lambda *tensors: epochs.columns.tensors(tensors, rows)))
+
+    @property
+    def element_spec(self) -> dict[str, Any]:
+        """The ``tf.TypeSpec`` of each feature by name."""
+        return self._element_spec
+
+
+class _Epochs:
+    """Begins an epoch for each iterator."""
+
+    def __init__(self, features: Mapping[str, Any], reader_schema: Schema | None) -> None:
+        self.columns = Columns(features)
+        self._features = features
+        self._reader_schema = reader_schema
+        self._numbers = itertools.count()
+
+    def begin(
+        self,
+        filenames: np.ndarray[Any, Any],
+        batch_size: Any,
+        drop_remainder: Any,
+        reader_buffer_size: Any,
+        shuffle_buffer_size: Any,
+        num_parallel_calls: Any,
+        seed: Any,
+    ) -> Iterator[Arrays]:
+        """Begins the next epoch."""
+        threads = int(num_parallel_calls)
+        dataset = Dataset(
+            [os.fsdecode(name) for name in filenames],
+            int(batch_size),
+            self._features,
+            bool(drop_remainder),
+            int(reader_buffer_size),
+            int(shuffle_buffer_size),
+            threads if threads == AUTOTUNE else min(threads, os.cpu_count() or 1),
+            int(seed) if seed >= 0 else None,
+            reader_schema=self._reader_schema,
+        )
+        dataset.set_epoch(next(self._numbers))
+        return self._arrays(dataset)
+
+    def _arrays(self, dataset: Dataset) -> Iterator[Arrays]:
+        batches = iter(dataset)
+        try:
+            for batch in batches:
+                yield self.columns.arrays(batch)
+        finally:
+            batches.close()
+
+
+def _seed(seed: int | None) -> int:
+    """The seed, or, where neither it nor TensorFlow's is set, -1."""
+    of_graph, of_op = tf.compat.v1.get_seed(seed)
+    if of_graph is None and of_op is None:
+        return -1
+    return (int(of_graph or 0) * 0x9E3779B1 + int(of_op or 0)) & ((1 << 63) - 1)

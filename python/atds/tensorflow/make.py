@@ -1,0 +1,97 @@
+"""make_avro_record_dataset: batches of parsed records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from atds.errors import FeatureError
+from atds.files import Schema
+from atds.tensorflow._framework import tf, unconverted
+from atds.tensorflow.parse import parse_avro
+from atds.tensorflow.records import AvroRecordDataset
+
+_DEFAULT_READER_BUFFER_SIZE = 1 << 20
+
+_DEFAULT_SHUFFLE_BUFFER_SIZE = 10_000
+
+
+def make_avro_record_dataset(
+    file_pattern: Any,
+    features: Mapping[str, Any],
+    batch_size: Any,
+    reader_schema: Schema,
+    reader_buffer_size: Any = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int | None = None,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int = tf.data.AUTOTUNE,
+    num_parallel_reads: int | None = None,
+    drop_final_batch: bool = False,
+) -> Any:
+    """A ``tf.data.Dataset`` of batches of parsed records, as :func:`parse_avro` makes them.
+
+    Records are shuffled and repeated before they are batched, so that a batch may have records of
+    two epochs. :class:`ATDSDataset` takes the same features, and is much faster.
+
+    >>> import tensorflow as tf
+    >>> import atds
+    >>> from atds.tensorflow import make_avro_record_dataset
+    >>> dataset = make_avro_record_dataset(
+    ...     "clicks/*.avro",
+    ...     features={"s_label": tf.io.FixedLenFeature([], tf.int32)},
+    ...     batch_size=64,
+    ...     reader_schema=atds.read_schema("clicks/part-00000.avro"),
+    ...     num_epochs=1,
+    ... )
+    >>> sum(len(batch["s_label"]) for batch in dataset)
+    200
+
+    Args:
+        file_pattern: A file or pattern, or a list of them, by the rules of ``tf.io.gfile.glob``.
+        features: Features by path expression; see :func:`parse_avro`.
+        batch_size: Records of a batch at most.
+        reader_schema: The schema that records are read as.
+        reader_buffer_size: Bytes to read from a file at a time; None for 1 MiB.
+        num_epochs: Times that the files are read; None for forever, with full batches only.
+        shuffle: Whether the files and the records are shuffled.
+        shuffle_buffer_size: Records to shuffle among; None for 10,000.
+        shuffle_seed: Fixes the shuffled order; None for another each time.
+        prefetch_buffer_size: Batches that are made ahead; 0 for none.
+        num_parallel_reads: Files that are read, and batches that are parsed, side by side; None
+            for one.
+        drop_final_batch: Whether a last batch of fewer records is left out.
+
+    Raises:
+        ValueError: No features, or features that cannot be.
+        tf.errors.InvalidArgumentError: No files; when iterating, what :class:`AvroRecordDataset`
+            and :func:`parse_avro` raise it for.
+    """
+    if not features:
+        raise FeatureError(f"features is {features!r}: name at least one")
+    several = num_parallel_reads is not None and num_parallel_reads > 0
+    records = AvroRecordDataset(
+        tf.data.Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed),
+        buffer_size=_DEFAULT_READER_BUFFER_SIZE
+        if reader_buffer_size is None
+        else reader_buffer_size,
+        num_parallel_reads=num_parallel_reads,
+        num_parallel_calls=num_parallel_reads,
+        reader_schema=reader_schema,
+        block_length=num_parallel_reads if several else 1,
+    )
+    if shuffle:
+        size = _DEFAULT_SHUFFLE_BUFFER_SIZE if shuffle_buffer_size is None else shuffle_buffer_size
+        records = records.shuffle(size, shuffle_seed)
+    if num_epochs != 1:
+        records = records.repeat(num_epochs)
+    # All batches are full of what is repeated forever.
+    batches = records.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+
+    @unconverted
+    def parse(serialized: Any) -> dict[str, Any]:
+        return parse_avro(serialized, reader_schema, features)
+
+    parsed = batches.map(parse, num_parallel_calls=num_parallel_reads)
+    return parsed if prefetch_buffer_size == 0 else parsed.prefetch(prefetch_buffer_size)

@@ -1,0 +1,101 @@
+//! A file's records as bytes.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atds::{EncodedRecords, Error, Schema};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::errors::{OrRaise, schema_error};
+use crate::waiting::interruptible;
+
+/// Records of a list at most, and the bytes from which it has no more.
+const RECORDS: usize = 1024;
+const BYTES: usize = 1 << 20;
+
+/// The records of a file in lists of some.
+#[pyclass(frozen, module = "atds._native")]
+pub(crate) struct RecordReader {
+    state: Mutex<State>,
+}
+
+struct State {
+    records: EncodedRecords,
+    /// What is wrong behind the records given so far.
+    error: Option<Error>,
+}
+
+/// Records end to end, and where each ends.
+#[derive(Default)]
+struct Several {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+#[pymethods]
+impl RecordReader {
+    /// `reader_schema` is text; without one, records are by the file's own.
+    #[new]
+    #[pyo3(signature = (file, buffer_size, reader_schema = None))]
+    fn new(
+        py: Python<'_>,
+        file: PathBuf,
+        buffer_size: usize,
+        reader_schema: Option<&str>,
+    ) -> PyResult<Self> {
+        let schema = reader_schema.map(Schema::parse).transpose();
+        let schema = schema.map_err(|error| schema_error(py, "reader_schema", &error))?;
+        let schema = schema.map(Arc::new);
+        let open = move || EncodedRecords::open_with(file, schema, buffer_size);
+        let records = interruptible(py, open)?.or_raise(py)?;
+        let error = None;
+        Ok(RecordReader {
+            state: Mutex::new(State { records, error }),
+        })
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let next = py.detach(|| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.next()
+        });
+        let Some(records) = next.or_raise(py)? else {
+            return Ok(None);
+        };
+        let mut start = 0;
+        let records = records.ends.iter().map(|&end| {
+            let record = PyBytes::new(py, &records.bytes[start..end]);
+            start = end;
+            record
+        });
+        PyList::new(py, records.collect::<Vec<_>>()).map(Some)
+    }
+}
+
+impl State {
+    /// The next records, those before an error first; `None` where there are no
+    /// more.
+    fn next(&mut self) -> Result<Option<Several>, Error> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let mut several = Several::default();
+        while several.ends.len() < RECORDS && several.bytes.len() < BYTES {
+            match self.records.next_into(&mut several.bytes) {
+                Ok(true) => several.ends.push(several.bytes.len()),
+                Ok(false) => break,
+                Err(error) if several.ends.is_empty() => return Err(error),
+                Err(error) => {
+                    self.error = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok((!several.ends.is_empty()).then_some(several))
+    }
+}

@@ -1,0 +1,209 @@
+"""The kinds of errors of tensorflow-io, with messages that say what to change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import atds
+from frameworks import need
+
+tf = need("tensorflow")
+at = need("atds.tensorflow")
+
+LABEL = {"s_label": at.DenseFeature([], tf.int32)}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: at.DenseFeature(None, tf.int32),
+            "the shape of a DenseFeature is None: give a list",
+        ),
+        (lambda: at.DenseFeature([0], tf.int32), "DenseFeature is [0]: a dimension is above 0"),
+        (lambda: at.DenseFeature([-1], tf.int32), "DenseFeature is [-1]: a dimension is above 0"),
+        (lambda: at.DenseFeature([None], tf.int32), "DenseFeature is [None]: a dimension is above"),
+        (lambda: at.VarlenFeature([0], tf.int32), "[0]: a dimension is above 0, or -1 where it"),
+        (lambda: at.SparseFeature([], tf.int32), "a SparseFeature has at least one dimension"),
+        (lambda: at.DenseFeature([], None), "the dtype of a DenseFeature is None: it is one of tf"),
+        (lambda: at.DenseFeature([], tf.uint8), "is tf.uint8: it is one of tf.int32, tf.int64"),
+        (
+            lambda: at.VarlenFeature([-1], tf.complex64),
+            "tf.float32, tf.float64, tf.string, tf.bool",
+        ),
+    ],
+)
+def test_features(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make()
+
+
+def test_features_are_named_tuples() -> None:
+    feature = at.SparseFeature([8], tf.int32)
+    assert feature == (([8]), tf.int32)
+    assert feature._fields == ("shape", "dtype")
+    assert str(feature) == "SparseFeature(shape=[8], dtype=tf.int32)"
+    assert at.VarLenFeatureWithRank(tf.int32).rank == 1
+    assert at.VarLenFeatureWithRank(tf.int32, 2).dtype is tf.int32
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (None, "features is a NoneType: give a dict of names and features"),
+        ({}, "features is empty: name at least one"),
+        ({"a": 3}, "feature 'a' is a int: give one such as"),
+        ({"a": tf.io.FixedLenFeature([], tf.uint8)}, "feature 'a': dtype 'tf.uint8' is not one of"),
+        ({"a.": LABEL["s_label"]}, "feature 'a.'"),
+        (
+            {"a": atds.SparseFeature([3], "int32", layout="ragged")},
+            "TensorFlow has no ragged form of a sparse feature",
+        ),
+    ],
+)
+def test_features_of_a_data_set(clicks: str, features: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        at.ATDSDataset(clicks, 4, features)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "`batch_size` must be 1 or more, but is 0"),
+        ({"batch_size": -3}, "`batch_size` must be 1 or more, but is -3"),
+        ({"reader_buffer_size": 0}, "`reader_buffer_size` must be 1 or more, but is 0"),
+        ({"shuffle_buffer_size": -1}, "`shuffle_buffer_size` must be 0 or more, but is -1"),
+        ({"num_parallel_calls": 0}, "must be 1 or more, or tf.data.AUTOTUNE, but is 0"),
+        ({"num_parallel_calls": -2}, "must be 1 or more, or tf.data.AUTOTUNE, but is -2"),
+        ({"filenames": [["a"]]}, "`filenames` must be a name or a vector of names"),
+    ],
+)
+def test_options(clicks: str, options: dict[str, Any], message: str) -> None:
+    arguments = {"filenames": clicks, "batch_size": 4, "features": LABEL} | options
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
+        at.ATDSDataset(**arguments)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"filenames": 3},
+        {"batch_size": 1.5},
+        {"drop_remainder": "yes"},
+        {"shuffle_buffer_size": "many"},
+        {"num_parallel_calls": 1.5},
+    ],
+)
+def test_types_of_options(clicks: str, options: dict[str, Any]) -> None:
+    arguments = {"filenames": clicks, "batch_size": 4, "features": LABEL} | options
+    # What TensorFlow raises for a value that becomes no tensor of a type.
+    with pytest.raises((TypeError, ValueError)):
+        at.ATDSDataset(**arguments)
+
+
+def test_options_in_a_graph(clicks: str) -> None:
+    """What is wrong only comes out when it runs."""
+    sizes = tf.data.Dataset.from_tensors(tf.constant(0, tf.int64))
+    dataset = sizes.flat_map(lambda size: at.ATDSDataset(clicks, size, LABEL))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="batch_size must be a whole number"):
+        list(dataset)
+
+
+def fields(name: str, avro: Any) -> list[dict[str, Any]]:
+    return [{"name": name, "type": avro}]
+
+
+@pytest.mark.parametrize(
+    ("feature", "message"),
+    [
+        ({"m": at.DenseFeature([], tf.int64)}, "feature 'm': the schema has no field 'm'"),
+        ({"n": at.DenseFeature([], tf.int64)}, "feature 'n'"),
+        ({"n": at.DenseFeature([2], tf.int32)}, "feature 'n'"),
+        ({"n": at.SparseFeature([2], tf.int32)}, "feature 'n'"),
+    ],
+)
+def test_features_that_a_file_does_not_have(
+    write: Callable[..., str], feature: dict[str, Any], message: str
+) -> None:
+    dataset = at.ATDSDataset(write(fields("n", "int"), [{"n": 1}]), 1, feature)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
+        list(dataset)
+
+
+def test_values_that_do_not_fit(write: Callable[..., str]) -> None:
+    array = {"type": "array", "items": "int"}
+    path = write(fields("a", array), [{"a": [1, 2]}, {"a": [1]}])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="record 1: field 'a'"):
+        list(at.ATDSDataset(path, 1, {"a": at.DenseFeature([2], tf.int32)}))
+    path = write(fields("n", ["null", "int"]), [{"n": 1}, {"n": None}])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="record 1: field 'n'"):
+        list(at.ATDSDataset(path, 1, {"n": at.DenseFeature([], tf.int32)}))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda file: at.ATDSDataset(file, 1, LABEL),
+        lambda file: at.AvroRecordDataset(file),
+        lambda file: at.AvroRecordDataset([file], num_parallel_reads=2, num_parallel_calls=2),
+    ],
+)
+def test_files(tmp_path: Path, read: Callable[[str], Any]) -> None:
+    missing = str(tmp_path / "missing.avro")
+    with pytest.raises(tf.errors.NotFoundError, match="missing.avro; No such file"):
+        list(read(missing))
+    other = tmp_path / "other.avro"
+    other.write_text("no Avro")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not an Avro object container file"):
+        list(read(str(other)))
+
+
+def test_no_files() -> None:
+    none = tf.constant([], tf.string)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="filenames is empty: give at least one file"
+    ):
+        list(at.ATDSDataset(none, 1, LABEL))
+    assert list(at.AvroRecordDataset(none)) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"filenames": [1]}, TypeError, "`filenames` must be of `tf.string`, not of"),
+        ({"filenames": tf.data.Dataset.range(3)}, TypeError, "`tf.data.Dataset` of `tf.string`"),
+        (
+            {"filenames": tf.data.Dataset.from_tensors(["a"])},
+            TypeError,
+            "must be a `tf.data.Dataset` of scalars",
+        ),
+        ({"num_parallel_calls": 2}, ValueError, "must be num_parallel_calls (2) or more"),
+        (
+            {"num_parallel_reads": 1, "num_parallel_calls": 2},
+            ValueError,
+            "num_parallel_reads must be num_parallel_calls (2) or more, or tf.data.AUTOTUNE, not 1",
+        ),
+        (
+            {"num_parallel_reads": 1, "num_parallel_calls": 0},
+            ValueError,
+            "num_parallel_calls must be above 0, tf.data.AUTOTUNE or None, not 0",
+        ),
+        ({"buffer_size": -1}, tf.errors.InvalidArgumentError, "`buffer_size` must be 0 or more"),
+    ],
+)
+def test_options_of_records(options: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)):
+        at.AvroRecordDataset(**({"filenames": "a.avro"} | options))
+
+
+def test_schemas_of_records(numbers: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reader_schema: schema: not JSON"):
+        list(at.AvroRecordDataset(numbers, reader_schema="{"))
+    other = {"type": "record", "name": "R", "fields": fields("m", "int")}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="m"):
+        list(at.AvroRecordDataset(numbers, reader_schema=other))

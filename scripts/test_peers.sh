@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Compares the Python package with tensorflow-io, value by value, in an environment of their own: tensorflow-io is built
+# for one TensorFlow, which is not the one that the other tests use.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+wheel=$(scripts/wheel.sh)
+venv=$(PYTHON="${PYTHON:-python3.11}" scripts/venv.sh python/requirements/peers.txt)
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
+exec "$venv/bin/python" python/tests/peers/compare_tensorflow_io.py "$@"
