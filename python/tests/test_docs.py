@@ -55,12 +55,21 @@ def test_there_are_examples() -> None:
     assert len(examples) > 10
 
 
-def test_examples_of_the_readme(in_samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
-    assert blocks
-    Path("data").symlink_to("clicks") if not Path("data").exists() else None
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), {})  # noqa: S102
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_examples_of_the_readme(block: str, in_samples: Path) -> None:
+    for framework in FRAMEWORKS:
+        if re.search(rf"^(import|from) {framework}\b", block, re.MULTILINE):
+            need(framework)
+    if not Path("data").exists():
+        Path("data").symlink_to("clicks")
+    exec(compile(block, str(README), "exec"), {})  # noqa: S102
+
+
+def test_the_readme_has_examples() -> None:
+    assert len(BLOCKS) > 5
 
 
 def test_everything_public_is_documented() -> None:
