@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atds.batch import Batch
-from atds.errors import DataError, FeatureError, OptionError
+from atds.errors import DataError, FeatureError
 from atds.feature_sets import parse_features, to_json
 from atds.features import Feature
 from atds.files import Schema, schema_text
@@ -55,7 +55,7 @@ def parse_avro(
         features: By expression ``tf.io.FixedLenFeature`` and ``FixedLenSequenceFeature``, which
             become a ``tf.Tensor``, and :class:`VarLenFeatureWithRank`, ``tf.io.VarLenFeature`` and
             ``tf.io.SparseFeature``, which become a ``tf.SparseTensor``; or those of :mod:`atds`.
-        avro_names: Names of the records, one for each, which have no effect.
+        avro_names: A vector of names of the records, which have no effect.
         name: The name of the operation.
 
     Raises:
@@ -67,15 +67,13 @@ def parse_avro(
     columns, text = Columns(features), to_json(features)
     with tf.name_scope(name or "ParseAvro"):
         serialized = _vector("serialized", serialized)
-        inputs = [serialized, _text(reader_schema)]
         if avro_names is not None:
-            inputs.append(_vector("avro_names", avro_names))
+            _vector("avro_names", avro_names)
 
-        def parse(serialized: Any, schema: bytes, names: Any = None) -> Any:
-            asked = _Asked(text, schema.decode(), features)
-            return columns.arrays(_parsed(asked, serialized, names))
+        def parse(serialized: Any, schema: bytes) -> Any:
+            return columns.arrays(_parsed(_Asked(text, schema.decode(), features), serialized))
 
-        specs = columns.flat
+        inputs, specs = [serialized, _text(reader_schema)], columns.flat
         if tf.executing_eagerly():
             flat = _eagerly(parse, inputs)
         else:
@@ -131,13 +129,9 @@ class _Asked:
     features: dict[str, Feature] = field(compare=False)
 
 
-def _parsed(asked: _Asked, serialized: Any, names: Any) -> Batch:
+def _parsed(asked: _Asked, serialized: Any) -> Batch:
     if serialized.ndim != 1:
         raise DataError(f"`serialized` must be a vector, not of the shape {serialized.shape}")
-    if names is not None and len(names) != len(serialized):
-        raise OptionError(
-            f"`avro_names` must be a name for each of {len(serialized)} records, not {len(names)}"
-        )
     return _decoders(asked).decode(serialized.tolist())
 
 
