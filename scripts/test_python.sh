@@ -27,6 +27,7 @@ run() {
     # 5: there is nothing to run without that framework.
     [ "$status" = 0 ] || { [ "$status" = 5 ] && [ "$ATDS_FRAMEWORKS" != all ]; }
 }
-run --ignore-glob="$tests/test_torch*" --ignore="$tests/tf" "$tests"
+run "$tests/test_processes.py"
+run --ignore-glob="$tests/test_torch*" --ignore="$tests/tf" --ignore="$tests/test_processes.py" "$tests"
 run "$tests"/test_torch*.py
 run "$tests/tf"
