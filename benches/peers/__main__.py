@@ -34,11 +34,16 @@ def main() -> None:
 
 def make_bench(options: argparse.Namespace, folder: Path) -> Bench:
     """What the command line asks for."""
-    atds, handwritten, rust_peers, frames_python = options.programs
+    atds, handwritten, rust_peers, frames_python, torch_python = options.programs
     # The Pythons are not resolved: they must stay those of their virtual environments.
     python = Path(sys.executable)
     programs = Programs(
-        atds.resolve(), handwritten.resolve(), rust_peers.resolve(), frames_python, python
+        atds.resolve(),
+        handwritten.resolve(),
+        rust_peers.resolve(),
+        frames_python,
+        torch_python,
+        python,
     )
     effort = Effort(rounds=2, epochs=2) if options.quick else Effort(rounds=5, epochs=20)
     return Bench(programs, folder, effort, options.codecs, options.threads)
@@ -78,7 +83,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="peers", description=__doc__)
     add = parser.add_argument
     # Absolute paths, of what run.sh has built and installed.
-    add("programs", nargs=4, type=Path, help=argparse.SUPPRESS)
+    add("programs", nargs=5, type=Path, help=argparse.SUPPRESS)
     add("--only", nargs="+", choices=SECTIONS, help="parts of it")
     add("--codecs", nargs="+", choices=CODECS, default=CODECS)
     add("--threads", nargs="+", type=positive, default=thread_counts())

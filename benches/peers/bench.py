@@ -20,7 +20,9 @@ class Programs:
     rust_peers: Path
     # The Python that has the readers to data frames.
     frames_python: Path
-    # The one that has tensorflow-io and fastavro.
+    # The one that has PyTorch, fastavro and ours.
+    torch_python: Path
+    # The one that has tensorflow-io, fastavro and ours.
     python: Path
 
 
@@ -51,6 +53,24 @@ class Bench:
     def atds_mmap(self) -> Atds:
         """The same, with files mapped into memory."""
         return Atds(self._programs.atds, self._folder, "--mmap")
+
+    @cached_property
+    def atds_python(self) -> Worker:
+        """This repository's Python package."""
+        call = (
+            'atds.Dataset(sorted(glob("{files}/*.avro")) * 10, {batch_size}, features,'
+            " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
+        )
+        return self._python("atds.Dataset", "atds_python", call, epochs=2, short_lived=True)
+
+    @cached_property
+    def atds_tensorflow(self) -> Worker:
+        """The same behind tf.data."""
+        call = (
+            'atds.tensorflow.ATDSDataset("{files}", {batch_size}, features,'
+            " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
+        )
+        return self._python("atds.tensorflow.ATDSDataset", "atds_tensorflow", call, epochs=5)
 
     @cached_property
     def atds_dataset(self) -> Worker:
@@ -101,6 +121,23 @@ class Bench:
         ]
 
     @cached_property
+    def training(self) -> list[Worker]:
+        """A model that learns, by what feeds it."""
+        fastavro = "DataLoader(records of fastavro, {batch_size}, collate_fn=collate"
+        calls = {
+            "atds.torch": "atds.torch.Dataset(files, {batch_size}, features, sparse='bag',"
+            " num_parallel_calls={threads})",
+            "fastavro": f"{fastavro})",
+            "fastavro, 2 workers": f"{fastavro}, num_workers=2)",
+            "no input": "the first batch again and again",
+        }
+        module = [self._programs.torch_python, "-m", "peers.workers.training"]
+        return [
+            Worker(f"training, {name}", [*module, name], self._folder, call)
+            for name, call in calls.items()
+        ]
+
+    @cached_property
     def rust(self) -> list[Worker]:
         """Readers of Avro in Rust."""
         program = self._programs.rust_peers
@@ -133,9 +170,11 @@ class Bench:
         for system in self.used():
             system.close()
 
-    def _python(self, name: str, module: str, call: str) -> Worker:
+    def _python(
+        self, name: str, module: str, call: str, *, epochs: int = 1, short_lived: bool = False
+    ) -> Worker:
         command = [self._programs.python, "-m", f"peers.workers.{module}"]
-        return Worker(name, command, self._folder, call)
+        return Worker(name, command, self._folder, call, epochs=epochs, short_lived=short_lived)
 
 
 def thread_counts() -> list[int]:

@@ -1,6 +1,6 @@
 """What a system is asked to do, and what it answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Timing:
     # In each of them.
     records: int
     seconds: list[float]
+    # Of them, those in which something waited for batches, where that was measured.
+    waited: list[float] = field(default_factory=list)
 
 
 class UnableError(Exception):

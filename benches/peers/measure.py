@@ -40,6 +40,9 @@ class Contender:
             return about | {"unable": self.unable}
         seconds = [seconds for timing in self.timings for seconds in timing.seconds]
         (records,) = {timing.records for timing in self.timings}
+        waited = [waited for timing in self.timings for waited in timing.waited]
+        if any(waited):
+            about["waited_seconds"] = [round(time, 6) for time in waited]
         rates = [records / time for time in seconds]
         return about | {
             "records": records,

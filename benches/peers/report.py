@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import machine, plot, record
 from .measure import rate
-from .sections import SECTIONS, narrow, people, readers, steps
+from .sections import SECTIONS, narrow, people, python, readers, steps, training
 from .text import paragraph
 
 README = machine.REPOSITORY / "README.md"
@@ -15,6 +15,9 @@ BEGIN = (
     "<!-- Written by `make bench-peers ARGS=--write`; change benches/peers/report.py instead. -->"
 )
 END = "<!-- The end of what it writes. -->"
+
+# Sections that README has; those on Python where the record has them.
+SHOWN = {"readers", "steps", "narrow", "people"}
 
 # In the plots.
 PLOTTED_CODECS = ["null", "deflate"]
@@ -50,7 +53,7 @@ def papers(path: Path) -> dict[Path, str]:
         found = result["sections"]["readers"]["results"]
         texts[_plot(path, "readers")] = plot.bars(bars(found))
         texts[_plot(path, "threads")] = plot.lines(lines(found))
-    if set(SECTIONS) <= set(result["sections"]):
+    if set(result["sections"]) >= SHOWN:
         texts[README] = _between(README.read_text(), readme(result, path))
     return texts
 
@@ -82,7 +85,7 @@ def readme(result: dict, path: Path) -> list[str]:
         f" and 5 sparse features, about 2 KB each, in {data['files']} files that fastavro wrote, in"
         " batches of 1,024 where there are batches."
     )
-    return [
+    lines = [
         paragraph(introduction),
         "",
         *readers.text(parts["readers"]),
@@ -99,6 +102,11 @@ def readme(result: dict, path: Path) -> list[str]:
         "",
         paragraph(people.summary(parts["people"])),
     ]
+    if "python" in parts:
+        lines += ["", *python.tensorflow(parts["python"])]
+    if "training" in parts:
+        lines += ["", paragraph(training.summary(parts["training"]))]
+    return lines
 
 
 def bars(found: dict[str, list[dict]]) -> dict[str, list[plot.Bar]]:

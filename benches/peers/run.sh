@@ -8,14 +8,20 @@ peers=benches/peers
 target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
 
 main() {
-    local tensorflow frames
+    local tensorflow frames torch wheel venv
     cargo build --release --locked -p atds-cli -p atds-benches --bin atds --bin handwritten
     cargo build --release --locked --manifest-path "$peers/rust/Cargo.toml" --target-dir "$target/peers"
     tensorflow=$(environment tensorflow)
     frames=$(environment frames)
+    # The environment of the tests with every framework, which is large.
+    torch=$(scripts/venv.sh python/requirements/test.txt python/requirements/frameworks.txt)
+    wheel=$(scripts/wheel.sh)
+    for venv in "$tensorflow" "$torch"; do
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
+    done
     PYTHONPATH=benches exec "$tensorflow/bin/python" -m peers \
         "$target/release/atds" "$target/release/handwritten" "$target/peers/release/peers" \
-        "$frames/bin/python" "$@"
+        "$frames/bin/python" "$torch/bin/python" "$@"
 }
 
 # The folder of the virtual environment NAME, made if there is none with these requirements yet.

@@ -21,8 +21,7 @@ def text(result: dict) -> list[str]:
     """The table."""
     *others, ours = result["results"]
     rows = [
-        [other["system"], rounded(rate(other)), ratio(rate(ours) / rate(other))]
-        for other in others
+        [other["system"], rounded(rate(other)), ratio(rate(ours) / rate(other))] for other in others
     ]
     rows.append([f"{ours['system']}, batches of all features", rounded(rate(ours)), ""])
     return [

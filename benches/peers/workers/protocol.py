@@ -4,9 +4,20 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-# Does a job once: its records, and the seconds it took.
-Epoch = Callable[[dict], tuple[int, float]]
+
+class Measured(NamedTuple):
+    """A job that was done once."""
+
+    records: int
+    seconds: float
+    # Of these seconds, those in which something waited for batches.
+    waited: float = 0.0
+
+
+# Does a job once.
+Epoch = Callable[[dict], Measured | tuple[int, float]]
 
 
 def serve(versions: dict[str, str], epoch: Epoch) -> None:
@@ -25,11 +36,12 @@ def do(job: dict, epoch: Epoch) -> dict:
     memory = Memory()
     for _ in range(job["warm_up"]):
         epoch(job)
-    measured = [epoch(job) for _ in range(job["epochs"])]
-    (records,) = {records for records, _ in measured}
+    measured = [Measured(*epoch(job)) for _ in range(job["epochs"])]
+    (records,) = {each.records for each in measured}
     return {
         "records": records,
-        "seconds": [seconds for _, seconds in measured],
+        "seconds": [each.seconds for each in measured],
+        "waited": [each.waited for each in measured],
         "memory_before": memory.before,
         "memory_peak": memory.peak(),
     }

@@ -3,11 +3,13 @@
 import time
 
 import tensorflow as tf
-import tensorflow_io
 
 
 def versions() -> dict[str, str]:
     """Of the packages."""
+    # Here, since ours does without.
+    import tensorflow_io
+
     return {"tensorflow": tf.__version__, "tensorflow-io": tensorflow_io.__version__}
 
 

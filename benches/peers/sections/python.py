@@ -1,0 +1,95 @@
+"""The Python package: behind tf.data beside tensorflow-io, and alone beside the command."""
+
+from ..bench import Bench
+from ..jobs import Job
+from ..measure import Contender, Effort, ms_per_step
+from ..text import ratio, table
+
+TITLE = "Through Python"
+
+TENSORFLOW_CASES = [("deflate", 64), ("deflate", 256), ("deflate", 1_024), ("null", 1_024)]
+CASES = [
+    *[("deflate", size) for size in (64, 256, 1_024)],
+    *[("null", size) for size in (16, 64, 256, 1_024)],
+]
+THREADS = 2
+
+
+def run(bench: Bench) -> dict:
+    """Two threads: ATDSDataset and ours behind tf.data; the command and ours as NumPy arrays."""
+    bench.data.ads([codec for codec in ["deflate", "null"] if codec in bench.codecs])
+    # Processes differ by more than what is looked for.
+    effort = Effort(2 * bench.effort.rounds + 1, bench.effort.epochs)
+    return {
+        "threads": THREADS,
+        "tensorflow": cases(
+            bench, bench.effort, TENSORFLOW_CASES, [bench.atds_dataset, bench.atds_tensorflow]
+        ),
+        "alone": cases(bench, effort, CASES, [bench.atds, bench.atds_python]),
+    }
+
+
+def cases(bench: Bench, effort: Effort, jobs: list[tuple[str, int]], systems: list) -> list[dict]:
+    """Codecs and batch sizes one after the other, the systems in turn."""
+    return [
+        {
+            "codec": codec,
+            "batch_size": size,
+            "results": effort.in_turn(
+                f"{codec}, batches of {size}", contenders(codec, size, systems)
+            ),
+        }
+        for codec, size in jobs
+        if codec in bench.codecs
+    ]
+
+
+def contenders(codec: str, batch_size: int, systems: list) -> list[Contender]:
+    """All features of `ads`."""
+    job = Job(f"ads/{codec}", "ads/features.json", batch_size, THREADS)
+    return [Contender(system, job) for system in systems]
+
+
+def text(result: dict) -> list[str]:
+    """The tables."""
+    return [
+        *tensorflow(result),
+        "",
+        "Milliseconds a step of `atds.Dataset`, 19 columns as 25 arrays, and of `atds bench`, which"
+        " is no Python:",
+        "",
+        *table(
+            ["codec", "batch", "atds bench", "atds.Dataset", "ratio", "µs more a step"],
+            [_beside_the_command(case) for case in result["alone"]],
+            left=1,
+        ),
+    ]
+
+
+def tensorflow(result: dict) -> list[str]:
+    """The table of tf.data."""
+    return [
+        "Milliseconds a step of tf.data through Python, median,"
+        f" {result['threads']} threads, the same lines with another import:",
+        "",
+        *table(
+            ["codec", "batch", "tensorflow-io ATDSDataset", "atds.tensorflow.ATDSDataset", "is"],
+            [_beside_the_original(case) for case in result["tensorflow"]],
+            left=1,
+        ),
+    ]
+
+
+def _beside_the_original(case: dict) -> list[str]:
+    original, ours = [ms_per_step(found) for found in case["results"]]
+    return [*_about(case), f"{original:.2f}", f"{ours:.2f}", ratio(original / ours)]
+
+
+def _beside_the_command(case: dict) -> list[str]:
+    native, ours = [ms_per_step(found) for found in case["results"]]
+    more = f"{1e3 * (ours - native):+.0f}"
+    return [*_about(case), f"{native:.3f}", f"{ours:.3f}", f"{ours / native:.2f}", more]
+
+
+def _about(case: dict) -> list[str]:
+    return [case["codec"], f"{case['batch_size']:,}"]
