@@ -58,7 +58,7 @@ class Bench:
     def atds_python(self) -> Worker:
         """This repository's Python package."""
         call = (
-            'atds.Dataset(sorted(glob("{files}/*.avro")) * 10, {batch_size}, features,'
+            'atds.Dataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
             " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
         )
         return self._python("atds.Dataset", "atds_python", call, epochs=2, short_lived=True)
@@ -67,16 +67,16 @@ class Bench:
     def atds_tensorflow(self) -> Worker:
         """The same behind tf.data."""
         call = (
-            'atds.tensorflow.ATDSDataset("{files}", {batch_size}, features,'
-            " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
+            'atds.tensorflow.ATDSDataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size},'
+            " features, shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
         )
-        return self._python("atds.tensorflow.ATDSDataset", "atds_tensorflow", call, epochs=5)
+        return self._python("atds.tensorflow.ATDSDataset", "atds_tensorflow", call)
 
     @cached_property
     def atds_dataset(self) -> Worker:
         """What LinkedIn made, and this project began from."""
         call = (
-            'ATDSDataset(sorted(glob("{files}/*.avro")), {batch_size}, features,'
+            'ATDSDataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
             " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
         )
         return self._python("tensorflow-io ATDSDataset", "atds_dataset", call)

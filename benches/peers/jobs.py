@@ -14,6 +14,8 @@ class Job:
     batch_size: int = 1_024
     threads: int = 1
     shuffle_buffer: int = 0
+    # How often all files are read in one iteration, for those that are asked for more than once.
+    times: int = 1
 
 
 @dataclass(frozen=True)

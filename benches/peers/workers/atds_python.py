@@ -1,9 +1,7 @@
-"""This repository's Python package, without a framework.
-
-An epoch is all files several times over, since the command's epochs too are one iteration.
-"""
+"""This repository's Python package, without a framework."""
 
 import functools
+import json
 import time
 
 import atds
@@ -11,14 +9,11 @@ import atds
 from .protocol import features_of, files_of, serve
 
 KINDS = {"dense": atds.DenseFeature, "sparse": atds.SparseFeature, "varlen": atds.VarlenFeature}
-TIMES = 10
-# Of a job.
-NAMES = ["files", "features", "batch_size", "threads", "shuffle_buffer"]
 
 
 def epoch(job: dict) -> tuple[int, float]:
     """All batches, each taken and dropped."""
-    kept = dataset(*(job[name] for name in NAMES))
+    kept = dataset(json.dumps(job))
     records = 0
     start = time.perf_counter()
     for batch in kept:
@@ -27,16 +22,15 @@ def epoch(job: dict) -> tuple[int, float]:
 
 
 @functools.cache
-def dataset(
-    files: str, features: str, batch_size: int, threads: int, shuffle_buffer: int
-) -> atds.Dataset:
-    """A data set, whose epochs are measured."""
+def dataset(asked: str) -> atds.Dataset:
+    """The data set of a job, whose epochs are measured."""
+    job = json.loads(asked)
     return atds.Dataset(
-        files_of({"files": files}) * TIMES,
-        batch_size,
-        {name: feature(**parts) for name, parts in features_of({"features": features}).items()},
-        shuffle_buffer_size=shuffle_buffer,
-        num_parallel_calls=threads,
+        files_of(job),
+        job["batch_size"],
+        {name: feature(**parts) for name, parts in features_of(job).items()},
+        shuffle_buffer_size=job["shuffle_buffer"],
+        num_parallel_calls=job["threads"],
     )
 
 

@@ -63,8 +63,8 @@ class Memory:
 
 
 def files_of(job: dict) -> list[str]:
-    """The job's files, in order."""
-    return [str(path) for path in sorted(Path(job["files"]).glob("*.avro"))]
+    """The job's files, in order, and as often as they are read."""
+    return [str(path) for path in sorted(Path(job["files"]).glob("*.avro"))] * job["times"]
 
 
 def features_of(job: dict) -> dict[str, dict]:
