@@ -152,6 +152,24 @@ def test_an_exception_in_the_loop(numbers: str, number: Any) -> None:
     assert dataset.stats()["steps"] == 1
 
 
+@pytest.mark.parametrize("how", ["", "iterator.close()", "del iterator", "len(dataset)"])
+def test_ctrl_c_ends_a_program_whose_files_do_not_answer(pipe: str, clicks: str, how: str) -> None:
+    out = succeeds(
+        WAITING
+        + f"""
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        {how or "next(iterator)"}
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("interrupted")
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    assert out == "interrupted"
+
+
 @pytest.mark.parametrize("how", ["global", "cycle", "exit", "os_exit", "thread"])
 def test_the_interpreter_ends_with_an_iterator_open(many: str, how: str) -> None:
     code = {

@@ -47,6 +47,10 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"seed": "x"}, "seed must be a whole number, 0 or more, or None, not 'x'"),
     ({"drop_remainder": "yes"}, "drop_remainder must be True or False, not 'yes'"),
     ({"shuffle_files": 3}, "shuffle_files must be True or False, not 3"),
+    (
+        {"mmap": np.array([True, False])},
+        "mmap must be True or False, not array([ True, False])",
+    ),
     ({"memory_limit": 0}, "memory_limit must be a whole number, 1 or more, or None, not 0"),
     ({"out_of_bounds": "ignore"}, "out_of_bounds must be 'error' or 'drop', not 'ignore'"),
     (
@@ -57,6 +61,12 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
         {"filenames": 3},
         "filenames is a path, a pattern, a folder, or a list of them, not int",
     ),
+    (
+        {"filenames": ["a.avro", 3]},
+        "filenames has 3, which is no path, pattern or folder: give a str or a Path",
+    ),
+    ({"filenames": ""}, "filenames has '', which no file can have as its path"),
+    ({"filenames": "a\0b"}, r"filenames has 'a\x00b', which no file can have as its path"),
 ]
 
 
@@ -70,6 +80,7 @@ def test_options(clicks: str, option: dict[str, Any], said: str) -> None:
 def test_numpy_numbers_are_numbers(clicks: str) -> None:
     given: dict[str, Any] = {
         "batch_size": np.int32(64),
+        "num_parallel_calls": np.int64(atds.AUTOTUNE),
         "drop_remainder": np.bool_(True),
         "seed": np.uint8(3),
     }
@@ -106,7 +117,15 @@ FEATURES: list[tuple[Any, str]] = [
         {"s_label": "int32"},
         "feature 's_label' is a str: give one such as atds.DenseFeature([], 'int32')",
     ),
-    ({3: DENSE["s_label"]}, "a feature's name is a str, not 3"),
+    ({3: DENSE["s_label"]}, "a feature's name is 3, which is no str"),
+    ({"\udcff": DENSE["s_label"]}, r"a feature's name is '\udcff', which cannot be UTF-8"),
+    (
+        {"s_country": atds.DenseFeature([], "int64")},
+        (
+            "{file}: feature 's_country': the values are string, read as string, not int64; ask for "
+            "ids, by hash_buckets or a vocabulary"
+        ),
+    ),
     (
         {"s_lable": atds.DenseFeature([], "int32")},
         (
@@ -171,7 +190,7 @@ FEATURES: list[tuple[Any, str]] = [
             "a": atds.DenseFeature([], "int32", expression="s_label", mask="b"),
             "b": DENSE["s_label"],
         },
-        "feature 'a': the name is given twice",
+        "feature 'a': its mask 'b' has the name of another column: give it a name of its own",
     ),
 ]
 
@@ -242,6 +261,41 @@ ARGUMENTS: list[tuple[Any, str]] = [
         lambda: atds.VarLenFeature("int32", rank=-1),
         "rank is the levels of lists, 0 or more, not -1",
     ),
+    (lambda: atds.VarLenFeature("int32", rank=1.5), "rank is 1.5, which is no whole number"),  # type: ignore[arg-type]
+    (
+        lambda: atds.DenseFeature([], "int32", expression=b"x"),  # type: ignore[arg-type]
+        "expression is b'x', which is no str",
+    ),
+    (
+        lambda: atds.DenseFeature([], "int32", mask=3),  # type: ignore[arg-type]
+        "mask is 3, which is no str",
+    ),
+    (
+        lambda: atds.DenseFeature([], "int32", cast="yes"),  # type: ignore[arg-type]
+        "cast is 'yes', which is neither True nor False",
+    ),
+    (
+        lambda: atds.SparseFeature(index_key="i", value_key=3, dtype="int32", size=5),  # type: ignore[arg-type]
+        "value_key is 3, which is no str",
+    ),
+    (
+        lambda: atds.SparseFeature(
+            index_key="i",
+            value_key="v",
+            dtype="int32",
+            size=5,
+            already_sorted=1,  # type: ignore[arg-type]
+        ),
+        "already_sorted is 1, which is neither True nor False",
+    ),
+    (
+        lambda: atds.FixedLenSequenceFeature([None], "int32", allow_missing="x"),  # type: ignore[arg-type]
+        "allow_missing is 'x', which is neither True nor False",
+    ),
+    (
+        lambda: atds.DenseFeature([], "string", default="\udcff"),
+        r"default is '\udcff', which cannot be UTF-8",
+    ),
     (
         lambda: atds.DenseFeature([], "int64", unit="milis"),  # type: ignore[arg-type]
         (
@@ -310,6 +364,13 @@ def test_files_that_are_not_avro(tmp_path: Path) -> None:
         assert isinstance(caught.value, ValueError)
 
 
+def test_a_file_that_the_system_does_not_read(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as caught:
+        atds.inspect(tmp_path)
+    assert type(caught.value) is atds.FileError
+    assert (caught.value.errno, caught.value.file) == (21, str(tmp_path))
+
+
 def test_a_damaged_block(clicks: str, tmp_path: Path) -> None:
     whole = (Path(clicks) / "part-00000.avro").read_bytes()
     path = tmp_path / "cut.avro"
@@ -363,6 +424,11 @@ def test_schemas_that_do_not_resolve(write: Any) -> None:
         atds.Dataset(file, 8, features, reader_schema='{"type": "recrod"}')
     with pytest.raises(atds.SchemaError, match=r"^schema: "):
         atds.infer_features(file, reader_schema="nothing")
+    said = "a schema is the text of its JSON, or what json.loads makes of it: "
+    given: list[Any] = [object(), b"\xff", {"type": {1}}]
+    for schema in given:
+        found = message(atds.SchemaError, lambda s=schema: atds.Dataset(file, 8, reader_schema=s))
+        assert found.startswith(said)
 
 
 def test_a_second_file_that_does_not_fit(write: Any) -> None:

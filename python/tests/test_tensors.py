@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,13 @@ def test_strings(batch: atds.Batch) -> None:
     assert table[1].to_pylist() == ["bc"] == list(table)[1].to_pylist()
     with pytest.raises(ValueError, match="without a copy"):
         np.asarray(text, copy=False)
+    assert (text[1:].to_pylist(), text[:-1].to_pylist()) == (["", "x"], ["één", ""])
+    assert (text[2:1].shape, text[2:1].to_pylist(), text[:9].shape) == ((0,), [], (3,))
+    assert (table[1:].shape, table[1:].to_pylist()) == ((2, 1), [["bc"], ["d"]])
+    assert table[1:][1:].to_pylist() == [["d"]]
+    assert text[1:].data.ctypes.data == text.data.ctypes.data
+    with pytest.raises(IndexError, match="^a slice of a StringArray has no step"):
+        text[::2]
 
 
 def test_strings_that_are_no_text(write: Any) -> None:
@@ -165,6 +173,11 @@ def test_scipy(batch: atds.Batch) -> None:
         batch["words"].to_scipy()
     with pytest.raises(TypeError, match="SciPy has one level of lists, but this has 2"):
         batch["deep"].to_scipy()
+    for dtype in ("half", "brain"):
+        cells = batch["cells"]._replace(values=batch[dtype][0])
+        name = {"half": "float16", "brain": "bfloat16"}[dtype]
+        with pytest.raises(TypeError, match=f"^SciPy has no {name}: ask for dtype='float32'$"):
+            cells.to_scipy()
 
 
 def test_numpy_takes_dlpack_without_a_copy(batch: atds.Batch) -> None:
@@ -186,6 +199,17 @@ def test_bfloat16_of_numpy_says_what_it_needs(
     )
     assert isinstance(caught.value, ImportError)
     assert batch["brain"].to_float32().tolist() == batch["pair"].tolist()
+
+
+def test_numpy_copies_bfloat16_where_it_is_asked_to(batch: atds.Batch) -> None:
+    ml_dtypes, brain = need("ml_dtypes"), batch["brain"]
+    assert np.asarray(brain).ctypes.data == brain.bits.ctypes.data
+    for dtype in (None, ml_dtypes.bfloat16, "float32"):
+        copied = np.array(brain, dtype)
+        copied[...] = 0
+        assert brain.to_float32().tolist() == batch["pair"].tolist()
+    with pytest.raises(ValueError, match="^bfloat16 cannot be float32 without a copy$"):
+        brain.__array__("float32", copy=False)
 
 
 def test_dlpack_of_bfloat16(batch: atds.Batch) -> None:
@@ -266,6 +290,135 @@ def test_tensorflow(batch: atds.Batch) -> None:
     assert brain.to_tf().values.dtype == tf.bfloat16
 
 
+@pytest.fixture(params=[0, 2])
+def empty(request: pytest.FixtureRequest) -> atds.Batch:
+    """Batches without rows, and without anything in them."""
+    array = {"type": "array", "items": {"type": "array", "items": "int"}}
+    longs = {"type": "array", "items": "long"}
+    cells = {
+        "type": "record",
+        "name": "Cells",
+        "fields": [
+            {"name": "indices0", "type": longs},
+            {"name": "indices1", "type": longs},
+            {"name": "values", "type": {"type": "array", "items": "float"}},
+        ],
+    }
+    fields = [
+        {"name": "deep", "type": array},
+        {"name": "cells", "type": cells},
+        {"name": "list", "type": {"type": "array", "items": "boolean"}},
+        {"name": "words", "type": {"type": "array", "items": "string"}},
+    ]
+    features = {
+        "deep": atds.VarlenFeature([-1, -1], "int32"),
+        "nested": atds.VarlenFeature([-1, -1], "int32", "ragged", expression="deep"),
+        "cells": atds.SparseFeature([5, 6], "float32"),
+        "rows": atds.SparseFeature([5, 6], "float32", "ragged", expression="cells"),
+        "list": atds.VarlenFeature([-1], "bool", "ragged"),
+        "padded": atds.DenseFeature([None], "bool", default=False, expression="list"),
+        "brain": atds.DenseFeature([None], "bfloat16", default=0, expression="cells.values", cast=True),
+        "words": atds.DenseFeature([None], "string", default=""),
+    }
+    schema = {"type": "record", "name": "R", "fields": fields}
+    # The ends of six arrays.
+    return atds.decode([bytes(6)] * request.param, schema, features)
+
+
+def test_nothing_is_taken_too(empty: atds.Batch) -> None:
+    rows = empty.num_records
+    assert np.from_dlpack(empty["padded"]).shape == (rows, 0)
+    assert empty["words"].to_numpy().shape == (rows, 0)
+    assert empty["words"].to_pylist() == [[]] * rows
+    assert empty["cells"].to_scipy().shape == empty["rows"].to_scipy().shape == (rows, 5, 6)
+    assert empty["deep"].to_scipy().shape == (rows, 0, 0)
+    assert empty["list"].to_scipy().shape == (rows, 0)
+
+
+def test_arrow_takes_nothing(empty: atds.Batch) -> None:
+    need("pyarrow")
+    polars = need("polars")
+    arrow = empty.to_arrow()
+    arrow.validate(full=True)
+    names = ["padded", "brain", "words", "list", "nested", "rows"]
+    want = [dict.fromkeys(names, [])] * empty.num_records
+    assert arrow.select(names).to_pylist() == want
+    assert polars.DataFrame(arrow).select(names).rows(named=True) == want
+
+
+def test_jax_takes_nothing(empty: atds.Batch) -> None:
+    jax = need("jax")
+    rows = empty.num_records
+    for name in ("padded", "brain"):
+        assert jax.numpy.from_dlpack(empty[name]).shape == (rows, 0)
+    assert empty["cells"].to_jax().shape == empty["rows"].to_jax().shape == (rows, 5, 6)
+    values, splits = empty["list"].to_jax()
+    assert (values.shape, splits.tolist()) == ((0,), [0] * (rows + 1))
+
+
+def test_torch_takes_nothing(empty: atds.Batch) -> None:
+    torch = need("torch")
+    rows = empty.num_records
+    for name in ("padded", "brain"):
+        assert torch.from_dlpack(empty[name]).shape == (rows, 0)
+    assert empty["cells"].to_torch().shape == empty["rows"].to_torch().shape == (rows, 5, 6)
+    assert empty["list"].to_torch().shape[0] == rows
+
+
+def test_tensorflow_takes_nothing(empty: atds.Batch) -> None:
+    need("tensorflow")
+    rows = empty.num_records
+    assert empty["cells"].to_tf().shape == empty["rows"].to_tf().shape == (rows, 5, 6)
+    assert empty["nested"].to_tf().to_list() == empty["list"].to_tf().to_list() == [[]] * rows
+
+
+def test_arrays_outlive_all_they_come_from(clicks: str) -> None:
+    jax, torch, pa = need("jax"), need("torch"), need("pyarrow")
+    features = {
+        "d0": atds.DenseFeature([8], "float32"),
+        "brain": atds.DenseFeature([8], "bfloat16", expression="d0", cast=True),
+        "s_country": atds.DenseFeature([], "string"),
+    }
+    dataset = atds.Dataset(clicks, 64, features)
+    batch = next(iter(dataset))
+    kept = [
+        batch["d0"][3:],
+        np.from_dlpack(batch["d0"]),
+        torch.from_dlpack(batch["d0"]),
+        torch.from_dlpack(batch["brain"]),
+        jax.numpy.from_dlpack(batch["brain"]),
+        batch["brain"].to_numpy(),
+        pa.array(batch["s_country"]),
+    ]
+    want = [array.tolist() for array in kept]
+    del batch
+    for _ in range(3):
+        # What nobody has any more is written over.
+        for batch in dataset:
+            batch["d0"][...] = 0
+            batch["brain"].bits[...] = 0
+        del batch
+    del dataset
+    gc.collect()
+    assert [array.tolist() for array in kept] == want
+
+
+def test_hash_buckets_are_those_of_the_installed_tensorflow(write: Any) -> None:
+    tf = need("tensorflow")
+    random = np.random.default_rng(5)
+    lengths = np.concatenate([np.arange(300), random.integers(0, 100, 9_700)])
+    strings = [random.bytes(int(length)) for length in lengths]
+    numbers = random.integers(-(1 << 63), 1 << 63, 10_000)
+    records = [{"x": x, "n": int(n)} for x, n in zip(strings, numbers, strict=True)]
+    file = write([{"name": "x", "type": "bytes"}, {"name": "n", "type": "long"}], records)
+    for buckets in (1, 2, 1000, 1_000_003, 1 << 40, (1 << 63) - 1):
+        features = {name: atds.DenseFeature([], "int64", hash_buckets=buckets) for name in "xn"}
+        (batch,) = atds.Dataset(file, 1 << 20, features)
+        for name, given in (("x", tf.constant(strings)), ("n", tf.as_string(numbers))):
+            ids = tf.strings.to_hash_bucket_fast(given, buckets)
+            assert np.array_equal(batch[name], ids)
+
+
 def test_frameworks_own_dtypes() -> None:
     jnp = need("jax.numpy")
     assert atds.DenseFeature([], jnp.float32).dtype == "float32"
@@ -295,6 +448,25 @@ def test_tensorflows_own_features(write: Any) -> None:
     (batch,) = atds.Dataset(file, 8, features)
     assert (batch["n"].tolist(), batch["m[*]"].tolist()) == ([1], [[3, 4]])
     assert batch["l[*]"].values.tolist() == [2]
+    car = {
+        "type": "record",
+        "name": "Car",
+        "fields": [{"name": "id", "type": "long"}, {"name": "power", "type": "float"}],
+    }
+    fields.append({"name": "cars", "type": {"type": "array", "items": car}})
+    cars = [{"id": 3, "power": 0.5}, {"id": 1, "power": 1.5}]
+    fields += [{"name": name, "type": {"type": "array", "items": "long"}} for name in "ab"]
+    file = write(fields, [{"n": 1, "l": [], "m": [], "cars": cars, "a": [2, 5], "b": []}])
+    features = {
+        "cars": tf.io.SparseFeature("id", "power", tf.float32, size=9),
+        "a": tf.io.RaggedFeature(tf.int64),
+        "other": tf.io.RaggedFeature(tf.int64, value_key="b"),
+    }
+    (batch,) = atds.Dataset(file, 8, features)
+    assert batch["cars"].indices.tolist() == [[0, 1], [0, 3]]
+    assert batch["cars"].values.tolist() == [1.5, 0.5]
+    assert [part.tolist() for part in batch["a"]] == [[2, 5], [0, 2]]
+    assert batch["other"].row_splits[0].tolist() == [0, 0]
 
 
 def test_missing_packages_are_named(batch: atds.Batch, monkeypatch: pytest.MonkeyPatch) -> None:

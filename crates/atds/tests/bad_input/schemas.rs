@@ -168,7 +168,7 @@ fn dense_features() {
         r#"{"type": "fixed", "name": "F", "size": 4}"#,
         &[],
         DType::Int32,
-        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32",
+        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32; ask for ids, by hash_buckets or a vocabulary",
     );
     case(
         r#"{"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}"#,

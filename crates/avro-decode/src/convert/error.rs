@@ -16,7 +16,7 @@ pub enum ConvertError {
         "the values are {schema_type}, {} {}, not {asked}{}",
         How(.convert),
         Listed(.expected),
-        if *.castable { "; ask for a cast" } else { "" }
+        instead(.expected, *.castable)
     )]
     DType {
         /// The type.
@@ -67,6 +67,15 @@ pub enum ConvertError {
         /// What it was to be read as.
         reader: String,
     },
+}
+
+/// What to ask for instead, if there is something.
+fn instead(expected: &[DType], castable: bool) -> &'static str {
+    match expected {
+        _ if castable => "; ask for a cast",
+        [DType::String, ..] => "; ask for ids, by hash_buckets or a vocabulary",
+        _ => "",
+    }
 }
 
 /// What a conversion does to the values.
