@@ -28,6 +28,8 @@ def pipe(tmp_path: Path) -> str:
 #: A data set whose second file is a pipe, an iterator that waits for it, and what ends that.
 WAITING = """
     import os, signal, sys, threading, time, atds
+    # Which is ignored where the tests run in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     file, pipe = sys.argv[1:]
     dataset = atds.Dataset([file, pipe], 1 << 20, {"s_label": atds.DenseFeature([], "int32")})
     iterator = iter(dataset)
