@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_numpy_takes_dlpack_without_a_copy(batch: atds.Batch) -> None:
 def test_bfloat16_of_numpy_says_what_it_needs(
     batch: atds.Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(atds.MissingPackageError) as caught:
         batch["brain"].to_numpy()
     assert str(caught.value) == (
@@ -388,8 +389,15 @@ def test_tensorflows_own_features(write: Any) -> None:
 
 
 def test_missing_packages_are_named(batch: atds.Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, method in (("torch", "to_torch"), ("tensorflow", "to_tf")):
-        monkeypatch.setitem(__import__("sys").modules, module, None)
+    for module, method in (
+        ("scipy", "to_scipy"),
+        ("torch", "to_torch"),
+        ("tensorflow", "to_tf"),
+        ("jax", "to_jax"),
+    ):
+        for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, module, None)
         said = f"{method} needs {module}, which is not installed: pip install {module}"
         with pytest.raises(atds.MissingPackageError, match=f"^{said}$"):
             getattr(batch["cells"], method)()

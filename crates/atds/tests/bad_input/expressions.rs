@@ -123,7 +123,7 @@ fn sparse_keys() {
         "engine",
         "id",
         "label",
-        "x.avro: feature 'f': the values are string, read as string, not float32; ask for ids, by hash_buckets or a vocabulary",
+        "x.avro: feature 'f': the values are string, read as string, not float32",
     );
     case(
         "id",

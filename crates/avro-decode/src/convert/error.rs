@@ -16,7 +16,7 @@ pub enum ConvertError {
         "the values are {schema_type}, {} {}, not {asked}{}",
         How(.convert),
         Listed(.expected),
-        instead(.expected, *.castable)
+        instead(.expected, *.asked, *.castable)
     )]
     DType {
         /// The type.
@@ -70,10 +70,12 @@ pub enum ConvertError {
 }
 
 /// What to ask for instead, if there is something.
-fn instead(expected: &[DType], castable: bool) -> &'static str {
-    match expected {
+fn instead(expected: &[DType], asked: DType, castable: bool) -> &'static str {
+    match (expected, asked) {
         _ if castable => "; ask for a cast",
-        [DType::String, ..] => "; ask for ids, by hash_buckets or a vocabulary",
+        ([DType::String], DType::Int32 | DType::Int64) => {
+            "; ask for ids, by hash_buckets or a vocabulary"
+        }
         _ => "",
     }
 }
