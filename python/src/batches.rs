@@ -92,7 +92,9 @@ impl Drop for Batches {
         let mut batches = self.batches.take();
         // Its threads are waited for, which others need not.
         Python::try_attach(|py| py.detach(|| batches.take().map(drop_patiently)));
-        batches.map(drop_patiently);
+        if let Some(batches) = batches {
+            drop_patiently(batches);
+        }
     }
 }
 
