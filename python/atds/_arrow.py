@@ -91,7 +91,8 @@ def _dense(column: Any, spec: TensorSpec | None) -> Node:
     node, shape = _flat(column), column.shape
     for axis in range(len(shape) - 1, 0, -1):
         lists = int(np.prod(shape[:axis]))
-        if spec is None or spec.shape[axis] is not None:
+        # Polars has no lists of the fixed size 0.
+        if shape[axis] and (spec is None or spec.shape[axis] is not None):
             node = ("fixed", lists, shape[axis], node)
         else:
             node = ("lists", lists, _bytes(np.arange(lists + 1) * shape[axis]), node)

@@ -60,6 +60,24 @@ def integer(name: str, value: Any) -> int:
         raise FeatureError(f"{name} is {value!r}, which is no whole number") from None
 
 
+def text(name: str, value: Any) -> str:
+    """A string that UTF-8 has."""
+    if not isinstance(value, str):
+        raise FeatureError(f"{name} is {value!r}, which is no str")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise FeatureError(f"{name} is {value!r}, which cannot be UTF-8") from None
+    return str(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, of Python's or NumPy's."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise FeatureError(f"{name} is {value!r}, which is neither True nor False")
+
+
 def known_name(name: str, value: Any, literal: Any) -> None:
     """Checks that `value` is one of the names of a `Literal`."""
     names = get_args(literal)
@@ -84,7 +102,7 @@ def index_keys(keys: Any) -> tuple[str, ...]:
 def fill(value: Any) -> Any:
     """A default as JSON has it: a value, or nested lists."""
     if isinstance(value, (str, bytes)):
-        return _text(value)
+        return _text("default", value)
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     elif hasattr(value, "__array__"):
@@ -108,7 +126,7 @@ def words(vocabulary: Any) -> Any:
     if isinstance(vocabulary, (Sequence, np.ndarray)) and not isinstance(vocabulary, (str, bytes)):
         known = [word.item() if isinstance(word, np.generic) else word for word in vocabulary]
         if all(isinstance(word, (str, bytes)) or _is_bytes(word) for word in known):
-            return [word if isinstance(word, dict) else _text(word) for word in known]
+            return [word if isinstance(word, dict) else _text("a word", word) for word in known]
     raise FeatureError(
         "vocabulary is a list of words, or the path of a file with a word a line (as a "
         f"pathlib.Path), not {vocabulary!r}"
@@ -119,10 +137,10 @@ def _is_bytes(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"bytes"}
 
 
-def _text(value: str | bytes) -> Any:
+def _text(name: str, value: str | bytes) -> Any:
     """A string; bytes that are no text have a character for each byte."""
     if isinstance(value, str):
-        return value
+        return text(name, value)
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from atds.errors import OptionError
 
 #: As many threads as pay; the value is that of ``tf.data.AUTOTUNE``.
@@ -37,14 +39,14 @@ def optional(name: str, value: Any, least: int, most: int = _MAX) -> int | None:
 
 def flag(name: str, value: Any) -> bool:
     """True or False, of Python's or NumPy's."""
-    if value in (True, False):
+    if isinstance(value, (int, np.bool_)) and value in (0, 1):
         return bool(value)
     raise OptionError(f"{name} must be True or False, not {value!r}")
 
 
 def threads(value: Any) -> int:
     """A number of threads; 0 for :data:`AUTOTUNE`."""
-    if value is None or (isinstance(value, int) and value == AUTOTUNE):
+    if value is None or (isinstance(value, (int, np.integer)) and value == AUTOTUNE):
         return 0
     return whole("num_parallel_calls", value, 1, 1024, ", or atds.AUTOTUNE")
 

@@ -13,7 +13,8 @@ def need(module: str, what: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = _PACKAGES.get(module.partition(".")[0], module)
+        name = module.partition(".")[0]
+        package = _PACKAGES.get(name, name)
         raise MissingPackageError(
             f"{what} needs {package}, which is not installed: pip install {package}"
         ) from error

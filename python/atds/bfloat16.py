@@ -85,7 +85,11 @@ class BFloat16Array:
         self, dtype: Any = None, copy: bool | None = None
     ) -> np.ndarray[Any, np.dtype[Any]]:
         array = self.to_numpy()
-        return array if dtype is None else array.astype(dtype, copy=bool(copy))
+        if dtype is None or dtype == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"bfloat16 cannot be {np.dtype(dtype)} without a copy")
+        return array.astype(dtype)
 
     def __len__(self) -> int:
         return len(self.bits)

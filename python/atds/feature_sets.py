@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from atds._feature_values import text
 from atds.errors import FeatureError
 from atds.features import (
     DenseFeature,
@@ -71,9 +72,23 @@ def _as_lists(feature: Feature) -> Feature:
     return feature
 
 
-def from_json(text: str, binary: Iterable[str]) -> dict[str, Feature]:
+def no_strings(name: str, feature: Feature, framework: str) -> FeatureError:
+    """The error of a feature of strings, where they are to become tensors of a framework."""
+    changes: dict[str, Any] = {"dtype": "int64", "hash_buckets": 10_000}
+    # A default among ids is one too.
+    for key in ("default", "default_value"):
+        if getattr(feature, key, None) is not None:
+            changes[key] = -1
+    ids = dataclasses.replace(feature, **changes)
+    return FeatureError(
+        f"feature '{name}' is strings, which {framework} does not have: ask for ids, such as "
+        f"atds.{ids!r}, or those of a vocabulary= of words; or leave the feature out"
+    )
+
+
+def from_json(features: str, binary: Iterable[str]) -> dict[str, Feature]:
     """Inferred features of a features file's text; those in `binary` are bytes."""
-    entries: dict[str, dict[str, Any]] = json.loads(text)
+    entries: dict[str, dict[str, Any]] = json.loads(features)
     for name in binary:
         entries[name]["dtype"] = "bytes"
     return {name: _inferred(entry) for name, entry in entries.items()}
@@ -90,9 +105,7 @@ def _inferred(entry: dict[str, Any]) -> Feature:
 
 
 def _name(name: Any) -> str:
-    if isinstance(name, str):
-        return name
-    raise FeatureError(f"a feature's name is a str, not {name!r}")
+    return text("a feature's name", name)
 
 
 def _feature(name: str, feature: Any) -> Feature:
@@ -123,6 +136,15 @@ def _sparse(feature: Any) -> Feature:
     )
 
 
+def _ragged(feature: Any) -> Feature:
+    if feature.partitions:
+        raise FeatureError(
+            "partitions are of lists that stand end to end, and Avro has lists in lists: ask for "
+            "atds.VarLenFeature(dtype, rank=2, layout='ragged')"
+        )
+    return VarLenFeature(feature.dtype, layout="ragged", expression=feature.value_key)
+
+
 _FOREIGN: dict[str, Callable[[Any], Feature]] = {
     "FixedLenFeature": lambda f: FixedLenFeature(f.shape, f.dtype, f.default_value),
     "FixedLenSequenceFeature": lambda f: FixedLenSequenceFeature(
@@ -130,6 +152,7 @@ _FOREIGN: dict[str, Callable[[Any], Feature]] = {
     ),
     "VarLenFeature": lambda f: VarLenFeature(f.dtype, rank=None),
     "VarLenFeatureWithRank": lambda f: VarLenFeature(f.dtype, rank=f.rank),
+    "RaggedFeature": _ragged,
     "SparseFeature": _sparse,
     "DenseFeature": lambda f: DenseFeature(f.shape, f.dtype),
     "VarlenFeature": lambda f: VarlenFeature(f.shape, f.dtype),

@@ -11,10 +11,12 @@ from typing import Any, Literal, TypeAlias
 from atds._feature_values import (
     dense_shape,
     fill,
+    flag,
     index_keys,
     integer,
     known_name,
     sizes,
+    text,
     words,
 )
 from atds.dtypes import parse_dtype
@@ -62,6 +64,11 @@ class Feature:
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {"dtype": parse_dtype(vars(self).get("dtype"))}
+        for key in ("expression", "mask", "row_mask"):
+            value = getattr(self, key)
+            if value is not None:
+                checked[key] = text(key, value)
+        checked["cast"] = flag("cast", self.cast)
         if self.default is not None:
             checked["default"] = fill(self.default)
         if self.vocabulary is not None:
@@ -84,7 +91,7 @@ class Feature:
         entry = {"dtype": vars(self)["dtype"]}
         for key in ("expression", "default", "mask", "row_mask", *_CONVERSIONS):
             value = getattr(self, key)
-            if value is not None and value is not False:
+            if value is not None:
                 entry[key] = value
         return entry
 
@@ -199,6 +206,7 @@ value_key='power', size=(1000,))
     def __post_init__(self) -> None:
         super().__post_init__()
         known_name("layout", self.layout, Layout)
+        self._set(already_sorted=flag("already_sorted", self.already_sorted))
         of_keys = (self.index_key, self.value_key, self.size)
         if self.shape is None and None in of_keys:
             raise FeatureError(
@@ -206,7 +214,11 @@ value_key='power', size=(1000,))
                 "index_key, value_key and size"
             )
         if self.shape is None:
-            self._set(index_key=index_keys(self.index_key), size=sizes("size", self.size))
+            self._set(
+                index_key=index_keys(self.index_key),
+                value_key=text("value_key", self.value_key),
+                size=sizes("size", self.size),
+            )
             return
         if of_keys != (None, None, None):
             raise FeatureError(
@@ -270,6 +282,7 @@ class FixedLenSequenceFeature(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._set(allow_missing=flag("allow_missing", self.allow_missing))
         self._set(shape=dense_shape(self.shape), **_default_value(self, self.default_value))
 
     def _entry(self) -> dict[str, Any]:
@@ -294,7 +307,10 @@ class VarLenFeature(Feature):
     def __post_init__(self) -> None:
         super().__post_init__()
         known_name("layout", self.layout, Layout)
-        if self.rank is not None and self.rank < 0:
+        if self.rank is None:
+            return
+        self._set(rank=integer("rank", self.rank))
+        if self.rank < 0:
             raise FeatureError(f"rank is the levels of lists, 0 or more, not {self.rank}")
 
     def _entry(self) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from atds import _native
-from atds.errors import OptionError
+from atds import _native, _options
+from atds.errors import OptionError, SchemaError
 from atds.feature_sets import from_json
 from atds.features import Feature
 
@@ -27,23 +27,43 @@ def paths(filenames: Any) -> list[str]:
         OptionError: None at all, or something that is none.
     """
     given = [filenames] if isinstance(filenames, (str, bytes, os.PathLike)) else filenames
-    try:
-        found = [os.fsdecode(path) for path in given]
-    except TypeError:
+    if not isinstance(given, Iterable):
         raise OptionError(
             "filenames is a path, a pattern, a folder, or a list of them, not "
             f"{type(filenames).__name__}"
-        ) from None
+        )
+    found = [_path(path) for path in given]
     if not found:
         raise OptionError("filenames is empty: give at least one file, pattern or folder")
     return found
 
 
+def _path(path: Any) -> str:
+    try:
+        said = os.fsdecode(path)
+    except TypeError:
+        raise OptionError(
+            f"filenames has {path!r}, which is no path, pattern or folder: give a str or a Path"
+        ) from None
+    if not said or "\0" in said:
+        raise OptionError(f"filenames has {said!r}, which no file can have as its path")
+    return said
+
+
 def schema_text(schema: Any) -> str:
-    """A schema as the text of its JSON."""
-    if isinstance(schema, (bytes, bytearray)):
-        return schema.decode()
-    return schema if isinstance(schema, str) else json.dumps(schema)
+    """A schema as the text of its JSON.
+
+    Raises:
+        SchemaError: Something that is no JSON.
+    """
+    try:
+        if isinstance(schema, (bytes, bytearray)):
+            return schema.decode()
+        return schema if isinstance(schema, str) else json.dumps(schema)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(
+            f"a schema is the text of its JSON, or what json.loads makes of it: {error}"
+        ) from None
 
 
 def read_schema(file: str | os.PathLike[str]) -> Any:
@@ -166,9 +186,7 @@ def inspect(file: str | os.PathLike[str], *, sample: int | None = None) -> Inspe
     Raises:
         Error: Whatever is wrong with the file, anywhere in it.
     """
-    if sample is not None and sample < 0:
-        raise OptionError(f"sample is the number of records to count nulls in, not {sample}")
-    found = _native.inspect(file, sample)
+    found = _native.inspect(file, _options.optional("sample", sample, 0))
     found["schema"] = json.loads(found["schema"])
     found["features"] = from_json(found["features"], found.pop("binary"))
     found["left_out"] = dict(found["left_out"])

@@ -36,7 +36,8 @@ from atds import _native
 from atds._convert import Place, jax_arrays, jax_indices
 from atds._packages import need
 from atds.dataset import Dataset
-from atds.errors import FeatureError, OptionError
+from atds.errors import OptionError
+from atds.feature_sets import no_strings
 from atds.features import Feature
 from atds.ragged import RaggedSparseTensor, RaggedTensor
 from atds.sparse import SparseTensor
@@ -185,20 +186,12 @@ def _check(spec: Mapping[str, TensorSpec], features: Mapping[str, Feature]) -> N
     has_64_bits = bool(jax.config.jax_enable_x64)
     for name, column in spec.items():
         if column.dtype in ("string", "bytes"):
-            raise _strings(name, features[name])
+            raise no_strings(name, features[name], "JAX")
         is_wide = column.dtype in ("int64", "float64")
         if not has_64_bits and is_wide and not _has_few_buckets(features[name]):
             raise _loses_bits(name, column.dtype, features[name])
         if not has_64_bits and not isinstance(column, (ArraySpec, RaggedTensorSpec)):
             _check_indices(name, column.shape)
-
-
-def _strings(name: str, feature: Feature) -> FeatureError:
-    ids = _instead(feature, dtype="int64", hash_buckets=10_000)
-    return FeatureError(
-        f"feature '{name}' is strings, which JAX does not have: ask for ids, such as "
-        f"atds.{ids!r}, or those of a vocabulary= of words; or leave the feature out"
-    )
 
 
 def _has_few_buckets(feature: Feature) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from atds import _native, _options
 from atds.batch import Batch
+from atds.errors import OptionError
 from atds.feature_sets import binary_names, mask_owners, parse_features, to_json
 from atds.files import Schema, schema_text
 from atds.specs import TensorSpec, element_spec
@@ -103,10 +104,16 @@ class MessageDecoder:
         """A batch with a row of each record, in their order.
 
         Raises:
+            OptionError: Something else than bytes.
             DataError: Bytes that are no record of their schema, or do not fit the features.
             MemoryLimitError: A batch above the memory limit.
         """
-        return self._here.decode(list(records))
+        given = _listed(records)
+        try:
+            return self._here.decode(given)
+        except TypeError:
+            _check_bytes(given)
+            raise
 
     @property
     def element_spec(self) -> dict[str, TensorSpec]:
@@ -168,7 +175,28 @@ class Reencoder:
         Raises:
             DataError: Bytes that are no record of their schema; ``error.record`` says which.
         """
-        return self._made.reencode(list(records))
+        given = _listed(records)
+        try:
+            return self._made.reencode(given)
+        except TypeError:
+            _check_bytes(given)
+            raise
+
+
+def _listed(records: Any) -> list[bytes]:
+    if isinstance(records, (str, bytes, bytearray, memoryview)) or not isinstance(
+        records, Iterable
+    ):
+        raise OptionError(
+            f"records is a list with the bytes of each record, not a {type(records).__name__}"
+        )
+    return list(records)
+
+
+def _check_bytes(records: list[Any]) -> None:
+    for i, record in enumerate(records):
+        if not isinstance(record, (bytes, bytearray)):
+            raise OptionError(f"record {i} is {record!r}, which is not bytes") from None
 
 
 def _schemas(schema: Any, several: bool) -> list[str]:

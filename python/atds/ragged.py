@@ -160,7 +160,7 @@ class RaggedSparseTensor(tuple[Any, Any, Any]):
 
         Raises:
             MissingPackageError: SciPy is not installed.
-            TypeError: The values are strings or bfloat16, which SciPy does not have.
+            TypeError: The values are strings, float16 or bfloat16, which SciPy does not have.
         """
         sparse = need("scipy.sparse", "to_scipy")
         _only_numbers(self.values, "SciPy")

@@ -36,7 +36,7 @@ class SparseTensor(NamedTuple):
 
         Raises:
             MissingPackageError: SciPy is not installed.
-            TypeError: The values are strings or bfloat16, which SciPy does not have.
+            TypeError: The values are strings, float16 or bfloat16, which SciPy does not have.
         """
         sparse = need("scipy.sparse", "to_scipy")
         _only_numbers(self.values, "SciPy")
@@ -88,5 +88,5 @@ def _only_numbers(values: Any, framework: str) -> None:
         raise TypeError(
             f"{framework} has no strings: ask for ids with hash_buckets= or vocabulary="
         )
-    if type(values).__name__ == "BFloat16Array":
-        raise TypeError(f"{framework} has no bfloat16: ask for dtype='float32'")
+    if values.dtype in ("bfloat16", "float16"):
+        raise TypeError(f"{framework} has no {values.dtype}: ask for dtype='float32'")

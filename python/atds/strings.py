@@ -116,15 +116,26 @@ class StringArray:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, place: int) -> Any:
-        """The string, or the array of strings, at a place of the first dimension."""
+    def __getitem__(self, place: int | slice) -> Any:
+        """The string, or the array of strings, at a place of the first dimension, or those of
+        consecutive places, over the same memory."""
+        if isinstance(place, slice):
+            places = range(len(self))[place]
+            if places.step != 1:
+                raise IndexError("a slice of a StringArray has no step: take it of to_numpy()")
+            return self._part(places.start, len(places), (len(places), *self.shape[1:]))
         place = range(len(self))[place]
-        width = math.prod(self.shape[1:])
-        offsets = self.offsets[place * width : (place + 1) * width + 1]
         if self.ndim > 1:
-            # Offsets need not start with 0.
-            return StringArray(offsets, self.data, self.shape[1:], self._binary)
-        return self._said(self.data[offsets[0] : offsets[1]].tobytes())
+            return self._part(place, 1, self.shape[1:])
+        start, end = self.offsets[place : place + 2]
+        return self._said(self.data[start:end].tobytes())
+
+    def _part(self, start: int, count: int, shape: tuple[int, ...]) -> StringArray:
+        """Places of the first dimension, in a shape."""
+        width = math.prod(self.shape[1:])
+        # Offsets need not start with 0.
+        offsets = self.offsets[start * width : (start + count) * width + 1]
+        return StringArray(offsets, self.data, shape, self._binary)
 
     def __eq__(self, other: object) -> Any:
         """Element by element, as NumPy."""

@@ -11,7 +11,7 @@ use crate::batch::Columns;
 use crate::errors::OrRaise;
 use crate::fork::InProcess;
 use crate::stats::StatsHandle;
-use crate::waiting::SLICE;
+use crate::waiting::{SLICE, drop_patiently, interruptible};
 
 const WHAT: &str = "this iterator";
 
@@ -72,8 +72,8 @@ impl Batches {
     /// Ends the iteration: stops its threads and waits for them.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let batches = self.batches.get(py, WHAT)?;
-        py.detach(|| drop(lock(batches).take()));
-        Ok(())
+        let batches = py.detach(|| lock(batches).take());
+        interruptible(py, || drop(batches))
     }
 
     /// Figures of the iteration up to now.
@@ -89,9 +89,12 @@ impl Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
+        let mut batches = self.batches.take();
         // Its threads are waited for, which others need not.
-        let batches = self.batches.take();
-        Python::try_attach(|py| py.detach(|| drop(batches)));
+        Python::try_attach(|py| py.detach(|| batches.take().map(drop_patiently)));
+        if let Some(batches) = batches {
+            drop_patiently(batches);
+        }
     }
 }
 

@@ -8,7 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::errors::{OrRaise, schema_error};
+use crate::fork::InProcess;
 use crate::waiting::interruptible;
+
+const WHAT: &str = "this reader of records";
 
 /// Records of a list at most, and the bytes from which it has no more.
 const RECORDS: usize = 1024;
@@ -17,7 +20,8 @@ const BYTES: usize = 1 << 20;
 /// The records of a file in lists of some.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct RecordReader {
-    state: Mutex<State>,
+    /// A forked child would move the place in the file for its parent too.
+    state: InProcess<Mutex<State>>,
 }
 
 struct State {
@@ -51,7 +55,7 @@ impl RecordReader {
         let records = interruptible(py, open)?.or_raise(py)?;
         let error = None;
         Ok(RecordReader {
-            state: Mutex::new(State { records, error }),
+            state: InProcess::new(Mutex::new(State { records, error })),
         })
     }
 
@@ -60,8 +64,9 @@ impl RecordReader {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let state = self.state.get(py, WHAT)?;
         let next = py.detach(|| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             state.next()
         });
         let Some(records) = next.or_raise(py)? else {

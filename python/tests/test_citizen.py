@@ -28,6 +28,8 @@ def pipe(tmp_path: Path) -> str:
 #: A data set whose second file is a pipe, an iterator that waits for it, and what ends that.
 WAITING = """
     import os, signal, sys, threading, time, atds
+    # Which is ignored where the tests run in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     file, pipe = sys.argv[1:]
     dataset = atds.Dataset([file, pipe], 1 << 20, {"s_label": atds.DenseFeature([], "int32")})
     iterator = iter(dataset)
@@ -150,6 +152,24 @@ def test_an_exception_in_the_loop(numbers: str, number: Any) -> None:
             for batch in dataset:
                 batch["n"][0] // 0 if False else 1 // 0
     assert dataset.stats()["steps"] == 1
+
+
+@pytest.mark.parametrize("how", ["", "iterator.close()", "del iterator", "len(dataset)"])
+def test_ctrl_c_ends_a_program_whose_files_do_not_answer(pipe: str, clicks: str, how: str) -> None:
+    out = succeeds(
+        WAITING
+        + f"""
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        {how or "next(iterator)"}
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("interrupted")
+    """,
+        str(Path(clicks) / "part-00000.avro"),
+        pipe,
+    )
+    assert out == "interrupted"
 
 
 @pytest.mark.parametrize("how", ["global", "cycle", "exit", "os_exit", "thread"])

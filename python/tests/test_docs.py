@@ -60,7 +60,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_examples_of_the_readme(block: str, in_samples: Path) -> None:
-    for framework in FRAMEWORKS:
+    for framework in (*FRAMEWORKS, "duckdb"):
         if re.search(rf"^(import|from) {framework}\b", block, re.MULTILINE):
             need(framework)
     if not Path("data").exists():

@@ -57,6 +57,16 @@ def test_features_are_what_was_said() -> None:
     assert repr(atds.VarLenFeature("int32")) == "VarLenFeature(dtype='int32')"
 
 
+def test_numpys_own_values_are_taken(people: str) -> None:
+    given: dict[str, Any] = {
+        "rank": np.int64(1),
+        "expression": np.str_("cars[*].power"),
+        "cast": np.True_,
+    }
+    batch = one(people, power=atds.VarLenFeature("float64", **given))
+    assert batch["power"].values.tolist() == [1.5, 2.5, 0.5]
+
+
 def test_features_can_be_changed_and_pickled() -> None:
     features = [
         atds.FixedLenFeature([2], "float32", float("nan"), expression="x"),
@@ -227,6 +237,16 @@ def test_defaults_of_each_place(write: Any) -> None:
     assert batch["a"].tolist() == [[5, 6], [1, 2], [7, 2]]
 
 
+def test_false_is_a_default(write: Any) -> None:
+    file = write([{"name": "b", "type": ["null", "boolean"]}], [{"b": True}, {"b": None}])
+    for feature in (
+        atds.DenseFeature([], "bool", expression="b", default=False),
+        atds.FixedLenFeature([], "bool", False, expression="b"),
+        atds.DenseFeature([], "bool", expression="b", default=np.False_),
+    ):
+        assert one(file, x=feature)["x"].tolist() == [True, False]
+
+
 def test_frameworks_own_features_are_known_by_name(people: str) -> None:
     def made(name: str, **attributes: Any) -> Any:
         return type(name, (), attributes)()
@@ -248,6 +268,13 @@ def test_frameworks_own_features_are_known_by_name(people: str) -> None:
     assert batch["age"].tolist() == [31, 3, 5]
     assert batch["cars[*].power"].values.tolist() == [1.5, 2.5, 0.5]
     assert batch["cars"].values.tolist() == [2.5, 1.5, 0.5]
+    ragged: dict[str, Any] = {"dtype": float32, "value_key": "cars[*].power"}
+    features = {"power": made("RaggedFeature", partitions=(), **ragged)}
+    (batch,) = atds.Dataset(people, 8, features)
+    assert [part.tolist() for part in batch["power"]] == [[1.5, 2.5, 0.5], [0, 2, 2, 3]]
+    cut = made("RaggedFeature", partitions=("lengths",), **ragged)
+    with pytest.raises(atds.FeatureError, match=r"^feature 'power': partitions are of lists that"):
+        atds.Dataset(people, 8, {"power": cut})
     strange = made("VarLenFeature", dtype="nothing")
     with pytest.raises(atds.FeatureError, match=r"^feature 'age': dtype 'nothing' is not"):
         atds.Dataset(people, 8, {"age": strange})

@@ -39,7 +39,7 @@ def test_inspection(samples: Path) -> None:
     assert batch["d0"].shape == (64, 8)
     strings = atds.inspect(samples / "strings" / "part-00000.avro")
     assert strings.features["d_keys"] == atds.DenseFeature([2, 2], "bytes")
-    with pytest.raises(atds.OptionError, match="sample is the number"):
+    with pytest.raises(atds.OptionError, match="sample must be a whole number, 0 or more"):
         atds.inspect(file, sample=-1)
 
 

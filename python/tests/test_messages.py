@@ -102,8 +102,22 @@ def test_bytes_that_are_no_record() -> None:
     with pytest.raises(atds.DataError) as caught:
         atds.Reencoder(SCHEMA, SCHEMA).reencode([*CLICKS, b""])
     assert caught.value.record == 5
-    with pytest.raises(TypeError):
-        atds.decode(["text"], SCHEMA, FEATURES)  # type: ignore[list-item]
+
+
+def test_records_that_are_not_bytes() -> None:
+    given: list[tuple[Any, str]] = [
+        ([CLICKS[0], "text"], "record 1 is 'text', which is not bytes"),
+        (b"\x02\x02a", "records is a list with the bytes of each record, not a bytes"),
+        (None, "records is a list with the bytes of each record, not a NoneType"),
+    ]
+    decode = atds.MessageDecoder(SCHEMA, FEATURES).decode
+    reencode = atds.Reencoder(SCHEMA, SCHEMA).reencode
+    for records, said in given:
+        for call in (decode, reencode):
+            with pytest.raises(atds.OptionError) as caught:
+                call(records)  # type: ignore[operator]
+            assert str(caught.value) == said
+    assert decode([bytearray(CLICKS[1])])["label"].tolist() == [1]
 
 
 def test_what_does_not_fit() -> None:

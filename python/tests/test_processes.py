@@ -78,6 +78,27 @@ def test_a_forked_child_uses_the_data_set(clicks: str) -> None:
     assert lines == ["0 1 25", "200", "200"]
 
 
+def test_a_forked_child_does_not_read_on_in_its_parents_file(clicks: str) -> None:
+    out = succeeds(
+        """
+        import atds, os, sys, warnings
+        from atds import _native
+        warnings.simplefilter("ignore")
+        reader = _native.RecordReader(sys.argv[1], 64)
+        child = os.fork()
+        if child == 0:
+            try:
+                next(reader)
+            except atds.ForkError:
+                os._exit(7)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), sum(map(len, reader)))
+        """,
+        f"{clicks}/part-00000.avro",
+    )
+    assert out == "7 100"
+
+
 @pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)"])
 def test_a_forked_child_drops_what_it_has(clicks: str, end: str) -> None:
     lines = forks(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from typing import Any
 
 import numpy as np
@@ -135,6 +137,13 @@ def test_strings(batch: atds.Batch) -> None:
     assert table[1].to_pylist() == ["bc"] == list(table)[1].to_pylist()
     with pytest.raises(ValueError, match="without a copy"):
         np.asarray(text, copy=False)
+    assert (text[1:].to_pylist(), text[:-1].to_pylist()) == (["", "x"], ["één", ""])
+    assert (text[2:1].shape, text[2:1].to_pylist(), text[:9].shape) == ((0,), [], (3,))
+    assert (table[1:].shape, table[1:].to_pylist()) == ((2, 1), [["bc"], ["d"]])
+    assert table[1:][1:].to_pylist() == [["d"]]
+    assert text[1:].data.ctypes.data == text.data.ctypes.data
+    with pytest.raises(IndexError, match="^a slice of a StringArray has no step"):
+        text[::2]
 
 
 def test_strings_that_are_no_text(write: Any) -> None:
@@ -165,6 +174,11 @@ def test_scipy(batch: atds.Batch) -> None:
         batch["words"].to_scipy()
     with pytest.raises(TypeError, match="SciPy has one level of lists, but this has 2"):
         batch["deep"].to_scipy()
+    for dtype in ("half", "brain"):
+        cells = batch["cells"]._replace(values=batch[dtype][0])
+        name = {"half": "float16", "brain": "bfloat16"}[dtype]
+        with pytest.raises(TypeError, match=f"^SciPy has no {name}: ask for dtype='float32'$"):
+            cells.to_scipy()
 
 
 def test_numpy_takes_dlpack_without_a_copy(batch: atds.Batch) -> None:
@@ -178,7 +192,7 @@ def test_numpy_takes_dlpack_without_a_copy(batch: atds.Batch) -> None:
 def test_bfloat16_of_numpy_says_what_it_needs(
     batch: atds.Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(atds.MissingPackageError) as caught:
         batch["brain"].to_numpy()
     assert str(caught.value) == (
@@ -186,6 +200,17 @@ def test_bfloat16_of_numpy_says_what_it_needs(
     )
     assert isinstance(caught.value, ImportError)
     assert batch["brain"].to_float32().tolist() == batch["pair"].tolist()
+
+
+def test_numpy_copies_bfloat16_where_it_is_asked_to(batch: atds.Batch) -> None:
+    ml_dtypes, brain = need("ml_dtypes"), batch["brain"]
+    assert np.asarray(brain).ctypes.data == brain.bits.ctypes.data
+    for dtype in (None, ml_dtypes.bfloat16, "float32"):
+        copied = np.array(brain, dtype)
+        copied[...] = 0
+        assert brain.to_float32().tolist() == batch["pair"].tolist()
+    with pytest.raises(ValueError, match="^bfloat16 cannot be float32 without a copy$"):
+        brain.__array__("float32", copy=False)
 
 
 def test_dlpack_of_bfloat16(batch: atds.Batch) -> None:
@@ -266,6 +291,53 @@ def test_tensorflow(batch: atds.Batch) -> None:
     assert brain.to_tf().values.dtype == tf.bfloat16
 
 
+def test_arrays_outlive_all_they_come_from(clicks: str) -> None:
+    jax, torch, pa = need("jax"), need("torch"), need("pyarrow")
+    features = {
+        "d0": atds.DenseFeature([8], "float32"),
+        "brain": atds.DenseFeature([8], "bfloat16", expression="d0", cast=True),
+        "s_country": atds.DenseFeature([], "string"),
+    }
+    dataset = atds.Dataset(clicks, 64, features)
+    batch = next(iter(dataset))
+    kept = [
+        batch["d0"][3:],
+        np.from_dlpack(batch["d0"]),
+        torch.from_dlpack(batch["d0"]),
+        torch.from_dlpack(batch["brain"]),
+        jax.numpy.from_dlpack(batch["brain"]),
+        batch["brain"].to_numpy(),
+        pa.array(batch["s_country"]),
+    ]
+    want = [array.tolist() for array in kept]
+    del batch
+    for _ in range(3):
+        # What nobody has any more is written over.
+        for batch in dataset:
+            batch["d0"][...] = 0
+            batch["brain"].bits[...] = 0
+        del batch
+    del dataset
+    gc.collect()
+    assert [array.tolist() for array in kept] == want
+
+
+def test_hash_buckets_are_those_of_the_installed_tensorflow(write: Any) -> None:
+    tf = need("tensorflow")
+    random = np.random.default_rng(5)
+    lengths = np.concatenate([np.arange(300), random.integers(0, 100, 9_700)])
+    strings = [random.bytes(int(length)) for length in lengths]
+    numbers = random.integers(-(1 << 63), 1 << 63, 10_000)
+    records = [{"x": x, "n": int(n)} for x, n in zip(strings, numbers, strict=True)]
+    file = write([{"name": "x", "type": "bytes"}, {"name": "n", "type": "long"}], records)
+    for buckets in (1, 2, 1000, 1_000_003, 1 << 40, (1 << 63) - 1):
+        features = {name: atds.DenseFeature([], "int64", hash_buckets=buckets) for name in "xn"}
+        (batch,) = atds.Dataset(file, 1 << 20, features)
+        for name, given in (("x", tf.constant(strings)), ("n", tf.as_string(numbers))):
+            ids = tf.strings.to_hash_bucket_fast(given, buckets)
+            assert np.array_equal(batch[name], ids)
+
+
 def test_frameworks_own_dtypes() -> None:
     jnp = need("jax.numpy")
     assert atds.DenseFeature([], jnp.float32).dtype == "float32"
@@ -295,11 +367,37 @@ def test_tensorflows_own_features(write: Any) -> None:
     (batch,) = atds.Dataset(file, 8, features)
     assert (batch["n"].tolist(), batch["m[*]"].tolist()) == ([1], [[3, 4]])
     assert batch["l[*]"].values.tolist() == [2]
+    car = {
+        "type": "record",
+        "name": "Car",
+        "fields": [{"name": "id", "type": "long"}, {"name": "power", "type": "float"}],
+    }
+    fields.append({"name": "cars", "type": {"type": "array", "items": car}})
+    cars = [{"id": 3, "power": 0.5}, {"id": 1, "power": 1.5}]
+    fields += [{"name": name, "type": {"type": "array", "items": "long"}} for name in "ab"]
+    file = write(fields, [{"n": 1, "l": [], "m": [], "cars": cars, "a": [2, 5], "b": []}])
+    features = {
+        "cars": tf.io.SparseFeature("id", "power", tf.float32, size=9),
+        "a": tf.io.RaggedFeature(tf.int64),
+        "other": tf.io.RaggedFeature(tf.int64, value_key="b"),
+    }
+    (batch,) = atds.Dataset(file, 8, features)
+    assert batch["cars"].indices.tolist() == [[0, 1], [0, 3]]
+    assert batch["cars"].values.tolist() == [1.5, 0.5]
+    assert [part.tolist() for part in batch["a"]] == [[2, 5], [0, 2]]
+    assert batch["other"].row_splits[0].tolist() == [0, 0]
 
 
 def test_missing_packages_are_named(batch: atds.Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, method in (("torch", "to_torch"), ("tensorflow", "to_tf")):
-        monkeypatch.setitem(__import__("sys").modules, module, None)
+    for module, method in (
+        ("scipy", "to_scipy"),
+        ("torch", "to_torch"),
+        ("tensorflow", "to_tf"),
+        ("jax", "to_jax"),
+    ):
+        for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, module, None)
         said = f"{method} needs {module}, which is not installed: pip install {module}"
         with pytest.raises(atds.MissingPackageError, match=f"^{said}$"):
             getattr(batch["cells"], method)()

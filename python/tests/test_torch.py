@@ -194,6 +194,23 @@ def test_features_are_inferred_without_strings(many: str, numbers: str) -> None:
     assert {name: column.tolist() for name, column in batch.items()} == {"n": list(range(8))}
 
 
+def test_the_ids_that_are_proposed_can_be_asked_for(typed: str) -> None:
+    for feature in (
+        atds.DenseFeature([], "string", expression="text", default=""),
+        atds.FixedLenFeature([], "string", "", expression="text"),
+    ):
+        with pytest.raises(atds.FeatureError) as caught:
+            atds.torch.Dataset(typed, 8, {"id": feature})
+        said = str(caught.value)
+        proposed = said[said.index("atds.") : said.index(", or those of")]
+        dataset = atds.torch.Dataset(typed, 8, {"id": eval(proposed)})
+        assert next(iter(dataset))["id"].dtype == torch.int64
+
+
+def test_files_may_come_from_an_iterator(numbers: str) -> None:
+    assert len(atds.torch.Dataset(iter([numbers]), 8)) == 125
+
+
 def test_a_bag_has_one_index_for_each_value(typed: str) -> None:
     two = {"s2": atds.SparseFeature([100, 7], "float32")}
     coo = next(iter(atds.torch.Dataset(typed, 8, two)))["s2"]

@@ -198,7 +198,11 @@ impl Error {
 
     #[cold]
     pub(crate) fn container(error: avro_block::Error, file: &Path) -> Self {
-        let mut located = Error::new(ErrorKind::Container(error.kind)).in_file(file);
+        let kind = match error.kind {
+            avro_block::ErrorKind::Io(error) => ErrorKind::Io(error),
+            kind => ErrorKind::Container(kind),
+        };
+        let mut located = Error::new(kind).in_file(file);
         located.place.offset = Some(error.offset);
         located.place.block = error.block;
         located

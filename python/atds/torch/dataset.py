@@ -15,7 +15,7 @@ from atds import _native, _options
 from atds._options import AUTOTUNE
 from atds.errors import OptionError
 from atds.feature_sets import parse_features
-from atds.files import Files, Schema
+from atds.files import Files, Schema, paths
 from atds.torch.batches import Batches
 from atds.torch.shares import (
     Share,
@@ -122,9 +122,12 @@ class Dataset(IterableDataset[dict[str, Any]]):
         memory_limit: int | None = None,
         mmap: bool = False,
     ) -> None:
+        # Looked at more than once, which an iterator cannot be.
+        files = paths(filenames)
+
         def dataset(features: Mapping[str, Any] | None) -> atds.Dataset:
             return atds.Dataset(
-                filenames,
+                files,
                 batch_size,
                 features,
                 drop_remainder,

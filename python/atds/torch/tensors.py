@@ -12,6 +12,7 @@ from torch import Tensor
 
 from atds.bfloat16 import BFloat16Array
 from atds.errors import FeatureError, OptionError
+from atds.feature_sets import no_strings
 from atds.features import Feature, SparseFeature, VarLenFeature, VarlenFeature
 from atds.specs import RaggedSparseTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 
@@ -80,21 +81,12 @@ def torch_features(features: Mapping[str, Feature], sparse: Sparse | None) -> di
 
 def _feature(name: str, feature: Feature, sparse: Sparse | None) -> Feature:
     if vars(feature)["dtype"] in ("string", "bytes"):
-        raise _strings(name, feature)
+        raise no_strings(name, feature, "PyTorch")
     if isinstance(feature, (VarlenFeature, VarLenFeature)):
         return dataclasses.replace(feature, layout="ragged")
     if isinstance(feature, SparseFeature) and sparse is not None:
         return dataclasses.replace(feature, layout="coo" if sparse == "coo" else "ragged")
     return feature
-
-
-def _strings(name: str, feature: Feature) -> FeatureError:
-    hashed: dict[str, Any] = {"dtype": "int64", "hash_buckets": 10_000}
-    ids = dataclasses.replace(feature, **hashed)
-    return FeatureError(
-        f"feature '{name}' is strings, which PyTorch does not have: ask for ids, such as "
-        f"atds.{ids!r}, or those of a vocabulary= of words; or leave the feature out"
-    )
 
 
 def converters(spec: Mapping[str, TensorSpec]) -> dict[str, Convert]:

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 
-use atds::{Codec, Dataset, Error, inspect};
+use atds::{Codec, Dataset, Error, ErrorKind, inspect};
 
 use crate::Messages;
 use crate::common::{Folder, features, read, rows_file};
@@ -58,6 +58,18 @@ fn what_is_not_there() {
     );
     case(&["a.avro/b"], "a.avro/b: Not a directory (os error 20)");
     case(&["notes.txt"], "notes.txt: byte 0: the file is empty");
+}
+
+#[test]
+fn what_the_system_does_not_read_is_its_error() {
+    let folder = Folder::new();
+    fs::create_dir(folder.join("a.avro")).unwrap();
+    let error = inspect(folder.join("a.avro")).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Io(_)));
+    assert_eq!(
+        folder.message(&error),
+        "a.avro: byte 0: Is a directory (os error 21)"
+    );
 }
 
 #[test]

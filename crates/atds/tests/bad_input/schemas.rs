@@ -104,16 +104,17 @@ fn dense_features() {
     ] {
         let ty = format!("\"{ty}\"");
         for asked in DType::ALL {
-            // No dtype is cast to another, but many could be.
+            // No dtype is cast to another, but many could be, and strings have ids.
             let is_integer = matches!(asked, DType::Int32 | DType::Int64);
-            let cast = match dtype {
+            let instead = match dtype {
+                DType::String if is_integer => "; ask for ids, by hash_buckets or a vocabulary",
                 DType::String => "",
                 _ if asked == DType::String => "",
                 DType::Float32 | DType::Float64 if is_integer => "",
                 _ => "; ask for a cast",
             };
             let expected = format!(
-                "x.avro: feature 'f': the values are {}, read as {dtype}, not {asked}{cast}",
+                "x.avro: feature 'f': the values are {}, read as {dtype}, not {asked}{instead}",
                 ty.trim_matches('"')
             );
             case(
@@ -168,7 +169,7 @@ fn dense_features() {
         r#"{"type": "fixed", "name": "F", "size": 4}"#,
         &[],
         DType::Int32,
-        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32",
+        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32; ask for ids, by hash_buckets or a vocabulary",
     );
     case(
         r#"{"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}"#,

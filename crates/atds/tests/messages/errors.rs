@@ -31,6 +31,28 @@ fn features_that_cannot_be() {
         build_error(MessageDecoder::builder(schema(X), twice)),
         "feature 'x': the name is given twice"
     );
+    let x = |mask: &str| {
+        let x = Feature::from(ColumnSpec::dense("x", &[], DType::Int32));
+        x.with_mask(mask)
+    };
+    let a = Feature::from(ColumnSpec::dense("a", &[], DType::Int32)).with_row_mask("m");
+    for (features, expected) in [
+        (
+            vec![x("a"), a.clone()],
+            "feature 'x': its mask 'a' has the name of another column: give it a name of its own",
+        ),
+        (
+            vec![x("m"), a],
+            "feature 'a': its mask 'm' has the name of another column: give it a name of its own",
+        ),
+        (
+            vec![x("x")],
+            "feature 'x': its mask 'x' has the name of another column: give it a name of its own",
+        ),
+    ] {
+        let builder = MessageDecoder::builder(schema(X), features);
+        assert_eq!(build_error(builder), expected);
+    }
 }
 
 #[test]

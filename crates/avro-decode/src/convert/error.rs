@@ -16,7 +16,7 @@ pub enum ConvertError {
         "the values are {schema_type}, {} {}, not {asked}{}",
         How(.convert),
         Listed(.expected),
-        if *.castable { "; ask for a cast" } else { "" }
+        instead(.expected, *.asked, *.castable)
     )]
     DType {
         /// The type.
@@ -67,6 +67,17 @@ pub enum ConvertError {
         /// What it was to be read as.
         reader: String,
     },
+}
+
+/// What to ask for instead, if there is something.
+fn instead(expected: &[DType], asked: DType, castable: bool) -> &'static str {
+    match (expected, asked) {
+        _ if castable => "; ask for a cast",
+        ([DType::String], DType::Int32 | DType::Int64) => {
+            "; ask for ids, by hash_buckets or a vocabulary"
+        }
+        _ => "",
+    }
 }
 
 /// What a conversion does to the values.

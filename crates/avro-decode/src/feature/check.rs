@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tensor_batch::{
-    BatchSpec, ColumnKind, ColumnSpec, DType, Scalar, SpecErrorKind, UNKNOWN, Values,
+    BatchSpec, ColumnKind, ColumnSpec, DType, Scalar, SpecError, SpecErrorKind, UNKNOWN, Values,
 };
 
 use super::{Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, SparseKeys};
@@ -74,13 +74,7 @@ impl Features {
             columns.extend(draft.columns());
             parsed.push(draft);
         }
-        let spec = BatchSpec::new(columns).map_err(|error| {
-            // A mask is named by its feature.
-            let of_column = |draft: &&Draft| draft.columns().any(|one| one.name == error.column);
-            let feature = parsed.iter().find(of_column).map(|d| &*d.feature.name);
-            let kind = FeatureErrorKind::Column(error.kind);
-            FeatureError::new(feature.unwrap_or(&error.column), kind)
-        })?;
+        let spec = BatchSpec::new(columns).map_err(|error| column_error(&parsed, error))?;
         let place = |name: &str| spec.position(name).expect("the column of the feature");
         let checked = parsed.into_iter().map(|draft| {
             let missing = &draft.feature.missing;
@@ -216,7 +210,7 @@ impl Draft {
         })
     }
 
-    /// The columns of the values and of the masks.
+    /// The column of the values, and those of the masks.
     fn columns(&self) -> impl Iterator<Item = ColumnSpec> + '_ {
         let column = |name: &str, dtype, kind| {
             let name = name.to_owned();
@@ -243,6 +237,23 @@ impl Draft {
         });
         [values].into_iter().chain(mask).chain(row_mask)
     }
+}
+
+/// The error of a column, as that of the feature it belongs to.
+#[cold]
+fn column_error(drafts: &[Draft], error: SpecError) -> FeatureError {
+    let is_mask = |draft: &&Draft| draft.columns().skip(1).any(|one| one.name == error.column);
+    if error.kind == SpecErrorKind::DuplicateName
+        && let Some(draft) = drafts.iter().find(is_mask)
+    {
+        let kind = FeatureErrorKind::MaskName(error.column);
+        return FeatureError::new(&draft.feature.name, kind);
+    }
+    // A mask is named by its feature.
+    let of_column = |draft: &&Draft| draft.columns().any(|one| one.name == error.column);
+    let feature = drafts.iter().find(of_column).map(|d| &*d.feature.name);
+    let kind = FeatureErrorKind::Column(error.kind);
+    FeatureError::new(feature.unwrap_or(&error.column), kind)
 }
 
 /// Dimensions that a path makes: one for each `[*]` and filter.

@@ -33,6 +33,9 @@ pub enum FeatureErrorKind {
     /// Its column, or that of a mask, cannot be.
     #[error("{0}")]
     Column(SpecErrorKind),
+    /// One of its masks has the name of a feature, or of another mask.
+    #[error("its mask '{0}' has the name of another column: give it a name of its own")]
+    MaskName(String),
     /// Its default is of another dtype.
     #[error("the default is {default}, the feature {dtype}")]
     DefaultDType {

@@ -110,7 +110,8 @@ fn a_dtype_that_the_type_does_not_have_is_refused() {
     );
     assert_eq!(
         refusal(r#""string""#, DType::Int64, Convert::Exact),
-        "the values are string, read as string, not int64"
+        "the values are string, read as string, not int64; ask for ids, by hash_buckets or a \
+         vocabulary"
     );
     assert_eq!(
         refusal(&decimal_type(2), DType::Int32, Convert::Exact),
