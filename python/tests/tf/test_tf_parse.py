@@ -132,8 +132,9 @@ def test_in_a_graph() -> None:
     assert shapes["host.age:int"] == [2]
     assert shapes["x[*]"] == [2, 4]
     assert shapes["com.example.x[*]"] == [2, None]
-    assert shapes["guests[*].address[*].zip"] == [2, None, None]
-    assert shapes["guests[gender='female'].address"] == [2, None, 94040]
+    # As with tensorflow-io, of sparse tensors the rows are not known.
+    assert shapes["guests[*].address[*].zip"] == [None, None, None]
+    assert shapes["guests[gender='female'].address"] == [None, None, 94040]
     parse.get_concrete_function(tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.string))
     assert shapes["x[*]"] == [None, 4]
     assert shapes["guests[*].name"] == [None, None]
@@ -183,6 +184,11 @@ def test_defaults_of_any_form() -> None:
 
     for default in ([7, 8], (7, 8), np.array([7, 8]), tf.constant([7, 8])):
         assert parse([2], tf.int32, default) == [[3, 8]]
+    flat = tf.io.FixedLenFeature([2, 2], tf.int32, default_value=[5, 6, 7, 8])
+    schema = {"type": "record", "name": "R", "fields": [{"name": "m", "type": {
+        "type": "array", "items": {"type": "array", "items": "int"}}}]}  # fmt: skip
+    parsed = at.parse_avro(encoded(schema, [{"m": [[1]]}]), schema, {"m[*][*]": flat})
+    assert parsed["m[*][*]"].numpy().tolist() == [[[1, 6], [7, 8]]]
     for one in (6, np.int32(6), tf.constant(6)):
         assert parse([2], tf.int32, one) == [[3, 6]]
 
@@ -213,6 +219,25 @@ X = "x[*]"
 def test_features_that_cannot_be(features: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         at.parse_avro(SERIALIZED, PARTY, features)
+
+
+@pytest.mark.parametrize("name", ["x[", "x[a=b=c]", "x[='a']", "x..y"])
+def test_expressions_that_cannot_be(name: str) -> None:
+    """The kind of tensorflow-io's errors, and before anything runs."""
+    features = {name: at.VarLenFeatureWithRank(tf.int32)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="feature "):
+        at.parse_avro(SERIALIZED, PARTY, features)
+    dataset = tf.data.Dataset.from_tensors(SERIALIZED)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="feature "):
+        dataset.map(lambda batch: at.parse_avro(batch, PARTY, features))
+
+
+def test_in_a_graph_of_tensorflow_1() -> None:
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        parsed = at.parse_avro(tf.constant(SERIALIZED), SCHEMA, FEATURES)
+        found = session.run(parsed)
+    assert found["host.age:int"].tolist() == [-1, 30]
+    assert found["guests[*].name"].dense_shape.tolist() == [2, 3]
 
 
 FIXED = {X: tf.io.FixedLenFeature([3], tf.int32, default_value=0)}
