@@ -176,7 +176,9 @@ LIFTED = {
     "all values of a map",
     "a list feature",
     "a sequence feature",
+    "a row of any length",
     "rows in a batch of any length",
+    "two dimensions of any length",
     "one of two dimensions of any length",
     "one default for all",
 }

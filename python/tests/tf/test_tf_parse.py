@@ -177,6 +177,54 @@ def test_keys_of_sparse_features() -> None:
     assert parse("anything", rooted) == [[[0, 1], [0, 2]], [0.5, 1.5], [2, 5]]
 
 
+def test_what_tensorflow_io_fails_over() -> None:
+    """Of its documentation: its process goes down over these, or the answer is another."""
+    lists = {"type": "array", "items": {"type": "array", "items": "int"}}
+    friend = {"type": "record", "name": "F", "fields": [
+        {"name": "first", "type": "string"}, {"name": "last", "type": "string"},
+        {"name": "cube", "type": lists}]}  # fmt: skip
+    schema = {"type": "record", "name": "R", "fields": [
+        {"name": "first", "type": "string"},
+        {"name": "friends", "type": {"type": "array", "items": friend}},
+        {"name": "grid", "type": lists}]}  # fmt: skip
+
+    def one(first: str, last: str, cube: list[list[int]]) -> dict[str, Any]:
+        return {"first": first, "last": last, "cube": cube}
+
+    rows = [
+        {"first": "a", "friends": [one("a", "b", [[1], []]), one("b", "b", [])], "grid": [[1, 2]]},
+        {"first": "b", "friends": [one("c", "b", [[2, 3]])], "grid": [[3], [4, 5], []]},
+    ]
+    serialized = encoded(schema, rows)
+
+    def parse(name: str, feature: Any) -> Any:
+        return at.parse_avro(serialized, schema, {name: feature})[name]
+
+    def sparse(name: str, dtype: Any, rank: int) -> list[Any]:
+        tensor = parse(name, at.VarLenFeatureWithRank(dtype, rank))
+        parts = (tensor.indices, tensor.values, tensor.dense_shape)
+        return [part.numpy().tolist() for part in parts]
+
+    entries = [[0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1]]
+    assert sparse("friends[*].cube[*][*]", tf.int32, 3) == [entries, [1, 2, 3], [2, 2, 2, 2]]
+    assert sparse("friends[first=last].last", tf.string, 1) == [[[0, 0]], [b"b"], [2, 1]]
+    assert sparse("friends[first=@first].last", tf.string, 1) == [[[0, 0]], [b"b"], [2, 1]]
+    assert sparse("friends[first='z'].last", tf.string, 1) == [[], [], [2, 0]]
+
+    def dense(shape: list[int | None], default: Any) -> Any:
+        feature = tf.io.FixedLenFeature(shape, tf.int32, default)
+        return parse("grid[*][*]", feature).numpy().tolist()
+
+    padded = [[[1, 2], [0, 0], [0, 0]], [[3, 0], [4, 5], [0, 0]]]
+    assert dense([None, None], 0) == padded
+    assert dense([None, 2], 0) == padded
+    assert dense([None, None, 2], 0) == padded
+    assert dense([3, 2], [[6, 7], [8, 9], [10, 11]]) == [
+        [[1, 2], [8, 9], [10, 11]],
+        [[3, 7], [4, 5], [10, 11]],
+    ]
+
+
 def test_defaults_of_any_form() -> None:
     def parse(shape: list[int], dtype: Any, default: Any) -> Any:
         feature = tf.io.FixedLenFeature(shape, dtype, default_value=default)
