@@ -151,7 +151,8 @@ def expressions_cases() -> Iterator[Case]:
     """Each feature alone and all at once, in each of the ways to call it."""
     serialized = encoded(SCHEMA, PEOPLE)
     alone = {name: {name: feature} for name, feature in FEATURES.items()}
-    for name, makers in (alone | {"many at once": FEATURES} | SHAPES).items():
+    many = {name: make for name, make in FEATURES.items() if name not in LIFTED | GARBLED}
+    for name, makers in (alone | {"many together": many} | SHAPES).items():
         for way, parse in WAYS.items():
 
             def ask(tfio: Any, makers: Any = makers, parse: Any = parse) -> Any:
@@ -164,7 +165,8 @@ def expressions_cases() -> Iterator[Case]:
                 ask,
                 perilous=True,
                 lifted=name in LIFTED,
-                garbled=name in GARBLED,
+                # Eagerly what they give of lists is in part memory that was let go of.
+                garbled=name in GARBLED or (parse is _eagerly and "[*]" in name),
             )
 
 
