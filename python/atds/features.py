@@ -91,7 +91,8 @@ class Feature:
         entry = {"dtype": vars(self)["dtype"]}
         for key in ("expression", "default", "mask", "row_mask", *_CONVERSIONS):
             value = getattr(self, key)
-            if value is not None:
+            # A default may be False, unlike `cast`, which is not said then.
+            if value is not None and (key != "cast" or value):
                 entry[key] = value
         return entry
 

@@ -230,6 +230,14 @@ def test_masks_of_lists(people: str) -> None:
     assert batch["any"].tolist() == [True, True, True]
 
 
+@pytest.mark.parametrize("default", [False, True])
+def test_a_default_of_a_bool(write: Any, default: bool) -> None:
+    path = write([{"name": "b", "type": ["null", "boolean"]}], [{"b": None}, {"b": not default}])
+    feature = atds.DenseFeature([], "bool", default=default)
+    (batch,) = atds.Dataset(path, 2, {"b": feature})
+    assert batch["b"].tolist() == [default, not default]
+
+
 def test_defaults_of_each_place(write: Any) -> None:
     array = {"type": "array", "items": "int"}
     file = write([{"name": "a", "type": ["null", array]}], [{"a": [5, 6]}, {"a": None}, {"a": [7]}])

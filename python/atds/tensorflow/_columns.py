@@ -32,10 +32,13 @@ class Columns:
             _Column.of(*column) for column in _native.spec_of_features(to_json(features))
         ]
 
-    @property
-    def flat(self) -> list[Any]:
-        """The ``tf.TensorSpec`` of each tensor of each column, in batches of any size."""
-        return [spec for column in self._columns for spec in column.flat()]
+    def flat(self, batch_size: int | None = None) -> list[Any]:
+        """The ``tf.TensorSpec`` of each tensor of each column.
+
+        Args:
+            batch_size: The number of rows where it is known.
+        """
+        return [spec for column in self._columns for spec in column.flat(batch_size)]
 
     def arrays(self, batch: Batch) -> list[np.ndarray[Any, Any]]:
         """The tensors of a batch as arrays over its memory; strings are objects."""
@@ -78,10 +81,10 @@ class _Column:
         dims = tuple(None if dim < 0 else dim for dim in shape)
         return cls(name, tf.as_dtype(dtype), kind, dims)
 
-    def flat(self) -> list[Any]:
+    def flat(self, batch_size: int | None) -> list[Any]:
         rank = len(self.dims)
         if self.kind == "dense":
-            return [tf.TensorSpec([None, *self.dims], self.dtype)]
+            return [tf.TensorSpec([batch_size, *self.dims], self.dtype)]
         values = tf.TensorSpec([None], self.dtype)
         if self.kind == "flat":
             return [values]

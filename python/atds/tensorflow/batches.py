@@ -84,7 +84,7 @@ class ATDSDataset(Wrapped):
             _arguments.integer("num_parallel_calls", num_parallel_calls, 1, 1, autotune=True),
             tf.constant(_seed(seed), tf.int64),
         ]
-        flat = from_iterators(epochs.begin, arguments, epochs.columns.flat)
+        flat = from_iterators(epochs.begin, arguments, epochs.columns.flat())
         # Only where batches have one size each is it known.
         always = tf.get_static_value(arguments[2])
         rows = tf.get_static_value(arguments[1]) if always else None
@@ -120,7 +120,7 @@ class _Epochs:
         """Begins the next epoch."""
         threads = int(num_parallel_calls)
         dataset = Dataset(
-            [os.fsdecode(name) for name in filenames],
+            [_arguments.local_path(name) for name in filenames],
             int(batch_size),
             self._features,
             bool(drop_remainder),

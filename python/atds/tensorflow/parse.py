@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from atds.batch import Batch
 from atds.errors import DataError, FeatureError
 from atds.feature_sets import parse_features, to_json
@@ -59,12 +61,13 @@ def parse_avro(
         name: The name of the operation.
 
     Raises:
-        ValueError: No features, or features that cannot be.
+        ValueError: No features, or features that cannot be. What is wrong with an expression or a
+            default is a ``tf.errors.InvalidArgumentError`` as well.
         tf.errors.InvalidArgumentError: Records or features that do not fit the schema, or each
             other; a schema that is none.
     """
     features = _checked(features)
-    columns, text = Columns(features), to_json(features)
+    columns, text = _columns(features), to_json(features)
     with tf.name_scope(name or "ParseAvro"):
         serialized = _vector("serialized", serialized)
         if avro_names is not None:
@@ -73,14 +76,15 @@ def parse_avro(
         def parse(serialized: Any, schema: bytes) -> Any:
             return columns.arrays(_parsed(_Asked(text, schema.decode(), features), serialized))
 
-        inputs, specs = [serialized, _text(reader_schema)], columns.flat
+        inputs, specs = [serialized, _text(reader_schema)], columns.flat(serialized.shape[0])
         if tf.executing_eagerly():
             flat = _eagerly(parse, inputs)
         else:
             flat = tf.numpy_function(entry(parse), inputs, [spec.dtype for spec in specs])
         for tensor, spec in zip(flat, specs, strict=True):
             tensor.set_shape(spec.shape)
-        return columns.tensors(flat, serialized.shape[0])
+        # Of sparse tensors tensorflow-io leaves the rows open.
+        return columns.tensors(flat)
 
 
 def _checked(features: Mapping[str, Any]) -> dict[str, Feature]:
@@ -92,7 +96,32 @@ def _checked(features: Mapping[str, Any]) -> dict[str, Feature]:
                 f"feature '{name}' has the rank {feature.rank!r}: it is 1 or more; of a single "
                 "value make a tf.io.FixedLenFeature"
             )
-    return parse_features(features)
+    return parse_features({name: _reshaped(feature) for name, feature in features.items()})
+
+
+def _reshaped(feature: Any) -> Any:
+    """The feature; a list for its default may have the values of its shape in any other one."""
+    if not isinstance(feature, tf.io.FixedLenFeature) or feature.shape is None:
+        return feature
+    default, shape = feature.default_value, tf.TensorShape(feature.shape)
+    if not isinstance(default, (list, tuple, np.ndarray)) or not shape.is_fully_defined():
+        return feature
+    values = np.array(default, dtype=object)
+    if values.size != shape.num_elements():
+        return feature
+    default = values.reshape(shape.as_list()).tolist()
+    return tf.io.FixedLenFeature(feature.shape, feature.dtype, default)
+
+
+class _InvalidFeatureError(tf.errors.InvalidArgumentError, ValueError):
+    """What TensorFlow's operations find wrong with a feature, before any of them runs."""
+
+
+def _columns(features: Mapping[str, Feature]) -> Columns:
+    try:
+        return Columns(features)
+    except FeatureError as error:
+        raise _InvalidFeatureError(None, None, str(error)) from error
 
 
 def _vector(name: str, value: Any) -> Any:

@@ -15,7 +15,11 @@ import tensorflow as tf
 import tensorflow_io
 from alike import Case, compare
 from cases_batches import batches_cases
+from cases_evolution import evolution_cases
+from cases_expressions import expressions_cases
+from cases_pipelines import pipelines_cases
 from cases_records import records_cases
+from cases_signatures import signatures_cases
 from tensorflow_io.python.experimental.atds import features as atds_features
 from tensorflow_io.python.experimental.atds.dataset import ATDSDataset
 
@@ -47,8 +51,12 @@ def main() -> int:
 
 def cases(folder: Path) -> Iterator[Case]:
     """All of them, with files in the folder."""
+    yield from signatures_cases()
     yield from batches_cases(folder)
+    yield from pipelines_cases(folder)
     yield from records_cases(folder)
+    yield from expressions_cases()
+    yield from evolution_cases(folder)
 
 
 if __name__ == "__main__":

@@ -163,6 +163,23 @@ def test_files(tmp_path: Path, read: Callable[[str], Any]) -> None:
         list(read(str(other)))
 
 
+def test_file_systems(numbers: str) -> None:
+    """Those of tf.io.gfile, of which the local one is read."""
+    features = {"n": at.DenseFeature([], tf.int64)}
+    assert len(list(at.ATDSDataset(f"file://{numbers}", 1000, features))) == 1
+    assert len(list(at.AvroRecordDataset([f"file://{numbers}"]).batch(1000))) == 1
+    missing = f"file://{numbers}.none.avro"
+    for made in (at.ATDSDataset(missing, 1, features), at.AvroRecordDataset(missing)):
+        with pytest.raises(tf.errors.NotFoundError, match="none.avro; No such file"):
+            list(made)
+    for made in (
+        at.ATDSDataset("gs://bucket/a.avro", 1, features),
+        at.AvroRecordDataset("gs://bucket/a.avro"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="only local files are read"):
+            list(made)
+
+
 def test_no_files() -> None:
     none = tf.constant([], tf.string)
     with pytest.raises(

@@ -132,8 +132,9 @@ def test_in_a_graph() -> None:
     assert shapes["host.age:int"] == [2]
     assert shapes["x[*]"] == [2, 4]
     assert shapes["com.example.x[*]"] == [2, None]
-    assert shapes["guests[*].address[*].zip"] == [2, None, None]
-    assert shapes["guests[gender='female'].address"] == [2, None, 94040]
+    # As with tensorflow-io, of sparse tensors the rows are not known.
+    assert shapes["guests[*].address[*].zip"] == [None, None, None]
+    assert shapes["guests[gender='female'].address"] == [None, None, 94040]
     parse.get_concrete_function(tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.string))
     assert shapes["x[*]"] == [None, 4]
     assert shapes["guests[*].name"] == [None, None]
@@ -176,6 +177,54 @@ def test_keys_of_sparse_features() -> None:
     assert parse("anything", rooted) == [[[0, 1], [0, 2]], [0.5, 1.5], [2, 5]]
 
 
+def test_what_tensorflow_io_fails_over() -> None:
+    """Of its documentation: its process goes down over these, or the answer is another."""
+    lists = {"type": "array", "items": {"type": "array", "items": "int"}}
+    friend = {"type": "record", "name": "F", "fields": [
+        {"name": "first", "type": "string"}, {"name": "last", "type": "string"},
+        {"name": "cube", "type": lists}]}  # fmt: skip
+    schema = {"type": "record", "name": "R", "fields": [
+        {"name": "first", "type": "string"},
+        {"name": "friends", "type": {"type": "array", "items": friend}},
+        {"name": "grid", "type": lists}]}  # fmt: skip
+
+    def one(first: str, last: str, cube: list[list[int]]) -> dict[str, Any]:
+        return {"first": first, "last": last, "cube": cube}
+
+    rows = [
+        {"first": "a", "friends": [one("a", "b", [[1], []]), one("b", "b", [])], "grid": [[1, 2]]},
+        {"first": "b", "friends": [one("c", "b", [[2, 3]])], "grid": [[3], [4, 5], []]},
+    ]
+    serialized = encoded(schema, rows)
+
+    def parse(name: str, feature: Any) -> Any:
+        return at.parse_avro(serialized, schema, {name: feature})[name]
+
+    def sparse(name: str, dtype: Any, rank: int) -> list[Any]:
+        tensor = parse(name, at.VarLenFeatureWithRank(dtype, rank))
+        parts = (tensor.indices, tensor.values, tensor.dense_shape)
+        return [part.numpy().tolist() for part in parts]
+
+    entries = [[0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1]]
+    assert sparse("friends[*].cube[*][*]", tf.int32, 3) == [entries, [1, 2, 3], [2, 2, 2, 2]]
+    assert sparse("friends[first=last].last", tf.string, 1) == [[[0, 0]], [b"b"], [2, 1]]
+    assert sparse("friends[first=@first].last", tf.string, 1) == [[[0, 0]], [b"b"], [2, 1]]
+    assert sparse("friends[first='z'].last", tf.string, 1) == [[], [], [2, 0]]
+
+    def dense(shape: list[int | None], default: Any) -> Any:
+        feature = tf.io.FixedLenFeature(shape, tf.int32, default)
+        return parse("grid[*][*]", feature).numpy().tolist()
+
+    padded = [[[1, 2], [0, 0], [0, 0]], [[3, 0], [4, 5], [0, 0]]]
+    assert dense([None, None], 0) == padded
+    assert dense([None, 2], 0) == padded
+    assert dense([None, None, 2], 0) == padded
+    assert dense([3, 2], [[6, 7], [8, 9], [10, 11]]) == [
+        [[1, 2], [8, 9], [10, 11]],
+        [[3, 7], [4, 5], [10, 11]],
+    ]
+
+
 def test_defaults_of_any_form() -> None:
     def parse(shape: list[int], dtype: Any, default: Any) -> Any:
         feature = tf.io.FixedLenFeature(shape, dtype, default_value=default)
@@ -183,6 +232,11 @@ def test_defaults_of_any_form() -> None:
 
     for default in ([7, 8], (7, 8), np.array([7, 8]), tf.constant([7, 8])):
         assert parse([2], tf.int32, default) == [[3, 8]]
+    flat = tf.io.FixedLenFeature([2, 2], tf.int32, default_value=[5, 6, 7, 8])
+    schema = {"type": "record", "name": "R", "fields": [{"name": "m", "type": {
+        "type": "array", "items": {"type": "array", "items": "int"}}}]}  # fmt: skip
+    parsed = at.parse_avro(encoded(schema, [{"m": [[1]]}]), schema, {"m[*][*]": flat})
+    assert parsed["m[*][*]"].numpy().tolist() == [[[1, 6], [7, 8]]]
     for one in (6, np.int32(6), tf.constant(6)):
         assert parse([2], tf.int32, one) == [[3, 6]]
 
@@ -213,6 +267,25 @@ X = "x[*]"
 def test_features_that_cannot_be(features: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         at.parse_avro(SERIALIZED, PARTY, features)
+
+
+@pytest.mark.parametrize("name", ["x[", "x[a=b=c]", "x[='a']", "x..y"])
+def test_expressions_that_cannot_be(name: str) -> None:
+    """The kind of tensorflow-io's errors, and before anything runs."""
+    features = {name: at.VarLenFeatureWithRank(tf.int32)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="feature "):
+        at.parse_avro(SERIALIZED, PARTY, features)
+    dataset = tf.data.Dataset.from_tensors(SERIALIZED)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="feature "):
+        dataset.map(lambda batch: at.parse_avro(batch, PARTY, features))
+
+
+def test_in_a_graph_of_tensorflow_1() -> None:
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        parsed = at.parse_avro(tf.constant(SERIALIZED), SCHEMA, FEATURES)
+        found = session.run(parsed)
+    assert found["host.age:int"].tolist() == [-1, 30]
+    assert found["guests[*].name"].dense_shape.tolist() == [2, 3]
 
 
 FIXED = {X: tf.io.FixedLenFeature([3], tf.int32, default_value=0)}
