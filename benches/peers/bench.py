@@ -61,7 +61,7 @@ class Bench:
             'atds.Dataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
             " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
         )
-        return self._python("atds.Dataset", "atds_python", call, epochs=2, short_lived=True)
+        return self._python("atds.Dataset", "atds_python", call, short_lived=True)
 
     @cached_property
     def atds_tensorflow(self) -> Worker:
@@ -170,11 +170,9 @@ class Bench:
         for system in self.used():
             system.close()
 
-    def _python(
-        self, name: str, module: str, call: str, *, epochs: int = 1, short_lived: bool = False
-    ) -> Worker:
+    def _python(self, name: str, module: str, call: str, *, short_lived: bool = False) -> Worker:
         command = [self._programs.python, "-m", f"peers.workers.{module}"]
-        return Worker(name, command, self._folder, call, epochs=epochs, short_lived=short_lived)
+        return Worker(name, command, self._folder, call, short_lived=short_lived)
 
 
 def thread_counts() -> list[int]:
