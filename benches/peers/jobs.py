@@ -27,6 +27,8 @@ class Timing:
     seconds: list[float]
     # Of them, those in which something waited for batches, where that was measured.
     waited: list[float] = field(default_factory=list)
+    # Of the processor's time, that of the thread that takes batches, where that was measured.
+    taking: list[float] = field(default_factory=list)
 
 
 class UnableError(Exception):

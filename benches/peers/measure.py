@@ -40,9 +40,10 @@ class Contender:
             return about | {"unable": self.unable}
         seconds = [seconds for timing in self.timings for seconds in timing.seconds]
         (records,) = {timing.records for timing in self.timings}
-        waited = [waited for timing in self.timings for waited in timing.waited]
-        if any(waited):
-            about["waited_seconds"] = [round(time, 6) for time in waited]
+        for name in ("waited", "taking"):
+            measured = [time for timing in self.timings for time in getattr(timing, name)]
+            if any(measured):
+                about[f"{name}_seconds"] = [round(time, 6) for time in measured]
         rates = [records / time for time in seconds]
         return about | {
             "records": records,

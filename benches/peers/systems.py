@@ -123,7 +123,8 @@ class Worker:
         warm_up = 0 if job in self._warm else 1
         answer = self._ask(vars(job) | {"epochs": epochs, "warm_up": warm_up})
         self._warm.add(job)
-        return Timing(answer["records"], answer["seconds"], answer.get("waited", []))
+        more = (answer.get(name, []) for name in ("waited", "taking"))
+        return Timing(answer["records"], answer["seconds"], *more)
 
     def peak_memory(self, job: Job, epochs: int) -> tuple[int, int]:
         """The resident memory before there was a dataset, and the most there was from then on.

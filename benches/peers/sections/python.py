@@ -72,10 +72,11 @@ def text(result: dict) -> list[str]:
         *tensorflow(result),
         "",
         "Milliseconds a step of `atds.Dataset`, 19 columns as 25 arrays, and of `atds bench`, which"
-        " is no Python; the ratio is the median of those of the rounds:",
+        " is no Python; the ratio is the median of those of the rounds. And the microseconds of a"
+        " processor that Python's thread takes for a step, its waiting and all arrays:",
         "",
         *table(
-            ["codec", "batch", "atds bench", "atds.Dataset", "ratio", "µs more a step"],
+            ["codec", "batch", "atds bench", "atds.Dataset", "ratio", "µs of Python's thread"],
             [_beside_the_command(case) for case in result["alone"]],
             left=1,
         ),
@@ -103,9 +104,15 @@ def _beside_the_original(case: dict) -> list[str]:
 
 def _beside_the_command(case: dict) -> list[str]:
     native, ours = [ms_per_step(found) for found in case["results"]]
-    times = paired(*case["results"], case["rounds"])
-    more = f"{1e3 * native * (times - 1):+.0f}"
-    return [*_about(case), f"{native:.3f}", f"{ours:.3f}", f"{times:.3f}", more]
+    times = f"{paired(*case['results'], case['rounds']):.3f}"
+    return [*_about(case), f"{native:.3f}", f"{ours:.3f}", times, f"{taking(case):.0f}"]
+
+
+def taking(case: dict) -> float:
+    """Microseconds of a processor that a step takes the thread that asks for batches."""
+    _, ours = case["results"]
+    steps = ours["records"] / case["batch_size"]
+    return 1e6 * statistics.median(ours["taking_seconds"]) / steps
 
 
 def paired(native: dict, ours: dict, rounds: int) -> float:

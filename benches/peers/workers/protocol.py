@@ -14,6 +14,8 @@ class Measured(NamedTuple):
     seconds: float
     # Of these seconds, those in which something waited for batches.
     waited: float = 0.0
+    # Of the processor's time, that of the thread that takes batches.
+    taking: float = 0.0
 
 
 # Does a job once.
@@ -42,6 +44,7 @@ def do(job: dict, epoch: Epoch) -> dict:
         "records": records,
         "seconds": [each.seconds for each in measured],
         "waited": [each.waited for each in measured],
+        "taking": [each.taking for each in measured],
         "memory_before": memory.before,
         "memory_peak": memory.peak(),
     }
