@@ -72,8 +72,9 @@ def text(result: dict) -> list[str]:
         *tensorflow(result),
         "",
         "Milliseconds a step of `atds.Dataset`, 19 columns as 25 arrays, and of `atds bench`, which"
-        " is no Python; the ratio is the median of those of the rounds. And the microseconds of a"
-        " processor that Python's thread takes for a step, its waiting and all arrays:",
+        f" is no Python; the ratio is the median of those of {result['alone'][0]['rounds']} rounds."
+        " And the microseconds of a processor that Python's thread takes for a step: its waiting,"
+        " all arrays, and its part of the iteration's beginning and end.",
         "",
         *table(
             ["codec", "batch", "atds bench", "atds.Dataset", "ratio", "µs of Python's thread"],
