@@ -1,7 +1,6 @@
 //! The crew: the workers who fill batches, and all they need for it.
 
 use std::iter::zip;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -9,6 +8,7 @@ use atds_sched::{BlockWork, Observed, Pool, Schedule};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
 use crate::Error;
+use crate::align::align;
 use crate::budget::Budget;
 use crate::kept::Kept;
 use crate::limits::{COPIED_ALONE, TOGETHER_BATCHES};
@@ -153,7 +153,7 @@ impl Crew {
         self.counters.scheduler().plan_into(work, schedule);
         for batch in &takes[1..] {
             if let Some(first) = batch.iter().position(|&take| take > 0) {
-                align(&mut schedule.chunks, first);
+                align(schedule, first);
             }
         }
         for (rows, takes) in zip(rows, takes) {
@@ -260,20 +260,6 @@ impl Crew {
         }
         *copy_memory = reuse(copies);
         *copying_memory = reuse(copying);
-    }
-}
-
-/// Has a chunk begin with `block`, which a batch begins with, if one begins not
-/// far from there: the batch is then written by fewer workers.
-fn align(chunks: &mut [Range<usize>], block: usize) {
-    let distance = |i: &usize| chunks[*i].start.abs_diff(block);
-    let Some(nearest) = (1..chunks.len()).min_by_key(distance) else {
-        return;
-    };
-    let (before, behind) = (chunks[nearest - 1].len(), chunks[nearest].len());
-    if distance(&nearest) <= before.min(behind) / 4 {
-        chunks[nearest - 1].end = block;
-        chunks[nearest].start = block;
     }
 }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod align;
 mod budget;
 mod builder;
 mod crew;

@@ -52,6 +52,10 @@ pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 /// more would come in gusts that the batches waiting ready cannot even out.
 pub(crate) const TOGETHER_BATCHES: usize = 2;
 
+/// The part of a worker's share, one in so many, that another may have besides its
+/// own, if each then writes a batch by itself.
+pub(crate) const UNEVEN: usize = 16;
+
 /// Bytes that one thread has copied before others could begin.
 pub(crate) const COPIED_ALONE: usize = 64 << 10;
 
