@@ -4,14 +4,14 @@ use std::iter::zip;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use atds_sched::{BlockWork, Observed, Pool, Schedule};
+use atds_sched::{BlockWork, Observed, Pool, Schedule, Wishes};
+use avro_block::Codec;
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
 use crate::Error;
-use crate::align::align;
 use crate::budget::Budget;
 use crate::kept::Kept;
-use crate::limits::{COPIED_ALONE, TOGETHER_BATCHES};
+use crate::limits::{COPIED_ALONE, INFLATED_AT_ONCE, TOGETHER_BATCHES};
 use crate::stats::Counters;
 use crate::window::WindowBlock;
 use crate::work::{Done, Failed, Part, Parts, Room, Task, Workshop, own};
@@ -150,12 +150,16 @@ impl Crew {
         work.clear();
         let blocks = window.iter().enumerate();
         work.extend(blocks.map(|(i, block)| block.work(takes.iter().map(|takes| takes[i]).sum())));
-        self.counters.scheduler().plan_into(work, schedule);
-        for batch in &takes[1..] {
-            if let Some(first) = batch.iter().position(|&take| take > 0) {
-                align(schedule, first);
-            }
-        }
+        // What the first of a batch's workers writes need not be brought to its place.
+        let start = takes[1..]
+            .iter()
+            .find_map(|batch| batch.iter().position(|&take| take > 0));
+        let together = match window.first() {
+            Some(block) if block.file.codec == Codec::Deflate => INFLATED_AT_ONCE,
+            _ => 1,
+        };
+        let wishes = Wishes { together, start };
+        self.counters.scheduler().plan_into(work, &wishes, schedule);
         for (rows, takes) in zip(rows, takes) {
             rows.clear();
             let chunks = schedule.chunks.iter().cloned();

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
-mod align;
 mod budget;
 mod builder;
 mod crew;

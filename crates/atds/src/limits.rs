@@ -44,6 +44,10 @@ pub(crate) const SMALL_BUFFER: usize = 256;
 /// bits, few enough to be in the cache when they are decoded.
 pub(crate) const TOGETHER: usize = 8;
 
+/// Of these so many are in progress at a time. Tasks of fewer, or of some more, are
+/// not inflated as fast.
+pub(crate) const INFLATED_AT_ONCE: usize = 4;
+
 /// Bytes of compressed payloads that are inflated together, for the same reason.
 pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 
@@ -51,10 +55,6 @@ pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 /// two threads makes one by itself, and they wait for one another half as often;
 /// more would come in gusts that the batches waiting ready cannot even out.
 pub(crate) const TOGETHER_BATCHES: usize = 2;
-
-/// The part of a worker's share, one in so many, that another may have besides its
-/// own, if each then writes a batch by itself.
-pub(crate) const UNEVEN: usize = 16;
 
 /// Bytes that one thread has copied before others could begin.
 pub(crate) const COPIED_ALONE: usize = 64 << 10;

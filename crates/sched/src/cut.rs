@@ -3,13 +3,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use crate::limits::{
     CUTS, DEAR, DEAR_MEANS, EVEN, FAIRLY_DEAR, FAIRLY_FEW_BLOCKS, FEW_BLOCKS, FINE_CUTS, FINE_NS,
-    WORTH_NS,
+    MOVED, WORTH_NS,
 };
 use crate::partition::ranges;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Wishes};
 
 /// Cuts one batch after another, in the same memory.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Cutter {
     dear: Vec<(f64, usize)>,
     /// Of each dear block first its owner, then its chunk.
     places: Vec<usize>,
+    /// Each thread's share of the other blocks.
+    shares: Vec<Range<usize>>,
     /// What each thread's dear blocks cost.
     loads: Vec<f64>,
     /// The same, ascending.
@@ -30,12 +33,18 @@ pub(crate) struct Cutter {
 
 impl Cutter {
     /// Cuts blocks of such costs, none negative, for `threads` threads.
-    pub(crate) fn cut(&mut self, costs: &[f64], threads: usize, schedule: &mut Schedule) {
+    pub(crate) fn cut(
+        &mut self,
+        costs: &[f64],
+        threads: usize,
+        wishes: &Wishes,
+        schedule: &mut Schedule,
+    ) {
         schedule.clear(threads);
         if threads > 1 {
             self.set_apart(costs, threads);
             self.deal(threads);
-            self.share_out(schedule);
+            self.share_out(wishes, schedule);
         }
         match schedule.chunks.is_empty() {
             true => schedule.give_all(costs.len()),
@@ -82,28 +91,49 @@ impl Cutter {
 
     /// Gives each thread so much of the other blocks as brings it up to the
     /// level of all, and makes the chunks.
-    fn share_out(&mut self, schedule: &mut Schedule) {
+    fn share_out(&mut self, wishes: &Wishes, schedule: &mut Schedule) {
         let level = self.level();
         let share = level - self.sorted.first().unwrap_or(&0.0);
         let cuts = cuts(share);
-        let parts: u32 = cuts.iter().sum();
-        let parts_of = |load: &f64| {
-            let part = (level - load).max(0.0) / f64::from(parts);
-            cuts.iter().map(move |cut| part * f64::from(*cut))
-        };
         let mut end = 0.0;
-        let ends = self.loads.iter().flat_map(parts_of).map(|part| {
-            end += part;
+        let ends = self.loads.iter().map(|load| {
+            end += (level - load).max(0.0);
             end
         });
         // Rounding must not leave any behind the last.
-        let ends = ends
-            .take(self.loads.len() * cuts.len() - 1)
-            .chain([f64::INFINITY]);
-        for (i, range) in ranges(&self.common, ends).enumerate() {
-            let owner = i / cuts.len();
-            let (end, mut work) = (range.end, false);
-            for block in range {
+        let ends = ends.take(self.loads.len() - 1).chain([f64::INFINITY]);
+        self.shares.clear();
+        self.shares.extend(ranges(&self.common, ends));
+        if let Some(block) = wishes.start {
+            move_start(&mut self.shares, block);
+        }
+        for owner in 0..self.shares.len() {
+            self.cut_share(owner, cuts, wishes.together, schedule);
+        }
+        let chunks = self.dear.iter().map(|&(_, block)| self.places[block]);
+        schedule.first.extend(chunks);
+    }
+
+    /// Cuts a thread's share into parts of such proportions, each of whole groups
+    /// of so many blocks `together` unless there are few; what is left over is in its
+    /// first.
+    fn cut_share(&mut self, owner: usize, cuts: &[u32], together: usize, schedule: &mut Schedule) {
+        let share = self.shares[owner].clone();
+        let costs = &self.common[share.clone()];
+        let together = together.max(1);
+        let part = costs.iter().sum::<f64>() / f64::from(cuts.iter().sum::<u32>());
+        let ends = cuts.iter().scan(0.0, |end, cut| {
+            *end += part * f64::from(*cut);
+            Some(*end)
+        });
+        let ends = ends.take(cuts.len() - 1).chain([f64::INFINITY]);
+        let mut start = share.start;
+        for range in ranges(costs, ends) {
+            let behind = share.len() - range.end;
+            let behind = (behind + together / 2) / together * together;
+            let end = share.end - behind.min(share.end - start);
+            let mut work = false;
+            for block in start..end {
                 match self.places[block] {
                     COMMON => work |= self.common[block] > 0.0,
                     dear_owner => {
@@ -114,9 +144,8 @@ impl Cutter {
                 }
             }
             schedule.push_rest(end, owner, work);
+            start = end;
         }
-        let chunks = self.dear.iter().map(|&(_, block)| self.places[block]);
-        schedule.first.extend(chunks);
     }
 
     /// What each thread has to do in all, unless its dear blocks alone are more.
@@ -135,6 +164,21 @@ impl Cutter {
             level = sum / f64::from(threads);
         }
         level
+    }
+}
+
+/// Has the share that starts nearest to `block` start with it, if that is not far
+/// away. None is left without a block.
+fn move_start(shares: &mut [Range<usize>], block: usize) {
+    let blocks = shares.last().map_or(0, |share| share.end);
+    let far = blocks / (shares.len() * MOVED);
+    let nearest = (1..shares.len()).min_by_key(|&i| shares[i].start.abs_diff(block));
+    if let Some(i) = nearest
+        && shares[i].start.abs_diff(block) <= far
+        && (shares[i - 1].start + 1..shares[i].end).contains(&block)
+    {
+        shares[i - 1].end = block;
+        shares[i].start = block;
     }
 }
 

@@ -18,6 +18,6 @@ pub use cost::{BlockWork, CostModel, Observed};
 pub use limits::MAX_THREADS;
 pub use partition::partition;
 pub use pool::{Pool, RunReport};
-pub use schedule::Schedule;
+pub use schedule::{Schedule, Wishes};
 pub use scheduler::{Scheduler, SchedulerStats, Threads};
 pub use simulate::{Machine, simulate};

@@ -22,6 +22,10 @@ pub(crate) const FINE_CUTS: &[u32] = &[11, 10, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1];
 /// have eight compressed blocks, which are quicker inflated together.
 pub(crate) const FINE_NS: f64 = 5_000_000.0;
 
+/// The start of a share is moved to where it is wished by no more than this part of
+/// a share: what that makes uneven, stealing evens out.
+pub(crate) const MOVED: usize = 16;
+
 /// A dear block costs more than this part of a thread's share,
 pub(crate) const DEAR: f64 = 1.0 / 16.0;
 

@@ -19,6 +19,24 @@ pub struct Schedule {
     pub rest: Vec<usize>,
 }
 
+/// What a schedule is to heed besides what blocks cost, as far as that allows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// So many neighbouring blocks are done faster together than one by one: chunks
+    /// hold whole groups of them. At least 1.
+    pub together: usize,
+    /// A block that one of the threads had better start its share with.
+    pub start: Option<usize>,
+}
+
+impl Default for Wishes {
+    /// None.
+    fn default() -> Self {
+        let (together, start) = (1, None);
+        Wishes { together, start }
+    }
+}
+
 impl Schedule {
     /// A schedule of one block a chunk, each meant for one of `owners`, none
     /// before the others.

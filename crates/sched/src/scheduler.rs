@@ -8,7 +8,7 @@ use crate::cost::{BlockWork, CostModel, Observed};
 use crate::cut::Cutter;
 use crate::limits::{MAX_THREADS, WARM_UP};
 use crate::pool::RunReport;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Wishes};
 
 /// How many threads to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,12 +92,12 @@ impl Scheduler {
     /// Decides how many threads do `work`, and which of them what.
     pub fn plan(&mut self, work: &[BlockWork]) -> Schedule {
         let mut schedule = Schedule::default();
-        self.plan_into(work, &mut schedule);
+        self.plan_into(work, &Wishes::default(), &mut schedule);
         schedule
     }
 
-    /// The same, in the memory of an older schedule.
-    pub fn plan_into(&mut self, work: &[BlockWork], schedule: &mut Schedule) {
+    /// The same as is wished, in the memory of an older schedule.
+    pub fn plan_into(&mut self, work: &[BlockWork], wishes: &Wishes, schedule: &mut Schedule) {
         if self.max_threads == 1 {
             // Nobody to share with: all that counts is the sum.
             self.decide(self.model.cost(&sum(work)), 1);
@@ -113,7 +113,7 @@ impl Scheduler {
         // More threads than blocks would have nothing to do.
         let most = self.max_threads.min(taking_part).max(1);
         let threads = self.decide(self.costs.iter().sum(), most);
-        self.cutter.cut(&self.costs, threads, schedule);
+        self.cutter.cut(&self.costs, threads, wishes, schedule);
     }
 
     /// How many threads, at most `most`, do work that costs `total`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atds_sched::{
     BlockWork, CostModel, MAX_THREADS, Observed, Pool, RunReport, Schedule, Scheduler, Threads,
-    partition,
+    Wishes, partition,
 };
 use proptest::prelude::*;
 
@@ -258,6 +258,61 @@ fn no_more_threads_than_blocks_take_part() {
     );
 }
 
+/// A schedule of so many even blocks for two threads that heeds `wishes`.
+fn wished(blocks: usize, wishes: Wishes) -> Schedule {
+    let mut scheduler = Scheduler::new(Threads::Fixed(2));
+    scheduler.record(&RunReport::default(), &decoded(1_000, 40_000_000));
+    let mut schedule = Schedule::default();
+    scheduler.plan_into(&vec![decode(1); blocks], &wishes, &mut schedule);
+    covers(&schedule, blocks);
+    schedule
+}
+
+/// Where the second thread's share starts.
+fn second_share(schedule: &Schedule) -> usize {
+    let second = schedule.owners.iter().position(|&owner| owner == 1);
+    schedule.chunks[second.expect("two threads")].start
+}
+
+#[test]
+fn chunks_hold_whole_groups() {
+    for (blocks, start) in [(256, None), (257, None), (261, Some(135)), (21, None)] {
+        let schedule = wished(blocks, Wishes { together: 4, start });
+        let mut before = None;
+        for (chunk, &owner) in schedule.chunks.iter().zip(&schedule.owners) {
+            if before.replace(owner) == Some(owner) {
+                assert_eq!(chunk.len() % 4, 0, "{schedule:?}");
+            }
+        }
+        assert!(schedule.chunks.len() >= blocks / 16, "{schedule:?}");
+    }
+}
+
+#[test]
+fn fewer_blocks_than_a_group_are_a_chunk() {
+    let together = Wishes {
+        together: 8,
+        ..Wishes::default()
+    };
+    assert_eq!(wished(6, together).chunks, [0..3, 3..6]);
+}
+
+#[test]
+fn a_share_starts_where_it_is_wished_if_that_is_near() {
+    let start_at = |block| Wishes {
+        start: Some(block),
+        ..Wishes::default()
+    };
+    let even = wished(256, Wishes::default());
+    assert_eq!(second_share(&even), 128);
+    for near in [120, 127, 128, 131, 136] {
+        assert_eq!(second_share(&wished(256, start_at(near))), near);
+    }
+    for far in [0, 119, 137, 256, 1_000] {
+        assert_eq!(wished(256, start_at(far)), even);
+    }
+}
+
 #[test]
 fn ranges_end_at_the_nearest_boundary() {
     assert_eq!(partition(&[3.0, 1.0], 2), [0..1, 1..2]);
@@ -303,6 +358,7 @@ proptest! {
         ),
         threads in prop_oneof![Just(Threads::Auto), (0usize..9).prop_map(Threads::Fixed)],
         nanos in proptest::option::of((0u64..1_000_000_000, 0u64..1_000_000_000)),
+        (together, start) in (0usize..9, proptest::option::of(0usize..300)),
     ) {
         let work: Vec<BlockWork> = work
             .into_iter()
@@ -313,8 +369,9 @@ proptest! {
             .collect();
         let mut scheduler = Scheduler::new(threads);
         let mut pool = Pool::new(2);
+        let (wishes, mut schedule) = (Wishes { together, start }, Schedule::default());
         for _ in 0..8 {
-            let schedule = scheduler.plan(&work);
+            scheduler.plan_into(&work, &wishes, &mut schedule);
             covers(&schedule, work.len());
             prop_assert!(schedule.threads <= scheduler.max_threads());
             prop_assert!(schedule.chunks.len() <= 45 * schedule.threads);
