@@ -25,6 +25,15 @@ impl Times {
         }
     }
 
+    /// A thing less a part of it, done to the same records.
+    pub(crate) fn without(&self, part: &Times) -> Times {
+        let both = self.seconds.iter().zip(&part.seconds);
+        Times {
+            seconds: both.map(|(a, b)| a - b).collect(),
+            ..self.clone()
+        }
+    }
+
     /// The same, an epoch being `bytes` rather than records.
     pub(crate) fn of_bytes(self, bytes: u64) -> Times {
         Times {
