@@ -64,6 +64,15 @@ class Bench:
         return self._python("atds.Dataset", "atds_python", call, short_lived=True)
 
     @cached_property
+    def atds_ready(self) -> Worker:
+        """The same, taken slower than batches are made."""
+        call = (
+            'next(atds.Dataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
+            " num_parallel_calls={threads})) of 64 batches, 20 ms apart"
+        )
+        return self._python("atds.Dataset, ready batches", "atds_ready", call)
+
+    @cached_property
     def atds_tensorflow(self) -> Worker:
         """The same behind tf.data."""
         call = (

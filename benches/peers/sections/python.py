@@ -17,7 +17,7 @@ CASES = [
 ]
 THREADS = 2
 
-# The start of an iterator, some 40 ms with ours, is nothing in an epoch of an hour.
+# What an iterator takes to start is nothing in an epoch of an hour.
 TIMES = 4
 
 

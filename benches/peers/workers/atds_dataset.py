@@ -1,6 +1,5 @@
 """tensorflow-io's ATDSDataset."""
 
-import tensorflow as tf
 from tensorflow_io.python.experimental.atds.dataset import ATDSDataset
 from tensorflow_io.python.experimental.atds.features import (
     DenseFeature,
@@ -8,30 +7,9 @@ from tensorflow_io.python.experimental.atds.features import (
     VarlenFeature,
 )
 
-from .protocol import features_of, files_of, serve
-from .tensorflow import iterate, versions
-
-KINDS = {"dense": DenseFeature, "sparse": SparseFeature, "varlen": VarlenFeature}
-
-
-def epoch(job: dict) -> tuple[int, float]:
-    """All batches, each taken as a training loop would, and nothing done with it."""
-    dataset = ATDSDataset(
-        filenames=files_of(job),
-        batch_size=job["batch_size"],
-        features={name: feature(**parts) for name, parts in features_of(job).items()},
-        shuffle_buffer_size=job["shuffle_buffer"],
-        num_parallel_calls=job["threads"],
-    )
-    return iterate(dataset)
-
-
-def feature(
-    kind: str, shape: list[int], dtype: str
-) -> DenseFeature | SparseFeature | VarlenFeature:
-    """The feature that an entry of a features file describes."""
-    return KINDS[kind](shape=shape, dtype=tf.dtypes.as_dtype(dtype))
-
+from .protocol import serve
+from .tensorflow import epoch_of, versions
 
 if __name__ == "__main__":
+    epoch = epoch_of(ATDSDataset, dense=DenseFeature, sparse=SparseFeature, varlen=VarlenFeature)
     serve(versions(), epoch)

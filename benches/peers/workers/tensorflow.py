@@ -1,8 +1,11 @@
 """What the workers that run TensorFlow share."""
 
 import time
+from collections.abc import Callable
 
 import tensorflow as tf
+
+from .protocol import features_of, files_of
 
 
 def versions() -> dict[str, str]:
@@ -11,6 +14,30 @@ def versions() -> dict[str, str]:
     import tensorflow_io
 
     return {"tensorflow": tf.__version__, "tensorflow-io": tensorflow_io.__version__}
+
+
+def epoch_of(dataset: type, **kinds: type) -> Callable[[dict], tuple[int, float]]:
+    """An epoch of an `ATDSDataset`, whoever made it: all batches, taken as by a training loop.
+
+    `kinds` are the features' classes, by their names in a features file.
+    """
+
+    def feature(kind: str, shape: list[int], dtype: str) -> object:
+        return kinds[kind](shape=shape, dtype=tf.dtypes.as_dtype(dtype))
+
+    def epoch(job: dict) -> tuple[int, float]:
+        features = {name: feature(**parts) for name, parts in features_of(job).items()}
+        return iterate(
+            dataset(
+                filenames=files_of(job),
+                batch_size=job["batch_size"],
+                features=features,
+                shuffle_buffer_size=job["shuffle_buffer"],
+                num_parallel_calls=job["threads"],
+            )
+        )
+
+    return epoch
 
 
 def iterate(dataset: tf.data.Dataset) -> tuple[int, float]:
