@@ -8,8 +8,9 @@ use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
 use crate::limits::{MAX_BLOCK_BYTES, TOGETHER, TOGETHER_BYTES};
+use crate::room::Room;
+use crate::task::{Done, Parts};
 use crate::window::{BlockData, WindowBlock};
-use crate::work::{Done, Parts, Room};
 
 /// The blocks of a task that have been inflated and are not decoded yet. The
 /// buffers are used again and again, and stay in the cache.

@@ -12,9 +12,11 @@ use crate::Error;
 use crate::budget::Budget;
 use crate::kept::Kept;
 use crate::limits::{COPIED_ALONE, INFLATED_AT_ONCE, TOGETHER_BATCHES};
+use crate::room::Room;
 use crate::stats::Counters;
+use crate::task::{Done, Failed, Part, Parts, Task};
 use crate::window::WindowBlock;
-use crate::work::{Done, Failed, Part, Parts, Room, Task, Workshop, own};
+use crate::work::{Workshop, own};
 
 pub(crate) struct Crew {
     budget: Arc<Budget>,

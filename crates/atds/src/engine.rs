@@ -17,8 +17,8 @@ use crate::intake::{Gone, Intake};
 use crate::kept::Kept;
 use crate::limits::{DOUBTFUL_BATCH_BYTES, TOGETHER_BATCHES};
 use crate::stats::Counters;
+use crate::task::Failed;
 use crate::window::WindowBlock;
-use crate::work::Failed;
 use crate::{Error, ErrorKind};
 
 /// What batches are made of.

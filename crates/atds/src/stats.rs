@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use atds_sched::{Scheduler, SchedulerStats};
 
 use crate::budget::Budget;
-use crate::work::Done;
+use crate::task::Done;
 
 /// Figures of a run up to now.
 #[derive(Clone, Debug, Default)]

@@ -1,68 +1,18 @@
 //! What a worker does: inflate a block once, decode some of its records.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use avro_block::{InflateBuffer, Inflater};
 use avro_decode::Scratch;
-use tensor_batch::RowSlots;
 
 use crate::ahead::Ahead;
-use crate::budget::Budget;
-use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES, TOGETHER_BATCHES};
+use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES};
+use crate::room::Room;
 use crate::spare::Spare;
+use crate::task::{Done, Failed, Parts, Task};
 use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
-
-/// A contiguous part of the window, and what it gives to each of the batches
-/// that are being made.
-#[derive(Debug)]
-pub(crate) struct Task<'a> {
-    pub(crate) blocks: &'a mut [WindowBlock],
-    pub(crate) parts: Parts<'a>,
-    /// Who has done it.
-    pub(crate) worker: Option<usize>,
-    /// What became of it.
-    pub(crate) result: Result<Done, Failed>,
-}
-
-/// What a task gives to the batches, in their order; `None` for one that it gives
-/// nothing to.
-#[derive(Debug, Default)]
-pub(crate) struct Parts<'a>(pub(crate) [Option<Part<'a>>; TOGETHER_BATCHES]);
-
-/// What a task gives to a batch.
-#[derive(Debug)]
-pub(crate) struct Part<'a> {
-    /// Records that each of the task's blocks gives.
-    pub(crate) takes: &'a [u64],
-    /// The rows they go to.
-    pub(crate) slots: RowSlots<'a>,
-}
-
-/// What a task did, and how long it took.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Done {
-    pub(crate) records_decoded: u64,
-    pub(crate) records_inflated: u64,
-    /// Inflated bytes of the blocks first read by this task.
-    pub(crate) inflated_bytes: u64,
-    pub(crate) inflate_ns: u64,
-    pub(crate) decode_ns: u64,
-    pub(crate) dropped_entries: u64,
-}
-
-impl Done {
-    pub(crate) fn add(&mut self, other: &Done) {
-        self.records_decoded += other.records_decoded;
-        self.records_inflated += other.records_inflated;
-        self.inflated_bytes += other.inflated_bytes;
-        self.inflate_ns += other.inflate_ns;
-        self.decode_ns += other.decode_ns;
-        self.dropped_entries += other.dropped_entries;
-    }
-}
 
 /// What the workers of a pipeline share.
 #[derive(Debug)]
@@ -78,15 +28,6 @@ struct Tools {
     inflater: Inflater,
     ahead: Ahead,
     scratch: Scratch,
-}
-
-/// A task that failed.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) error: Error,
-    /// The first row of the batch that is not good; those before it in the
-    /// same task are.
-    pub(crate) row: u64,
 }
 
 impl Workshop {
@@ -229,103 +170,6 @@ impl Workshop {
     }
 }
 
-impl Task<'_> {
-    /// Goes on in the segments of the task before if `worker` has done that.
-    fn follow(&mut self, worker: usize, before: &Mutex<Self>) {
-        // If it is locked, another worker is at it.
-        let Ok(mut before) = before.try_lock() else {
-            return;
-        };
-        if before.worker == Some(worker) && before.result.is_ok() {
-            for parts in self.parts.0.iter_mut().zip(&mut before.parts.0) {
-                if let (Some(own), Some(before)) = parts {
-                    own.slots.follow(&mut before.slots);
-                }
-            }
-        }
-    }
-}
-
-impl Parts<'_> {
-    /// Has `worker` write the rows.
-    fn begin(&mut self, worker: usize) {
-        for part in self.0.iter_mut().flatten() {
-            part.slots.begin(worker);
-        }
-    }
-
-    fn end(&mut self) {
-        for part in self.0.iter_mut().flatten() {
-            part.slots.end();
-        }
-    }
-
-    /// Records that block `number` of the task gives to all batches.
-    pub(crate) fn take(&self, number: usize) -> u64 {
-        let parts = self.0.iter().flatten();
-        parts.map(|part| part.takes[number]).sum()
-    }
-
-    /// The first block from `first` on that gives any.
-    fn next(&self, first: usize) -> Option<usize> {
-        let parts = self.0.iter().flatten();
-        let next = parts.filter_map(|part| {
-            let takes = part.takes.get(first..)?;
-            takes.iter().position(|&take| take > 0)
-        });
-        next.min().map(|behind| first + behind)
-    }
-
-    /// Bytes written to columns whose size is not known beforehand.
-    fn written(&self) -> usize {
-        let parts = self.0.iter().flatten();
-        parts.map(|part| part.slots.segment_bytes()).sum()
-    }
-
-    /// Decodes what block `number`, which is `block`, gives, the batches one
-    /// after the other.
-    fn decode(
-        &mut self,
-        number: usize,
-        block: &mut WindowBlock,
-        inflated: Option<&[u8]>,
-        scratch: &mut Scratch,
-        done: &mut Done,
-    ) -> Result<(), Failed> {
-        for part in self.0.iter_mut().flatten() {
-            let (take, slots) = (part.takes[number], &mut part.slots);
-            if take > 0 {
-                decode(block, inflated, take, scratch, slots, done)
-                    .map_err(|error| part.failed(error))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// An error before the first record of block `number` is decoded.
-    #[cold]
-    fn failed(&self, number: usize, error: Error) -> Failed {
-        let mut parts = self.0.iter().flatten();
-        match parts.find(|part| part.takes[number] > 0) {
-            Some(part) => part.failed(error),
-            None => Failed { error, row: 0 },
-        }
-    }
-}
-
-impl Part<'_> {
-    #[cold]
-    fn failed(&self, error: Error) -> Failed {
-        let mut row = self.slots.batch_row() as u64;
-        if let ErrorKind::TrailingBytes { .. } = error.kind {
-            // The record that the block should end with: without it the rows
-            // before can be read again and given out.
-            row -= 1;
-        }
-        Failed { error, row }
-    }
-}
-
 /// Inflates a compressed block into `buffer`.
 fn inflate(
     block: &WindowBlock,
@@ -355,74 +199,7 @@ fn inflate(
     room.take(buffer.len().saturating_sub(payload.len()))
 }
 
-/// Decodes the next `take` records of a block from its inflated bytes: those it
-/// has, or those that were inflated for this alone.
-fn decode(
-    block: &mut WindowBlock,
-    inflated: Option<&[u8]>,
-    take: u64,
-    scratch: &mut Scratch,
-    slots: &mut RowSlots<'_>,
-    done: &mut Done,
-) -> Result<(), Error> {
-    let data = inflated.or_else(|| block.inflated());
-    let data = data.expect("inflated before");
-    let len = data.len();
-    if block.taken == 0 {
-        done.inflated_bytes += len as u64;
-    }
-    let (first, position) = block.next_record(data)?;
-    let plan = &block.file.plan;
-    match plan.execute_with(scratch, data, position, take as usize, slots) {
-        Ok(executed) => {
-            block.position = executed.position;
-            block.taken = first + take;
-            done.records_decoded += take;
-            done.dropped_entries += executed.dropped;
-        }
-        Err(error) => return Err(block.locate(Error::decode(error, first))),
-    }
-    if block.is_at_end() {
-        block.check_end(len)?;
-    }
-    Ok(())
-}
-
 /// What only one worker ever has the number of.
 pub(crate) fn own<T>(thing: &Mutex<T>) -> MutexGuard<'_, T> {
     thing.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How many bytes blocks may still inflate to, all workers together.
-#[derive(Debug)]
-pub(crate) struct Room<'a> {
-    budget: &'a Budget,
-    used: AtomicU64,
-}
-
-impl<'a> Room<'a> {
-    /// The room of `budget`, where the window and the batch have `used` bytes.
-    pub(crate) fn new(budget: &'a Budget, used: u64) -> Self {
-        let used = used.into();
-        Room { budget, used }
-    }
-
-    pub(crate) fn left(&self) -> usize {
-        let left = self.budget.for_batch().saturating_sub(self.used());
-        usize::try_from(left).unwrap_or(usize::MAX / 2)
-    }
-
-    fn used(&self) -> u64 {
-        self.used.load(Relaxed)
-    }
-
-    /// Takes `bytes`, which waits for the consumer if ready batches are in the
-    /// way.
-    fn take(&self, bytes: usize) -> Result<(), Error> {
-        let bytes = bytes as u64;
-        let needed = self.used.fetch_add(bytes, Relaxed) + bytes;
-        self.budget.check(needed)?;
-        self.budget.grow(bytes);
-        Ok(())
-    }
 }
