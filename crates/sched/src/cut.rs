@@ -115,8 +115,7 @@ impl Cutter {
     }
 
     /// Cuts a thread's share into parts of such proportions, each of whole groups
-    /// of so many blocks `together` unless there are few; what is left over is in its
-    /// first.
+    /// of so many blocks `together`; what is left over is in its first.
     fn cut_share(&mut self, owner: usize, cuts: &[u32], together: usize, schedule: &mut Schedule) {
         let share = self.shares[owner].clone();
         let costs = &self.common[share.clone()];
@@ -130,7 +129,8 @@ impl Cutter {
         let mut start = share.start;
         for range in ranges(costs, ends) {
             let behind = share.len() - range.end;
-            let behind = (behind + together / 2) / together * together;
+            // The nearest number of whole groups.
+            let behind = behind.saturating_add(together / 2) / together * together;
             let end = share.end - behind.min(share.end - start);
             let mut work = false;
             for block in start..end {

@@ -358,7 +358,9 @@ proptest! {
         ),
         threads in prop_oneof![Just(Threads::Auto), (0usize..9).prop_map(Threads::Fixed)],
         nanos in proptest::option::of((0u64..1_000_000_000, 0u64..1_000_000_000)),
-        (together, start) in (0usize..9, proptest::option::of(0usize..300)),
+        (together, start) in (
+            prop_oneof![9 => 0usize..9, 1 => Just(usize::MAX)], proptest::option::of(0usize..300),
+        ),
     ) {
         let work: Vec<BlockWork> = work
             .into_iter()
