@@ -31,6 +31,11 @@ const HOPE: f64 = 0.15;
 /// runs, one that takes twice as long once in 500: neither costs much.
 const DOUBT: f64 = 1.0 / 1024.0;
 
+/// One that has been measured once is doubted so many times as much besides, one
+/// that has been twice half as much, and so on: the first runs are made while the
+/// reader, too, has most to do.
+const EARLY: f64 = 8.0;
+
 /// The most that is doubted: what takes four times as long is not tried again.
 const MOST_DOUBT: f64 = 0.75;
 
@@ -135,7 +140,8 @@ impl Timing {
     /// By how much of what is expected less it may take.
     fn doubt(&self) -> f64 {
         if self.measured > 0 {
-            (f64::from(self.idle) * DOUBT).min(MOST_DOUBT)
+            let early = 1.0 + EARLY / f64::from(self.measured);
+            (f64::from(self.idle) * DOUBT * early).min(MOST_DOUBT)
         } else {
             HOPE
         }
