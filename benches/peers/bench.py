@@ -68,7 +68,7 @@ class Bench:
         """The same, taken slower than batches are made."""
         call = (
             'next(atds.Dataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
-            " num_parallel_calls={threads})) of 64 batches, 20 ms apart"
+            " num_parallel_calls={threads})) of 64 batches, after 20 ms of other work each"
         )
         return self._python("atds.Dataset, ready batches", "atds_ready", call)
 

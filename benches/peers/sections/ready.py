@@ -34,7 +34,7 @@ def text(result: dict) -> list[str]:
     """The table."""
     return [
         "Microseconds that `next` takes where the batch is ready, 19 columns as 25 arrays: the"
-        " median of 64 batches, each asked for 20 ms after the one before, and the median of the"
+        " median of 64 batches, each asked for after 20 ms of other work, and the median of the"
         " rounds.",
         "",
         *table(
