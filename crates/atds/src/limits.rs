@@ -48,6 +48,9 @@ pub(crate) const TOGETHER: usize = 8;
 /// not inflated as fast.
 pub(crate) const INFLATED_AT_ONCE: usize = 4;
 
+#[cfg(test)]
+const _: () = assert!(INFLATED_AT_ONCE == atds_inflate::LANES);
+
 /// Bytes of compressed payloads that are inflated together, for the same reason.
 pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 

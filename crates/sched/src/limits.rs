@@ -18,8 +18,8 @@ pub(crate) const CUTS: &[u32] = &[5, 4, 3, 2, 1, 1];
 /// even out one thread that is half as fast as the others.
 pub(crate) const FINE_CUTS: &[u32] = &[11, 10, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1];
 
-/// A share that takes so long may be cut finer: most of its small parts still
-/// have eight compressed blocks, which are quicker inflated together.
+/// A share that takes so long may be cut finer: its small parts are still worth
+/// their price.
 pub(crate) const FINE_NS: f64 = 5_000_000.0;
 
 /// The start of a share is moved to where it is wished by no more than this part of

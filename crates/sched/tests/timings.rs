@@ -64,6 +64,27 @@ fn measurements_count_more_than_guesses() {
 }
 
 #[test]
+fn what_was_measured_once_is_tried_again_soon() {
+    // Two threads took twice as long as one, in so many runs at first.
+    let runs_until_tried = |measured| {
+        let mut timings = Timings::new(2);
+        for _ in 0..measured {
+            timings.observe(2, 100.0, 180_000);
+        }
+        let alone = |timings: &mut Timings| {
+            let decision = Decision::by_timings(timings, 100.0, 90_000.0, 2);
+            timings.observe(1, 100.0, 90_000);
+            decision.threads == 1
+        };
+        (0..10_000).take_while(|_| alone(&mut timings)).count()
+    };
+    let runs = [1, 2, 8, 1_000].map(runs_until_tried);
+    assert!(runs.is_sorted(), "{runs:?}");
+    assert!((40..80).contains(&runs[0]), "{runs:?}");
+    assert!((450..600).contains(&runs[3]), "{runs:?}");
+}
+
+#[test]
 fn a_slow_start_is_learnt_and_tried_again() {
     let mut timings = Timings::new(2);
     let mut runs = |nanos: [u64; 2]| -> Vec<usize> {

@@ -3,12 +3,9 @@
 //! Blocks are inflated as the pipeline inflates them, and each record's bytes copied to as many
 //! columns, as wide, as a row of the preset's batches has. There is no decoding, no drawing and no
 //! engine: what a shuffled copy takes longer than one in order is the price of memory that is no
-//! longer in a cache. Records that wait for their batch, as they must where it is drawn later, are
-//! written to memory and read back from it: the pipeline's time in order with what that takes is
-//! what shuffling cannot be below.
-//!
-//! Where batches are drawn before blocks are inflated, each record could go to its later batch at
-//! once, which is cheaper; then some 40 batches are in memory at a time.
+//! longer in a cache. Records that wait in a window are written to memory and read back from it; the
+//! last line says what that makes of the pipeline's time in order. If each record went to its later
+//! batch at once, that would be cheaper; then some 40 batches would be in memory at a time.
 
 use std::iter;
 use std::slice::ChunksExact;
@@ -98,7 +95,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let pipeline = epochs(pipeline(&files, Preset::Ads))?;
     let [in_order, window, scattered, pipeline] =
         in_turn(lab.epochs, [in_order, through_window, scattered, pipeline])?;
-    let least = pipeline.and_then(&window.without(&in_order));
+    let with_window = pipeline.and_then(&window.without(&in_order));
     let in_order = ("in order", &in_order);
     Ok(vec![
         Row::time(
@@ -113,7 +110,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
         ),
         Row::time(
             "ads, deflate, the window's part of an epoch",
-            ("with it", &least),
+            ("with it", &with_window),
             ("pipeline in order", &pipeline),
         ),
     ])
