@@ -2,23 +2,28 @@
 //! once are inflated faster than one after another.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::time::Instant;
 
 use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
-use crate::limits::{MAX_BLOCK_BYTES, TOGETHER, TOGETHER_BYTES};
+use crate::limits::{MAX_BLOCK_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
 use crate::room::Room;
+use crate::spare::{Spare, fits};
 use crate::task::{Done, Parts};
 use crate::window::{BlockData, WindowBlock};
 
 /// The blocks of a task that have been inflated and are not decoded yet. The
-/// buffers are used again and again, and stay in the cache.
+/// buffers of those that do not wait are used again and again, and stay in the
+/// cache.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     blocks: VecDeque<Inflated>,
     buffers: Vec<InflateBuffer>,
     jobs: Vec<InflateJob<'static>>,
+    /// Bytes that most blocks inflate to, or less.
+    most: usize,
 }
 
 /// A block of the task.
@@ -41,17 +46,19 @@ impl Ahead {
 
     /// The buffer for block `number` of a task, which is compressed, and whether
     /// the block is in it: inflated with those behind it that `parts` takes records
-    /// of, if not with one before it.
+    /// of, if not with one before it. Its memory may be taken away.
     pub(crate) fn take(
         &mut self,
         number: usize,
         (blocks, parts): (&[WindowBlock], &Parts<'_>),
         inflater: &mut Inflater,
+        spare: &Spare,
         room: &Room<'_>,
         done: &mut Done,
     ) -> (&mut InflateBuffer, bool) {
         if self.blocks.front().is_none_or(|next| next.block != number) {
             self.choose(number, blocks, parts);
+            self.fit_buffers(spare);
             self.inflate(blocks, inflater, room, done);
         }
         match self.blocks.pop_front() {
@@ -91,6 +98,17 @@ impl Ahead {
         }
     }
 
+    /// Finds buffers that blocks can wait in, in place of those that were taken away
+    /// and of those that are too small or too large.
+    fn fit_buffers(&mut self, spare: &Spare) {
+        let most = *fits(self.most).end();
+        let fits = self.most.max(1)..=most.max(SMALL_INFLATED);
+        let buffers = self.buffers.iter_mut().take(self.blocks.len());
+        for buffer in buffers.filter(|buffer| !fits.contains(&buffer.capacity())) {
+            spare.give_misfit(mem::replace(buffer, spare.take(self.most)));
+        }
+    }
+
     fn inflate(
         &mut self,
         blocks: &[WindowBlock],
@@ -101,7 +119,7 @@ impl Ahead {
         let start = Instant::now();
         // Whatever they inflate to, there is room for all of them.
         let share = room.left() / self.blocks.len();
-        let mut jobs = reuse(std::mem::take(&mut self.jobs));
+        let mut jobs = reuse(mem::take(&mut self.jobs));
         let chosen = self.blocks.iter().zip(&mut self.buffers);
         jobs.extend(chosen.filter_map(|(chosen, buffer)| {
             let BlockData::Compressed(payload) = &blocks[chosen.block].data else {
@@ -116,6 +134,9 @@ impl Ahead {
             inflated.is_good = job.result.is_ok();
         }
         self.jobs = reuse(jobs);
+        // Slowly forgotten, as one that does not fit is inflated with a detour.
+        let inflated = self.blocks.iter().map(|one| self.buffers[one.buffer].len());
+        self.most = inflated.fold(self.most - self.most / 256, usize::max);
         done.inflate_ns += start.elapsed().as_nanos() as u64;
     }
 }

@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
 
 mod ahead;
 mod budget;
@@ -24,6 +23,7 @@ mod plans;
 mod reader;
 mod records;
 mod room;
+mod slab;
 mod slice;
 mod source;
 mod spare;

@@ -33,12 +33,23 @@ pub const MAX_PREFETCH: usize = 1024;
 /// of what may be a damaged count.
 pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
 
-/// Bytes of buffers of drained blocks that are kept for the next blocks.
+/// Bytes of buffers of drained blocks that are kept for the next blocks, besides
+/// parts of slabs.
 pub(crate) const MAX_SPARE_BYTES: usize = 64 << 20;
+
+/// Bytes of the first slab. A part has at most a quarter as many.
+pub(crate) const MIN_SLAB_BYTES: usize = 4 << 20;
+
+/// Bytes of all slabs, which are kept as long as the data set.
+pub(crate) const MAX_SLABS_BYTES: usize = 64 << 20;
 
 /// Bytes of memory that an inflated block may hold besides twice its own, so that
 /// small buffers serve for any small block.
 pub(crate) const SMALL_BUFFER: usize = 256;
+
+/// Bytes of the smallest buffer that an inflater asks for: no buffer of as many is
+/// too large to inflate into.
+pub(crate) const SMALL_INFLATED: usize = 4 << 10;
 
 /// Blocks that are inflated together: enough to hide that each waits for its own
 /// bits, few enough to be in the cache when they are decoded.

@@ -213,7 +213,7 @@ impl Reader {
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
             let mut block = WindowBlock::new(block, records, context.clone());
             if let Some(spare) = &self.detach {
-                block.detach(spare);
+                block.detach(spare)?;
             }
             bytes += block.bytes();
             group.push_back(block);

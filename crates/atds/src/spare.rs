@@ -1,13 +1,16 @@
-//! Buffers of drained blocks, kept for the next blocks.
+//! Memory for blocks: that of drained ones, kept for the next.
 
 use std::collections::BTreeMap;
+use std::mem;
+use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use avro_block::InflateBuffer;
+use avro_block::{InflateBuffer, InflateError};
 
 use crate::limits::{MAX_SPARE_BYTES, SMALL_BUFFER};
+use crate::slab::Slabs;
 
-/// Buffers that nobody uses.
+/// Buffers that nobody uses, and the memory that others are made of.
 #[derive(Debug, Default)]
 pub(crate) struct Spare(Mutex<Buffers>);
 
@@ -16,38 +19,77 @@ struct Buffers {
     /// By their capacity, of which there are few. Of those with the same, the
     /// one that was given last may still be in a cache.
     buffers: BTreeMap<usize, Vec<InflateBuffer>>,
-    /// Bytes of memory they hold.
+    slabs: Slabs,
+    /// Bytes of memory that the buffers hold besides the slabs.
     bytes: usize,
 }
 
 impl Spare {
-    /// A copy of `bytes`, in the smallest buffer with room for them, or one made
-    /// for them if that would be far too large.
-    pub(crate) fn copy(&self, bytes: &[u8]) -> InflateBuffer {
-        let mut buffer = self.take_fitting(bytes.len());
-        buffer.assign(bytes);
-        buffer
-    }
-
-    fn take_fitting(&self, len: usize) -> InflateBuffer {
-        let mut spare = self.lock();
-        let fitting = spare.buffers.range_mut(len..=2 * len + SMALL_BUFFER);
-        let smallest = fitting.map(|(_, alike)| alike).find_map(Vec::pop);
-        let buffer = smallest.unwrap_or_default();
-        spare.bytes -= buffer.capacity();
-        buffer
-    }
-
-    pub(crate) fn give(&self, buffer: InflateBuffer) {
-        let mut spare = self.lock();
-        if spare.bytes + buffer.capacity() <= MAX_SPARE_BYTES {
-            spare.bytes += buffer.capacity();
-            let alike = spare.buffers.entry(buffer.capacity()).or_default();
-            alike.push(buffer);
+    /// What has been inflated into `buffer`, with its memory if that is not much more.
+    pub(crate) fn keep(&self, buffer: &mut InflateBuffer) -> Result<InflateBuffer, InflateError> {
+        match fits(buffer.len()).contains(&buffer.capacity()) {
+            true => Ok(mem::take(buffer)),
+            false => self.copy(buffer),
         }
+    }
+
+    /// A copy of `bytes`, in a buffer that fits.
+    pub(crate) fn copy(&self, bytes: &[u8]) -> Result<InflateBuffer, InflateError> {
+        let mut buffer = self.take(bytes.len());
+        buffer.assign(bytes)?;
+        Ok(buffer)
+    }
+
+    /// The smallest buffer that fits `len` bytes, or one made for them.
+    pub(crate) fn take(&self, len: usize) -> InflateBuffer {
+        let mut spare = self.lock();
+        let fitting = spare.buffers.range_mut(fits(len));
+        if let Some(buffer) = fitting.map(|(_, alike)| alike).find_map(Vec::pop) {
+            if !spare.slabs.have(buffer.room()) {
+                spare.bytes -= buffer.capacity();
+            }
+            return buffer;
+        }
+        let part = spare.slabs.part(InflateBuffer::capacity_for(len));
+        // One without any memory finds its own.
+        part.map(InflateBuffer::with_room).unwrap_or_default()
+    }
+
+    /// Takes a buffer back that a block has waited in.
+    pub(crate) fn give(&self, buffer: InflateBuffer) {
+        self.lock().give(buffer, MAX_SPARE_BYTES);
+    }
+
+    /// Takes a buffer back that no block fits. There may never be one, so that only
+    /// what cannot be freed is kept.
+    pub(crate) fn give_misfit(&self, buffer: InflateBuffer) {
+        self.lock().give(buffer, 0);
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Buffers {
+    /// Takes a buffer back: a part of a slab, or one with which the others hold
+    /// `most` bytes.
+    fn give(&mut self, buffer: InflateBuffer, most: usize) {
+        let capacity = buffer.capacity();
+        if !self.slabs.have(buffer.room()) {
+            if capacity == 0 || self.bytes + capacity > most {
+                return;
+            }
+            self.bytes += capacity;
+        }
+        let alike = self.buffers.entry(capacity).or_default();
+        alike.push(buffer);
+    }
+}
+
+/// The capacities of buffers that `len` bytes may wait in: a third more at most. As
+/// blocks are inflated into buffers for the largest of them, those that are much
+/// smaller have others.
+pub(crate) fn fits(len: usize) -> RangeInclusive<usize> {
+    len..=len + len / 3 + SMALL_BUFFER
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atds_sched::BlockWork;
-use avro_block::{Block, Codec, InflateBuffer};
+use avro_block::{Block, Codec, InflateBuffer, InflateError};
 use avro_decode::{Plan, Skipper, prefetch};
 use bytes::Bytes;
 
@@ -79,10 +79,18 @@ impl WindowBlock {
 
     /// Copies a payload that is not compressed out of the bytes that were read
     /// together with it, so that it does not keep them while it waits.
-    pub(crate) fn detach(&mut self, spare: &Spare) {
+    pub(crate) fn detach(&mut self, spare: &Spare) -> Result<(), Error> {
         if let BlockData::Plain(bytes) = &self.data {
-            self.data = BlockData::Inflated(spare.copy(bytes));
+            let copy = spare.copy(bytes).map_err(|error| self.no_memory(error))?;
+            self.data = BlockData::Inflated(copy);
         }
+        Ok(())
+    }
+
+    /// The error of a block that there is no memory for.
+    #[cold]
+    pub(crate) fn no_memory(&self, error: InflateError) -> Error {
+        self.locate(Error::new(ErrorKind::Container(error.into())))
     }
 
     pub(crate) fn unread(&self) -> u64 {

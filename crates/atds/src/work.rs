@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use avro_block::{InflateBuffer, Inflater};
-use avro_decode::Scratch;
+use avro_decode::{Scratch, prefetch_value};
 
 use crate::ahead::Ahead;
 use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES};
@@ -90,8 +90,13 @@ impl Workshop {
         let (mut counted, mut read) = (parts.written(), 0);
         tools.ahead.clear();
         let mut next = parts.next(0);
+        let mut behind = next.and_then(|next| parts.next(next + 1));
         while let Some(number) = next {
-            next = parts.next(number + 1);
+            next = behind;
+            behind = behind.and_then(|behind| parts.next(behind + 1));
+            if let Some(behind) = behind {
+                prefetch_value(&blocks[behind]);
+            }
             if let Some(next) = next
                 && !blocks[number].leads_to(&blocks[next])
             {
@@ -134,7 +139,8 @@ impl Workshop {
             return parts.decode(number, &mut blocks[number], None, scratch, done);
         };
         let payload_len = payload.len();
-        let (buffer, is_good) = ahead.take(number, (blocks, parts), inflater, room, done);
+        let task = (&*blocks, &*parts);
+        let (buffer, is_good) = ahead.take(number, task, inflater, &self.spare, room, done);
         let block = &mut blocks[number];
         let inflated = if is_good {
             done.records_inflated += block.count;
@@ -146,9 +152,10 @@ impl Workshop {
         // Now that it is in a cache.
         parts.decode(number, block, Some(buffer), scratch, done)?;
         if block.unread() > 0 {
-            // It waits in memory of its size; the buffer, which has room for any
-            // block so far, stays here and in the cache.
-            block.data = BlockData::Inflated(self.spare.copy(buffer));
+            let inflated = self.spare.keep(buffer);
+            let inflated =
+                inflated.map_err(|error| parts.failed(number, block.no_memory(error)))?;
+            block.data = BlockData::Inflated(inflated);
         }
         Ok(())
     }

@@ -52,6 +52,10 @@ const BATCHES: u64 = 4;
 /// Threads, each with room for what it wrote of a batch, be it by chance all.
 const THREADS: usize = 2;
 
+/// Bytes of the first slab that blocks wait in parts of. Every other has as many as
+/// all before it.
+const FIRST_SLAB: u64 = 4 << 20;
+
 /// Whatever else there is: buffers that blocks are inflated to, tasks, plans.
 const OTHER: u64 = 512 << 10;
 
@@ -82,7 +86,9 @@ fn many_epochs_hold_a_window_and_some_batches() {
             drop(batches);
             // Memory that is used again has some room, for less growing.
             let batches = (BATCHES + THREADS as u64) * (largest + largest / 4);
-            let most = window + window / 8 + batches + OTHER;
+            // A block may wait in a third more memory than it has bytes.
+            let slabs = (window + window / 3).next_power_of_two().max(FIRST_SLAB);
+            let most = slabs + batches + OTHER;
             let held = HELD.load(Relaxed);
             assert!(
                 held <= most,

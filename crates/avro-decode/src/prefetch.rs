@@ -19,6 +19,15 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     }
 }
 
+/// Has the processor load `value`, as [`prefetch`] does bytes.
+#[inline]
+pub fn prefetch_value<T>(value: &T) {
+    let start = std::ptr::from_ref(value).cast::<u8>();
+    for place in (0..size_of::<T>()).step_by(LINE) {
+        prefetch_at::<false>(start.wrapping_add(place));
+    }
+}
+
 /// Has the processor load `pairs` pairs of lines from `start` on into its first
 /// cache, whether or not there are as many bytes.
 #[inline]
@@ -31,10 +40,15 @@ pub(crate) fn prefetch_pairs(bytes: &[u8], start: usize, pairs: usize) {
 
 #[inline]
 fn prefetch_line<const FIRST: bool>(bytes: &[u8], place: usize) {
+    prefetch_at::<FIRST>(bytes.as_ptr().wrapping_add(place));
+}
+
+#[inline]
+fn prefetch_at<const FIRST: bool>(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-        let line = bytes.as_ptr().wrapping_add(place).cast();
+        let line = line.cast();
         // SAFETY: the pointer is not read through, and the instruction does
         // nothing where there is no memory.
         unsafe {
@@ -45,5 +59,5 @@ fn prefetch_line<const FIRST: bool>(bytes: &[u8], place: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, place);
+    let _ = line;
 }

@@ -109,7 +109,7 @@ impl Inflater {
         let tails = self.tails[lanes.clone()].iter_mut();
         for ((nth, tail), window) in lanes.clone().zip(tails).zip(&mut windows) {
             if let Some((_, task)) = &running[nth] {
-                *window = self.lanes[nth].window(task, tail);
+                *window = self.lanes[nth].window(task.payload, tail);
             }
         }
         self.kernel.run(&mut self.lanes[lanes], &windows)

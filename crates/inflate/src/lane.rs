@@ -95,8 +95,8 @@ impl Lane {
     }
 
     /// What the next lookups read.
-    pub(crate) fn window<'a>(&self, task: &Task<'a>, tail: &'a mut Window) -> &'a Window {
-        window(task.payload, self.position.base, tail)
+    pub(crate) fn window<'w>(&self, payload: &'w [u8], tail: &'w mut Window) -> &'w Window {
+        window(payload, self.position.base, tail)
     }
 
     /// Writes what the last `steps` lookups amount to, and goes on to where the stream wants more.

@@ -14,7 +14,7 @@ mod tokens;
 
 pub use error::Error;
 pub use inflater::Inflater;
-pub use room::Stream;
+pub use room::{Memory, Stream};
 
 /// Streams that are inflated at a time.
 pub const LANES: usize = 4;

@@ -1,6 +1,33 @@
 //! What is inflated, and where to.
 
+use std::collections::TryReserveError;
+use std::fmt;
+
 use crate::Error;
+
+/// Memory that a stream is inflated to.
+pub trait Memory: fmt::Debug {
+    /// All of it.
+    fn bytes(&mut self) -> &mut [u8];
+
+    /// Makes it `len` bytes, which are more than it has, and keeps those.
+    ///
+    /// # Errors
+    /// There is no memory left.
+    fn lengthen(&mut self, len: usize) -> Result<(), TryReserveError>;
+}
+
+impl Memory for Vec<u8> {
+    fn bytes(&mut self) -> &mut [u8] {
+        self
+    }
+
+    fn lengthen(&mut self, len: usize) -> Result<(), TryReserveError> {
+        self.try_reserve_exact(len.saturating_sub(self.len()))?;
+        self.resize(len, 0);
+        Ok(())
+    }
+}
 
 /// A raw deflate stream and where it is inflated to.
 #[derive(Debug)]
@@ -9,7 +36,7 @@ pub struct Stream<'a> {
     pub payload: &'a [u8],
     /// Takes the inflated bytes, from its start; any of its bytes may be written over. It grows as
     /// needed, by doubling. A room some 300 bytes larger than needed is fastest.
-    pub room: &'a mut Vec<u8>,
+    pub room: &'a mut dyn Memory,
     /// Most bytes to inflate to, and to let the room grow to.
     pub limit: usize,
 }
@@ -23,10 +50,10 @@ pub(crate) struct Task<'a> {
 
 impl<'a> Task<'a> {
     pub(crate) fn new(stream: Stream<'a>) -> Self {
-        let (bytes, limit) = (stream.room, stream.limit);
+        let (memory, limit) = (stream.room, stream.limit);
         Task {
             payload: stream.payload,
-            room: Room { bytes, limit },
+            room: Room { memory, limit },
         }
     }
 }
@@ -34,7 +61,7 @@ impl<'a> Task<'a> {
 /// A room that grows up to a limit.
 #[derive(Debug)]
 pub(crate) struct Room<'a> {
-    bytes: &'a mut Vec<u8>,
+    memory: &'a mut dyn Memory,
     limit: usize,
 }
 
@@ -42,15 +69,16 @@ impl Room<'_> {
     /// All of it, up to the limit.
     #[inline(always)]
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        let len = self.bytes.len().min(self.limit);
-        &mut self.bytes[..len]
+        let bytes = self.memory.bytes();
+        let len = bytes.len().min(self.limit);
+        &mut bytes[..len]
     }
 
     /// Writes `bytes` behind the `written` first ones, and returns how many there are then.
     pub(crate) fn write(&mut self, written: usize, bytes: &[u8]) -> Result<usize, Error> {
         self.reserve(written, bytes.len())?;
         let end = written + bytes.len();
-        self.bytes[written..end].copy_from_slice(bytes);
+        self.bytes()[written..end].copy_from_slice(bytes);
         Ok(end)
     }
 
@@ -70,13 +98,8 @@ impl Room<'_> {
         if needed > limit {
             return Err(Error::TooLarge { limit });
         }
-        let doubled = self.bytes.len().saturating_mul(2);
+        let doubled = self.memory.bytes().len().saturating_mul(2);
         let len = doubled.min(limit).max(needed);
-        let more = len - self.bytes.len();
-        self.bytes
-            .try_reserve_exact(more)
-            .map_err(|_| Error::OutOfMemory)?;
-        self.bytes.resize(len, 0);
-        Ok(())
+        self.memory.lengthen(len).map_err(|_| Error::OutOfMemory)
     }
 }

@@ -1,7 +1,10 @@
 //! The buffer payloads are inflated into.
 
+use std::collections::TryReserveError;
 use std::fmt;
 use std::ops::Deref;
+
+use bytes::{Bytes, BytesMut};
 
 use super::InflateError;
 
@@ -13,11 +16,14 @@ use super::InflateError;
 /// [`Inflater::inflate`]: super::Inflater::inflate
 #[derive(Clone, Default)]
 pub struct InflateBuffer {
-    /// Initialised over its whole length.
-    room: Vec<u8>,
+    room: Room,
     /// How much of `room` is the payload.
     len: usize,
 }
+
+/// Memory that is initialised over its whole length.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Room(BytesMut);
 
 impl InflateBuffer {
     /// An empty buffer, which allocates nothing.
@@ -25,21 +31,42 @@ impl InflateBuffer {
         Self::default()
     }
 
+    /// An empty buffer that has all of `room`, and other memory from when it must grow beyond that.
+    pub fn with_room(room: BytesMut) -> Self {
+        InflateBuffer {
+            room: Room(room),
+            len: 0,
+        }
+    }
+
     /// Bytes the buffer can hold before it grows.
     pub fn capacity(&self) -> usize {
-        self.room.len()
+        self.room.0.len()
+    }
+
+    /// Where its memory begins.
+    pub fn room(&self) -> *const u8 {
+        self.room.0.as_ptr()
+    }
+
+    /// The capacity to give a buffer for `len` bytes: the next of few sizes, at most an eighth
+    /// above. Buffers that are used again for payloads of about the same size then soon have room
+    /// for all of them, and not for the largest so far.
+    pub fn capacity_for(len: usize) -> usize {
+        let step = (len / 16).next_power_of_two();
+        len.checked_next_multiple_of(step).unwrap_or(len)
     }
 
     /// Puts a copy of `bytes` in place of what is there.
-    pub fn assign(&mut self, bytes: &[u8]) {
+    ///
+    /// # Errors
+    /// [`InflateError::OutOfMemory`].
+    pub fn assign(&mut self, bytes: &[u8]) -> Result<(), InflateError> {
         self.len = 0;
-        if bytes.len() > self.room.len() {
-            self.room = Vec::new();
-            self.room.reserve_exact(round_up(bytes.len()));
-            self.room.resize(self.room.capacity(), 0);
-        }
-        self.room[..bytes.len()].copy_from_slice(bytes);
+        self.grow_to(bytes.len(), usize::MAX)?;
+        self.room.0[..bytes.len()].copy_from_slice(bytes);
         self.len = bytes.len();
+        Ok(())
     }
 
     /// Empties the buffer and keeps its memory.
@@ -50,20 +77,13 @@ impl InflateBuffer {
     /// Makes room for `capacity` bytes in all, or somewhat more if `limit` allows it, and keeps
     /// what is there.
     pub(super) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), InflateError> {
-        if capacity <= self.room.len() {
+        if capacity <= self.capacity() {
             return Ok(());
         }
-        let capacity = round_up(capacity).min(limit.max(capacity));
-        if self.len == 0 {
-            // Nothing to keep, so nothing for a reallocation to copy.
-            self.room = Vec::new();
-        }
-        let more = capacity - self.room.len();
+        let capacity = Self::capacity_for(capacity).min(limit.max(capacity));
         self.room
-            .try_reserve_exact(more)
-            .map_err(|_| InflateError::OutOfMemory)?;
-        self.room.resize(capacity, 0);
-        Ok(())
+            .replace(capacity, self.len)
+            .map_err(|_| InflateError::OutOfMemory)
     }
 
     /// Doubles the room, up to `limit` bytes in all, for codecs that do not know their size.
@@ -74,7 +94,7 @@ impl InflateBuffer {
         feature = "xz"
     ))]
     pub(super) fn grow(&mut self, limit: usize) -> Result<(), InflateError> {
-        let doubled = self.room.len().saturating_mul(2);
+        let doubled = self.capacity().saturating_mul(2);
         self.grow_to(
             doubled.max(crate::limits::MIN_INFLATE_BYTES).min(limit),
             limit,
@@ -83,35 +103,51 @@ impl InflateBuffer {
 
     /// The room behind the bytes that are there, up to `limit` bytes in all.
     pub(super) fn spare(&mut self, limit: usize) -> &mut [u8] {
-        let end = self.room.len().min(limit);
-        &mut self.room[self.len.min(end)..end]
+        let end = self.capacity().min(limit);
+        &mut self.room.0[self.len.min(end)..end]
     }
 
     /// All the memory, and how much of it is the payload.
     #[cfg(feature = "deflate")]
-    pub(super) fn parts(&mut self) -> (&mut Vec<u8>, &mut usize) {
+    pub(super) fn parts(&mut self) -> (&mut Room, &mut usize) {
         (&mut self.room, &mut self.len)
     }
 
     /// Counts `n` bytes of [`spare`](Self::spare) in.
     pub(super) fn advance(&mut self, n: usize) {
         self.len += n;
-        debug_assert!(self.len <= self.room.len());
+        debug_assert!(self.len <= self.capacity());
     }
 }
 
-/// The next of few sizes, at most an eighth above: buffers that are used again for payloads of
-/// about the same size then soon have room for all of them, and not for the largest so far.
-fn round_up(size: usize) -> usize {
-    let step = (size / 16).next_power_of_two();
-    size.checked_next_multiple_of(step).unwrap_or(size)
+impl Room {
+    /// Other memory, of `len` bytes, the first `kept` of which are what they were.
+    fn replace(&mut self, len: usize, kept: usize) -> Result<(), TryReserveError> {
+        let mut room = Vec::new();
+        room.try_reserve_exact(len)?;
+        room.extend_from_slice(&self.0[..kept]);
+        room.resize(len, 0);
+        self.0 = Bytes::from(room).into();
+        Ok(())
+    }
+}
+
+#[cfg(feature = "deflate")]
+impl atds_inflate::Memory for Room {
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    fn lengthen(&mut self, len: usize) -> Result<(), TryReserveError> {
+        self.replace(len, self.0.len())
+    }
 }
 
 impl Deref for InflateBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.room[..self.len]
+        &self.room.0[..self.len]
     }
 }
 

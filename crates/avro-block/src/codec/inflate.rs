@@ -97,8 +97,7 @@ impl Inflater {
     fn inflate_together(&mut self, jobs: &mut [InflateJob<'_>]) {
         for job in &mut *jobs {
             job.out.clear();
-            let start = self.ratio.guess(job.payload.len());
-            job.result = job.out.grow_to(start.min(job.limit), job.limit);
+            job.result = self.ratio.prepare(job.payload, job.out, job.limit);
         }
         self.deflate.inflate_together(jobs);
         for job in jobs {
@@ -119,11 +118,10 @@ impl Inflater {
         out: &mut InflateBuffer,
         limit: usize,
     ) -> Result<(), InflateError> {
-        let start = match codec {
-            Codec::Null | Codec::Snappy => 0, // Both know their size.
-            _ => self.ratio.guess(payload.len()),
-        };
-        out.grow_to(start.min(limit), limit)?;
+        match codec {
+            Codec::Null | Codec::Snappy => {} // Both know their size.
+            _ => self.ratio.prepare(payload, out, limit)?,
+        }
         match codec {
             Codec::Null => copy(payload, out, limit),
             #[cfg(feature = "deflate")]
@@ -158,6 +156,21 @@ struct Ratio(usize);
 
 impl Ratio {
     const ONE: usize = 16;
+
+    /// Makes room in `out` for what `payload` may inflate to, if there is far too little.
+    fn prepare(
+        &self,
+        payload: &[u8],
+        out: &mut InflateBuffer,
+        limit: usize,
+    ) -> Result<(), InflateError> {
+        let guess = self.guess(payload.len()).min(limit);
+        // Who gives a buffer that has room for most payloads wants no larger one.
+        match out.capacity() < guess - guess / 4 {
+            true => out.grow_to(guess, limit),
+            false => Ok(()),
+        }
+    }
 
     /// Room for a payload of `len` bytes, with an eighth to spare.
     fn guess(&self, len: usize) -> usize {

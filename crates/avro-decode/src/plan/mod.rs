@@ -184,8 +184,8 @@ impl Plan {
         let mut cursor = Cursor::new(data, position.min(data.len()));
         let mut run = Run::new(self, scratch, slots);
         let result = run.records(&mut cursor, records);
-        let dropped = run.state.dropped;
-        scratch.end(run.state);
+        let (dropped, operands) = (run.state.dropped, run.operands);
+        scratch.keep(operands);
         result?;
         let position = cursor.position();
         Ok(Executed { position, dropped })
@@ -207,7 +207,8 @@ impl Plan {
         records: impl IntoIterator<Item = &'d [u8]>,
         slots: &mut RowSlots<'_>,
     ) -> Result<u64, DecodeError> {
-        let mut run = Run::new(self, &mut Scratch::new(), slots);
+        let mut scratch = Scratch::new();
+        let mut run = Run::new(self, &mut scratch, slots);
         for (record, data) in records.into_iter().enumerate() {
             assert!(run.slots.remaining() > 0, "more records than rows");
             let mut cursor = Cursor::new(data, 0);

@@ -20,7 +20,9 @@ use crate::{DecodeError, DecodeErrorKind};
 pub(super) struct Run<'x, 'r, 's> {
     pub(super) plan: &'x Plan,
     pub(super) slots: &'r mut RowSlots<'s>,
-    pub(super) state: State<'x>,
+    pub(super) state: &'r mut State,
+    /// The values that filters compare.
+    pub(super) operands: Vec<Captured<'x>>,
     /// The row being written, counted from the slots' first.
     pub(super) row: usize,
     /// The row, counted from the batch's first.
@@ -42,13 +44,18 @@ impl From<Fault> for Stop {
 }
 
 impl<'x, 'r, 's> Run<'x, 'r, 's> {
-    pub(super) fn new(plan: &'x Plan, scratch: &mut Scratch, slots: &'r mut RowSlots<'s>) -> Self {
-        let state = scratch.begin(plan, slots);
+    pub(super) fn new(
+        plan: &'x Plan,
+        scratch: &'r mut Scratch,
+        slots: &'r mut RowSlots<'s>,
+    ) -> Self {
+        let (state, operands) = scratch.begin(plan, slots);
         let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
         Run {
             plan,
             slots,
             state,
+            operands,
             row,
             batch_row,
         }
@@ -80,7 +87,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     /// Reads the next record into the next row.
     #[inline]
     pub(super) fn record(&mut self, cursor: &mut Cursor<'x>) -> Result<(), Box<DecodeError>> {
-        self.state.operands.fill(Captured::Missing);
+        self.operands.fill(Captured::Missing);
         self.state.filled_parts = 0;
         let program = self.program(&self.plan.program, cursor);
         if let Err(Stop::Located(error)) = program {
@@ -118,7 +125,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     fn run(&mut self, action: &'x Action, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         match action {
             Action::Skip { all, hops, .. } => {
-                let State { guesses, ahead, .. } = &mut self.state;
+                let State { guesses, ahead, .. } = &mut *self.state;
                 let table = &self.plan.skips;
                 let way = Way {
                     hops,
@@ -145,7 +152,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             Action::Pick(pick) => return self.pick(pick, cursor),
             Action::Missing(missing) => self.missing(missing)?,
             Action::Present(writer) => self.mark_row(*writer, true),
-            Action::Capture(operand) => operand.capture(cursor, &mut self.state.operands)?,
+            Action::Capture(operand) => operand.capture(cursor, &mut self.operands)?,
             Action::Index(index) => self.index(index, cursor)?,
             Action::EndEntry(entry) => self.end_entry(entry)?,
             Action::EndRow(writer) => self.end_row(*writer)?,
@@ -202,9 +209,9 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                 }
                 if let Some(filter) = &each.filter {
                     let item = *cursor;
-                    filter.reset(&mut self.state.operands);
+                    filter.reset(&mut self.operands);
                     self.program(&filter.head, cursor)?;
-                    if !filter.holds(&self.state.operands, &item) {
+                    if !filter.holds(&self.operands, &item) {
                         self.program(&filter.rest, cursor)?;
                         continue;
                     }

@@ -18,7 +18,9 @@ use super::state::State;
 pub struct Scratch {
     /// The plan it served last.
     plan: Option<u64>,
-    state: State<'static>,
+    state: State,
+    /// The memory of a run's operands.
+    operands: Vec<Captured<'static>>,
 }
 
 impl Scratch {
@@ -27,39 +29,34 @@ impl Scratch {
         Scratch::default()
     }
 
-    /// The state of a run of `plan`; it comes back by [`end`](Self::end).
-    pub(super) fn begin<'x>(&mut self, plan: &'x Plan, slots: &mut RowSlots<'_>) -> State<'x> {
-        let mut state: State<'x> = std::mem::take(&mut self.state);
+    /// The state of a run of `plan`, and its operands; these come back by
+    /// [`keep`](Self::keep).
+    pub(super) fn begin<'x>(
+        &mut self,
+        plan: &Plan,
+        slots: &mut RowSlots<'_>,
+    ) -> (&mut State, Vec<Captured<'x>>) {
+        let state = &mut self.state;
         if self.plan.replace(plan.id) != Some(plan.id) {
             state.registers = vec![0; plan.registers];
-            state.operands = vec![Captured::Missing; plan.operands];
+            state.places = vec![0; plan.writers.len()];
             state.entries = EntryLists::of_plan(plan);
             state.guesses = vec![Guess::NONE; plan.guesses];
+            self.operands = vec![Captured::Missing; plan.operands];
         }
         // An error may have left a row half-way.
-        state.places.clear();
-        state.places.resize(plan.writers.len(), 0);
+        state.places.fill(0);
         state.dropped = 0;
-        EntryLists::start(&mut state.entries, plan, slots);
-        state
+        if !state.entries.is_empty() {
+            EntryLists::start(&mut state.entries, plan, slots);
+        }
+        (state, std::mem::take(&mut self.operands))
     }
 
-    pub(super) fn end(&mut self, state: State<'_>) {
-        self.state = State {
-            registers: state.registers,
-            places: state.places,
-            // The same memory: what it held is of the data of that run.
-            operands: state
-                .operands
-                .into_iter()
-                .map(|_| Captured::Missing)
-                .collect(),
-            entries: state.entries,
-            guesses: state.guesses,
-            ahead: state.ahead,
-            filled_parts: 0,
-            dropped: 0,
-        };
+    /// Keeps the memory of the operands, not what they are of the data.
+    pub(super) fn keep(&mut self, operands: Vec<Captured<'_>>) {
+        let forgotten = operands.into_iter().map(|_| Captured::Missing);
+        self.operands = forgotten.collect();
     }
 }
 

@@ -4,18 +4,15 @@ use tensor_batch::MAX_RANK;
 
 use super::ahead::Ahead;
 use super::entries::EntryLists;
-use super::filter::Captured;
 use super::hops::Guess;
 
 /// What is known of the record being read.
 #[derive(Debug, Default)]
-pub(super) struct State<'x> {
+pub(super) struct State {
     /// The numbers of the items being read.
     pub(super) registers: Vec<i64>,
     /// Per feature how many values of a dense row have been written.
     pub(super) places: Vec<usize>,
-    /// The values that filters compare.
-    pub(super) operands: Vec<Captured<'x>>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
     /// What of the data has been asked for.
@@ -28,7 +25,7 @@ pub(super) struct State<'x> {
     pub(super) dropped: u64,
 }
 
-impl State<'_> {
+impl State {
     /// The row and the indices in `registers`, written to `path`.
     #[inline]
     pub(super) fn path<'p>(

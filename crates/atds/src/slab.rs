@@ -1,0 +1,104 @@
+//! Large pieces of memory, which blocks that wait are given parts of.
+#![allow(unsafe_code)] // Advice on memory takes a pointer.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::limits::{MAX_SLABS_BYTES, MIN_SLAB_BYTES};
+
+/// Bytes of a huge page where this matters: x86-64, and most of ARM.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Memory that is given away in parts, which come back to whoever uses them again,
+/// not here. It is asked for in ever larger pieces, and in huge pages where the
+/// system has them: records drawn at random from tens of megabytes lie on another
+/// page each, and finding out where a small page is takes as long as reading it.
+#[derive(Debug, Default)]
+pub(crate) struct Slabs {
+    /// What is left of the last one.
+    rest: BytesMut,
+    /// Where they all are.
+    addresses: Vec<Range<usize>>,
+    /// Bytes of them all.
+    bytes: usize,
+}
+
+impl Slabs {
+    /// Zeroed memory of `len` bytes; `None` if that is too much for a part, or if
+    /// all is given away.
+    pub(crate) fn part(&mut self, len: usize) -> Option<BytesMut> {
+        if len > MIN_SLAB_BYTES / 4 {
+            return None;
+        }
+        if len > self.rest.len() {
+            self.rest = self.another()?;
+        }
+        Some(self.rest.split_to(len))
+    }
+
+    /// Whether `bytes` are in a part of these.
+    pub(crate) fn have(&self, bytes: *const u8) -> bool {
+        let has = |slab: &Range<usize>| slab.contains(&bytes.addr());
+        self.addresses.iter().any(has)
+    }
+
+    /// As large as all before it.
+    fn another(&mut self) -> Option<BytesMut> {
+        let len = self.bytes.max(MIN_SLAB_BYTES);
+        if self.bytes + len > MAX_SLABS_BYTES {
+            return None;
+        }
+        // None of it is written to: what is not used takes no memory.
+        let mut slab = bytemuck::allocation::try_zeroed_vec(len).ok()?;
+        ask_for_huge_pages(&mut slab);
+        let Range { start, end } = slab.as_ptr_range();
+        self.addresses.push(start.addr()..end.addr());
+        self.bytes += len;
+        Some(Bytes::from(slab).into())
+    }
+}
+
+/// Has the system use huge pages for `memory`, if it can, where it is written to
+/// from now on.
+#[cfg(target_os = "linux")]
+fn ask_for_huge_pages(memory: &mut [u8]) {
+    let before = memory.as_ptr().align_offset(HUGE_PAGE);
+    let Some(aligned) = memory.get_mut(before..) else {
+        return;
+    };
+    let len = aligned.len() / HUGE_PAGE * HUGE_PAGE;
+    // SAFETY: the pages are all of `memory`, and the advice changes nothing that is
+    // in them. Where it is not taken, they are as good as before.
+    unsafe { libc::madvise(aligned.as_mut_ptr().cast(), len, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_huge_pages(_: &mut [u8]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_distinct_and_known_until_all_is_given_away() {
+        let mut slabs = Slabs::default();
+        let mut parts = Vec::new();
+        while let Some(mut part) = slabs.part(MIN_SLAB_BYTES / 4) {
+            assert!(part.iter().step_by(4_096).all(|&byte| byte == 0));
+            part[0] = 1;
+            parts.push(part);
+        }
+        assert_eq!(parts.len() * MIN_SLAB_BYTES / 4, MAX_SLABS_BYTES);
+        assert!(parts.iter().all(|part| slabs.have(part.as_ptr())));
+        assert!(!slabs.have([0u8].as_ptr()));
+        assert!(slabs.part(1).is_none());
+    }
+
+    #[test]
+    fn what_is_large_has_memory_of_its_own() {
+        let mut slabs = Slabs::default();
+        assert!(slabs.part(MIN_SLAB_BYTES / 4 + 1).is_none());
+        assert_eq!(slabs.bytes, 0);
+    }
+}
