@@ -8,7 +8,7 @@ use std::time::Instant;
 use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
-use crate::limits::{MAX_BLOCK_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
+use crate::limits::{MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
 use crate::room::Room;
 use crate::spare::{Spare, fits};
 use crate::task::{Done, Parts};
@@ -101,8 +101,15 @@ impl Ahead {
     /// Finds buffers that blocks can wait in, in place of those that were taken away
     /// and of those that are too small or too large.
     fn fit_buffers(&mut self, spare: &Spare) {
+        // Beyond the size of a part there is nothing better than what a block finds for
+        // itself, so a large one does not cost all others their buffers.
+        let least = if self.most <= MAX_PART_BYTES {
+            self.most
+        } else {
+            0
+        };
         let most = *fits(self.most).end();
-        let fits = self.most.max(1)..=most.max(SMALL_INFLATED);
+        let fits = least.max(1)..=most.max(SMALL_INFLATED);
         let buffers = self.buffers.iter_mut().take(self.blocks.len());
         for buffer in buffers.filter(|buffer| !fits.contains(&buffer.capacity())) {
             spare.give_misfit(mem::replace(buffer, spare.take(self.most)));

@@ -37,8 +37,11 @@ pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
 /// parts of slabs.
 pub(crate) const MAX_SPARE_BYTES: usize = 64 << 20;
 
-/// Bytes of the first slab. A part has at most a quarter as many.
+/// Bytes of the first slab.
 pub(crate) const MIN_SLAB_BYTES: usize = 4 << 20;
+
+/// Bytes of a part of a slab at most.
+pub(crate) const MAX_PART_BYTES: usize = MIN_SLAB_BYTES / 4;
 
 /// Bytes of all slabs, which are kept as long as the data set.
 pub(crate) const MAX_SLABS_BYTES: usize = 64 << 20;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::limits::{MAX_SLABS_BYTES, MIN_SLAB_BYTES};
+use crate::limits::{MAX_PART_BYTES, MAX_SLABS_BYTES, MIN_SLAB_BYTES};
 
 /// Bytes of a huge page where this matters: x86-64, and most of ARM.
 const HUGE_PAGE: usize = 2 << 20;
@@ -28,7 +28,7 @@ impl Slabs {
     /// Zeroed memory of `len` bytes; `None` if that is too much for a part, or if
     /// all is given away.
     pub(crate) fn part(&mut self, len: usize) -> Option<BytesMut> {
-        if len > MIN_SLAB_BYTES / 4 {
+        if len > MAX_PART_BYTES {
             return None;
         }
         if len > self.rest.len() {
@@ -84,12 +84,12 @@ mod tests {
     fn parts_are_distinct_and_known_until_all_is_given_away() {
         let mut slabs = Slabs::default();
         let mut parts = Vec::new();
-        while let Some(mut part) = slabs.part(MIN_SLAB_BYTES / 4) {
+        while let Some(mut part) = slabs.part(MAX_PART_BYTES) {
             assert!(part.iter().step_by(4_096).all(|&byte| byte == 0));
             part[0] = 1;
             parts.push(part);
         }
-        assert_eq!(parts.len() * MIN_SLAB_BYTES / 4, MAX_SLABS_BYTES);
+        assert_eq!(parts.len() * MAX_PART_BYTES, MAX_SLABS_BYTES);
         assert!(parts.iter().all(|part| slabs.have(part.as_ptr())));
         assert!(!slabs.have([0u8].as_ptr()));
         assert!(slabs.part(1).is_none());
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn what_is_large_has_memory_of_its_own() {
         let mut slabs = Slabs::default();
-        assert!(slabs.part(MIN_SLAB_BYTES / 4 + 1).is_none());
+        assert!(slabs.part(MAX_PART_BYTES + 1).is_none());
         assert_eq!(slabs.bytes, 0);
     }
 }
