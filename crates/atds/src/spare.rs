@@ -93,3 +93,69 @@ impl Buffers {
 pub(crate) fn fits(len: usize) -> RangeInclusive<usize> {
     len..=len + len / 3 + SMALL_BUFFER
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MAX_PART_BYTES;
+
+    fn filled(mut buffer: InflateBuffer, len: usize) -> InflateBuffer {
+        buffer.assign(&vec![7; len]).expect("memory");
+        buffer
+    }
+
+    #[test]
+    fn what_fits_is_kept_and_what_is_roomy_is_copied() {
+        let spare = Spare::default();
+        let mut buffer = filled(spare.take(16_000), 13_000);
+        let room = buffer.room();
+        let kept = spare.keep(&mut buffer).expect("memory");
+        assert_eq!((kept.room(), kept.len()), (room, 13_000));
+        assert_eq!(buffer.capacity(), 0);
+
+        let mut buffer = filled(spare.take(16_000), 9_000);
+        let copied = spare.keep(&mut buffer).expect("memory");
+        assert_eq!(*copied, [7; 9_000]);
+        assert!(fits(9_000).contains(&copied.capacity()));
+        assert!(fits(16_000).contains(&buffer.capacity()));
+    }
+
+    #[test]
+    fn a_buffer_that_is_given_back_is_taken_again_by_what_it_fits() {
+        let spare = Spare::default();
+        let buffer = spare.take(16_000);
+        let room = buffer.room();
+        spare.give(buffer);
+        assert_ne!(spare.take(8_000).room(), room);
+        assert_ne!(spare.take(20_000).room(), room);
+        assert_eq!(spare.take(14_000).room(), room);
+    }
+
+    #[test]
+    fn memory_besides_slabs_is_kept_up_to_a_limit_and_no_misfit_of_it() {
+        let spare = Spare::default();
+        let own = || filled(spare.take(MAX_PART_BYTES + 1), MAX_PART_BYTES + 1);
+        spare.give_misfit(own());
+        assert_eq!(spare.lock().bytes, 0);
+        let buffers: Vec<_> = (0..100).map(|_| own()).collect();
+        let capacity = buffers[0].capacity();
+        buffers.into_iter().for_each(|buffer| spare.give(buffer));
+        let kept = MAX_SPARE_BYTES / capacity * capacity;
+        assert_eq!(spare.lock().bytes, kept);
+        spare.take(MAX_PART_BYTES + 1);
+        assert_eq!(spare.lock().bytes, kept - capacity);
+
+        let part = spare.take(16_000);
+        let room = part.room();
+        spare.give_misfit(part);
+        assert_eq!(spare.take(16_000).room(), room);
+    }
+
+    #[test]
+    fn buffers_without_memory_are_not_kept() {
+        let spare = Spare::default();
+        spare.give_misfit(InflateBuffer::new());
+        spare.give(InflateBuffer::new());
+        assert!(spare.lock().buffers.is_empty());
+    }
+}
