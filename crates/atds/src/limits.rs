@@ -46,7 +46,7 @@ pub(crate) const MAX_PART_BYTES: usize = MIN_SLAB_BYTES / 4;
 /// Bytes of all slabs, which are kept as long as the data set.
 pub(crate) const MAX_SLABS_BYTES: usize = 64 << 20;
 
-/// Bytes of memory that an inflated block may hold besides twice its own, so that
+/// Bytes of memory that a block may wait in besides a third more than its own, so that
 /// small buffers serve for any small block.
 pub(crate) const SMALL_BUFFER: usize = 256;
 
