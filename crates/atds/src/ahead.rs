@@ -8,11 +8,11 @@ use std::time::Instant;
 use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
+use crate::block::{BlockData, WindowBlock};
 use crate::limits::{MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
 use crate::room::Room;
 use crate::spare::{Spare, fits};
-use crate::task::{Done, Parts};
-use crate::window::{BlockData, WindowBlock};
+use crate::task::Done;
 
 /// The blocks of a task that have been inflated and are not decoded yet. The
 /// buffers of those that do not wait are used again and again, and stay in the
@@ -44,20 +44,21 @@ impl Ahead {
         self.blocks.clear();
     }
 
-    /// The buffer for block `number` of a task, which is compressed, and whether
-    /// the block is in it: inflated with those behind it that `parts` takes records
-    /// of, if not with one before it. Its memory may be taken away.
+    /// The buffer for the first of `visits`, the `blocks` of a task that are still to be
+    /// read, which is compressed, and whether the block is in it: inflated with some
+    /// behind it, if not with one before it. Its memory may be taken away.
     pub(crate) fn take(
         &mut self,
-        number: usize,
-        (blocks, parts): (&[WindowBlock], &Parts<'_>),
+        visits: &[usize],
+        blocks: &[WindowBlock],
         inflater: &mut Inflater,
         spare: &Spare,
         room: &Room<'_>,
         done: &mut Done,
     ) -> (&mut InflateBuffer, bool) {
-        if self.blocks.front().is_none_or(|next| next.block != number) {
-            self.choose(number, blocks, parts);
+        let next = self.blocks.front().map(|next| next.block);
+        if next != visits.first().copied() {
+            self.choose(visits, blocks);
             self.fit_buffers(spare);
             self.inflate(blocks, inflater, room, done);
         }
@@ -67,17 +68,17 @@ impl Ahead {
         }
     }
 
-    /// Chooses block `first` and some behind it.
-    fn choose(&mut self, first: usize, blocks: &[WindowBlock], parts: &Parts<'_>) {
+    /// Chooses the first of `visits` and some behind it.
+    fn choose(&mut self, visits: &[usize], blocks: &[WindowBlock]) {
         self.blocks.clear();
-        let codec = blocks[first].file.codec;
+        let codec = blocks[visits[0]].file.codec;
         let most = if codec == Codec::Deflate { TOGETHER } else { 1 };
         let mut bytes = 0;
-        for (block, one) in blocks.iter().enumerate().skip(first) {
-            let BlockData::Compressed(payload) = &one.data else {
+        for &block in visits {
+            let BlockData::Compressed(payload) = &blocks[block].data else {
                 continue;
             };
-            if parts.take(block) == 0 || one.file.codec != codec {
+            if blocks[block].file.codec != codec {
                 continue;
             }
             bytes += payload.len();

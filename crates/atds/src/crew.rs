@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use atds_sched::{BlockWork, Observed, Pool, Schedule, Wishes};
-use avro_block::Codec;
+use avro_block::{Codec, InflateBuffer};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
 use crate::Error;
+use crate::block::WindowBlock;
 use crate::budget::Budget;
 use crate::kept::Kept;
 use crate::limits::{COPIED_ALONE, INFLATED_AT_ONCE, TOGETHER_BATCHES};
 use crate::room::Room;
 use crate::stats::Counters;
 use crate::task::{Done, Failed, Part, Parts, Task};
-use crate::window::WindowBlock;
 use crate::work::{Workshop, own};
 
 pub(crate) struct Crew {
@@ -98,16 +98,19 @@ impl Crew {
     }
 
     /// A block of no records must have no bytes either.
-    pub(crate) fn check_empty(&self, block: WindowBlock, held: u64) -> Result<(), Error> {
+    pub(crate) fn check_empty(&self, mut block: WindowBlock, held: u64) -> Result<(), Error> {
         let workshop = &self.gear.workshop;
         workshop.check_empty(&block, &Room::new(&self.budget, held))?;
-        workshop.recycle(block);
+        block
+            .drain()
+            .into_iter()
+            .for_each(|buffer| self.recycle(buffer));
         Ok(())
     }
 
-    /// Takes a block back that has been read to its end.
-    pub(crate) fn recycle(&self, block: WindowBlock) {
-        self.gear.workshop.recycle(block);
+    /// Takes the memory of a drained block back.
+    pub(crate) fn recycle(&self, buffer: InflateBuffer) {
+        self.gear.workshop.recycle(buffer);
     }
 
     /// Fills batches: the first with the next `takes[0][i]` records of each block
@@ -151,7 +154,12 @@ impl Crew {
         } = &mut self.gear.memory;
         work.clear();
         let blocks = window.iter().enumerate();
-        work.extend(blocks.map(|(i, block)| block.work(takes.iter().map(|takes| takes[i]).sum())));
+        work.extend(blocks.map(
+            |(i, block)| match takes.iter().map(|takes| takes[i]).sum() {
+                0 => BlockWork::default(),
+                take => block.work(take),
+            },
+        ));
         // What the first of a batch's workers writes need not be brought to its place.
         let start = takes[1..]
             .iter()

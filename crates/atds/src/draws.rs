@@ -3,44 +3,44 @@
 use atds_shuffle::{Sampler, take_in_order};
 
 use crate::limits::TOGETHER_BATCHES;
-use crate::window::WindowBlock;
 
 /// How many records each block of the window gives to each of the batches that
 /// are made next.
 #[derive(Debug, Default)]
 pub(crate) struct Draws {
     takes: [Vec<u64>; TOGETHER_BATCHES],
-    /// What the blocks had, or have, besides.
-    unread: Vec<u64>,
-    /// Where the blocks' cursors stood before they were read.
-    cursors: Vec<(u64, usize)>,
+    /// What the batches before leave of each block.
+    left: Vec<u64>,
 }
 
 impl Draws {
-    /// Draws `rows` records for the batch behind the `drawn` ones.
+    /// Draws `rows` of the `unread` records of each block for the batch behind the
+    /// `drawn` ones.
     pub(crate) fn draw(
         &mut self,
         drawn: usize,
-        window: &[WindowBlock],
+        unread: &[u64],
         sampler: Option<&mut Sampler>,
         rows: u64,
     ) {
-        self.unread.clear();
-        self.unread.extend(window.iter().map(WindowBlock::unread));
-        self.cover(drawn, window);
         let [before @ .., takes] = &mut self.takes[..=drawn] else {
             return;
         };
-        for before in before {
-            for (unread, take) in self.unread.iter_mut().zip(before) {
-                *unread -= *take;
+        let mut unread = unread;
+        if !before.is_empty() {
+            self.left.clear();
+            self.left.extend(unread);
+            for takes in before {
+                let both = self.left.iter_mut().zip(takes);
+                both.for_each(|(left, take)| *left -= *take);
             }
+            unread = &self.left;
         }
         takes.clear();
-        takes.resize(window.len(), 0);
+        takes.resize(unread.len(), 0);
         match sampler {
-            Some(sampler) => sampler.draw(&self.unread, rows, takes),
-            None => take_in_order(&self.unread, rows, takes),
+            Some(sampler) => sampler.draw(unread, rows, takes),
+            None => take_in_order(unread, rows, takes),
         }
     }
 
@@ -54,23 +54,11 @@ impl Draws {
         &self.takes[..batches]
     }
 
-    /// Has the first `batches` batches take nothing from blocks that came into the
-    /// window since they were drawn.
-    pub(crate) fn cover(&mut self, batches: usize, window: &[WindowBlock]) {
+    /// Has the first `batches` batches take nothing from those of the window's
+    /// `blocks` blocks that came in since they were drawn.
+    pub(crate) fn cover(&mut self, batches: usize, blocks: usize) {
         for takes in &mut self.takes[..batches] {
-            takes.resize(window.len(), 0);
-        }
-    }
-
-    pub(crate) fn note_cursors(&mut self, window: &[WindowBlock]) {
-        self.cursors.clear();
-        self.cursors.extend(window.iter().map(WindowBlock::cursor));
-    }
-
-    /// Puts all cursors back to where they stood when they were noted.
-    pub(crate) fn restore_cursors(&self, window: &mut [WindowBlock]) {
-        for (block, cursor) in window.iter_mut().zip(&self.cursors) {
-            block.set_cursor(*cursor);
+            takes.resize(blocks, 0);
         }
     }
 
@@ -83,19 +71,11 @@ impl Draws {
         }
     }
 
-    /// Notes which blocks have records left when the first batch is made.
-    pub(crate) fn note_left(&mut self, window: &[WindowBlock]) {
-        let blocks = window.iter().zip(&self.takes[0]);
-        self.unread.clear();
-        self.unread
-            .extend(blocks.map(|(block, take)| block.unread() - take));
-    }
-
-    /// Goes on to the batch behind the first, which has been made, once drained
-    /// blocks have left the window.
-    pub(crate) fn go_on(&mut self) {
+    /// Goes on to the batch behind the first, once that has been made in the order of
+    /// the blocks, the last `blocks` of which are left.
+    pub(crate) fn go_on(&mut self, blocks: usize) {
         self.takes.rotate_left(1);
-        let mut unread = self.unread.iter();
-        self.takes[0].retain(|_| unread.next().is_some_and(|&unread| unread > 0));
+        let drained = self.takes[0].len() - blocks;
+        self.takes[0].drain(..drained);
     }
 }

@@ -10,6 +10,7 @@ use atds_sched::Threads;
 use atds_shuffle::{Sampler, window_target};
 use tensor_batch::{Batch, BatchSpec};
 
+use crate::block::WindowBlock;
 use crate::budget::{Budget, known_row_bytes};
 use crate::crew::Crew;
 use crate::draws::Draws;
@@ -18,7 +19,7 @@ use crate::kept::Kept;
 use crate::limits::{DOUBTFUL_BATCH_BYTES, TOGETHER_BATCHES};
 use crate::stats::Counters;
 use crate::task::Failed;
-use crate::window::WindowBlock;
+use crate::window::Window;
 use crate::{Error, ErrorKind};
 
 /// What batches are made of.
@@ -46,11 +47,7 @@ pub(crate) struct Engine {
     intake: Intake,
     out: SyncSender<Result<Ready, Error>>,
 
-    window: Vec<WindowBlock>,
-    /// Bytes of the window.
-    held: u64,
-    /// Records of the window that are unread.
-    unread_records: u64,
+    window: Window,
     /// Bytes that came into the window since the budget was told of it.
     arrived: u64,
 
@@ -78,9 +75,7 @@ impl Engine {
             crew: Crew::new(spec, &kept, budget.clone(), counters.clone()),
             kept,
             last_batch_bytes: 0,
-            window: Vec::new(),
-            held: 0,
-            unread_records: 0,
+            window: Window::new(options.shuffle_buffer_size > 0),
             arrived: 0,
             draws: Draws::default(),
             options,
@@ -140,14 +135,15 @@ impl Engine {
             if rows < batch_size && self.options.drop_remainder {
                 self.counters.dropped_records.fetch_add(rows, Relaxed);
                 self.window.clear();
-                self.settle();
+                self.tell_window();
                 break;
             }
-            self.draws.draw(0, &self.window, sampler.as_mut(), rows);
+            self.draws
+                .draw(0, self.window.unread(), sampler.as_mut(), rows);
             let mut drawn = 1;
             while drawn < together && self.fill(drawn)? >= batch_size {
-                let sampler = sampler.as_mut();
-                self.draws.draw(drawn, &self.window, sampler, batch_size);
+                let (unread, sampler) = (self.window.unread(), sampler.as_mut());
+                self.draws.draw(drawn, unread, sampler, batch_size);
                 drawn += 1;
             }
             self.make_all(drawn, rows)?;
@@ -185,29 +181,28 @@ impl Engine {
             self.options.batch_size as u64,
             self.options.shuffle_buffer_size as u64,
         );
-        let mut unread = self.unread_records - self.draws.records(drawn);
+        let mut unread = self.window.records() - self.draws.records(drawn);
         while unread < target {
-            if drawn > 0 && !self.has_room_for(self.held) {
+            if drawn > 0 && !self.has_room_for(self.window.held()) {
                 unread = 0;
                 break;
             }
             let Some(block) = self.next_block()? else {
                 break;
             };
-            self.held += block.bytes();
             self.arrived += block.bytes();
             if block.count == 0 {
-                if let Err(error) = self.crew.check_empty(block, self.held) {
+                let held = self.window.held() + block.bytes();
+                if let Err(error) = self.crew.check_empty(block, held) {
                     // Behind the blocks before it, like damage that the reader finds.
                     self.intake.end_here(error);
                 }
-                self.settle();
+                self.tell_window();
                 continue;
             }
             unread += block.unread();
-            self.unread_records += block.unread();
             self.window.push(block);
-            self.budget.check(self.held)?;
+            self.budget.check(self.window.held())?;
         }
         self.tell_window();
         Ok(unread)
@@ -228,11 +223,10 @@ impl Engine {
 
     /// Makes the batches drawn, of `rows` rows each, and hands them out.
     fn make_all(&mut self, drawn: usize, rows: u64) -> Result<(), Option<Error>> {
-        self.draws.cover(drawn, &self.window);
+        self.draws.cover(drawn, self.window.blocks().len());
         if drawn == 1 {
             return self.make_one(rows);
         }
-        self.draws.note_cursors(&self.window);
         match self.make(drawn, rows) {
             Ok(ready) => {
                 let mut ready = ready.into_iter().flatten();
@@ -240,12 +234,11 @@ impl Engine {
             }
             Err(None) => return Err(None),
             // Of which batch the error is, shows when they are made one by one.
-            Err(Some(_)) => self.restore_cursors(),
+            Err(Some(_)) => self.undo(),
         }
         for _ in 0..drawn {
-            self.draws.note_left(&self.window);
             self.make_one(rows)?;
-            self.draws.go_on();
+            self.draws.go_on(self.window.blocks().len());
         }
         Ok(())
     }
@@ -260,7 +253,6 @@ impl Engine {
     /// Makes a batch of the records drawn. Where one of them is at fault, makes
     /// it of those in the rows before, and gives the error too.
     fn batch(&mut self, rows: u64) -> Result<(Ready, Option<Error>), Option<Error>> {
-        self.draws.note_cursors(&self.window);
         let (ready, failed) = match self.make(1, rows) {
             Ok(ready) => (ready, None),
             Err(None) => return Err(None),
@@ -272,7 +264,7 @@ impl Engine {
                     self.counters.dropped_records.fetch_add(row, Relaxed);
                     return Err(Some(error));
                 }
-                self.restore_cursors();
+                self.undo();
                 self.draws.keep_rows_before(row);
                 let ready = self.make(1, rows);
                 let ready = ready.map_err(|failed| failed.map(|failed| failed.error))?;
@@ -298,12 +290,14 @@ impl Engine {
         if known > DOUBTFUL_BATCH_BYTES {
             self.check_counts(batches).map_err(failed)?;
         }
-        let needed = self.held.saturating_add(known);
+        let needed = self.window.held().saturating_add(known);
         self.budget.check(needed).map_err(failed)?;
         let last = self.last_batch_bytes.saturating_mul(batches as u64);
         self.budget.begin_batch(known, known.max(last));
         let takes = self.draws.takes(batches);
-        let done = self.crew.fill(&mut self.window, takes, needed)?;
+        self.window.begin(takes);
+        let done = self.crew.fill(self.window.blocks_mut(), takes, needed)?;
+        self.window.count();
 
         let mut made = [const { None }; TOGETHER_BATCHES];
         let mut bytes = 0;
@@ -315,44 +309,29 @@ impl Engine {
                 bytes: self.last_batch_bytes,
             });
         }
-        // At most: blocks that were inflated count twice.
-        let needed = self.held + done.inflated_bytes + bytes;
-        if self.budget.check(needed).is_err() {
-            let needed = self.window_bytes() + bytes;
-            self.budget.check(needed).map_err(failed)?;
-        }
+        let needed = self.window.held() + bytes;
+        self.budget.check(needed).map_err(failed)?;
         if batches == 1 {
             self.crew.note_alone_bytes(needed);
         }
 
         self.counters.add_work(&done);
-        (self.held, self.unread_records) = (0, 0);
-        let is_drained = |block: &mut WindowBlock| {
-            let unread = block.unread();
-            if unread > 0 {
-                self.held += block.bytes();
-                self.unread_records += unread;
-            }
-            unread == 0
-        };
-        for block in self.window.extract_if(.., is_drained) {
-            self.crew.recycle(block);
-        }
+        self.window.finish(|buffer| self.crew.recycle(buffer));
         self.tell_window();
         self.budget.finish_batch(bytes);
         Ok(made)
     }
 
-    /// Puts all cursors back to where they stood when they were noted.
-    fn restore_cursors(&mut self) {
-        self.draws.restore_cursors(&mut self.window);
-        self.settle();
+    /// Has the records be unread that were read for batches which were not made.
+    fn undo(&mut self) {
+        self.window.undo();
+        self.tell_window();
     }
 
     /// Holds the record counts of the blocks to be read against their bytes.
     fn check_counts(&self, batches: usize) -> Result<(), Error> {
         let takes = self.draws.takes(batches).iter();
-        let mut all = takes.flat_map(|takes| self.window.iter().zip(takes));
+        let mut all = takes.flat_map(|takes| self.window.blocks().iter().zip(takes));
         all.try_for_each(|(block, take)| match take {
             0 => Ok(()),
             _ => block.check_count(),
@@ -367,20 +346,9 @@ impl Engine {
             .map_err(|_| None)
     }
 
-    /// Counts what is in the window anew.
-    fn settle(&mut self) {
-        self.held = self.window_bytes();
-        self.unread_records = self.window.iter().map(WindowBlock::unread).sum();
-        self.tell_window();
-    }
-
     /// Tells the budget of the window's bytes.
     fn tell_window(&mut self) {
-        self.budget.window(self.held, self.arrived);
+        self.budget.window(self.window.held(), self.arrived);
         self.arrived = 0;
-    }
-
-    fn window_bytes(&self) -> u64 {
-        self.window.iter().map(WindowBlock::bytes).sum()
     }
 }

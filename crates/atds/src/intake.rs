@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use crate::Error;
+use crate::block::WindowBlock;
 use crate::budget::Budget;
 use crate::reader::{Group, Groups, Message};
 use crate::stats::Counters;
-use crate::window::WindowBlock;
 
 /// The blocks of an epoch that have been read, on their way to the window.
 pub(crate) struct Intake {

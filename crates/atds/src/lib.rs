@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod ahead;
+mod block;
 mod budget;
 mod builder;
 mod crew;

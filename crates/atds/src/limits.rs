@@ -37,7 +37,7 @@ pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
 /// parts of slabs.
 pub(crate) const MAX_SPARE_BYTES: usize = 64 << 20;
 
-/// Bytes of the first slab.
+/// Bytes of the first slabs. Others follow that are half as large as all before.
 pub(crate) const MIN_SLAB_BYTES: usize = 4 << 20;
 
 /// Bytes of a part of a slab at most.
@@ -67,6 +67,10 @@ const _: () = assert!(INFLATED_AT_ONCE == atds_inflate::LANES);
 
 /// Bytes of compressed payloads that are inflated together, for the same reason.
 pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
+
+/// Blocks whose next records are found at once: more than a processor looks up pages
+/// at a time, few enough that it remembers them until they are read.
+pub(crate) const FOUND_TOGETHER: usize = 8;
 
 /// Batches that are made in one go where nothing is shuffled. With two, each of
 /// two threads makes one by itself, and they wait for one another half as often;

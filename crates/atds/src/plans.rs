@@ -8,7 +8,7 @@ use avro_block::Header;
 use avro_decode::{Features, Inferred, Plan, PlanOptions, Schema};
 use tensor_batch::BatchSpec;
 
-use crate::window::FileContext;
+use crate::block::FileContext;
 use crate::{Error, ErrorKind};
 
 /// Compiles each schema that files bring against the features asked for.

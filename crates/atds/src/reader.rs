@@ -11,6 +11,7 @@ use atds_shuffle::{block_order, file_order};
 use avro_block::Block;
 use avro_decode::Skipper;
 
+use crate::block::{FileContext, WindowBlock};
 use crate::budget::Budget;
 use crate::kept::Kept;
 use crate::limits::GROUP_BYTES;
@@ -19,7 +20,6 @@ use crate::slice::{FilePart, Slice, overlaps};
 use crate::source::{FileBlocks, IndexedBlocks, Opener};
 use crate::spare::Spare;
 use crate::stats::Counters;
-use crate::window::{FileContext, WindowBlock};
 use crate::{Error, ErrorKind};
 
 /// Blocks on their way from the reader to the engine.

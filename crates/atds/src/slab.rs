@@ -7,8 +7,9 @@ use bytes::{Bytes, BytesMut};
 
 use crate::limits::{MAX_PART_BYTES, MAX_SLABS_BYTES, MIN_SLAB_BYTES};
 
-/// Bytes of a huge page where this matters: x86-64, and most of ARM.
-const HUGE_PAGE: usize = 2 << 20;
+/// Bytes of a page where this matters: x86-64, and most of ARM.
+#[cfg(target_os = "linux")]
+const PAGE: usize = 4 << 10;
 
 /// Memory that is given away in parts, which come back to whoever uses them again,
 /// not here. It is asked for in ever larger pieces, and in huge pages where the
@@ -43,10 +44,11 @@ impl Slabs {
         self.addresses.iter().any(has)
     }
 
-    /// As large as all before it.
+    /// Half as large as all before it together.
     fn another(&mut self) -> Option<BytesMut> {
-        let len = self.bytes.max(MIN_SLAB_BYTES);
-        if self.bytes + len > MAX_SLABS_BYTES {
+        let len = (self.bytes / 2).next_multiple_of(MAX_PART_BYTES);
+        let len = len.max(MIN_SLAB_BYTES).min(MAX_SLABS_BYTES - self.bytes);
+        if len == 0 {
             return None;
         }
         // None of it is written to: what is not used takes no memory.
@@ -63,14 +65,13 @@ impl Slabs {
 /// from now on.
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages(memory: &mut [u8]) {
-    let before = memory.as_ptr().align_offset(HUGE_PAGE);
-    let Some(aligned) = memory.get_mut(before..) else {
-        return;
-    };
-    let len = aligned.len() / HUGE_PAGE * HUGE_PAGE;
-    // SAFETY: the pages are all of `memory`, and the advice changes nothing that is
-    // in them. Where it is not taken, they are as good as before.
-    unsafe { libc::madvise(aligned.as_mut_ptr().cast(), len, libc::MADV_HUGEPAGE) };
+    // The allocator's own bytes come before the first, and its memory may begin with a
+    // huge page.
+    let start = memory.as_mut_ptr().map_addr(|start| start / PAGE * PAGE);
+    let len = memory.as_ptr_range().end.addr() - start.addr();
+    // SAFETY: the advice changes nothing that is in the pages, whose ever it is. Where
+    // it is not taken, they are as good as before.
+    unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use avro_decode::Scratch;
 use tensor_batch::RowSlots;
 
+use crate::block::WindowBlock;
 use crate::limits::TOGETHER_BATCHES;
-use crate::window::WindowBlock;
 use crate::{Error, ErrorKind};
 
 /// A contiguous part of the window, and what it gives to each of the batches
@@ -102,16 +102,6 @@ impl Parts<'_> {
     pub(crate) fn take(&self, number: usize) -> u64 {
         let parts = self.0.iter().flatten();
         parts.map(|part| part.takes[number]).sum()
-    }
-
-    /// The first block from `first` on that gives any.
-    pub(crate) fn next(&self, first: usize) -> Option<usize> {
-        let parts = self.0.iter().flatten();
-        let next = parts.filter_map(|part| {
-            let takes = part.takes.get(first..)?;
-            takes.iter().position(|&take| take > 0)
-        });
-        next.min().map(|behind| first + behind)
     }
 
     /// Bytes written to columns whose size is not known beforehand.

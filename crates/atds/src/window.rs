@@ -1,228 +1,185 @@
-//! The window: blocks that take part in the next batches, each with a cursor.
+//! The window: blocks that take part in the next batches, each in its place.
 
-use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::VecDeque;
 
-use atds_sched::BlockWork;
-use avro_block::{Block, Codec, InflateBuffer, InflateError};
-use avro_decode::{Plan, Skipper, prefetch};
-use bytes::Bytes;
+use avro_block::InflateBuffer;
 
-use crate::spare::Spare;
-use crate::{Error, ErrorKind};
+use crate::block::WindowBlock;
 
-/// Bytes between the payloads of neighbouring blocks at most: a sync marker and
-/// two numbers.
-const BETWEEN_BLOCKS: usize = 16 + 2 * 10;
-
-/// What the blocks of a file have in common.
+/// Blocks, and what drawing from them needs to know: there may be thousands, of
+/// which a batch reads some, and only those are looked at for each batch.
 #[derive(Debug)]
-pub(crate) struct FileContext {
-    pub(crate) path: PathBuf,
-    pub(crate) codec: Codec,
-    pub(crate) plan: Arc<Plan>,
-    /// Gets past records that are not read, in a file of which some are not.
-    pub(crate) skipper: Option<Skipper>,
+pub(crate) struct Window {
+    blocks: Vec<WindowBlock>,
+    /// Records of each block that are unread.
+    unread: Vec<u64>,
+    /// Records of all blocks that are unread.
+    records: u64,
+    /// Bytes of all blocks that have such.
+    held: u64,
+    order: Order,
+    /// Blocks that are being read.
+    read: Vec<Before>,
 }
 
-/// A block and how far it has been read.
+/// Where blocks that come in are put.
 #[derive(Debug)]
-pub(crate) struct WindowBlock {
-    pub(crate) file: Arc<FileContext>,
-    /// Which block of the file.
-    pub(crate) index: u64,
-    /// Its first byte in the file.
-    offset: u64,
-    /// Its payload's first byte in the file.
-    payload_offset: u64,
-    /// Records in the block.
-    pub(crate) count: u64,
-    /// Which of them are read.
-    records: Range<u64>,
-    /// Records that have been read or got past.
-    pub(crate) taken: u64,
-    /// Where the next record starts in the inflated payload.
-    pub(crate) position: usize,
-    pub(crate) data: BlockData,
+enum Order {
+    /// Behind the others, which are drained from the first on.
+    Kept,
+    /// In the places of drained blocks. So those that are still to be inflated are
+    /// among those that are not, and memory is read while there is other work.
+    Any {
+        /// The places, of which the one that was drained first is taken first.
+        drained: VecDeque<usize>,
+    },
 }
 
-/// A block's payload.
+/// What a block was before it was read.
 #[derive(Debug)]
-pub(crate) enum BlockData {
-    /// As it lies in the file.
-    Compressed(Bytes),
-    /// As it lies in the file, which is not compressed.
-    Plain(Bytes),
-    /// Inflated, or the copy of what is not compressed.
-    Inflated(InflateBuffer),
+struct Before {
+    place: usize,
+    cursor: (u64, usize),
+    bytes: u64,
 }
 
-impl WindowBlock {
-    /// A block of which `records` are read.
-    pub(crate) fn new(block: Block, records: Range<u64>, file: Arc<FileContext>) -> Self {
-        WindowBlock {
-            index: block.index,
-            offset: block.offset,
-            payload_offset: block.payload_offset(),
-            count: block.count,
-            records,
-            taken: 0,
-            position: 0,
-            data: match file.codec {
-                Codec::Null => BlockData::Plain(block.payload),
-                _ => BlockData::Compressed(block.payload),
+impl Window {
+    /// An empty window, whose blocks are read in their order unless they are shuffled.
+    pub(crate) fn new(is_shuffled: bool) -> Self {
+        Window {
+            blocks: Vec::new(),
+            unread: Vec::new(),
+            records: 0,
+            held: 0,
+            order: match is_shuffled {
+                true => Order::Any {
+                    drained: VecDeque::new(),
+                },
+                false => Order::Kept,
             },
-            file,
+            read: Vec::new(),
         }
     }
 
-    /// Copies a payload that is not compressed out of the bytes that were read
-    /// together with it, so that it does not keep them while it waits.
-    pub(crate) fn detach(&mut self, spare: &Spare) -> Result<(), Error> {
-        if let BlockData::Plain(bytes) = &self.data {
-            let copy = spare.copy(bytes).map_err(|error| self.no_memory(error))?;
-            self.data = BlockData::Inflated(copy);
-        }
-        Ok(())
+    /// The blocks. Those that have no unread records have no bytes either.
+    pub(crate) fn blocks(&self) -> &[WindowBlock] {
+        &self.blocks
     }
 
-    /// The error of a block that there is no memory for.
-    #[cold]
-    pub(crate) fn no_memory(&self, error: InflateError) -> Error {
-        self.locate(Error::new(ErrorKind::Container(error.into())))
+    /// The blocks, to be read.
+    pub(crate) fn blocks_mut(&mut self) -> &mut [WindowBlock] {
+        &mut self.blocks
     }
 
-    pub(crate) fn unread(&self) -> u64 {
-        self.records.end - self.taken.max(self.records.start)
+    /// Records of each block that are unread.
+    pub(crate) fn unread(&self) -> &[u64] {
+        &self.unread
     }
 
-    /// The cursor at the next record that is read, behind those before it in
-    /// `data` that are not.
-    pub(crate) fn next_record(&self, data: &[u8]) -> Result<(u64, usize), Error> {
-        let before = self.records.start.saturating_sub(self.taken);
-        let (1.., Some(skipper)) = (before, &self.file.skipper) else {
-            return Ok(self.cursor());
+    /// Records of all blocks that are unread.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes of all blocks.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Takes a block in.
+    pub(crate) fn push(&mut self, block: WindowBlock) {
+        let unread = block.unread();
+        self.records += unread;
+        self.held += block.bytes();
+        let place = match &mut self.order {
+            Order::Kept => None,
+            Order::Any { drained } => drained.pop_front(),
         };
-        match skipper.skip(data, self.position, before) {
-            Ok(position) => Ok((self.records.start, position)),
-            Err(error) => Err(self.locate(Error::decode(error, self.taken))),
-        }
-    }
-
-    /// The work of taking `take` records.
-    pub(crate) fn work(&self, take: u64) -> BlockWork {
-        let inflated = self.inflated().is_some();
-        BlockWork {
-            records_to_inflate: if inflated { 0 } else { self.count },
-            records_to_decode: take,
-        }
-    }
-
-    /// The records' bytes; `None` as long as they are compressed.
-    pub(crate) fn inflated(&self) -> Option<&[u8]> {
-        match &self.data {
-            BlockData::Compressed(_) => None,
-            BlockData::Plain(bytes) => Some(bytes),
-            BlockData::Inflated(buffer) => Some(buffer),
-        }
-    }
-
-    /// Has the processor load the next record, if it is as long as most. Those
-    /// behind it are loaded while it is read.
-    pub(crate) fn prefetch(&self) {
-        let Some(bytes) = self.inflated() else {
-            return;
-        };
-        let record_len = bytes.len() / self.count.max(1) as usize;
-        prefetch(bytes, self.position, self.position + record_len);
-    }
-
-    /// Whether the block, read to its end, has had the processor load the next,
-    /// which stands behind it in memory.
-    pub(crate) fn leads_to(&self, next: &WindowBlock) -> bool {
-        let (Some(bytes), Some(behind)) = (self.inflated(), next.inflated()) else {
-            return false;
-        };
-        let gap = behind
-            .as_ptr()
-            .addr()
-            .wrapping_sub(bytes.as_ptr_range().end.addr());
-        self.file.plan.asks_ahead() && gap <= BETWEEN_BLOCKS && next.position == 0
-    }
-
-    /// Whether the block has been read to its end.
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.taken == self.count
-    }
-
-    /// How far the block has been read: records, and bytes once inflated.
-    pub(crate) fn cursor(&self) -> (u64, usize) {
-        (self.taken, self.position)
-    }
-
-    pub(crate) fn set_cursor(&mut self, (taken, position): (u64, usize)) {
-        self.taken = taken;
-        self.position = position;
-    }
-
-    /// Whether the payload has no bytes.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.payload_bytes() == 0
-    }
-
-    /// Bytes that the block holds now, with what is kept beside its payload.
-    pub(crate) fn bytes(&self) -> u64 {
-        (self.payload_bytes() + size_of::<WindowBlock>()) as u64
-    }
-
-    fn payload_bytes(&self) -> usize {
-        match &self.data {
-            BlockData::Compressed(bytes) | BlockData::Plain(bytes) => bytes.len(),
-            BlockData::Inflated(buffer) => buffer.len(),
-        }
-    }
-
-    /// Whether the block's bytes can hold the records it says it has.
-    pub(crate) fn check_count(&self) -> Result<(), Error> {
-        let bytes = self.payload_bytes() as u64;
-        let most = match &self.data {
-            BlockData::Compressed(_) => bytes.saturating_mul(self.file.codec.max_expansion()),
-            BlockData::Plain(_) | BlockData::Inflated(_) => bytes,
-        };
-        let records = self.count;
-        if records.saturating_mul(self.file.plan.min_record_len()) > most {
-            let kind = ErrorKind::TooManyRecords { records, bytes };
-            return Err(self.locate(Error::new(kind)));
-        }
-        Ok(())
-    }
-
-    /// Once all records are read: they must end where their `len` bytes do.
-    pub(crate) fn check_end(&self, len: usize) -> Result<(), Error> {
-        match len - self.position {
-            0 => Ok(()),
-            left => {
-                let records = self.count;
-                let mut error = Error::new(ErrorKind::TrailingBytes { records, left });
-                error.place.inflated_offset = Some(self.position as u64);
-                Err(self.locate(error))
+        match place {
+            Some(place) => (self.blocks[place], self.unread[place]) = (block, unread),
+            None => {
+                self.blocks.push(block);
+                self.unread.push(unread);
             }
         }
     }
 
-    /// Adds the file, the block and the byte to an error in this block.
-    #[cold]
-    pub(crate) fn locate(&self, mut error: Error) -> Error {
-        error = error
-            .in_file(&self.file.path)
-            .in_block(self.index, self.offset);
-        if self.file.codec == Codec::Null {
-            // The block lies in the file as it is: name the very byte.
-            if let Some(offset) = error.place.inflated_offset.take() {
-                error.place.offset = Some(self.payload_offset + offset);
+    /// Notes how far blocks have been read which are read now: those of which one of
+    /// `batches` takes any records, by their places.
+    pub(crate) fn begin(&mut self, batches: &[Vec<u64>]) {
+        self.read.clear();
+        for (place, block) in self.blocks.iter().enumerate() {
+            if batches.iter().any(|takes| takes[place] > 0) {
+                self.read.push(Before {
+                    place,
+                    cursor: block.cursor(),
+                    bytes: block.bytes(),
+                });
             }
         }
-        error
+    }
+
+    /// Puts the cursors of the blocks that were read back to where they stood.
+    pub(crate) fn undo(&mut self) {
+        for before in self.read.drain(..) {
+            self.blocks[before.place].set_cursor(before.cursor);
+        }
+        (_, self.held) = self.counted_anew();
+    }
+
+    /// Counts the bytes of the blocks that were read anew, since they may have been
+    /// inflated.
+    pub(crate) fn count(&mut self) {
+        for before in &mut self.read {
+            let bytes = self.blocks[before.place].bytes();
+            self.held = self.held - before.bytes + bytes;
+            before.bytes = bytes;
+        }
+    }
+
+    /// Lets the blocks go that have been read to their end, their memory to `recycle`.
+    pub(crate) fn finish(&mut self, mut recycle: impl FnMut(InflateBuffer)) {
+        for Before { place, bytes, .. } in self.read.drain(..) {
+            let block = &mut self.blocks[place];
+            let unread = block.unread();
+            self.records -= self.unread[place] - unread;
+            self.unread[place] = unread;
+            if unread == 0 {
+                self.held -= bytes;
+                block.drain().into_iter().for_each(&mut recycle);
+                if let Order::Any { drained } = &mut self.order {
+                    drained.push_back(place);
+                }
+            }
+        }
+        match &mut self.order {
+            Order::Kept => {
+                let is_drained = |unread: &&u64| **unread == 0;
+                let drained = self.unread.iter().take_while(is_drained).count();
+                self.blocks.drain(..drained);
+                self.unread.drain(..drained);
+            }
+            // Nothing comes in that would take their places.
+            Order::Any { drained } if drained.len() > self.blocks.len() / 2 => {
+                drained.clear();
+                self.blocks.retain(|block| block.unread() > 0);
+                self.unread.retain(|unread| *unread > 0);
+            }
+            Order::Any { .. } => {}
+        }
+        debug_assert_eq!((self.records, self.held), self.counted_anew());
+    }
+
+    /// Unread records and bytes of all blocks.
+    fn counted_anew(&self) -> (u64, u64) {
+        let unread = self.blocks.iter().filter(|block| block.unread() > 0);
+        unread.fold((0, 0), |(records, held), block| {
+            (records + block.unread(), held + block.bytes())
+        })
+    }
+
+    /// Lets all blocks go.
+    pub(crate) fn clear(&mut self) {
+        *self = Window::new(matches!(self.order, Order::Any { .. }));
     }
 }

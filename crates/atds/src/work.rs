@@ -1,17 +1,19 @@
 //! What a worker does: inflate a block once, decode some of its records.
 
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use avro_block::{InflateBuffer, Inflater};
 use avro_decode::{Scratch, prefetch_value};
+use tensor_batch::reuse;
 
 use crate::ahead::Ahead;
-use crate::limits::{COUNTED_TOGETHER, MAX_BLOCK_BYTES};
+use crate::block::{BlockData, WindowBlock};
+use crate::limits::{COUNTED_TOGETHER, FOUND_TOGETHER, MAX_BLOCK_BYTES};
 use crate::room::Room;
 use crate::spare::Spare;
 use crate::task::{Done, Failed, Parts, Task};
-use crate::window::{BlockData, WindowBlock};
 use crate::{Error, ErrorKind};
 
 /// What the workers of a pipeline share.
@@ -28,6 +30,8 @@ struct Tools {
     inflater: Inflater,
     ahead: Ahead,
     scratch: Scratch,
+    /// The blocks of a task that give records, by their numbers.
+    visits: Vec<usize>,
 }
 
 impl Workshop {
@@ -44,11 +48,9 @@ impl Workshop {
         self.tools.len()
     }
 
-    /// Takes the buffer of a drained block back.
-    pub(crate) fn recycle(&self, block: WindowBlock) {
-        if let BlockData::Inflated(buffer) = block.data {
-            self.spare.give(buffer);
-        }
+    /// Takes the memory of a drained block back.
+    pub(crate) fn recycle(&self, buffer: InflateBuffer) {
+        self.spare.give(buffer);
     }
 
     /// Runs task `number` as `worker`. `room` is how far blocks may inflate
@@ -89,15 +91,14 @@ impl Workshop {
         // read from since.
         let (mut counted, mut read) = (parts.written(), 0);
         tools.ahead.clear();
-        let mut next = parts.next(0);
-        let mut behind = next.and_then(|next| parts.next(next + 1));
-        while let Some(number) = next {
-            next = behind;
-            behind = behind.and_then(|behind| parts.next(behind + 1));
-            if let Some(behind) = behind {
-                prefetch_value(&blocks[behind]);
+        let mut visits = reuse(mem::take(&mut tools.visits));
+        visits.extend((0..blocks.len()).filter(|&number| parts.take(number) > 0));
+        for (nth, &number) in visits.iter().enumerate() {
+            let later = &visits[nth..];
+            if nth % FOUND_TOGETHER == 0 {
+                find(blocks, later, nth == 0);
             }
-            if let Some(next) = next
+            if let [_, next, ..] = *later
                 && !blocks[number].leads_to(&blocks[next])
             {
                 blocks[next].prefetch();
@@ -107,7 +108,7 @@ impl Workshop {
                 break;
             }
             let position = blocks[number].position;
-            self.read_block(number, blocks, parts, tools, room, done)?;
+            self.read_block(later, blocks, parts, tools, room, done)?;
             read += blocks[number].position - position;
             if read >= COUNTED_TOGETHER {
                 let written = parts.written();
@@ -116,14 +117,15 @@ impl Workshop {
                 (counted, read) = (written, 0);
             }
         }
+        tools.visits = visits;
         Ok(())
     }
 
-    /// Decodes the records that the batches get of one of a task's blocks,
-    /// inflated before if that is still to be done.
+    /// Decodes the records that the batches get of the first of some of a task's
+    /// blocks, inflated before if that is still to be done.
     fn read_block(
         &self,
-        number: usize,
+        visits: &[usize],
         blocks: &mut [WindowBlock],
         parts: &mut Parts<'_>,
         tools: &mut Tools,
@@ -134,13 +136,14 @@ impl Workshop {
             inflater,
             ahead,
             scratch,
+            ..
         } = tools;
+        let number = visits[0];
         let BlockData::Compressed(payload) = &blocks[number].data else {
             return parts.decode(number, &mut blocks[number], None, scratch, done);
         };
         let payload_len = payload.len();
-        let task = (&*blocks, &*parts);
-        let (buffer, is_good) = ahead.take(number, task, inflater, &self.spare, room, done);
+        let (buffer, is_good) = ahead.take(visits, blocks, inflater, &self.spare, room, done);
         let block = &mut blocks[number];
         let inflated = if is_good {
             done.records_inflated += block.count;
@@ -175,6 +178,23 @@ impl Workshop {
         };
         block.check_end(len)
     }
+}
+
+/// Has the processor find the next records of blocks that are read soon, several at
+/// once: looking up where a page is it waits, but not longer for some than for one.
+/// The blocks are `visits`, of which those up to the second group have been found
+/// before, but for the first time.
+fn find(blocks: &[WindowBlock], visits: &[usize], is_first: bool) {
+    let [from, to] = [1, 2].map(|group| group * FOUND_TOGETHER);
+    let from = if is_first { 0 } else { from };
+    let group = |from: usize, to: usize| {
+        let to = to.min(visits.len());
+        visits[from.min(to)..to]
+            .iter()
+            .map(|&number| &blocks[number])
+    };
+    group(to, to + FOUND_TOGETHER).for_each(prefetch_value);
+    group(from, to).for_each(WindowBlock::find);
 }
 
 /// Inflates a compressed block into `buffer`.

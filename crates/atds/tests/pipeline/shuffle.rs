@@ -1,9 +1,11 @@
 //! With shuffling: every record once an epoch, in an order that seed and epoch
 //! fix.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 
 use atds::{Codec, DatasetBuilder, Threads};
+use atds_shuffle::Sampler;
 
 use crate::common::{Folder, LAYOUTS, read_all};
 
@@ -91,28 +93,70 @@ fn the_order_is_the_same_for_every_option_of_speed() {
     }
 }
 
-/// Rows of a batch stand in window order, and blocks are read forward: without
-/// another shuffling each batch is sorted, and so is what a block gives.
+/// The window as its documentation has it: blocks that come in take the places of
+/// drained ones, and the rows of a batch stand in the order of the places.
 #[test]
-fn a_batch_stands_in_window_order() {
+fn the_order_is_that_of_places_in_the_window() {
     let folder = folder();
-    let batches = ids(folder.rows(30).shuffle_buffer_size(100));
-    assert!(batches.iter().all(|batch| batch.is_sorted()));
-    assert!(!batches.concat().is_sorted());
-    // A block of nine records gives to several batches, in file order.
-    let file: Vec<i64> = batches
-        .concat()
-        .into_iter()
-        .filter(|id| *id < 100)
-        .collect();
-    let block = |id: &i64| id / 9;
-    for number in 0..12 {
-        let of_block: Vec<i64> = file
-            .iter()
-            .copied()
-            .filter(|id| block(id) == number)
-            .collect();
-        assert!(of_block.is_sorted());
+    for (batch, shuffle) in [(30, 100), (1, 20), (7, 1), (100, 10), (16, 1_000)] {
+        for epoch in 0..3 {
+            let dataset = folder.rows(batch).shuffle_buffer_size(shuffle).seed(11);
+            let found = read_all(dataset.build().unwrap().epoch(epoch));
+            let sampler = Sampler::new(11, epoch);
+            let expected = batches_from_places(sampler, batch as u64, (batch + shuffle) as u64);
+            assert_eq!(found, expected, "{shuffle} for batches of {batch}");
+        }
+    }
+}
+
+/// The ids of the batches of an epoch of [`folder`].
+fn batches_from_places(mut sampler: Sampler, batch: u64, target: u64) -> Vec<Vec<i64>> {
+    let files = [0..100, 100..201, 201..RECORDS];
+    let mut blocks = files.into_iter().flat_map(|file| {
+        let starts = file.clone().step_by(9);
+        starts.map(move |start| start..file.end.min(start + 9))
+    });
+    let mut places: Vec<Range<i64>> = Vec::new();
+    let mut drained = VecDeque::new();
+    let mut batches = Vec::new();
+    loop {
+        let unread = |places: &[Range<i64>]| -> Vec<u64> {
+            places
+                .iter()
+                .map(|block| (block.end - block.start) as u64)
+                .collect()
+        };
+        while unread(&places).iter().sum::<u64>() < target
+            && let Some(block) = blocks.next()
+        {
+            match drained.pop_front() {
+                Some(place) => places[place] = block,
+                None => places.push(block),
+            }
+        }
+        let unread = unread(&places);
+        let mut counts = vec![0; places.len()];
+        sampler.draw(&unread, batch, &mut counts);
+        let mut rows = Vec::new();
+        for (place, count) in counts
+            .into_iter()
+            .enumerate()
+            .filter(|(_, count)| *count > 0)
+        {
+            let block = &mut places[place];
+            rows.extend(block.by_ref().take(count as usize));
+            if block.is_empty() {
+                drained.push_back(place);
+            }
+        }
+        if rows.is_empty() {
+            return batches;
+        }
+        batches.push(rows);
+        if drained.len() > places.len() / 2 {
+            drained.clear();
+            places.retain(|block| !block.is_empty());
+        }
     }
 }
 

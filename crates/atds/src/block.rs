@@ -1,0 +1,247 @@
+//! A block of the window, with a cursor.
+
+use std::mem;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use atds_sched::BlockWork;
+use avro_block::{Block, Codec, InflateBuffer, InflateError};
+use avro_decode::{Plan, Skipper, prefetch};
+use bytes::Bytes;
+
+use crate::spare::Spare;
+use crate::{Error, ErrorKind};
+
+/// Bytes between the payloads of neighbouring blocks at most: a sync marker and
+/// two numbers.
+const BETWEEN_BLOCKS: usize = 16 + 2 * 10;
+
+/// What the blocks of a file have in common.
+#[derive(Debug)]
+pub(crate) struct FileContext {
+    pub(crate) path: PathBuf,
+    pub(crate) codec: Codec,
+    pub(crate) plan: Arc<Plan>,
+    /// Gets past records that are not read, in a file of which some are not.
+    pub(crate) skipper: Option<Skipper>,
+}
+
+/// A block and how far it has been read.
+#[derive(Debug)]
+pub(crate) struct WindowBlock {
+    pub(crate) file: Arc<FileContext>,
+    /// Which block of the file.
+    pub(crate) index: u64,
+    /// Its first byte in the file.
+    offset: u64,
+    /// Its payload's first byte in the file.
+    payload_offset: u64,
+    /// Records in the block.
+    pub(crate) count: u64,
+    /// Which of them are read.
+    records: Range<u64>,
+    /// Records that have been read or got past.
+    pub(crate) taken: u64,
+    /// Where the next record starts in the inflated payload.
+    pub(crate) position: usize,
+    pub(crate) data: BlockData,
+}
+
+/// A block's payload.
+#[derive(Debug)]
+pub(crate) enum BlockData {
+    /// As it lies in the file.
+    Compressed(Bytes),
+    /// As it lies in the file, which is not compressed.
+    Plain(Bytes),
+    /// Inflated, or the copy of what is not compressed.
+    Inflated(InflateBuffer),
+}
+
+impl WindowBlock {
+    /// A block of which `records` are read.
+    pub(crate) fn new(block: Block, records: Range<u64>, file: Arc<FileContext>) -> Self {
+        WindowBlock {
+            index: block.index,
+            offset: block.offset,
+            payload_offset: block.payload_offset(),
+            count: block.count,
+            records,
+            taken: 0,
+            position: 0,
+            data: match file.codec {
+                Codec::Null => BlockData::Plain(block.payload),
+                _ => BlockData::Compressed(block.payload),
+            },
+            file,
+        }
+    }
+
+    /// Copies a payload that is not compressed out of the bytes that were read
+    /// together with it, so that it does not keep them while it waits.
+    pub(crate) fn detach(&mut self, spare: &Spare) -> Result<(), Error> {
+        if let BlockData::Plain(bytes) = &self.data {
+            let copy = spare.copy(bytes).map_err(|error| self.no_memory(error))?;
+            self.data = BlockData::Inflated(copy);
+        }
+        Ok(())
+    }
+
+    /// The error of a block that there is no memory for.
+    #[cold]
+    pub(crate) fn no_memory(&self, error: InflateError) -> Error {
+        self.locate(Error::new(ErrorKind::Container(error.into())))
+    }
+
+    pub(crate) fn unread(&self) -> u64 {
+        self.records.end - self.taken.max(self.records.start)
+    }
+
+    /// The cursor at the next record that is read, behind those before it in
+    /// `data` that are not.
+    pub(crate) fn next_record(&self, data: &[u8]) -> Result<(u64, usize), Error> {
+        let before = self.records.start.saturating_sub(self.taken);
+        let (1.., Some(skipper)) = (before, &self.file.skipper) else {
+            return Ok(self.cursor());
+        };
+        match skipper.skip(data, self.position, before) {
+            Ok(position) => Ok((self.records.start, position)),
+            Err(error) => Err(self.locate(Error::decode(error, self.taken))),
+        }
+    }
+
+    /// The work of taking `take` records.
+    pub(crate) fn work(&self, take: u64) -> BlockWork {
+        let inflated = self.inflated().is_some();
+        BlockWork {
+            records_to_inflate: if inflated { 0 } else { self.count },
+            records_to_decode: take,
+        }
+    }
+
+    /// The records' bytes; `None` as long as they are compressed.
+    pub(crate) fn inflated(&self) -> Option<&[u8]> {
+        match &self.data {
+            BlockData::Compressed(_) => None,
+            BlockData::Plain(bytes) => Some(bytes),
+            BlockData::Inflated(buffer) => Some(buffer),
+        }
+    }
+
+    /// Has the processor load the next record, if it is as long as most. Those
+    /// behind it are loaded while it is read.
+    pub(crate) fn prefetch(&self) {
+        let Some(bytes) = self.inflated() else {
+            return;
+        };
+        let record_len = bytes.len() / self.count.max(1) as usize;
+        prefetch(bytes, self.position, self.position + record_len);
+    }
+
+    /// Has the processor look up where the next record is, at its start and its end.
+    pub(crate) fn find(&self) {
+        let Some(bytes) = self.inflated() else {
+            return;
+        };
+        let end = (self.position + bytes.len() / self.count.max(1) as usize).min(bytes.len());
+        prefetch(bytes, self.position, self.position + 1);
+        prefetch(bytes, end.saturating_sub(1), end);
+    }
+
+    /// Whether the block, read to its end, has had the processor load the next,
+    /// which stands behind it in memory.
+    pub(crate) fn leads_to(&self, next: &WindowBlock) -> bool {
+        let (Some(bytes), Some(behind)) = (self.inflated(), next.inflated()) else {
+            return false;
+        };
+        let gap = behind
+            .as_ptr()
+            .addr()
+            .wrapping_sub(bytes.as_ptr_range().end.addr());
+        self.file.plan.asks_ahead() && gap <= BETWEEN_BLOCKS && next.position == 0
+    }
+
+    /// Whether the block has been read to its end.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.taken == self.count
+    }
+
+    /// How far the block has been read: records, and bytes once inflated.
+    pub(crate) fn cursor(&self) -> (u64, usize) {
+        (self.taken, self.position)
+    }
+
+    pub(crate) fn set_cursor(&mut self, (taken, position): (u64, usize)) {
+        self.taken = taken;
+        self.position = position;
+    }
+
+    /// Lets the payload go; its memory, if it is this block's own, is for another.
+    pub(crate) fn drain(&mut self) -> Option<InflateBuffer> {
+        match mem::replace(&mut self.data, BlockData::Plain(Bytes::new())) {
+            BlockData::Inflated(buffer) => Some(buffer),
+            BlockData::Compressed(_) | BlockData::Plain(_) => None,
+        }
+    }
+
+    /// Whether the payload has no bytes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.payload_bytes() == 0
+    }
+
+    /// Bytes that the block holds now, with what is kept beside its payload.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.payload_bytes() + size_of::<WindowBlock>()) as u64
+    }
+
+    fn payload_bytes(&self) -> usize {
+        match &self.data {
+            BlockData::Compressed(bytes) | BlockData::Plain(bytes) => bytes.len(),
+            BlockData::Inflated(buffer) => buffer.len(),
+        }
+    }
+
+    /// Whether the block's bytes can hold the records it says it has.
+    pub(crate) fn check_count(&self) -> Result<(), Error> {
+        let bytes = self.payload_bytes() as u64;
+        let most = match &self.data {
+            BlockData::Compressed(_) => bytes.saturating_mul(self.file.codec.max_expansion()),
+            BlockData::Plain(_) | BlockData::Inflated(_) => bytes,
+        };
+        let records = self.count;
+        if records.saturating_mul(self.file.plan.min_record_len()) > most {
+            let kind = ErrorKind::TooManyRecords { records, bytes };
+            return Err(self.locate(Error::new(kind)));
+        }
+        Ok(())
+    }
+
+    /// Once all records are read: they must end where their `len` bytes do.
+    pub(crate) fn check_end(&self, len: usize) -> Result<(), Error> {
+        match len - self.position {
+            0 => Ok(()),
+            left => {
+                let records = self.count;
+                let mut error = Error::new(ErrorKind::TrailingBytes { records, left });
+                error.place.inflated_offset = Some(self.position as u64);
+                Err(self.locate(error))
+            }
+        }
+    }
+
+    /// Adds the file, the block and the byte to an error in this block.
+    #[cold]
+    pub(crate) fn locate(&self, mut error: Error) -> Error {
+        error = error
+            .in_file(&self.file.path)
+            .in_block(self.index, self.offset);
+        if self.file.codec == Codec::Null {
+            // The block lies in the file as it is: name the very byte.
+            if let Some(offset) = error.place.inflated_offset.take() {
+                error.place.offset = Some(self.payload_offset + offset);
+            }
+        }
+        error
+    }
+}
