@@ -22,7 +22,7 @@ pub(crate) struct Ahead {
     blocks: VecDeque<Inflated>,
     buffers: Vec<InflateBuffer>,
     jobs: Vec<InflateJob<'static>>,
-    /// Bytes that most blocks inflate to, or less.
+    /// Bytes that blocks inflate to at most, but for a few.
     most: usize,
 }
 
@@ -60,12 +60,29 @@ impl Ahead {
         if next != visits.first().copied() {
             self.choose(visits, blocks);
             self.fit_buffers(spare);
-            self.inflate(blocks, inflater, room, done);
+            self.inflate(blocks, inflater, spare, room, done);
         }
-        match self.blocks.pop_front() {
-            Some(inflated) => (&mut self.buffers[inflated.buffer], inflated.is_good),
-            None => unreachable!("the first is always chosen"),
+        let Some(inflated) = self.blocks.pop_front() else {
+            unreachable!("the first is always chosen");
+        };
+        let buffer = &mut self.buffers[inflated.buffer];
+        if !inflated.is_good {
+            // Something larger may be needed.
+            spare.give_misfit(mem::take(buffer));
         }
+        (buffer, inflated.is_good)
+    }
+
+    /// Notes that a block has inflated to `len` bytes. Slowly forgotten, as one that does
+    /// not fit is inflated with a detour.
+    pub(crate) fn note(&mut self, len: usize) {
+        self.most = len.max(self.most - self.most / 2048);
+    }
+
+    /// Gives all memory back.
+    pub(crate) fn give_back(&mut self, spare: &Spare) {
+        let buffers = self.buffers.drain(..);
+        buffers.for_each(|buffer| spare.give_misfit(buffer));
     }
 
     /// Chooses the first of `visits` and some behind it.
@@ -121,6 +138,7 @@ impl Ahead {
         &mut self,
         blocks: &[WindowBlock],
         inflater: &mut Inflater,
+        spare: &Spare,
         room: &Room<'_>,
         done: &mut Done,
     ) {
@@ -134,6 +152,7 @@ impl Ahead {
                 return None;
             };
             let limit = MAX_BLOCK_BYTES.min(share + payload.len());
+            let limit = limit.min(spare.limit(buffer));
             Some(InflateJob::new(payload, buffer, limit))
         }));
         let codec = blocks[self.blocks[0].block].file.codec;
@@ -142,9 +161,6 @@ impl Ahead {
             inflated.is_good = job.result.is_ok();
         }
         self.jobs = reuse(jobs);
-        // Slowly forgotten, as one that does not fit is inflated with a detour.
-        let inflated = self.blocks.iter().map(|one| self.buffers[one.buffer].len());
-        self.most = inflated.fold(self.most - self.most / 256, usize::max);
         done.inflate_ns += start.elapsed().as_nanos() as u64;
     }
 }

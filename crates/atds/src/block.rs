@@ -1,16 +1,15 @@
 //! A block of the window, with a cursor.
 
-use std::mem;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use atds_sched::BlockWork;
-use avro_block::{Block, Codec, InflateBuffer, InflateError};
+use avro_block::{Block, Codec, InflateError};
 use avro_decode::{Plan, Skipper, prefetch};
 use bytes::Bytes;
 
-use crate::spare::Spare;
+use crate::spare::{Lent, Spare};
 use crate::{Error, ErrorKind};
 
 /// Bytes between the payloads of neighbouring blocks at most: a sync marker and
@@ -56,7 +55,7 @@ pub(crate) enum BlockData {
     /// As it lies in the file, which is not compressed.
     Plain(Bytes),
     /// Inflated, or the copy of what is not compressed.
-    Inflated(InflateBuffer),
+    Inflated(Lent),
 }
 
 impl WindowBlock {
@@ -80,7 +79,7 @@ impl WindowBlock {
 
     /// Copies a payload that is not compressed out of the bytes that were read
     /// together with it, so that it does not keep them while it waits.
-    pub(crate) fn detach(&mut self, spare: &Spare) -> Result<(), Error> {
+    pub(crate) fn detach(&mut self, spare: &Arc<Spare>) -> Result<(), Error> {
         if let BlockData::Plain(bytes) = &self.data {
             let copy = spare.copy(bytes).map_err(|error| self.no_memory(error))?;
             self.data = BlockData::Inflated(copy);
@@ -135,8 +134,15 @@ impl WindowBlock {
         let Some(bytes) = self.inflated() else {
             return;
         };
-        let record_len = bytes.len() / self.count.max(1) as usize;
-        prefetch(bytes, self.position, self.position + record_len);
+        prefetch(bytes, self.position, self.position + self.record_len(bytes));
+    }
+
+    /// Bytes that a record of the block's `bytes` has on average.
+    fn record_len(&self, bytes: &[u8]) -> usize {
+        match usize::try_from(self.count) {
+            Ok(count @ 1..) => bytes.len() / count,
+            _ => 0,
+        }
     }
 
     /// Has the processor look up where the next record is, at its start and its end.
@@ -144,7 +150,7 @@ impl WindowBlock {
         let Some(bytes) = self.inflated() else {
             return;
         };
-        let end = (self.position + bytes.len() / self.count.max(1) as usize).min(bytes.len());
+        let end = bytes.len().min(self.position + self.record_len(bytes));
         prefetch(bytes, self.position, self.position + 1);
         prefetch(bytes, end.saturating_sub(1), end);
     }
@@ -177,12 +183,9 @@ impl WindowBlock {
         self.position = position;
     }
 
-    /// Lets the payload go; its memory, if it is this block's own, is for another.
-    pub(crate) fn drain(&mut self) -> Option<InflateBuffer> {
-        match mem::replace(&mut self.data, BlockData::Plain(Bytes::new())) {
-            BlockData::Inflated(buffer) => Some(buffer),
-            BlockData::Compressed(_) | BlockData::Plain(_) => None,
-        }
+    /// Lets the payload go.
+    pub(crate) fn drain(&mut self) {
+        self.data = BlockData::Plain(Bytes::new());
     }
 
     /// Whether the payload has no bytes.

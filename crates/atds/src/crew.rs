@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use atds_sched::{BlockWork, Observed, Pool, Schedule, Wishes};
-use avro_block::{Codec, InflateBuffer};
+use avro_block::Codec;
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
 use crate::Error;
@@ -98,19 +98,9 @@ impl Crew {
     }
 
     /// A block of no records must have no bytes either.
-    pub(crate) fn check_empty(&self, mut block: WindowBlock, held: u64) -> Result<(), Error> {
+    pub(crate) fn check_empty(&self, block: &WindowBlock, held: u64) -> Result<(), Error> {
         let workshop = &self.gear.workshop;
-        workshop.check_empty(&block, &Room::new(&self.budget, held))?;
-        block
-            .drain()
-            .into_iter()
-            .for_each(|buffer| self.recycle(buffer));
-        Ok(())
-    }
-
-    /// Takes the memory of a drained block back.
-    pub(crate) fn recycle(&self, buffer: InflateBuffer) {
-        self.gear.workshop.recycle(buffer);
+        workshop.check_empty(block, &Room::new(&self.budget, held))
     }
 
     /// Fills batches: the first with the next `takes[0][i]` records of each block

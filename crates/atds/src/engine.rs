@@ -193,7 +193,7 @@ impl Engine {
             self.arrived += block.bytes();
             if block.count == 0 {
                 let held = self.window.held() + block.bytes();
-                if let Err(error) = self.crew.check_empty(block, held) {
+                if let Err(error) = self.crew.check_empty(&block, held) {
                     // Behind the blocks before it, like damage that the reader finds.
                     self.intake.end_here(error);
                 }
@@ -312,11 +312,12 @@ impl Engine {
         let needed = self.window.held() + bytes;
         self.budget.check(needed).map_err(failed)?;
         if batches == 1 {
-            self.crew.note_alone_bytes(needed);
+            // Blocks that were inflated and are drained are counted with it.
+            self.crew.note_alone_bytes(needed + done.inflated_bytes);
         }
 
         self.counters.add_work(&done);
-        self.window.finish(|buffer| self.crew.recycle(buffer));
+        self.window.finish();
         self.tell_window();
         self.budget.finish_batch(bytes);
         Ok(made)

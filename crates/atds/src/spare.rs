@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::ops::RangeInclusive;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ops::{Deref, RangeInclusive};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use avro_block::{InflateBuffer, InflateError};
 
@@ -24,20 +24,43 @@ struct Buffers {
     bytes: usize,
 }
 
+/// A buffer that a block waits in, given back when it is dropped, wherever that is.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    buffer: InflateBuffer,
+    spare: Arc<Spare>,
+}
+
 impl Spare {
     /// What has been inflated into `buffer`, with its memory if that is not much more.
-    pub(crate) fn keep(&self, buffer: &mut InflateBuffer) -> Result<InflateBuffer, InflateError> {
+    pub(crate) fn keep(self: &Arc<Self>, buffer: &mut InflateBuffer) -> Result<Lent, InflateError> {
         match fits(buffer.len()).contains(&buffer.capacity()) {
-            true => Ok(mem::take(buffer)),
+            true => Ok(self.lent(mem::take(buffer))),
             false => self.copy(buffer),
         }
     }
 
     /// A copy of `bytes`, in a buffer that fits.
-    pub(crate) fn copy(&self, bytes: &[u8]) -> Result<InflateBuffer, InflateError> {
+    pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8]) -> Result<Lent, InflateError> {
         let mut buffer = self.take(bytes.len());
         buffer.assign(bytes)?;
-        Ok(buffer)
+        Ok(self.lent(buffer))
+    }
+
+    fn lent(self: &Arc<Self>, buffer: InflateBuffer) -> Lent {
+        Lent {
+            buffer,
+            spare: self.clone(),
+        }
+    }
+
+    /// Bytes that may be inflated into `buffer`. A part of a slab would be lost if it was
+    /// left for larger memory.
+    pub(crate) fn limit(&self, buffer: &InflateBuffer) -> usize {
+        match self.lock().slabs.have(buffer.room()) {
+            true => buffer.capacity(),
+            false => usize::MAX,
+        }
     }
 
     /// The smallest buffer that fits `len` bytes, or one made for them.
@@ -56,7 +79,7 @@ impl Spare {
     }
 
     /// Takes a buffer back that a block has waited in.
-    pub(crate) fn give(&self, buffer: InflateBuffer) {
+    fn give(&self, buffer: InflateBuffer) {
         self.lock().give(buffer, MAX_SPARE_BYTES);
     }
 
@@ -68,6 +91,20 @@ impl Spare {
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deref for Lent {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.spare.give(mem::take(&mut self.buffer));
     }
 }
 
@@ -106,17 +143,19 @@ mod tests {
 
     #[test]
     fn what_fits_is_kept_and_what_is_roomy_is_copied() {
-        let spare = Spare::default();
+        let spare = Arc::new(Spare::default());
         let mut buffer = filled(spare.take(16_000), 13_000);
         let room = buffer.room();
         let kept = spare.keep(&mut buffer).expect("memory");
-        assert_eq!((kept.room(), kept.len()), (room, 13_000));
+        assert_eq!((kept.as_ptr(), kept.len()), (room, 13_000));
         assert_eq!(buffer.capacity(), 0);
+        drop(kept);
+        assert_eq!(spare.take(13_000).room(), room);
 
         let mut buffer = filled(spare.take(16_000), 9_000);
         let copied = spare.keep(&mut buffer).expect("memory");
         assert_eq!(*copied, [7; 9_000]);
-        assert!(fits(9_000).contains(&copied.capacity()));
+        assert!(fits(9_000).contains(&copied.buffer.capacity()));
         assert!(fits(16_000).contains(&buffer.capacity()));
     }
 
@@ -149,6 +188,16 @@ mod tests {
         let room = part.room();
         spare.give_misfit(part);
         assert_eq!(spare.take(16_000).room(), room);
+    }
+
+    #[test]
+    fn a_part_of_a_slab_is_not_to_be_left() {
+        let spare = Spare::default();
+        let part = spare.take(16_000);
+        assert_eq!(spare.limit(&part), part.capacity());
+        assert_eq!(spare.limit(&InflateBuffer::new()), usize::MAX);
+        let own = filled(InflateBuffer::new(), 16_000);
+        assert_eq!(spare.limit(&own), usize::MAX);
     }
 
     #[test]

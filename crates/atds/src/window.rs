@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use avro_block::InflateBuffer;
-
 use crate::block::WindowBlock;
 
 /// Blocks, and what drawing from them needs to know: there may be thousands, of
@@ -81,7 +79,7 @@ impl Window {
         self.records
     }
 
-    /// Bytes of all blocks.
+    /// Bytes of all blocks that have such.
     pub(crate) fn held(&self) -> u64 {
         self.held
     }
@@ -137,8 +135,8 @@ impl Window {
         }
     }
 
-    /// Lets the blocks go that have been read to their end, their memory to `recycle`.
-    pub(crate) fn finish(&mut self, mut recycle: impl FnMut(InflateBuffer)) {
+    /// Lets the blocks go that have been read to their end.
+    pub(crate) fn finish(&mut self) {
         for Before { place, bytes, .. } in self.read.drain(..) {
             let block = &mut self.blocks[place];
             let unread = block.unread();
@@ -146,7 +144,7 @@ impl Window {
             self.unread[place] = unread;
             if unread == 0 {
                 self.held -= bytes;
-                block.drain().into_iter().for_each(&mut recycle);
+                block.drain();
                 if let Order::Any { drained } = &mut self.order {
                     drained.push_back(place);
                 }
@@ -159,7 +157,7 @@ impl Window {
                 self.blocks.drain(..drained);
                 self.unread.drain(..drained);
             }
-            // Nothing comes in that would take their places.
+            // Most places are empty: few blocks came in for those that were read.
             Order::Any { drained } if drained.len() > self.blocks.len() / 2 => {
                 drained.clear();
                 self.blocks.retain(|block| block.unread() > 0);

@@ -48,11 +48,6 @@ impl Workshop {
         self.tools.len()
     }
 
-    /// Takes the memory of a drained block back.
-    pub(crate) fn recycle(&self, buffer: InflateBuffer) {
-        self.spare.give(buffer);
-    }
-
     /// Runs task `number` as `worker`. `room` is how far blocks may inflate
     /// together before the memory limit is reached.
     pub(crate) fn run(
@@ -152,6 +147,7 @@ impl Workshop {
             inflate(block, inflater, buffer, room, done)
         };
         inflated.map_err(|error| parts.failed(number, error))?;
+        let len = buffer.len();
         // Now that it is in a cache.
         parts.decode(number, block, Some(buffer), scratch, done)?;
         if block.unread() > 0 {
@@ -160,6 +156,7 @@ impl Workshop {
                 inflated.map_err(|error| parts.failed(number, block.no_memory(error)))?;
             block.data = BlockData::Inflated(inflated);
         }
+        ahead.note(len);
         Ok(())
     }
 
@@ -177,6 +174,15 @@ impl Workshop {
             }
         };
         block.check_end(len)
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        for tools in &mut self.tools {
+            let tools = tools.get_mut().unwrap_or_else(PoisonError::into_inner);
+            tools.ahead.give_back(&self.spare);
+        }
     }
 }
 

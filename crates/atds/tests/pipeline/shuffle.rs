@@ -93,29 +93,51 @@ fn the_order_is_the_same_for_every_option_of_speed() {
     }
 }
 
-/// The window as its documentation has it: blocks that come in take the places of
-/// drained ones, and the rows of a batch stand in the order of the places.
+/// Blocks that come in take the places of drained ones, until most are empty, and the
+/// rows of a batch stand in the order of the places.
 #[test]
 fn the_order_is_that_of_places_in_the_window() {
-    let folder = folder();
-    for (batch, shuffle) in [(30, 100), (1, 20), (7, 1), (100, 10), (16, 1_000)] {
+    for (batch, shuffle, block) in [
+        (30, 100, 9),
+        (1, 20, 9),
+        (7, 1, 9),
+        (100, 10, 9),
+        (16, 1_000, 9),
+        (20, 150, 2),
+        (40, 100, 1),
+    ] {
+        let folder = Folder::of_rows(3, 100, block, Codec::Deflate);
         for epoch in 0..3 {
             let dataset = folder.rows(batch).shuffle_buffer_size(shuffle).seed(11);
             let found = read_all(dataset.build().unwrap().epoch(epoch));
             let sampler = Sampler::new(11, epoch);
-            let expected = batches_from_places(sampler, batch as u64, (batch + shuffle) as u64);
-            assert_eq!(found, expected, "{shuffle} for batches of {batch}");
+            let blocks = blocks_of(block);
+            let target = (batch + shuffle) as u64;
+            let expected = batches_from_places(blocks, sampler, batch as u64, target);
+            assert_eq!(
+                found, expected,
+                "{shuffle} for batches of {batch}, {block} a block"
+            );
         }
     }
 }
 
-/// The ids of the batches of an epoch of [`folder`].
-fn batches_from_places(mut sampler: Sampler, batch: u64, target: u64) -> Vec<Vec<i64>> {
+/// The ids of the blocks of three files of a hundred rows and some.
+fn blocks_of(records: usize) -> impl Iterator<Item = Range<i64>> {
     let files = [0..100, 100..201, 201..RECORDS];
-    let mut blocks = files.into_iter().flat_map(|file| {
-        let starts = file.clone().step_by(9);
-        starts.map(move |start| start..file.end.min(start + 9))
-    });
+    files.into_iter().flat_map(move |file| {
+        let starts = file.clone().step_by(records);
+        starts.map(move |start| start..file.end.min(start + records as i64))
+    })
+}
+
+/// The ids of the batches of an epoch.
+fn batches_from_places(
+    mut blocks: impl Iterator<Item = Range<i64>>,
+    mut sampler: Sampler,
+    batch: u64,
+    target: u64,
+) -> Vec<Vec<i64>> {
     let mut places: Vec<Range<i64>> = Vec::new();
     let mut drained = VecDeque::new();
     let mut batches = Vec::new();
