@@ -65,3 +65,8 @@ pub const MAX_FILLED_PARTS: usize = 1 << 22;
 /// Schemas that name a record again and again can lead an expression through
 /// exponentially many.
 pub const MAX_PLAN_PARTS: usize = 1 << 20;
+
+/// Bytes of a batch's memory from which on it is asked for ahead of what is written to
+/// it: smaller ones stay in the caches near a core, with the batches that take turns with
+/// them.
+pub(crate) const LARGE_BATCH_BYTES: usize = 2 << 20;

@@ -7,6 +7,10 @@ pub(crate) const LINE: usize = 64;
 /// Lines asked for in one go at most: more would push out what is needed first.
 const MOST_LINES: usize = 128;
 
+/// Bytes behind what is written that are asked for at most: of what is longer, a
+/// processor sees by itself where it goes on.
+const MOST_BEHIND: usize = 16 * LINE;
+
 /// Has the processor load `bytes` from `start` to `end` into its second cache, as
 /// far as there are any, while other work goes on, but not too many. Changes
 /// nothing else; on machines other than x86-64 it does nothing.
@@ -16,6 +20,20 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     let lines = len.div_ceil(LINE).min(MOST_LINES);
     for line in 0..lines {
         prefetch_line::<false>(bytes, start + line * LINE);
+    }
+}
+
+/// Has the processor load the memory behind `written` into its first cache, as much
+/// again, if it is not much: that is written next. Whose memory it is does not matter.
+#[inline]
+pub(crate) fn prefetch_behind<T>(written: &[T]) {
+    let len = size_of_val(written).min(MOST_BEHIND);
+    let behind = written.as_ptr_range().end.cast::<u8>();
+    // The line that `written` ends in is in the cache.
+    let mut place = 0;
+    while place < len {
+        prefetch_at::<true>(behind.wrapping_add(LINE - 1 + place));
+        place += LINE;
     }
 }
 

@@ -97,10 +97,11 @@ impl BatchBuilder {
                 .unwrap_or_else(|| self.new_columns());
         }
 
+        let bytes = self.columns.iter().map(ColumnData::capacity_bytes).sum();
         let (first, workers) = (slots.len(), &self.workers);
         let mut first_row = 0;
         slots.extend(run_rows.iter().map(|&rows| {
-            let slots = RowSlots::new(first_row, rows, workers, self.emptied.clone());
+            let slots = RowSlots::new((first_row, rows), bytes, workers, self.emptied.clone());
             first_row += rows;
             slots
         }));

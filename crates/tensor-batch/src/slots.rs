@@ -1,7 +1,9 @@
 //! Where a worker writes a run of consecutive rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use bytemuck::cast_slice;
 use half::{bf16, f16};
 
 use crate::batch::ColumnData;
@@ -19,6 +21,7 @@ pub struct RowSlots<'a> {
     first_row: usize,
     rows: usize,
     filled: usize,
+    batch_bytes: usize,
     columns: Vec<Slot<'a>>,
     workers: &'a Workers,
     /// Who is writing.
@@ -28,10 +31,11 @@ pub struct RowSlots<'a> {
 }
 
 impl<'a> RowSlots<'a> {
-    /// The place of `rows` rows, in no column yet.
+    /// The place of `rows` rows, in no column yet, of a batch with `batch_bytes` of
+    /// memory.
     pub(crate) fn new(
-        first_row: usize,
-        rows: usize,
+        (first_row, rows): (usize, usize),
+        batch_bytes: usize,
         workers: &'a Workers,
         emptied: Arc<Emptied>,
     ) -> Self {
@@ -39,6 +43,7 @@ impl<'a> RowSlots<'a> {
             first_row,
             rows,
             filled: 0,
+            batch_bytes,
             columns: emptied.slots(),
             workers,
             worker: None,
@@ -55,6 +60,12 @@ impl<'a> RowSlots<'a> {
     /// The row of the batch that these slots start at.
     pub fn first_row(&self) -> usize {
         self.first_row
+    }
+
+    /// Bytes of memory that the batch's columns had before its first row: those of
+    /// about all that will be written, but for the first batches of a builder.
+    pub fn batch_bytes(&self) -> usize {
+        self.batch_bytes
     }
 
     /// Rows that are still to be written.
@@ -210,6 +221,24 @@ impl<'a> Slot<'a> {
     #[inline]
     pub fn dense<T: DenseElement>(&mut self) -> Option<&mut [T::Raw]> {
         T::rows(self)
+    }
+
+    /// The bytes of some elements of a dense column of fixed width; none of another's.
+    ///
+    /// # Panics
+    /// If there are not as many elements.
+    #[inline]
+    pub fn bytes_of(&self, elements: Range<usize>) -> &[u8] {
+        match self {
+            Slot::Int32(rows) => cast_slice(&rows[elements]),
+            Slot::Int64(rows) => cast_slice(&rows[elements]),
+            Slot::Float16(rows) => cast_slice(&rows[elements]),
+            Slot::BFloat16(rows) => cast_slice(&rows[elements]),
+            Slot::Float32(rows) => cast_slice(&rows[elements]),
+            Slot::Float64(rows) => cast_slice(&rows[elements]),
+            Slot::Bool(rows) => &rows[elements],
+            Slot::Segment(_) => &[],
+        }
     }
 
     /// Bytes of memory of a dense column.

@@ -99,6 +99,19 @@ impl Values {
         T::view(T::buffer(self)?.as_slice())
     }
 
+    /// The bytes of the values from number `first` on; of strings those of their text.
+    ///
+    /// # Panics
+    /// If there are fewer values.
+    #[inline]
+    pub fn bytes_from(&self, first: usize) -> &[u8] {
+        each_values!(
+            self,
+            buffer => bytemuck::cast_slice(&buffer.as_slice()[first..]),
+            strings => &strings.data()[strings.offsets()[first] as usize..]
+        )
+    }
+
     /// The strings, or `None` if the dtype is another.
     pub fn as_strings(&self) -> Option<&Strings> {
         match self {

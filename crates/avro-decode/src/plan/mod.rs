@@ -8,6 +8,7 @@
 //! step where their sizes are known.
 
 mod ahead;
+mod behind;
 pub(crate) mod blocks;
 mod compile;
 pub(crate) mod cursor;

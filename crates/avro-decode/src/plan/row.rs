@@ -107,6 +107,7 @@ impl Run<'_, '_, '_> {
     /// Reads the values, if they are laid out as most are; whether they were.
     #[inline]
     pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
+        let behind = self.state.behind;
         let place = &mut self.state.places[row.read.writer];
         let start = self.row * row.row_len + *place;
         let slot = &mut self.slots.columns()[row.column];
@@ -114,7 +115,9 @@ impl Run<'_, '_, '_> {
         let is_read = row.header.pass(cursor)
             && for_leaf!(row.leaf, P => {
                 let rows = slot.dense::<<P as Primitive>::Element>().expect(SLOTS);
-                P::read(cursor, &mut rows[start..start + row.count]).is_ok()
+                let row = &mut rows[start..start + row.count];
+                behind.ask(row);
+                P::read(cursor, row).is_ok()
             }, _utf8 => false)
             && (row.items.is_none() || cursor.ends_array());
         if is_read {

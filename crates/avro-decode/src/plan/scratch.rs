@@ -6,6 +6,7 @@ use std::fmt;
 use tensor_batch::RowSlots;
 
 use super::Plan;
+use super::behind::Behind;
 use super::entries::EntryLists;
 use super::filter::Captured;
 use super::hops::Guess;
@@ -47,6 +48,7 @@ impl Scratch {
         // An error may have left a row half-way.
         state.places.fill(0);
         state.dropped = 0;
+        state.behind = Behind::of(slots);
         if !state.entries.is_empty() {
             EntryLists::start(&mut state.entries, plan, slots);
         }

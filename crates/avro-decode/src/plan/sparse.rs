@@ -76,13 +76,18 @@ impl<'x> Run<'x, '_, '_> {
         let writer = &self.plan.writers[sparse.writer];
         let (values, mask) = columns(self.slots.columns(), writer);
         let segment = values.segment().expect(SLOTS);
+        let behind = self.state.behind;
         if let Some(row) = &sparse.row
-            && row.read(cursor, segment, self.batch_row)
+            && row.read(cursor, segment, self.batch_row, behind)
         {
             return Ok(());
         }
+        let end = behind.end_of(segment);
         let mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let dropped = sparse.read(cursor, segment, mask, writer, self.batch_row)?;
+        if let Some(end) = end {
+            end.ask(segment);
+        }
         self.state.dropped += dropped as u64;
         Ok(())
     }

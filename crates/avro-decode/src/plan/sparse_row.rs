@@ -4,6 +4,7 @@
 
 use tensor_batch::{Element, Layout, Segment};
 
+use super::behind::Behind;
 use super::cursor::Cursor;
 use super::items::Primitive;
 use super::leaf::{Leaf, for_leaf};
@@ -63,15 +64,16 @@ impl SparseRow {
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
         batch_row: i64,
+        behind: Behind,
     ) -> bool {
         let (values, indices) = (segment.values.len(), segment.indices.len());
         let begin = cursor.position();
         let read = match self.indices_first {
             true => self
-                .read_indices(cursor, segment, batch_row)
-                .filter(|(count, _)| self.read_values(cursor, segment) == Some(*count)),
-            false => self.read_values(cursor, segment).and_then(|count| {
-                self.read_indices(cursor, segment, batch_row)
+                .read_indices(cursor, segment, batch_row, behind)
+                .filter(|(count, _)| self.read_values(cursor, segment, behind) == Some(*count)),
+            false => self.read_values(cursor, segment, behind).and_then(|count| {
+                self.read_indices(cursor, segment, batch_row, behind)
                     .filter(|(indices, _)| *indices == count)
             }),
         };
@@ -95,6 +97,7 @@ impl SparseRow {
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
         row: i64,
+        behind: Behind,
     ) -> Option<(usize, i64)> {
         let mut extent = segment.extents[0];
         let Some(count) = cursor.whole_array()? else {
@@ -104,6 +107,7 @@ impl SparseRow {
         let len = match self.layout {
             Layout::Coo => {
                 let places = segment.indices.append(2 * count).as_chunks_mut::<2>().0;
+                behind.ask(places);
                 match self.is_int {
                     true => kernels.coordinates::<true>(data, row, end, &mut extent, places)?,
                     false => kernels.coordinates::<false>(data, row, end, &mut extent, places)?,
@@ -111,6 +115,7 @@ impl SparseRow {
             }
             Layout::Ragged => {
                 let places = segment.indices.append(count);
+                behind.ask(places);
                 match self.is_int {
                     true => kernels.indices::<true>(data, end, &mut extent, places)?,
                     false => kernels.indices::<false>(data, end, &mut extent, places)?,
@@ -123,14 +128,21 @@ impl SparseRow {
 
     /// Gives the number of values.
     #[inline]
-    fn read_values(&self, cursor: &mut Cursor<'_>, segment: &mut Segment) -> Option<usize> {
+    fn read_values(
+        &self,
+        cursor: &mut Cursor<'_>,
+        segment: &mut Segment,
+        behind: Behind,
+    ) -> Option<usize> {
         let Some(count) = cursor.whole_array()? else {
             return Some(0);
         };
         for_leaf!(self.values, P => {
             let values = &mut segment.values;
             let buffer = <P as Primitive>::Element::buffer_mut(values).expect(SLOTS);
-            P::read(cursor, buffer.append(count)).ok()?;
+            let values = buffer.append(count);
+            behind.ask(values);
+            P::read(cursor, values).ok()?;
         }, _utf8 => return None);
         cursor.ends_array().then_some(count)
     }

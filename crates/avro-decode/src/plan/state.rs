@@ -3,6 +3,7 @@
 use tensor_batch::MAX_RANK;
 
 use super::ahead::Ahead;
+use super::behind::Behind;
 use super::entries::EntryLists;
 use super::hops::Guess;
 
@@ -17,6 +18,8 @@ pub(super) struct State {
     pub(super) entries: Vec<EntryLists>,
     /// What of the data has been asked for.
     pub(super) ahead: Ahead,
+    /// Whether memory that is written next is asked for.
+    pub(super) behind: Behind,
     /// How long arrays are that are moved past.
     pub(super) guesses: Vec<Guess>,
     /// Values, and bytes of strings, of the reader's defaults so far.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tensor_batch::half::f16;
 use tensor_batch::{
     ALIGNMENT, Batch, BatchBuilder, BatchSpec, Column, ColumnMut, ColumnSpec, DType, Layout,
-    OwnedColumn, Scalar, Values, ValuesMut,
+    OwnedColumn, RowSlots, Scalar, Values, ValuesMut,
 };
 
 use crate::any::{any_rows, any_runs, any_spec};
@@ -157,6 +157,40 @@ fn memory_is_counted() {
     assert!(made.capacity_bytes() >= 6 * 8 + 4 * 8 + 6 * 8);
     // Of the two runs' segments, at least those of c: value and index.
     assert!(builder.capacity_bytes() >= 3 * 8 + 6 * 8);
+}
+
+#[test]
+fn slots_know_how_much_memory_their_batch_has() {
+    let (spec, rows) = every_form();
+    let mut builder = BatchBuilder::new(spec);
+    let fresh: Vec<_> = builder
+        .slots(&[2, 1])
+        .iter()
+        .map(RowSlots::batch_bytes)
+        .collect();
+    let made = batch(&mut builder, &[2, 1], &rows);
+    let bytes = made.capacity_bytes();
+    drop(made);
+    let known: Vec<_> = builder
+        .slots(&[2, 1])
+        .iter()
+        .map(RowSlots::batch_bytes)
+        .collect();
+    assert_eq!(known, [bytes; 2]);
+    assert!(fresh.iter().all(|&fresh| fresh < bytes));
+}
+
+#[test]
+fn elements_of_dense_columns_have_bytes() {
+    let dense = |dtype: DType| ColumnSpec::dense(dtype.name(), &[2], dtype);
+    let spec = BatchSpec::new(DType::ALL.map(dense).to_vec()).expect("good");
+    let dtypes: Vec<_> = spec.columns().iter().map(|column| column.dtype).collect();
+    let mut builder = BatchBuilder::new(spec);
+    let mut slots = builder.slots(&[3]);
+    for (slot, dtype) in slots[0].columns().iter().zip(dtypes) {
+        let size = dtype.size().unwrap_or(0);
+        assert_eq!(slot.bytes_of(1..6).len(), 5 * size, "{dtype}");
+    }
 }
 
 #[test]

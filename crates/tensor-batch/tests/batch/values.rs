@@ -24,6 +24,19 @@ proptest! {
     }
 
     #[test]
+    fn bytes_are_those_of_the_last_values((dtype, model) in any_scalars(), first in any::<Index>()) {
+        let first = first.index(model.len() + 1);
+        let values = Values::from_scalars(dtype, &model);
+        let last = Values::from_scalars(dtype, &model[first..]);
+        prop_assert_eq!(values.bytes_from(first), last.bytes_from(0));
+        let expected: usize = match values.as_strings() {
+            Some(strings) => strings.iter().skip(first).map(<[u8]>::len).sum(),
+            None => (model.len() - first) * dtype.size().expect("fixed width"),
+        };
+        prop_assert_eq!(values.bytes_from(first).len(), expected);
+    }
+
+    #[test]
     fn push_from_appends_one_value((dtype, model) in any_scalars(), picks in vec(any::<Index>(), 0..9)) {
         prop_assume!(!model.is_empty());
         let from = Values::from_scalars(dtype, &model);
