@@ -187,9 +187,16 @@ fn elements_of_dense_columns_have_bytes() {
     let dtypes: Vec<_> = spec.columns().iter().map(|column| column.dtype).collect();
     let mut builder = BatchBuilder::new(spec);
     let mut slots = builder.slots(&[3]);
-    for (slot, dtype) in slots[0].columns().iter().zip(dtypes) {
+    for (slot, dtype) in slots[0].columns().iter_mut().zip(dtypes) {
         let size = dtype.size().unwrap_or(0);
         assert_eq!(slot.bytes_of(1..6).len(), 5 * size, "{dtype}");
+        if let Some(rows) = slot.dense::<i32>() {
+            rows.copy_from_slice(&[1, 2, 3, 4, 5, 6]);
+            assert_eq!(
+                slot.bytes_of(1..3),
+                [2_i32, 3].map(i32::to_ne_bytes).as_flattened()
+            );
+        }
     }
 }
 
