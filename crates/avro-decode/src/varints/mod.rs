@@ -23,6 +23,8 @@ macro_rules! with {
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx2(avx2) => avx2.$($call)*,
             #[cfg(target_arch = "x86_64")]
+            Kernels::Avx2Bmi2(avx2) => avx2.$($call)*,
+            #[cfg(target_arch = "x86_64")]
             Kernels::Avx512(avx512) => avx512.$($call)*,
         }
     };
@@ -36,6 +38,9 @@ pub enum Kernels {
     /// For AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2(x86::Avx2),
+    /// For AVX2 with BMI2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2Bmi2(x86::Avx2Bmi2),
     /// For AVX-512 with its byte permutations.
     #[cfg(target_arch = "x86_64")]
     Avx512(x86::Avx512),
@@ -49,6 +54,10 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             if let Some(avx512) = x86::Avx512::detect() {
                 return Kernels::Avx512(avx512);
+            }
+            #[cfg(target_arch = "x86_64")]
+            if let Some(avx2) = x86::Avx2Bmi2::detect().filter(|avx2| avx2.deposits_fast()) {
+                return Kernels::Avx2Bmi2(avx2);
             }
             #[cfg(target_arch = "x86_64")]
             if let Some(avx2) = x86::Avx2::detect() {
@@ -66,6 +75,8 @@ impl Kernels {
             #[cfg(target_arch = "x86_64")]
             x86::Avx2::detect().map(Kernels::Avx2),
             #[cfg(target_arch = "x86_64")]
+            x86::Avx2Bmi2::detect().map(Kernels::Avx2Bmi2),
+            #[cfg(target_arch = "x86_64")]
             x86::Avx512::detect().map(Kernels::Avx512),
         ];
         all.into_iter().flatten()
@@ -77,6 +88,8 @@ impl Kernels {
             Kernels::Generic => "generic",
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx2(_) => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx2Bmi2(_) => "AVX2 with BMI2",
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx512(_) => "AVX-512",
         }
@@ -141,6 +154,8 @@ impl Kernels {
             Kernels::Generic => work.run(self),
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx2(avx2) => avx2.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx2Bmi2(avx2) => avx2.run(work),
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx512(avx512) => avx512.run(work),
         }

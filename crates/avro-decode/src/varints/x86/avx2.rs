@@ -80,7 +80,24 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
 
 /// See [`Kernels::skip`](super::super::Kernels::skip).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
+pub(super) fn skip(data: &[u8], n: usize) -> Option<usize> {
+    skip_by(data, n, |ends, n| {
+        let from_end = (1..n).fold(ends, |ends, _| _blsr_u32(ends));
+        _tzcnt_u32(from_end)
+    })
+}
+
+/// As [`skip`], for where bits are deposited fast.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn skip_by_deposit(data: &[u8], n: usize) -> Option<usize> {
+    skip_by(data, n, |ends, n| _tzcnt_u32(_pdep_u32(1 << (n - 1), ends)))
+}
+
+/// Skips varints; `nth` gives the place of the `n`th bit of some that are set, at
+/// least as many.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn skip_by(data: &[u8], mut n: usize, nth: impl Fn(u32, usize) -> u32) -> Option<usize> {
     let mut position = 0;
     while n > 0 {
         let rest = &data[position..];
@@ -90,8 +107,7 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
         let ends = ends(bytes);
         let count = ends.count_ones() as usize;
         if count >= n {
-            let before = (1..n).fold(ends, |ends, _| _blsr_u32(ends));
-            return Some(position + _tzcnt_u32(before) as usize + 1);
+            return Some(position + nth(ends, n) as usize + 1);
         }
         n -= count;
         position += 32;

@@ -1,13 +1,15 @@
 //! Kernels that may be called: where the machine has what they need.
 #![allow(unsafe_code)] // Calls of functions that need features of the machine.
 
+use std::arch::x86_64::__cpuid;
+
 use super::super::{Found, Kernels, Work};
 use super::{avx2, avx512};
 
 /// A type that stands for a machine with some features, and with it for the
 /// kernels of a module that need no others.
 macro_rules! kernels {
-    ($(#[$doc:meta])* $name:ident, $module:ident, $($feature:tt)*) => {
+    ($(#[$doc:meta])* $name:ident, $module:ident, $skip:ident, $($feature:tt)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name(());
@@ -56,7 +58,7 @@ macro_rules! kernels {
             #[inline]
             pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
                 // SAFETY: as above.
-                unsafe { $module::skip(data, n) }
+                unsafe { $module::$skip(data, n) }
             }
 
             /// Runs `work` compiled for the machine.
@@ -75,11 +77,30 @@ macro_rules! kernels {
 
 kernels! {
     /// The kernels of [`avx2`].
-    Avx2, avx2, "avx2" "bmi1" "popcnt"
+    Avx2, avx2, skip, "avx2" "bmi1" "popcnt"
+}
+
+kernels! {
+    /// Those of [`avx2`] that are faster where bits are deposited fast, see
+    /// [`deposits_fast`](Self::deposits_fast).
+    Avx2Bmi2, avx2, skip_by_deposit, "avx2" "bmi1" "bmi2" "popcnt"
+}
+
+impl Avx2Bmi2 {
+    /// Whether the machine deposits bits in a few cycles. AMD's did it in
+    /// microcode before Zen 3, family 0x19, at some cycles for each bit.
+    pub fn deposits_fast(self) -> bool {
+        let vendor = __cpuid(0).ebx.to_le_bytes();
+        let version = __cpuid(1).eax;
+        let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+        // AuthenticAMD, HygonGenuine.
+        let is_amd = matches!(&vendor, b"Auth" | b"Hygo");
+        !is_amd || family >= 0x19
+    }
 }
 
 kernels! {
     /// The kernels of [`avx512`].
-    Avx512, avx512,
+    Avx512, avx512, skip,
     "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"
 }

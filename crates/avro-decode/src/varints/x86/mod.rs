@@ -6,4 +6,4 @@ mod dispatch;
 mod memory;
 mod run;
 
-pub(super) use dispatch::{Avx2, Avx512};
+pub(super) use dispatch::{Avx2, Avx2Bmi2, Avx512};
