@@ -128,13 +128,14 @@ impl WindowBlock {
         }
     }
 
-    /// Has the processor load the next record, if it is as long as most. Those
-    /// behind it are loaded while it is read.
-    pub(crate) fn prefetch(&self) {
-        let Some(bytes) = self.inflated() else {
-            return;
-        };
-        prefetch(bytes, self.position, self.position + self.record_len(bytes));
+    /// The bytes of the next records, so many of them, if they are as long as most; none
+    /// as long as the block is compressed.
+    pub(crate) fn next_bytes(&self, records: u64) -> &[u8] {
+        let bytes = self.inflated().unwrap_or_default();
+        let records = usize::try_from(records).unwrap_or(usize::MAX);
+        let len = self.record_len(bytes).saturating_mul(records);
+        let end = self.position.saturating_add(len).min(bytes.len());
+        bytes.get(self.position..end).unwrap_or_default()
     }
 
     /// Bytes that a record of the block's `bytes` has on average.

@@ -96,7 +96,8 @@ impl Workshop {
             if let [_, next, ..] = *later
                 && !blocks[number].leads_to(&blocks[next])
             {
-                blocks[next].prefetch();
+                let bytes = blocks[next].next_bytes(parts.take(next));
+                tools.scratch.load_meanwhile(bytes);
             }
             if room.budget.stopped() {
                 // Nobody will see these batches.

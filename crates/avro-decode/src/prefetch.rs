@@ -5,7 +5,7 @@
 pub(crate) const LINE: usize = 64;
 
 /// Lines asked for in one go at most: more would push out what is needed first.
-const MOST_LINES: usize = 128;
+pub(crate) const MOST_LINES: usize = 128;
 
 /// Bytes behind what is written that are asked for at most: of what is longer, a
 /// processor sees by itself where it goes on.
@@ -44,6 +44,13 @@ pub fn prefetch_value<T>(value: &T) {
     for place in (0..size_of::<T>()).step_by(LINE) {
         prefetch_at::<false>(start.wrapping_add(place));
     }
+}
+
+/// Has the processor load the line at `address` into its first cache. Whose memory it is
+/// does not matter.
+#[inline]
+pub(crate) fn prefetch_address(address: usize) {
+    prefetch_at::<true>(std::ptr::without_provenance(address));
 }
 
 /// Has the processor load `pairs` pairs of lines from `start` on into its first

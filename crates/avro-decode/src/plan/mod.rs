@@ -19,6 +19,7 @@ mod hops;
 mod infer;
 pub(crate) mod items;
 pub(crate) mod leaf;
+mod meanwhile;
 mod missing;
 mod program;
 mod row;

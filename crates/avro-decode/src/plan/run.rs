@@ -73,6 +73,10 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             true => self.state.ahead.begin(data, start, records, slow_hops),
             false => self.state.ahead.rest(),
         }
+        if !self.state.meanwhile.is_over() {
+            let operations = self.plan.program.len().saturating_mul(records);
+            self.state.meanwhile.begin(operations);
+        }
         for record in 0..records {
             let start = cursor.position();
             self.state.ahead.begin_record(data, start);
@@ -81,6 +85,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             self.state.ahead.end_record(cursor.position() - start);
         }
         self.state.ahead.end(data);
+        self.state.meanwhile.end();
         Ok(())
     }
 
@@ -103,6 +108,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     #[inline]
     fn program(&mut self, program: &'x Program, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         for operation in program {
+            self.state.meanwhile.ask();
             let mut start = cursor.position();
             if let Some(optional) = &operation.optional {
                 match optional.nullable.is_value(cursor) {

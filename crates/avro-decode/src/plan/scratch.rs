@@ -10,6 +10,7 @@ use super::behind::Behind;
 use super::entries::EntryLists;
 use super::filter::Captured;
 use super::hops::Guess;
+use super::meanwhile::Meanwhile;
 use super::state::State;
 
 /// Memory of an executor, to be used by one call after another: with it,
@@ -28,6 +29,13 @@ impl Scratch {
     /// Holds no memory yet.
     pub fn new() -> Self {
         Scratch::default()
+    }
+
+    /// Has the processor load `bytes`, or the first few KB of them, while the next call
+    /// reads its records: what the call behind that reads, if it is elsewhere in memory.
+    /// On machines other than x86-64 it does nothing.
+    pub fn load_meanwhile(&mut self, bytes: &[u8]) {
+        self.state.meanwhile = Meanwhile::of(bytes);
     }
 
     /// The state of a run of `plan`, and its operands; these come back by

@@ -6,6 +6,7 @@ use super::ahead::Ahead;
 use super::behind::Behind;
 use super::entries::EntryLists;
 use super::hops::Guess;
+use super::meanwhile::Meanwhile;
 
 /// What is known of the record being read.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(super) struct State {
     pub(super) entries: Vec<EntryLists>,
     /// What of the data has been asked for.
     pub(super) ahead: Ahead,
+    /// What is asked for while records are read.
+    pub(super) meanwhile: Meanwhile,
     /// Whether memory that is written next is asked for.
     pub(super) behind: Behind,
     /// How long arrays are that are moved past.

@@ -163,7 +163,7 @@ impl Kernels {
 
     /// The bytes that `n` varints take at the start of `data`, or `None` if it
     /// ends before. That they are good is not checked.
-    #[inline]
+    #[inline(always)]
     pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
         with!(self, skip(data, n))
     }

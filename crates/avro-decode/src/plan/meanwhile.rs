@@ -1,0 +1,114 @@
+//! Asking for what is read next, wherever that is, while records are read.
+//!
+//! A processor has only so many loads from memory under way: if all of a record is
+//! asked for at once, it stands still until most of it has come. A few lines at each
+//! operation are asked for while it has other work.
+
+use crate::prefetch::{LINE, MOST_LINES, prefetch_address};
+
+/// What is still to be asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Meanwhile {
+    /// The address of the next line.
+    next: usize,
+    /// The address behind the last.
+    end: usize,
+    /// Lines asked for at a time.
+    lines: usize,
+}
+
+impl Meanwhile {
+    /// For `bytes`, of many the first.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let next = bytes.as_ptr().addr();
+        Meanwhile {
+            next,
+            end: next + bytes.len().min(MOST_LINES * LINE),
+            lines: 0,
+        }
+    }
+
+    /// Begins with so many operations, over which it is spread.
+    pub(super) fn begin(&mut self, operations: usize) {
+        let lines = (self.end - self.next).div_ceil(LINE);
+        self.lines = lines.div_ceil(operations.max(1));
+    }
+
+    /// Whether there is nothing left.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.next >= self.end
+    }
+
+    /// Asks for some of it. Where it ends, that may be a line or two more: how many there
+    /// are would be a branch that is mispredicted.
+    #[inline]
+    pub(super) fn ask(&mut self) {
+        if self.is_over() {
+            return;
+        }
+        for _ in 0..self.lines {
+            prefetch_address(self.next);
+            self.next += LINE;
+        }
+    }
+
+    /// Asks for all that is left.
+    pub(super) fn end(&mut self) {
+        while !self.is_over() {
+            self.ask();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many operations ask for something.
+    fn asking(meanwhile: &mut Meanwhile) -> usize {
+        let ask = || {
+            let is_left = !meanwhile.is_over();
+            meanwhile.ask();
+            is_left.then_some(())
+        };
+        std::iter::from_fn(ask).count()
+    }
+
+    #[test]
+    fn it_is_spread_over_the_operations() {
+        let bytes = [0; 100 * LINE];
+        for (len, operations, expected) in [
+            (100 * LINE, 20, 20),
+            (100 * LINE, 40, 34),
+            (100 * LINE, 1_000, 100),
+            (100, 20, 2),
+            (1, 20, 1),
+            (0, 20, 0),
+            (0, 0, 0),
+            (100 * LINE, 0, 1),
+        ] {
+            let mut meanwhile = Meanwhile::of(&bytes[..len]);
+            meanwhile.begin(operations);
+            assert_eq!(asking(&mut meanwhile), expected, "{len} by {operations}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_asked_for_in_one_go() {
+        let mut meanwhile = Meanwhile::of(&[0; 1_000]);
+        meanwhile.begin(20);
+        meanwhile.ask();
+        assert!(!meanwhile.is_over());
+        meanwhile.end();
+        assert!(meanwhile.is_over());
+    }
+
+    #[test]
+    fn of_many_bytes_the_first_are_asked_for() {
+        let bytes = vec![0; 1_000 * LINE];
+        let mut meanwhile = Meanwhile::of(&bytes);
+        meanwhile.begin(1_000);
+        assert_eq!(asking(&mut meanwhile), MOST_LINES);
+    }
+}
