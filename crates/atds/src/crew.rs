@@ -1,6 +1,7 @@
 //! The crew: the workers who fill batches, and all they need for it.
 
 use std::iter::zip;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -39,8 +40,13 @@ pub(crate) struct Gear {
 /// What is made anew each time, in the memory of the last.
 #[derive(Debug, Default)]
 struct Memory {
+    /// The work on each block that is read.
     work: Vec<BlockWork>,
+    /// Which worker reads which of them.
     schedule: Schedule,
+    /// For each chunk of them, its blocks' places in the window and those of others around
+    /// them.
+    places: Vec<Range<usize>>,
     /// For each batch, the rows of the chunks that give it any, and their slots.
     rows: [Vec<usize>; TOGETHER_BATCHES],
     slots: [Vec<RowSlots<'static>>; TOGETHER_BATCHES],
@@ -105,18 +111,19 @@ impl Crew {
 
     /// Fills batches: the first with the next `takes[0][i]` records of each block
     /// `i` of the window, the second with those behind them, at most
-    /// [`TOGETHER_BATCHES`]. `held` bytes of the window and the batches are known
+    /// [`TOGETHER_BATCHES`]. `visits` are the blocks that give any. `held` bytes of the window and the batches are known
     /// beforehand. The error is `None` if nobody wants batches any more; the row
     /// of another is one of the first batch if that is the only one.
     pub(crate) fn fill(
         &mut self,
         window: &mut [WindowBlock],
+        visits: &[usize],
         takes: &[Vec<u64>],
         held: u64,
     ) -> Result<Done, Option<Failed>> {
         let begun = Instant::now();
-        self.plan(window, takes);
-        let done = self.decode(window, takes, held)?;
+        self.plan(window, visits, takes);
+        let done = self.decode(window, visits, takes, held)?;
         // How far lists are padded is only known now, and bounded by nothing else.
         let builders = self.gear.builders[..takes.len()].iter();
         let padded = builders.map(BatchBuilder::padded_bytes);
@@ -135,35 +142,43 @@ impl Crew {
     }
 
     /// Decides who takes which part of the window.
-    fn plan(&mut self, window: &[WindowBlock], takes: &[Vec<u64>]) {
+    fn plan(&mut self, window: &[WindowBlock], visits: &[usize], takes: &[Vec<u64>]) {
         let Memory {
             work,
             schedule,
+            places,
             rows,
             ..
         } = &mut self.gear.memory;
         work.clear();
-        let blocks = window.iter().enumerate();
-        work.extend(blocks.map(
-            |(i, block)| match takes.iter().map(|takes| takes[i]).sum() {
-                0 => BlockWork::default(),
-                take => block.work(take),
-            },
-        ));
+        work.extend(visits.iter().map(|&place| {
+            let take = takes.iter().map(|takes| takes[place]).sum();
+            window[place].work(take)
+        }));
         // What the first of a batch's workers writes need not be brought to its place.
         let start = takes[1..]
             .iter()
-            .find_map(|batch| batch.iter().position(|&take| take > 0));
-        let together = match window.first() {
-            Some(block) if block.file.codec == Codec::Deflate => INFLATED_AT_ONCE,
+            .find_map(|batch| visits.iter().position(|&place| batch[place] > 0));
+        let together = match visits.first().map(|&place| window[place].file.codec) {
+            Some(Codec::Deflate) => INFLATED_AT_ONCE,
             _ => 1,
         };
         let wishes = Wishes { together, start };
         self.counters.scheduler().plan_into(work, &wishes, schedule);
+        places.clear();
+        let mut first = 0;
+        places.extend(schedule.chunks.iter().map(|chunk| {
+            let start = first;
+            first = visits.get(chunk.end).map_or(window.len(), |&place| place);
+            start..first
+        }));
         for (rows, takes) in zip(rows, takes) {
             rows.clear();
             let chunks = schedule.chunks.iter().cloned();
-            let all = chunks.map(|chunk| takes[chunk].iter().sum::<u64>() as usize);
+            let all = chunks.map(|chunk| {
+                let visits = visits[chunk].iter();
+                visits.map(|&place| takes[place]).sum::<u64>() as usize
+            });
             rows.extend(all.filter(|&rows| rows > 0));
         }
     }
@@ -172,11 +187,13 @@ impl Crew {
     fn decode(
         &mut self,
         mut window: &mut [WindowBlock],
+        visits: &[usize],
         takes: &[Vec<u64>],
         held: u64,
     ) -> Result<Done, Option<Failed>> {
         let Memory {
             schedule,
+            places,
             rows,
             slots: slot_memory,
             tasks: task_memory,
@@ -190,16 +207,19 @@ impl Crew {
         let mut tasks = reuse(std::mem::take(task_memory));
         {
             let mut slots = slots.each_mut().map(|slots| slots.drain(..));
-            tasks.extend(schedule.chunks.iter().map(|chunk| {
+            tasks.extend(zip(&schedule.chunks, places).map(|(chunk, places)| {
+                let visits = &visits[chunk.clone()];
                 let mut parts = Parts::default();
                 for ((part, takes), slots) in zip(zip(&mut parts.0, takes), &mut slots) {
-                    let takes = &takes[chunk.clone()];
-                    if takes.iter().any(|&take| take > 0) {
+                    if visits.iter().any(|&place| takes[place] > 0) {
+                        let takes = &takes[places.clone()];
                         *part = slots.next().map(|slots| Part { takes, slots });
                     }
                 }
                 Mutex::new(Task {
-                    blocks: window.split_off_mut(..chunk.len()).unwrap_or_default(),
+                    blocks: window.split_off_mut(..places.len()).unwrap_or_default(),
+                    visits,
+                    first: places.start,
                     parts,
                     worker: None,
                     result: Ok(Done::default()),

@@ -296,7 +296,8 @@ impl Engine {
         self.budget.begin_batch(known, known.max(last));
         let takes = self.draws.takes(batches);
         self.window.begin(takes);
-        let done = self.crew.fill(self.window.blocks_mut(), takes, needed)?;
+        let (blocks, visits) = self.window.reading();
+        let done = self.crew.fill(blocks, visits, takes, needed)?;
         self.window.count();
 
         let mut made = [const { None }; TOGETHER_BATCHES];

@@ -14,6 +14,10 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) blocks: &'a mut [WindowBlock],
+    /// The places in the window of the blocks that give any, ascending.
+    pub(crate) visits: &'a [usize],
+    /// The first block's place.
+    pub(crate) first: usize,
     pub(crate) parts: Parts<'a>,
     /// Who has done it.
     pub(crate) worker: Option<usize>,

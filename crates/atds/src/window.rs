@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
+use avro_decode::prefetch_value;
+
 use crate::block::WindowBlock;
+use crate::limits::LOOKED_AT_AHEAD;
 
 /// Blocks, and what drawing from them needs to know: there may be thousands, of
 /// which a batch reads some, and only those are looked at for each batch.
@@ -16,8 +19,10 @@ pub(crate) struct Window {
     /// Bytes of all blocks that have such.
     held: u64,
     order: Order,
-    /// Blocks that are being read.
-    read: Vec<Before>,
+    /// The places of the blocks that are being read, ascending.
+    visits: Vec<usize>,
+    /// What each of them was before.
+    before: Vec<Before>,
 }
 
 /// Where blocks that come in are put.
@@ -36,7 +41,6 @@ enum Order {
 /// What a block was before it was read.
 #[derive(Debug)]
 struct Before {
-    place: usize,
     cursor: (u64, usize),
     bytes: u64,
 }
@@ -55,7 +59,8 @@ impl Window {
                 },
                 false => Order::Kept,
             },
-            read: Vec::new(),
+            visits: Vec::new(),
+            before: Vec::new(),
         }
     }
 
@@ -64,9 +69,9 @@ impl Window {
         &self.blocks
     }
 
-    /// The blocks, to be read.
-    pub(crate) fn blocks_mut(&mut self) -> &mut [WindowBlock] {
-        &mut self.blocks
+    /// The blocks, and the places of those that are to be read.
+    pub(crate) fn reading(&mut self) -> (&mut [WindowBlock], &[usize]) {
+        (&mut self.blocks, &self.visits)
     }
 
     /// Records of each block that are unread.
@@ -105,22 +110,26 @@ impl Window {
     /// Notes how far blocks have been read which are read now: those of which one of
     /// `batches` takes any records, by their places.
     pub(crate) fn begin(&mut self, batches: &[Vec<u64>]) {
-        self.read.clear();
-        for (place, block) in self.blocks.iter().enumerate() {
-            if batches.iter().any(|takes| takes[place] > 0) {
-                self.read.push(Before {
-                    place,
-                    cursor: block.cursor(),
-                    bytes: block.bytes(),
-                });
+        let takes_any = |place: &usize| batches.iter().any(|takes| takes[*place] > 0);
+        self.visits.clear();
+        self.visits.extend((0..self.blocks.len()).filter(takes_any));
+        self.before.clear();
+        for (nth, &place) in self.visits.iter().enumerate() {
+            if let Some(&later) = self.visits.get(nth + LOOKED_AT_AHEAD) {
+                prefetch_value(&self.blocks[later]);
             }
+            let block = &self.blocks[place];
+            self.before.push(Before {
+                cursor: block.cursor(),
+                bytes: block.bytes(),
+            });
         }
     }
 
     /// Puts the cursors of the blocks that were read back to where they stood.
     pub(crate) fn undo(&mut self) {
-        for before in self.read.drain(..) {
-            self.blocks[before.place].set_cursor(before.cursor);
+        for (place, before) in self.visits.drain(..).zip(self.before.drain(..)) {
+            self.blocks[place].set_cursor(before.cursor);
         }
         (_, self.held) = self.counted_anew();
     }
@@ -128,8 +137,8 @@ impl Window {
     /// Counts the bytes of the blocks that were read anew, since they may have been
     /// inflated.
     pub(crate) fn count(&mut self) {
-        for before in &mut self.read {
-            let bytes = self.blocks[before.place].bytes();
+        for (&place, before) in self.visits.iter().zip(&mut self.before) {
+            let bytes = self.blocks[place].bytes();
             self.held = self.held - before.bytes + bytes;
             before.bytes = bytes;
         }
@@ -137,7 +146,7 @@ impl Window {
 
     /// Lets the blocks go that have been read to their end.
     pub(crate) fn finish(&mut self) {
-        for Before { place, bytes, .. } in self.read.drain(..) {
+        for (place, Before { bytes, .. }) in self.visits.drain(..).zip(self.before.drain(..)) {
             let block = &mut self.blocks[place];
             let unread = block.unread();
             self.records -= self.unread[place] - unread;

@@ -81,13 +81,19 @@ impl Workshop {
         room: &Room<'_>,
         done: &mut Done,
     ) -> Result<(), Failed> {
-        let Task { blocks, parts, .. } = task;
+        let Task {
+            blocks,
+            visits: places,
+            first,
+            parts,
+            ..
+        } = task;
         // Bytes of the rows that count for the limit, and bytes they have been
         // read from since.
         let (mut counted, mut read) = (parts.written(), 0);
         tools.ahead.clear();
         let mut visits = reuse(mem::take(&mut tools.visits));
-        visits.extend((0..blocks.len()).filter(|&number| parts.take(number) > 0));
+        visits.extend(places.iter().map(|place| place - *first));
         for (nth, &number) in visits.iter().enumerate() {
             let later = &visits[nth..];
             if nth % FOUND_TOGETHER == 0 {
