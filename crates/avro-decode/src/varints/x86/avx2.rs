@@ -7,6 +7,7 @@ use std::arch::x86_64::*;
 use super::super::{Found, generic};
 use super::memory::{load_16, load_32, store_4_longs, store_8_ints};
 use super::run::Run;
+use super::skip::skip_kernel;
 
 /// See [`Kernels::longs`](super::super::Kernels::longs).
 #[target_feature(enable = "avx2,bmi1")]
@@ -80,24 +81,7 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
 
 /// See [`Kernels::skip`](super::super::Kernels::skip).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn skip(data: &[u8], n: usize) -> Option<usize> {
-    skip_by(data, n, |ends, n| {
-        let from_end = (1..n).fold(ends, |ends, _| _blsr_u32(ends));
-        _tzcnt_u32(from_end)
-    })
-}
-
-/// As [`skip`], for where bits are deposited fast.
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn skip_by_deposit(data: &[u8], n: usize) -> Option<usize> {
-    skip_by(data, n, |ends, n| _tzcnt_u32(_pdep_u32(1 << (n - 1), ends)))
-}
-
-/// Skips varints; `nth` gives the place of the `n`th bit of some that are set, at
-/// least as many.
-#[inline]
-#[target_feature(enable = "avx2,popcnt")]
-fn skip_by(data: &[u8], mut n: usize, nth: impl Fn(u32, usize) -> u32) -> Option<usize> {
+pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     let mut position = 0;
     while n > 0 {
         let rest = &data[position..];
@@ -107,12 +91,26 @@ fn skip_by(data: &[u8], mut n: usize, nth: impl Fn(u32, usize) -> u32) -> Option
         let ends = ends(bytes);
         let count = ends.count_ones() as usize;
         if count >= n {
-            return Some(position + nth(ends, n) as usize + 1);
+            let before = (1..n).fold(ends, |ends, _| _blsr_u32(ends));
+            return Some(position + _tzcnt_u32(before) as usize + 1);
         }
         n -= count;
         position += 32;
     }
     Some(position)
+}
+
+skip_kernel! {
+    "avx2,bmi1,bmi2,popcnt"
+}
+
+/// A bit for each byte that ends a varint.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn ends_of(bytes: &[u8; 64]) -> u64 {
+    let (halves, _) = bytes.as_chunks();
+    let [low, high] = [0, 1].map(|half| _mm256_movemask_epi8(load_32(&halves[half])) as u32);
+    !(u64::from(high) << 32 | u64::from(low))
 }
 
 /// Reads varints of at most 4 bytes, up to one that has more, or near the end of

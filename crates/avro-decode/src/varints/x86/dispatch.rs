@@ -101,6 +101,6 @@ impl Avx2Bmi2 {
 
 kernels! {
     /// The kernels of [`avx512`].
-    Avx512, avx512, skip,
+    Avx512, avx512, skip_by_deposit,
     "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"
 }

@@ -5,5 +5,6 @@ mod avx512;
 mod dispatch;
 mod memory;
 mod run;
+mod skip;
 
 pub(super) use dispatch::{Avx2, Avx2Bmi2, Avx512};

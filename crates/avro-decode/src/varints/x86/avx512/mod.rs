@@ -5,11 +5,12 @@ mod window;
 
 use std::arch::x86_64::*;
 
-use window::{Window, len_of, zigzag_wide};
+use window::{Window, zigzag_wide};
 
 use super::super::{Found, generic};
 use super::memory::{load, store_ints, store_longs};
 use super::run::Run;
+use super::skip::skip_kernel;
 
 /// See [`Kernels::longs`](super::super::Kernels::longs).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
@@ -94,90 +95,15 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
     }
 }
 
-/// See [`Kernels::skip`](super::super::Kernels::skip).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(super) fn skip(data: &[u8], n: usize) -> Option<usize> {
-    // Those of up to four bytes.
-    if (1..=16).contains(&n)
-        && let Some(window) = data.first_chunk()
-    {
-        let len = len_of(!_mm512_movepi8_mask(load(window)), n);
-        if len <= 64 {
-            return Some(len);
-        }
-    }
-    skip_many(data, n)
+skip_kernel! {
+    "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 }
 
-/// As [`skip`], of varints in several windows or near the end of the data.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn skip_many(data: &[u8], mut n: usize) -> Option<usize> {
-    let mut position = 0;
-    // Those of up to four bytes: one window, three, or some more.
-    while n > 48
-        && let Some(windows) = data[position..].first_chunk()
-    {
-        match skip_in::<4, { 4 * 64 }>(windows, n) {
-            Ok(len) => return Some(position + len),
-            Err(missing) => n = missing,
-        }
-        position += 4 * 64;
-    }
-    if n > 16
-        && let Some(windows) = data[position..].first_chunk()
-    {
-        match skip_in::<3, { 3 * 64 }>(windows, n) {
-            Ok(len) => return Some(position + len),
-            Err(missing) => n = missing,
-        }
-        position += 3 * 64;
-    }
-    while n > 0 {
-        let rest = &data[position..];
-        let window = Window::at(rest);
-        let ends = window.ends.count_ones() as usize;
-        if ends >= n {
-            return Some(position + window.len_of(n));
-        }
-        if rest.len() <= 64 {
-            return None;
-        }
-        n -= ends;
-        position += 64;
-    }
-    Some(position)
-}
-
-/// The bytes that `n` varints take in some windows, or how many go on behind
-/// them. In which window they end is found without a branch: it is chance.
+/// A bit for each byte that ends a varint.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
-fn skip_in<const WINDOWS: usize, const BYTES: usize>(
-    bytes: &[u8; BYTES],
-    n: usize,
-) -> Result<usize, usize> {
-    let (windows, _) = bytes.as_chunks::<64>();
-    let mut ends = [0; WINDOWS];
-    for (ends, window) in ends.iter_mut().zip(windows) {
-        *ends = !_mm512_movepi8_mask(load(window));
-    }
-    // The window where they end, the bytes before it, and how many end in it.
-    let (mut last, mut before, mut missing) = (ends[0], 0, n);
-    let mut seen = 0;
-    for i in 0..WINDOWS {
-        seen += ends[i].count_ones() as usize;
-        let next = ends.get(i + 1).copied().unwrap_or(0);
-        let is_behind = seen < n;
-        last = std::hint::select_unpredictable(is_behind, next, last);
-        before = std::hint::select_unpredictable(is_behind, 64 * (i + 1), before);
-        missing = std::hint::select_unpredictable(is_behind, n.wrapping_sub(seen), missing);
-    }
-    match seen < n {
-        false => Ok(before + len_of(last, missing)),
-        true => Err(missing),
-    }
+#[target_feature(enable = "avx512f,avx512bw")]
+fn ends_of(bytes: &[u8; 64]) -> u64 {
+    !_mm512_movepi8_mask(load(bytes))
 }
 
 /// Reads varints, each an `int` if `INT`, up to the end of `out` or some that are

@@ -8,6 +8,7 @@
 use std::arch::x86_64::*;
 
 use super::super::memory::{load, load_some};
+use super::super::skip::len_of;
 
 /// The next bytes of the data.
 pub(super) struct Window {
@@ -116,14 +117,6 @@ impl Window {
         let places = load(&BEHIND);
         _mm512_mask_compress_epi8(places, self.ends, places)
     }
-}
-
-/// The place behind bit `n` of `ends`, counted from 1; more than 64 if there are
-/// not as many. `n` is 1 to 64.
-#[inline]
-#[target_feature(enable = "bmi1,bmi2")]
-pub(super) fn len_of(ends: u64, n: usize) -> usize {
-    _tzcnt_u64(_pdep_u64(1 << (n - 1), ends)) as usize + 1
 }
 
 /// Seven bits of each byte of a varint, and zeros behind it. `filled` has them
