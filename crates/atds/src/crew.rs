@@ -111,9 +111,10 @@ impl Crew {
 
     /// Fills batches: the first with the next `takes[0][i]` records of each block
     /// `i` of the window, the second with those behind them, at most
-    /// [`TOGETHER_BATCHES`]. `visits` are the blocks that give any. `held` bytes of the window and the batches are known
-    /// beforehand. The error is `None` if nobody wants batches any more; the row
-    /// of another is one of the first batch if that is the only one.
+    /// [`TOGETHER_BATCHES`]. `visits` are the places of the blocks that give any.
+    /// `held` bytes of the window and the batches are known beforehand. The error is
+    /// `None` if nobody wants batches any more; the row of another is one of the first
+    /// batch if that is the only one.
     pub(crate) fn fill(
         &mut self,
         window: &mut [WindowBlock],

@@ -68,8 +68,8 @@ const _: () = assert!(INFLATED_AT_ONCE == atds_inflate::LANES);
 /// Bytes of compressed payloads that are inflated together, for the same reason.
 pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 
-/// Blocks of the window between one that is looked at and one that the processor loads
-/// meanwhile.
+/// Blocks that a batch reads between one that is looked at and one that the processor
+/// loads meanwhile.
 pub(crate) const LOOKED_AT_AHEAD: usize = 16;
 
 /// Blocks whose next records are found at once: more than a processor looks up pages

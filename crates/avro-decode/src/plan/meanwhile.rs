@@ -24,7 +24,7 @@ impl Meanwhile {
         Meanwhile {
             next,
             end: next + bytes.len().min(MOST_LINES * LINE),
-            lines: 0,
+            lines: 1,
         }
     }
 

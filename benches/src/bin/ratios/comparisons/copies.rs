@@ -1,4 +1,5 @@
-//! What shuffling costs at least, by copies alone.
+//! What shuffling costs by copies alone, of which nothing is loaded before the record before it is
+//! copied.
 //!
 //! Blocks are inflated as the pipeline inflates them, and each record's bytes copied to as many
 //! columns, as wide, as a row of the preset's batches has. There is no decoding, no drawing and no

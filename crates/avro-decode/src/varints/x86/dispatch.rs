@@ -90,8 +90,10 @@ impl Avx2Bmi2 {
     /// Whether the machine deposits bits in a few cycles. AMD's did it in
     /// microcode before Zen 3, family 0x19, at some cycles for each bit.
     pub fn deposits_fast(self) -> bool {
-        let vendor = __cpuid(0).ebx.to_le_bytes();
-        let version = __cpuid(1).eax;
+        #[allow(unused_unsafe)] // It is not unsafe from Rust 1.94 on.
+        // SAFETY: every x86-64 machine has the instruction, and these leaves of it.
+        let (names, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
+        let vendor = names.ebx.to_le_bytes();
         let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
         // AuthenticAMD, HygonGenuine.
         let is_amd = matches!(&vendor, b"Auth" | b"Hygo");
