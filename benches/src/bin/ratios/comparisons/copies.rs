@@ -1,13 +1,13 @@
-//! What shuffling costs by copies alone, of which nothing is loaded before the record before it is
-//! copied.
+//! What shuffling costs by copies alone.
 //!
 //! Blocks are inflated as the pipeline inflates them, and each record's bytes copied to as many
 //! columns, as wide, as a row of the preset's batches has. There is no decoding, no drawing and no
 //! engine: what a shuffled copy takes longer than one in order is the price of memory that is no
-//! longer in a cache. Records that wait in a window are written to memory and read back from it; the
-//! last line says what that makes of the pipeline's time in order. If each record is copied to its
-//! later batch at once, that is cheaper, with some 40 batches in memory at a time; decoded to as many
-//! batches it is not (`benches/record/2026-11-23-behind.md`).
+//! longer in a cache. Records that wait in a window are written to memory and read back from it,
+//! each asked for all at once while the one before is copied; the last line says what that makes of
+//! the pipeline's time in order. It is no bound: the pipeline asks for them little by little. If
+//! each record is copied to its later batch at once, that is cheaper, with some 40 batches in
+//! memory at a time; decoded to as many batches it is not (`benches/record/2026-11-23-behind.md`).
 
 use std::iter;
 use std::slice::ChunksExact;

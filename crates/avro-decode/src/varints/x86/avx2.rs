@@ -1,6 +1,7 @@
-//! The kernels in AVX2: 32 bytes are looked at (64 to skip), and 8 values made, at a time, in
-//! the way of [`avx512`](super::avx512). What that has no time for here, varints
-//! of more than 4 bytes and the data's end, is left to the generic kernels.
+//! The kernels in AVX2: 32 bytes are looked at, or 64 to skip, and 8 values made,
+//! at a time, in the way of [`avx512`](super::avx512). What that has no time for
+//! here, varints of more than 4 bytes and the data's end, is left to the generic
+//! kernels.
 
 use std::arch::x86_64::*;
 
