@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use atds_sched::BlockWork;
 use avro_block::{Block, Codec, InflateError};
-use avro_decode::{Plan, Skipper, prefetch};
+use avro_decode::{Plan, Skipper, prefetch_place};
 use bytes::Bytes;
 
 use crate::spare::{Lent, Spare};
@@ -34,8 +34,10 @@ pub(crate) struct WindowBlock {
     pub(crate) index: u64,
     /// Its first byte in the file.
     offset: u64,
-    /// Its payload's first byte in the file.
-    payload_offset: u64,
+    /// Bytes before its payload.
+    header_len: u32,
+    /// Bytes of a record on average, once it is inflated.
+    record_len: u32,
     /// Records in the block.
     pub(crate) count: u64,
     /// Which of them are read.
@@ -61,17 +63,25 @@ pub(crate) enum BlockData {
 impl WindowBlock {
     /// A block of which `records` are read.
     pub(crate) fn new(block: Block, records: Range<u64>, file: Arc<FileContext>) -> Self {
+        // Two numbers.
+        let header_len = (block.payload_offset() - block.offset) as u32;
+        let is_plain = file.codec == Codec::Null;
         WindowBlock {
             index: block.index,
             offset: block.offset,
-            payload_offset: block.payload_offset(),
+            header_len,
+            record_len: if is_plain {
+                record_len(block.payload.len(), block.count)
+            } else {
+                0
+            },
             count: block.count,
             records,
             taken: 0,
             position: 0,
-            data: match file.codec {
-                Codec::Null => BlockData::Plain(block.payload),
-                _ => BlockData::Compressed(block.payload),
+            data: match is_plain {
+                true => BlockData::Plain(block.payload),
+                false => BlockData::Compressed(block.payload),
             },
             file,
         }
@@ -82,9 +92,15 @@ impl WindowBlock {
     pub(crate) fn detach(&mut self, spare: &Arc<Spare>) -> Result<(), Error> {
         if let BlockData::Plain(bytes) = &self.data {
             let copy = spare.copy(bytes).map_err(|error| self.no_memory(error))?;
-            self.data = BlockData::Inflated(copy);
+            self.wait_in(copy);
         }
         Ok(())
+    }
+
+    /// Has the block wait as what it was inflated to.
+    pub(crate) fn wait_in(&mut self, inflated: Lent) {
+        self.record_len = record_len(inflated.len(), self.count);
+        self.data = BlockData::Inflated(inflated);
     }
 
     /// The error of a block that there is no memory for.
@@ -132,28 +148,18 @@ impl WindowBlock {
     /// as long as the block is compressed.
     pub(crate) fn next_bytes(&self, records: u64) -> &[u8] {
         let bytes = self.inflated().unwrap_or_default();
-        let records = usize::try_from(records).unwrap_or(usize::MAX);
-        let len = self.record_len(bytes).saturating_mul(records);
-        let end = self.position.saturating_add(len).min(bytes.len());
-        bytes.get(self.position..end).unwrap_or_default()
+        let unread = bytes.get(self.position..).unwrap_or_default();
+        let len = u64::from(self.record_len).saturating_mul(records);
+        &unread[..len.min(unread.len() as u64) as usize]
     }
 
-    /// Bytes that a record of the block's `bytes` has on average.
-    fn record_len(&self, bytes: &[u8]) -> usize {
-        match usize::try_from(self.count) {
-            Ok(count @ 1..) => bytes.len() / count,
-            _ => 0,
-        }
-    }
-
-    /// Has the processor look up where the next record is, at its start and its end.
+    /// Has the processor look up where the next record is, at its start and about its end.
     pub(crate) fn find(&self) {
         let Some(bytes) = self.inflated() else {
             return;
         };
-        let end = bytes.len().min(self.position + self.record_len(bytes));
-        prefetch(bytes, self.position, self.position + 1);
-        prefetch(bytes, end.saturating_sub(1), end);
+        prefetch_place(bytes, self.position);
+        prefetch_place(bytes, self.position + self.record_len as usize);
     }
 
     /// Whether the block, read to its end, has had the processor load the next,
@@ -166,7 +172,7 @@ impl WindowBlock {
             .as_ptr()
             .addr()
             .wrapping_sub(bytes.as_ptr_range().end.addr());
-        self.file.plan.asks_ahead() && gap <= BETWEEN_BLOCKS && next.position == 0
+        gap <= BETWEEN_BLOCKS && next.position == 0 && self.file.plan.asks_ahead()
     }
 
     /// Whether the block has been read to its end.
@@ -243,9 +249,15 @@ impl WindowBlock {
         if self.file.codec == Codec::Null {
             // The block lies in the file as it is: name the very byte.
             if let Some(offset) = error.place.inflated_offset.take() {
-                error.place.offset = Some(self.payload_offset + offset);
+                error.place.offset = Some(self.offset + u64::from(self.header_len) + offset);
             }
         }
         error
     }
+}
+
+/// Bytes of each of `records` records on average.
+fn record_len(bytes: usize, records: u64) -> u32 {
+    let len = (bytes as u64).checked_div(records).unwrap_or(0);
+    u32::try_from(len).unwrap_or(u32::MAX)
 }

@@ -36,7 +36,7 @@ impl Draws {
             }
             unread = &self.left;
         }
-        takes.clear();
+        // All of them are written.
         takes.resize(unread.len(), 0);
         match sampler {
             Some(sampler) => sampler.draw(unread, rows, takes),

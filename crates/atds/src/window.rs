@@ -110,9 +110,18 @@ impl Window {
     /// Notes how far blocks have been read which are read now: those of which one of
     /// `batches` takes any records, by their places.
     pub(crate) fn begin(&mut self, batches: &[Vec<u64>]) {
-        let takes_any = |place: &usize| batches.iter().any(|takes| takes[*place] > 0);
-        self.visits.clear();
-        self.visits.extend((0..self.blocks.len()).filter(takes_any));
+        let [first, others @ ..] = batches else {
+            return;
+        };
+        // Which these are is chance: a branch for each would be mispredicted.
+        self.visits.resize(first.len(), 0);
+        let mut visits = 0;
+        for (place, take) in first.iter().enumerate() {
+            let all = others.iter().fold(*take, |all, takes| all + takes[place]);
+            self.visits[visits] = place;
+            visits += usize::from(all > 0);
+        }
+        self.visits.truncate(visits);
         self.before.clear();
         for (nth, &place) in self.visits.iter().enumerate() {
             if let Some(&later) = self.visits.get(nth + LOOKED_AT_AHEAD) {

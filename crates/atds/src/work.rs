@@ -161,7 +161,7 @@ impl Workshop {
             let inflated = self.spare.keep(buffer);
             let inflated =
                 inflated.map_err(|error| parts.failed(number, block.no_memory(error)))?;
-            block.data = BlockData::Inflated(inflated);
+            block.wait_in(inflated);
         }
         ahead.note(len);
         Ok(())

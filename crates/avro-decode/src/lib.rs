@@ -31,7 +31,7 @@ pub use plan::{
     Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, Scratch,
     Skipper, infer,
 };
-pub use prefetch::{prefetch, prefetch_value};
+pub use prefetch::{prefetch, prefetch_place, prefetch_value};
 pub use resolve::{Resolution, ResolveError};
 pub use schema::{Schema, SchemaError};
 pub use transcode::Transcoder;

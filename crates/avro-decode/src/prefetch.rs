@@ -23,6 +23,13 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     }
 }
 
+/// Has the processor load what is at `place`, as [`prefetch`] does, whether or not there
+/// are as many bytes.
+#[inline]
+pub fn prefetch_place(bytes: &[u8], place: usize) {
+    prefetch_line::<false>(bytes, place);
+}
+
 /// Has the processor load the memory behind `written` into its first cache, as much
 /// again, if it is not much: that is written next. Whose memory it is does not matter.
 #[inline]

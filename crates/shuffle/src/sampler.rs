@@ -64,12 +64,14 @@ impl Sampler {
 /// All blocks together if they are many and small, else one after another.
 pub(crate) fn draw<R: Rng>(unread: &[u64], draws: u64, counts: &mut [u64], rng: &mut R) {
     let considered = |total: u64, unread: u64| unread.min(MAX_WINDOW_RECORDS - total);
-    let mut total = unread
-        .iter()
-        .fold(0, |total, &unread| total + considered(total, unread));
+    let (mut total, mut most) = (0, 0);
+    for &unread in unread {
+        total += considered(total, unread);
+        most = unread.max(most);
+    }
     let mut draws = draws.min(total);
-    if thinning::pays(unread, total) {
-        return thinning::draw(unread, total, draws, counts, rng);
+    if thinning::pays(unread.len(), total, most) {
+        return thinning::draw(unread, total, most, draws, counts, rng);
     }
     // Each from what the blocks before left: the chain rule of the multivariate
     // hypergeometric distribution.

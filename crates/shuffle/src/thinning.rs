@@ -7,29 +7,29 @@ use rand_core::Rng;
 use crate::limits::{MAX_THINNED, MIN_THINNED_BLOCKS, SPARSEST_LATTICE};
 use crate::rng::below;
 
-/// Whether counts of these blocks, with `total` records, are drawn faster
-/// together than block after block.
-pub(crate) fn pays(unread: &[u64], total: u64) -> bool {
-    if unread.len() < MIN_THINNED_BLOCKS {
-        return false;
-    }
-    let most = unread.iter().copied().max().unwrap_or(0);
-    most <= MAX_THINNED && unread.len() as u64 * most <= SPARSEST_LATTICE * total
+/// Whether counts of so many blocks, with `total` records, the largest of which has
+/// `most`, are drawn faster together than block after block.
+pub(crate) fn pays(blocks: usize, total: u64, most: u64) -> bool {
+    blocks >= MIN_THINNED_BLOCKS
+        && most <= MAX_THINNED
+        && blocks as u64 * most <= SPARSEST_LATTICE * total
 }
 
 /// Writes how many of `draws` records, drawn without replacement from all
-/// `total`, are among the `unread[i]` of block `i` into `counts[i]`. No block has
-/// more than [`MAX_THINNED`].
+/// `total`, are among the `unread[i]` of block `i` into `counts[i]`. The largest block
+/// has `most`, which is at most [`MAX_THINNED`].
 pub(crate) fn draw<R: Rng>(
     unread: &[u64],
     total: u64,
+    most: u64,
     draws: u64,
     counts: &mut [u64],
     rng: &mut R,
 ) {
     let few = draws.min(total - draws);
     let mut taken = thin(unread, chance(total, few), counts, rng);
-    let lattice = Lattice::over(unread);
+    let blocks = unread.len() as u64;
+    let lattice = Lattice { blocks, most };
     while taken < few {
         let (block, place) = lattice.pick(rng);
         if (counts[block]..unread[block]).contains(&place) {
@@ -65,14 +65,21 @@ fn chance(total: u64, few: u64) -> u64 {
 /// Takes each record with a chance of `chance` 256ths, and says how many those
 /// are in all.
 fn thin<R: Rng>(unread: &[u64], chance: u64, counts: &mut [u64], rng: &mut R) -> u64 {
-    counts.fill(0);
     if chance == 0 {
+        counts.fill(0);
         return 0;
     }
     // The lowest `left` bits of `word` are those of the next records.
     let (mut word, mut left) = (0_u64, 0);
     let mut all = 0;
     for (count, &unread) in counts.iter_mut().zip(unread) {
+        if unread < u64::from(SMALL) && unread <= left {
+            let bits = word & ((1 << unread) - 1);
+            *count = ONES[bits as usize].into();
+            (word, left) = (word >> unread, left - unread);
+            all += *count;
+            continue;
+        }
         let mut needed = unread;
         let mut taken = 0;
         while needed > left {
@@ -88,6 +95,21 @@ fn thin<R: Rng>(unread: &[u64], chance: u64, counts: &mut [u64], rng: &mut R) ->
     }
     all
 }
+
+/// Blocks of fewer records are looked up, since many processors' instruction to count
+/// bits is not one that a program may count on.
+const SMALL: u32 = 9;
+
+/// How many bits of a number are set.
+const ONES: [u8; 1 << (SMALL - 1)] = {
+    let mut ones = [0; 1 << (SMALL - 1)];
+    let mut number = 0;
+    while number < ones.len() {
+        ones[number] = number.count_ones() as u8;
+        number += 1;
+    }
+    ones
+};
 
 /// 64 independent bits, each set with a chance of `chance` 256ths: whether a
 /// number of eight random bits is below `chance`, from its last bit to its first.
@@ -110,13 +132,6 @@ struct Lattice {
 }
 
 impl Lattice {
-    fn over(unread: &[u64]) -> Self {
-        Lattice {
-            blocks: unread.len() as u64,
-            most: unread.iter().copied().max().unwrap_or(0),
-        }
-    }
-
     /// A block and a place in it, all with the same chance.
     fn pick<R: Rng>(self, rng: &mut R) -> (usize, u64) {
         (below(self.blocks, rng) as usize, below(self.most, rng))

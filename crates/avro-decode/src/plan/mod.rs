@@ -187,7 +187,7 @@ impl Plan {
         let mut run = Run::new(self, scratch, slots);
         let result = run.records(&mut cursor, records);
         let (dropped, operands) = (run.state.dropped, run.operands);
-        scratch.keep(operands);
+        scratch.keep(operands, result.is_ok());
         result?;
         let position = cursor.position();
         Ok(Executed { position, dropped })

@@ -21,6 +21,8 @@ pub struct Scratch {
     /// The plan it served last.
     plan: Option<u64>,
     state: State,
+    /// Whether a row may be left half-way, by an error.
+    half_way: bool,
     /// The memory of a run's operands.
     operands: Vec<Captured<'static>>,
 }
@@ -53,8 +55,9 @@ impl Scratch {
             state.guesses = vec![Guess::NONE; plan.guesses];
             self.operands = vec![Captured::Missing; plan.operands];
         }
-        // An error may have left a row half-way.
-        state.places.fill(0);
+        if std::mem::replace(&mut self.half_way, true) {
+            state.places.fill(0);
+        }
         state.dropped = 0;
         state.behind = Behind::of(slots);
         if !state.entries.is_empty() {
@@ -63,8 +66,10 @@ impl Scratch {
         (state, std::mem::take(&mut self.operands))
     }
 
-    /// Keeps the memory of the operands, not what they are of the data.
-    pub(super) fn keep(&mut self, operands: Vec<Captured<'_>>) {
+    /// Keeps the memory of the operands, not what they are of the data, after a run all
+    /// of whose rows are `whole`.
+    pub(super) fn keep(&mut self, operands: Vec<Captured<'_>>, whole: bool) {
+        self.half_way = !whole;
         let forgotten = operands.into_iter().map(|_| Captured::Missing);
         self.operands = forgotten.collect();
     }

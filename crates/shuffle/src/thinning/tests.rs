@@ -68,7 +68,7 @@ fn records_are_put_back_where_too_many_were_taken() {
             _ => below += 1,
         }
         let mut rng = stream(seed, 0, Purpose::Draw(0));
-        draw(&unread, total, 1_024, &mut counts, &mut rng);
+        draw(&unread, total, 8, 1_024, &mut counts, &mut rng);
         assert_eq!(counts.iter().sum::<u64>(), 1_024);
         assert!(
             counts
