@@ -165,6 +165,9 @@ impl WindowBlock {
     /// Whether the block, read to its end, has had the processor load the next,
     /// which stands behind it in memory.
     pub(crate) fn leads_to(&self, next: &WindowBlock) -> bool {
+        if !self.file.plan.asks_ahead() {
+            return false;
+        }
         let (Some(bytes), Some(behind)) = (self.inflated(), next.inflated()) else {
             return false;
         };
@@ -172,7 +175,7 @@ impl WindowBlock {
             .as_ptr()
             .addr()
             .wrapping_sub(bytes.as_ptr_range().end.addr());
-        gap <= BETWEEN_BLOCKS && next.position == 0 && self.file.plan.asks_ahead()
+        gap <= BETWEEN_BLOCKS && next.position == 0
     }
 
     /// Whether the block has been read to its end.

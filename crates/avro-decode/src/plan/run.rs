@@ -88,7 +88,9 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     /// Reads the next record into the next row.
     #[inline]
     pub(super) fn record(&mut self, cursor: &mut Cursor<'x>) -> Result<(), Box<DecodeError>> {
-        self.operands.fill(Captured::Missing);
+        if !self.operands.is_empty() {
+            self.forget_operands();
+        }
         self.state.filled_parts = 0;
         let program = self.program(&self.plan.program, cursor);
         if let Err(Stop::Located(error)) = program {
@@ -98,6 +100,11 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.row += 1;
         self.batch_row += 1;
         Ok(())
+    }
+
+    #[inline(never)] // Few plans have any.
+    fn forget_operands(&mut self) {
+        self.operands.fill(Captured::Missing);
     }
 
     /// Errors of a program are always [`Stop::Located`].

@@ -42,19 +42,16 @@ impl Scratch {
 
     /// The state of a run of `plan`, and its operands; these come back by
     /// [`keep`](Self::keep).
+    #[inline]
     pub(super) fn begin<'x>(
         &mut self,
         plan: &Plan,
         slots: &mut RowSlots<'_>,
     ) -> (&mut State, Vec<Captured<'x>>) {
-        let state = &mut self.state;
-        if self.plan.replace(plan.id) != Some(plan.id) {
-            state.registers = vec![0; plan.registers];
-            state.places = vec![0; plan.writers.len()];
-            state.entries = EntryLists::of_plan(plan);
-            state.guesses = vec![Guess::NONE; plan.guesses];
-            self.operands = vec![Captured::Missing; plan.operands];
+        if self.plan != Some(plan.id) {
+            self.serve(plan);
         }
+        let state = &mut self.state;
         if std::mem::replace(&mut self.half_way, true) {
             state.places.fill(0);
         }
@@ -64,6 +61,17 @@ impl Scratch {
             EntryLists::start(&mut state.entries, plan, slots);
         }
         (state, std::mem::take(&mut self.operands))
+    }
+
+    /// Makes the memory for another plan.
+    #[cold]
+    fn serve(&mut self, plan: &Plan) {
+        self.plan = Some(plan.id);
+        self.state.registers = vec![0; plan.registers];
+        self.state.places = vec![0; plan.writers.len()];
+        self.state.entries = EntryLists::of_plan(plan);
+        self.state.guesses = vec![Guess::NONE; plan.guesses];
+        self.operands = vec![Captured::Missing; plan.operands];
     }
 
     /// Keeps the memory of the operands, not what they are of the data, after a run all

@@ -1,0 +1,50 @@
+//! The memory of an executor, from one call to the next.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use avro_decode::{DecodeError, Feature, Features, Plan, PlanOptions, Schema, Scratch};
+use tensor_batch::{BatchBuilder, DType};
+
+/// Two arrays of numbers in blocks of several: whatever of them was written when a
+/// record ends too soon, the next begins anew.
+const RECORD: &[u8] = &[
+    4, 2, 2, 2, 4, 0, 4, 6, 8, 0, 2, 4, 10, 12, 0, 0, 2, 14, 4, 16, 18, 0,
+];
+
+fn plan() -> Plan {
+    let schema = r#"{"type": "record", "name": "R", "fields": [
+        {"name": "square", "type": {"type": "array", "items": {"type": "array", "items": "int"}}},
+        {"name": "row", "type": {"type": "array", "items": "long"}}]}"#;
+    let features = Features::new([
+        Feature::dense("square", &[3, 2], DType::Int32),
+        Feature::dense("row", &[3], DType::Int64),
+    ]);
+    let schema = Arc::new(Schema::parse(schema).unwrap());
+    Plan::compile(&schema, &features.unwrap(), &PlanOptions::default()).unwrap()
+}
+
+/// The values of a record.
+fn read(plan: &Plan, scratch: &mut Scratch, data: &[u8]) -> Result<[Vec<i64>; 2], DecodeError> {
+    let mut builder = BatchBuilder::new(plan.spec().clone());
+    for mut slots in builder.slots(&[1]) {
+        plan.execute_with(scratch, data, 0, 1, &mut slots)?;
+    }
+    let batch = builder.finish();
+    let square = batch.dense::<i32>("square").unwrap();
+    let row = batch.dense::<i64>("row").unwrap();
+    Ok([square.iter().copied().map(i64::from).collect(), row.into()])
+}
+
+#[test]
+fn what_an_error_left_half_way_is_forgotten() {
+    let plan = plan();
+    let mut scratch = Scratch::new();
+    let expected = read(&plan, &mut scratch, RECORD).unwrap();
+    assert_eq!(expected, [vec![1, 2, 3, 4, 5, 6], vec![7, 8, 9]]);
+    for len in 0..RECORD.len() {
+        read(&plan, &mut scratch, &RECORD[..len]).unwrap_err();
+        let again = read(&plan, &mut scratch, RECORD).unwrap();
+        assert_eq!(again, expected, "after {len} bytes");
+    }
+}
