@@ -110,6 +110,8 @@ impl Window {
     /// Notes how far blocks have been read which are read now: those of which one of
     /// `batches` takes any records, by their places.
     pub(crate) fn begin(&mut self, batches: &[Vec<u64>]) {
+        self.visits.clear();
+        self.before.clear();
         let [first, others @ ..] = batches else {
             return;
         };
@@ -122,7 +124,6 @@ impl Window {
             visits += usize::from(all > 0);
         }
         self.visits.truncate(visits);
-        self.before.clear();
         for (nth, &place) in self.visits.iter().enumerate() {
             if let Some(&later) = self.visits.get(nth + LOOKED_AT_AHEAD) {
                 prefetch_value(&self.blocks[later]);

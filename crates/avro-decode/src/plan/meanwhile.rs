@@ -6,8 +6,8 @@
 
 use crate::prefetch::{LINE, MOST_LINES, prefetch_address};
 
-/// Lines asked for at an operation. Programs have about half as many operations as most
-/// records have lines; what they do not come to is asked for behind the last.
+/// Lines asked for at an operation. Where all of a record is read, there are about half
+/// as many operations as lines.
 const LINES: usize = 2;
 
 /// What is still to be asked for.
@@ -26,6 +26,15 @@ impl Meanwhile {
         Meanwhile {
             next,
             end: next + bytes.len().min(MOST_LINES * LINE),
+        }
+    }
+
+    /// Begins with so many operations: asks for what they do not come to, if they are few.
+    #[inline]
+    pub(super) fn begin(&mut self, operations: usize) {
+        let spread = operations.saturating_mul(LINES * LINE);
+        while self.end.saturating_sub(self.next) > spread {
+            self.ask();
         }
     }
 
@@ -83,6 +92,16 @@ mod tests {
         ] {
             let mut meanwhile = Meanwhile::of(&bytes[..len]);
             assert_eq!(asking(&mut meanwhile), expected, "{len}");
+        }
+    }
+
+    #[test]
+    fn what_the_operations_do_not_come_to_is_asked_for_first() {
+        let bytes = [0; 100 * LINE];
+        for (operations, expected) in [(60, 50), (50, 50), (49, 49), (1, 1), (0, 0)] {
+            let mut meanwhile = Meanwhile::of(&bytes);
+            meanwhile.begin(operations);
+            assert_eq!(asking(&mut meanwhile), expected, "{operations}");
         }
     }
 

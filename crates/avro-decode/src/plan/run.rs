@@ -73,6 +73,8 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             true => self.state.ahead.begin(data, start, records, slow_hops),
             false => self.state.ahead.rest(),
         }
+        let operations = self.plan.program.len().saturating_mul(records);
+        self.state.meanwhile.begin(operations);
         for record in 0..records {
             let start = cursor.position();
             self.state.ahead.begin_record(data, start);
