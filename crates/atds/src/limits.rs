@@ -94,8 +94,9 @@ pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;
 pub(crate) const READ_AHEAD_SHARE: u64 = 8;
 
 /// Groups of blocks between the reader and the engine; the memory limit bounds
-/// their bytes.
-pub(crate) const READ_AHEAD: usize = 4;
+/// their bytes. Two batches of the preset `ads` take four, so that twice as many
+/// let the reader wait for a core meanwhile.
+pub(crate) const READ_AHEAD: usize = 8;
 
 /// Bytes of blocks that the reader hands over at a time, while the engine has
 /// enough to do: handing over wakes a sleeping thread, which costs some ten

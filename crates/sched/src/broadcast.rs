@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::seat::Seat;
+use crate::seat::{Seat, Waits};
 
 /// A closure that several threads run, each with its own number.
 pub(crate) type Job<'a> = dyn Fn(usize) + Sync + 'a;
@@ -89,7 +89,8 @@ impl Drop for Broadcast {
 
 /// A thread's life.
 fn serve(seat: &Seat, number: usize) {
-    while let Some(job) = seat.next() {
+    let mut waits = Waits::default();
+    while let Some(job) = seat.next(&mut waits) {
         let result = catch_unwind(AssertUnwindSafe(|| job(number)));
         seat.end(result.err());
     }

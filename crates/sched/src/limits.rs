@@ -51,7 +51,12 @@ pub(crate) const EVEN: f64 = 1.25;
 /// touched for the first time, by whatever number they have.
 pub(crate) const WARM_UP: u64 = 4;
 
-/// How long a thread looks out for what it waits for before it sleeps. Falling
-/// asleep and being woken costs about as much; the two runs of a batch, to
-/// decode and to gather, follow one another within less.
+/// How long a thread looks out for what it waits for before others may have its core
+/// meanwhile.
 pub(crate) const SPIN: Duration = Duration::from_micros(5);
+
+/// How long it does so in all before it sleeps. Between two batches there are some 100
+/// microseconds in which nothing is for it to do. Falling asleep and being woken costs
+/// as much, and where a reader or a consumer is woken at the same time, a thread may be
+/// put behind another on the same core, for milliseconds.
+pub(crate) const LOOK_OUT: Duration = Duration::from_micros(200);

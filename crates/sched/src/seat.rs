@@ -4,10 +4,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::broadcast::{Job, Panic};
-use crate::limits::SPIN;
+use crate::limits::{LOOK_OUT, SPIN};
 
 /// One thread's place. All that counts is under the lock; the two flags outside
 /// say when it is worth taking.
@@ -38,6 +38,25 @@ struct State {
     caller_sleeps: bool,
 }
 
+/// How long a thread has waited for its last jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Waits([Duration; 2]);
+
+impl Waits {
+    /// How long to look out for the next job. The run that gathers follows soon in any case: two
+    /// waits tell whether the next run that decodes does, too.
+    fn patience(&self) -> Duration {
+        match self.0.iter().all(|wait| *wait < 2 * LOOK_OUT) {
+            true => LOOK_OUT,
+            false => SPIN,
+        }
+    }
+
+    fn note(&mut self, wait: Duration) {
+        self.0 = [self.0[1], wait];
+    }
+}
+
 impl Seat {
     /// Gives the thread a job.
     pub(crate) fn post(&self, job: &'static Job<'static>) {
@@ -65,7 +84,7 @@ impl Seat {
         if self.lock().job.take().is_some() {
             return Ok(());
         }
-        spin_until(|| !self.running.load(Ordering::Acquire));
+        look_out(LOOK_OUT, || !self.running.load(Ordering::Acquire));
         let mut state = self.lock();
         while state.running {
             state.caller_sleeps = true;
@@ -77,14 +96,16 @@ impl Seat {
 
     /// Waits for the thread's next job; `None` if there will be none. From here
     /// to [`end`](Self::end) the thread is running it.
-    pub(crate) fn next(&self) -> Option<&'static Job<'static>> {
-        spin_until(|| self.called.load(Ordering::Acquire));
+    pub(crate) fn next(&self, waits: &mut Waits) -> Option<&'static Job<'static>> {
+        let begun = Instant::now();
+        look_out(waits.patience(), || self.called.load(Ordering::Acquire));
         let mut state = self.lock();
         while !state.closed {
             self.called.store(false, Ordering::Relaxed);
             if let Some(job) = state.job.take() {
                 state.running = true;
                 self.running.store(true, Ordering::Relaxed);
+                waits.note(begun.elapsed());
                 return Some(job);
             }
             state.thread_sleeps = true;
@@ -117,8 +138,8 @@ fn wait<'a>(condition: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a,
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns when `done`, or after a while.
-fn spin_until(done: impl Fn() -> bool) {
+/// Returns when `done`, or after `patience`. Soon lets others have the core meanwhile.
+fn look_out(patience: Duration, done: impl Fn() -> bool) {
     const LOOKS_PER_CLOCK: usize = 16;
     let begun = Instant::now();
     loop {
@@ -128,8 +149,12 @@ fn spin_until(done: impl Fn() -> bool) {
             }
             std::hint::spin_loop();
         }
-        if begun.elapsed() >= SPIN {
+        let elapsed = begun.elapsed();
+        if elapsed >= patience {
             return;
+        }
+        if elapsed >= SPIN {
+            std::thread::yield_now();
         }
     }
 }
@@ -141,5 +166,34 @@ impl fmt::Debug for State {
             .field("running", &self.running)
             .field("closed", &self.closed)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_patient_as_long_as_its_jobs_follow_soon() {
+        let mut waits = Waits::default();
+        let mut patience = |wait| {
+            waits.note(wait);
+            waits.patience()
+        };
+        let (soon, late) = (LOOK_OUT, 3 * LOOK_OUT);
+        assert_eq!(patience(soon), LOOK_OUT);
+        // As with batches that nobody takes: each is decoded late, and gathered soon after.
+        assert_eq!(patience(late), SPIN);
+        assert_eq!(patience(soon), SPIN);
+        assert_eq!(patience(late), SPIN);
+        assert_eq!(patience(soon), SPIN);
+        assert_eq!(patience(soon), LOOK_OUT);
+    }
+
+    #[test]
+    fn looking_out_ends() {
+        look_out(Duration::ZERO, || false);
+        look_out(3 * SPIN, || false);
+        look_out(Duration::MAX, || true);
     }
 }
