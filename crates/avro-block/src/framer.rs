@@ -242,9 +242,9 @@ impl Framer {
     fn next_block(&mut self, sync: SyncMarker) -> Result<Frame, Error> {
         let place = self.place();
         let held = self.pieces.len();
-        let mut bytes = [0; BlockHead::MAX_LEN];
-        let n = self.pieces.peek(0, &mut bytes);
-        let Some(head) = BlockHead::parse(&bytes[..n], &self.limits, place)? else {
+        let mut joined = [0; BlockHead::MAX_LEN];
+        let bytes = self.pieces.view(0, &mut joined);
+        let Some(head) = BlockHead::parse(bytes, &self.limits, place)? else {
             return Ok(Frame::NeedMore(
                 BlockHead::MIN_BLOCK.saturating_sub(held).max(1),
             ));
@@ -255,17 +255,17 @@ impl Framer {
         }
 
         let sync_at = head.len + head.payload_len;
-        let mut found = SyncMarker([0; SyncMarker::LEN]);
-        self.pieces.peek(sync_at, &mut found.0);
-        if found != sync {
-            let expected = sync;
-            return Err(place.error(ErrorKind::SyncMismatch { expected, found }, sync_at));
+        let mut joined = [0; SyncMarker::LEN];
+        let found = self.pieces.view(sync_at, &mut joined);
+        if *found != sync.0 {
+            return Err(self.wrong_sync(sync, place, sync_at));
         }
 
-        self.pieces.advance(head.len);
         // The head's parser holds the length against the address space.
-        let payload = self.pieces.take(head.payload_len as usize);
-        self.pieces.advance(SyncMarker::LEN as u64);
+        let payload = self
+            .pieces
+            .slice(head.len as usize, head.payload_len as usize);
+        self.pieces.advance(len);
         self.index += 1;
         Ok(Frame::Block(Block {
             offset: place.offset,
@@ -274,6 +274,14 @@ impl Framer {
             payload,
             len,
         }))
+    }
+
+    /// The error for a block at `place` with another marker than `expected`, `at` bytes into it.
+    #[cold]
+    fn wrong_sync(&self, expected: SyncMarker, place: Place, at: u64) -> Error {
+        let mut found = SyncMarker([0; SyncMarker::LEN]);
+        self.pieces.peek(at, &mut found.0);
+        place.error(ErrorKind::SyncMismatch { expected, found }, at)
     }
 
     /// Searches what is held for the marker and drops what cannot begin one.

@@ -58,6 +58,24 @@ impl Pieces {
         self.end - self.start
     }
 
+    /// As many bytes from `at` on as `joined` has, or as there are: where they lie if that is in
+    /// the first piece, else copied there.
+    pub(crate) fn view<'a>(&'a self, at: u64, joined: &'a mut [u8]) -> &'a [u8] {
+        let range = |len: usize| {
+            let at = usize::try_from(at).ok()?;
+            Some(at..at.checked_add(len)?)
+        };
+        let first = self.pieces.front();
+        let bytes = first.and_then(|(_, piece)| piece.get(range(joined.len())?));
+        match bytes {
+            Some(bytes) => bytes,
+            None => {
+                let n = self.peek(at, joined);
+                &joined[..n]
+            }
+        }
+    }
+
     /// Copies bytes from `at` on into `out`, as many as there are, and says how many.
     pub(crate) fn peek(&self, at: u64, out: &mut [u8]) -> usize {
         let offset = self.start + at;
@@ -92,18 +110,23 @@ impl Pieces {
         }
     }
 
-    /// Takes the first `n` bytes, all of which must be held: a slice of the first piece if they
+    /// The `n` bytes from `at` on, all of which must be held: a slice of the first piece if they
     /// lie in it, else a copy.
-    pub(crate) fn take(&mut self, n: usize) -> Bytes {
-        let taken = match self.pieces.front() {
-            Some((_, piece)) if piece.len() >= n => piece.slice(..n),
+    pub(crate) fn slice(&self, at: usize, n: usize) -> Bytes {
+        match self.pieces.front() {
+            Some((_, piece)) if piece.len() >= at + n => piece.slice(at..at + n),
             _ => {
                 let mut joined = vec![0; n];
-                let filled = self.peek(0, &mut joined);
+                let filled = self.peek(at as u64, &mut joined);
                 debug_assert_eq!(filled, n);
                 joined.into()
             }
-        };
+        }
+    }
+
+    /// Takes the first `n` bytes, as [`slice`](Self::slice).
+    pub(crate) fn take(&mut self, n: usize) -> Bytes {
+        let taken = self.slice(0, n);
         self.advance(n as u64);
         taken
     }
