@@ -94,13 +94,13 @@ pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;
 pub(crate) const READ_AHEAD_SHARE: u64 = 8;
 
 /// Groups of blocks between the reader and the engine; the memory limit bounds
-/// their bytes. Two batches of the preset `ads` take four, so that twice as many
-/// let the reader wait for a core meanwhile.
+/// their bytes. Two batches of the preset `ads` take four if they are not compressed,
+/// so that twice as many let the reader wait for a core meanwhile.
 pub(crate) const READ_AHEAD: usize = 8;
 
 /// Bytes of blocks that the reader hands over at a time, while the engine has
-/// enough to do: handing over wakes a sleeping thread, which costs some ten
-/// microseconds.
+/// enough to do: handing over wakes a sleeping thread, which costs ten microseconds
+/// and more.
 pub(crate) const GROUP_BYTES: u64 = 1 << 20;
 
 /// The mean length of generated lists: the probabilities of a Poisson

@@ -262,10 +262,9 @@ impl Framer {
         }
 
         // The head's parser holds the length against the address space.
-        let payload = self
-            .pieces
-            .slice(head.len as usize, head.payload_len as usize);
-        self.pieces.advance(len);
+        let (head_len, payload_len) = (head.len as usize, head.payload_len as usize);
+        let payload = self.pieces.take_behind(head_len, payload_len);
+        self.pieces.advance(SyncMarker::LEN as u64);
         self.index += 1;
         Ok(Frame::Block(Block {
             offset: place.offset,

@@ -110,25 +110,36 @@ impl Pieces {
         }
     }
 
-    /// The `n` bytes from `at` on, all of which must be held: a slice of the first piece if they
+    /// Takes the first `n` bytes, all of which must be held: a slice of the first piece if they
     /// lie in it, else a copy.
-    pub(crate) fn slice(&self, at: usize, n: usize) -> Bytes {
-        match self.pieces.front() {
-            Some((_, piece)) if piece.len() >= at + n => piece.slice(at..at + n),
+    pub(crate) fn take(&mut self, n: usize) -> Bytes {
+        let taken = match self.pieces.front() {
+            Some((_, piece)) if piece.len() >= n => piece.slice(..n),
             _ => {
                 let mut joined = vec![0; n];
-                let filled = self.peek(at as u64, &mut joined);
+                let filled = self.peek(0, &mut joined);
                 debug_assert_eq!(filled, n);
                 joined.into()
             }
-        }
-    }
-
-    /// Takes the first `n` bytes, as [`slice`](Self::slice).
-    pub(crate) fn take(&mut self, n: usize) -> Bytes {
-        let taken = self.slice(0, n);
+        };
         self.advance(n as u64);
         taken
+    }
+
+    /// Drops the first `at` bytes and takes the `n` behind them, all of which must be held.
+    pub(crate) fn take_behind(&mut self, at: usize, n: usize) -> Bytes {
+        match self.pieces.front() {
+            Some((_, piece)) if piece.len() >= n && piece.len() - n >= at => {
+                let taken = piece.slice(at..at + n);
+                self.advance((at + n) as u64);
+                taken
+            }
+            // They may lie in one piece once what is before them is gone.
+            _ => {
+                self.advance(at as u64);
+                self.take(n)
+            }
+        }
     }
 
     /// Takes all bytes, to be pushed again with what follows them.

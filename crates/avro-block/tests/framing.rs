@@ -57,6 +57,23 @@ fn a_payload_in_one_piece_is_not_copied() {
 }
 
 #[test]
+fn a_payload_in_a_piece_behind_its_head_is_not_copied() {
+    let whole = Bytes::from(block(1, &[7; 1000]));
+    for cut in 1..=whole.len() - 1016 {
+        let mut framer = Framer::new();
+        framer.push(plain_header().into());
+        assert!(matches!(framer.next(), Ok(Frame::Header(_))));
+        framer.push(whole.slice(..cut));
+        framer.push(whole.slice(cut..));
+        let Ok(Frame::Block(block)) = framer.next() else {
+            panic!("all of the block is there");
+        };
+        assert_eq!(block.payload.as_ptr(), whole[whole.len() - 1016..].as_ptr());
+        assert_eq!(block.payload, [7; 1000][..]);
+    }
+}
+
+#[test]
 fn need_more_says_what_a_block_still_needs() {
     let mut framer = Framer::new();
     framer.push(plain_header().into());

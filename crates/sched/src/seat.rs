@@ -29,6 +29,8 @@ struct State {
     /// A job that the thread has not begun.
     job: Option<&'static Job<'static>>,
     running: bool,
+    /// When there was something for the thread last.
+    called_at: Option<Instant>,
     /// The panic of the last job.
     panic: Option<Panic>,
     closed: bool,
@@ -38,15 +40,22 @@ struct State {
     caller_sleeps: bool,
 }
 
-/// How long a thread has waited for its last jobs.
-#[derive(Debug, Default)]
+/// How long a thread has waited until it was called, the last times.
+#[derive(Debug)]
 pub(crate) struct Waits([Duration; 2]);
+
+impl Default for Waits {
+    /// Nothing tells yet that a job follows soon.
+    fn default() -> Self {
+        Waits([Duration::MAX; 2])
+    }
+}
 
 impl Waits {
     /// How long to look out for the next job. The run that gathers follows soon in any case: two
     /// waits tell whether the next run that decodes does, too.
     fn patience(&self) -> Duration {
-        match self.0.iter().all(|wait| *wait < 2 * LOOK_OUT) {
+        match self.0.iter().all(|wait| *wait < LOOK_OUT) {
             true => LOOK_OUT,
             false => SPIN,
         }
@@ -71,6 +80,7 @@ impl Seat {
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.lock();
         change(&mut state);
+        state.called_at = Some(Instant::now());
         self.called.store(true, Ordering::Release);
         // A wake-up costs a system call even if nobody sleeps.
         if state.thread_sleeps {
@@ -97,22 +107,30 @@ impl Seat {
     /// Waits for the thread's next job; `None` if there will be none. From here
     /// to [`end`](Self::end) the thread is running it.
     pub(crate) fn next(&self, waits: &mut Waits) -> Option<&'static Job<'static>> {
-        let begun = Instant::now();
-        look_out(waits.patience(), || self.called.load(Ordering::Acquire));
-        let mut state = self.lock();
-        while !state.closed {
+        loop {
+            let begun = Instant::now();
+            look_out(waits.patience(), || self.called.load(Ordering::Acquire));
+            let mut state = self.lock();
+            // It is only set under the lock.
+            while !self.called.load(Ordering::Relaxed) {
+                state.thread_sleeps = true;
+                state = wait(&self.call, state);
+                state.thread_sleeps = false;
+            }
             self.called.store(false, Ordering::Relaxed);
+            if state.closed {
+                return None;
+            }
+            if let Some(called) = state.called_at {
+                waits.note(called.saturating_duration_since(begun));
+            }
             if let Some(job) = state.job.take() {
                 state.running = true;
                 self.running.store(true, Ordering::Relaxed);
-                waits.note(begun.elapsed());
                 return Some(job);
             }
-            state.thread_sleeps = true;
-            state = wait(&self.call, state);
-            state.thread_sleeps = false;
+            // It has been taken back; the next may follow as soon.
         }
-        None
     }
 
     /// The thread has ended its job.
@@ -171,6 +189,10 @@ impl fmt::Debug for State {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
 
     #[test]
@@ -180,7 +202,8 @@ mod tests {
             waits.note(wait);
             waits.patience()
         };
-        let (soon, late) = (LOOK_OUT, 3 * LOOK_OUT);
+        let (soon, late) = (LOOK_OUT / 2, LOOK_OUT);
+        assert_eq!(patience(soon), SPIN);
         assert_eq!(patience(soon), LOOK_OUT);
         // As with batches that nobody takes: each is decoded late, and gathered soon after.
         assert_eq!(patience(late), SPIN);
@@ -191,9 +214,42 @@ mod tests {
     }
 
     #[test]
-    fn looking_out_ends() {
-        look_out(Duration::ZERO, || false);
+    fn who_looks_out_does_so_until_it_is_done_or_has_no_more_patience() {
+        let begun = Instant::now();
         look_out(3 * SPIN, || false);
-        look_out(Duration::MAX, || true);
+        assert!(begun.elapsed() >= 3 * SPIN);
+
+        let looks = Cell::new(0);
+        look_out(Duration::MAX, || {
+            looks.set(looks.get() + 1);
+            looks.get() == 100
+        });
+        assert_eq!(looks.get(), 100);
+    }
+
+    #[test]
+    fn a_job_taken_back_does_not_end_the_waiting() {
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let seat = Arc::new(Seat::default());
+        let own = seat.clone();
+        // Called before it looks, and the job gone.
+        seat.post(&|_| unreachable!("taken back"));
+        assert!(seat.call_off().is_ok());
+        let thread = std::thread::spawn(move || {
+            let mut waits = Waits::default();
+            while let Some(job) = own.next(&mut waits) {
+                job(1);
+                own.end(None);
+            }
+        });
+        while RUNS.load(Ordering::Relaxed) == 0 {
+            seat.post(&|worker| {
+                RUNS.fetch_add(worker, Ordering::Relaxed);
+            });
+            std::thread::yield_now();
+            assert!(seat.call_off().is_ok());
+        }
+        seat.close();
+        assert!(thread.join().is_ok());
     }
 }

@@ -37,7 +37,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
 }
 
 /// Two pipelines of one thread at the same time, that have nothing to do with one another, half of
-/// the files in each: what the machine gives to two threads at the time.
+/// the files in each: about what the machine gives to two threads at the time.
 fn apart(files: &Files) -> Result<Epoch<'static>> {
     let (one, other) = files.paths.split_at(files.paths.len() / 2);
     let half = |paths: &[PathBuf]| {
