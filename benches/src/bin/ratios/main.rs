@@ -40,9 +40,12 @@ struct Args {
     /// Keep the sample files in this folder, and use those that are there [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Write benches/record/DATE-ratios.md and .json
+    /// Write benches/record/DATE-NAME.md and .json
     #[arg(long)]
     write: bool,
+    /// Of the record, after its date
+    #[arg(long, value_name = "NAME", default_value = "ratios")]
+    name: String,
     #[command(subcommand)]
     own: Option<Own>,
 }
@@ -102,7 +105,7 @@ fn run(args: &Args) -> Result<bool> {
     }
     print!("{}", table::markdown(&rows));
     if args.write {
-        for path in record::write(&machine, lab.epochs, &rows)? {
+        for path in record::write(&machine, lab.epochs, &args.name, &rows)? {
             eprintln!("wrote {}", path.display());
         }
     }

@@ -88,14 +88,20 @@ pub(crate) fn all_in_turn(rounds: usize, mut sides: Vec<Epoch<'_>>) -> Result<Ve
 
 /// The value in the middle; of an even number, the mean of the two.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let [_, median, _] = quartiles(values);
+    median
+}
+
+/// The values between which a quarter of them lies each, the median being the second. What is
+/// between two values is taken in proportion.
+pub(crate) fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        (values[middle - 1] + values[middle]) / 2.0
-    }
+    [0.25, 0.5, 0.75].map(|part| {
+        let place = part * (values.len() - 1) as f64;
+        let (below, above) = (values[place as usize], values[place.ceil() as usize]);
+        below + (above - below) * place.fract()
+    })
 }
 
 #[cfg(test)]
@@ -108,6 +114,13 @@ mod tests {
     fn the_median_is_in_the_middle() {
         assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median([4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn quartiles_are_a_quarter_from_the_ends() {
+        assert_eq!(quartiles([5.0, 1.0, 4.0, 2.0, 3.0]), [2.0, 3.0, 4.0]);
+        assert_eq!(quartiles([1.0, 2.0]), [1.25, 1.5, 1.75]);
+        assert_eq!(quartiles([7.0]), [7.0; 3]);
     }
 
     #[test]

@@ -10,8 +10,13 @@ use crate::Result;
 use crate::row::{Bound, Figure, Row};
 use crate::table;
 
-/// Writes `DATE-ratios.md` and `.json`, in place of those of the same date.
-pub(crate) fn write(machine: &Machine, epochs: usize, rows: &[Row]) -> Result<[PathBuf; 2]> {
+/// Writes `DATE-NAME.md` and `.json`, in place of those of the same date.
+pub(crate) fn write(
+    machine: &Machine,
+    epochs: usize,
+    name: &str,
+    rows: &[Row],
+) -> Result<[PathBuf; 2]> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record");
     fs::create_dir_all(&folder)?;
     let date = machine::today()?;
@@ -19,7 +24,7 @@ pub(crate) fn write(machine: &Machine, epochs: usize, rows: &[Row]) -> Result<[P
     let command = command();
 
     let record = json!({
-        "name": "ratios",
+        "name": name,
         "date": date,
         "machine": machine.json(),
         "versions": {"commit": commit, "rustc": rustc},
@@ -28,17 +33,18 @@ pub(crate) fn write(machine: &Machine, epochs: usize, rows: &[Row]) -> Result<[P
         "results": rows.iter().map(json).collect::<Vec<_>>(),
     });
     let markdown = format!(
-        "# ratios, {date}\n\n\
+        "# {name}, {date}\n\n\
          - machine: {}\n\
          - versions: commit {commit}, rustc {rustc}\n\
          - `{command}`\n\
          - {epochs} epochs of each side in turn, after one that is not measured; files in the page cache\n\n\
-         Medians. A ratio is the median of those of the rounds, not the ratio of the medians.\n\n{}",
+         Medians. A ratio is the median of those of the rounds, not the ratio of the medians; its quartiles are theirs, \
+         too.\n\n{}",
         machine.line(),
         table::markdown(rows),
     );
 
-    let paths = ["json", "md"].map(|suffix| folder.join(format!("{date}-ratios.{suffix}")));
+    let paths = ["json", "md"].map(|suffix| folder.join(format!("{date}-{name}.{suffix}")));
     fs::write(&paths[0], format!("{record:#}\n"))?;
     fs::write(&paths[1], markdown)?;
     Ok(paths)
@@ -72,6 +78,7 @@ fn json(row: &Row) -> Value {
         "b": figure(&row.b),
         "of": row.of.name(),
         "ratio": row.ratio,
+        "quartiles": row.quartiles,
         "bound": bound,
         "holds": row.holds(),
     })

@@ -1,6 +1,6 @@
 //! A ratio with the figures it is made of and the bound it should keep.
 
-use crate::measure::{Times, median};
+use crate::measure::{Times, quartiles};
 
 /// A line of the table.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Row {
     pub(crate) of: Quantity,
     /// A over B: the median over the rounds.
     pub(crate) ratio: f64,
+    /// The first and the third quartile of those of the rounds, where there were any.
+    pub(crate) quartiles: Option<[f64; 2]>,
     pub(crate) bound: Option<Bound>,
 }
 
@@ -70,6 +72,7 @@ impl Row {
             b: Figure::megabytes(b),
             of: Quantity::Memory,
             ratio: a.1 as f64 / b.1 as f64,
+            quartiles: None,
             bound: None,
         }
     }
@@ -77,7 +80,7 @@ impl Row {
     fn timed(what: String, of: Quantity, a: Side<'_>, b: Side<'_>) -> Self {
         // Of each round by itself: what slows a round down, slows down both sides of it.
         let rounds = a.1.speeds().zip(b.1.speeds());
-        let ratio = median(rounds.map(|(a, b)| match of {
+        let [first, ratio, third] = quartiles(rounds.map(|(a, b)| match of {
             Quantity::Speed => a / b,
             Quantity::Time | Quantity::Memory => b / a,
         }));
@@ -88,6 +91,7 @@ impl Row {
             b: Figure::speed(b),
             of,
             ratio,
+            quartiles: Some([first, third]),
             bound: None,
         }
     }
@@ -166,6 +170,7 @@ mod tests {
         let (a, b) = (times(&[1.0, 2.0, 1.0]), times(&[2.0, 4.0, 2.0]));
         let row = Row::speed("", ("a", &a), ("b", &b));
         assert_eq!((row.ratio, row.a.median, row.a.least), (2.0, 10.0, 5.0));
+        assert_eq!(row.quartiles, Some([2.0, 2.0]));
         assert_eq!(Row::time("", ("a", &a), ("b", &b)).ratio, 0.5);
     }
 

@@ -11,15 +11,16 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
         "B",
         "A/B",
         "ratio",
+        "quartiles",
         "bound",
         "holds",
     ];
     let mut lines = vec![head.map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
-    let widths: [usize; 8] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let widths: [usize; 9] = std::array::from_fn(|column| width(column).unwrap_or(0));
 
-    let line = |cells: &[String; 8]| {
+    let line = |cells: &[String; 9]| {
         let padded = cells.iter().zip(widths).enumerate();
         let padded = padded.map(|(column, (cell, width))| match column {
             RATIO => format!(" {cell:>width$} |"),
@@ -43,7 +44,7 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
 /// The column of the ratio, which is aligned to the right.
 const RATIO: usize = 5;
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &Row) -> [String; 9] {
     let (bound, holds) = match row.bound {
         None => (String::new(), ""),
         Some(bound) => (text(bound), if row.holds() { "yes" } else { "NO" }),
@@ -55,6 +56,9 @@ fn cells(row: &Row) -> [String; 8] {
         figure(&row.b),
         row.of.name().to_owned(),
         format!("{:.3}", row.ratio),
+        row.quartiles.map_or_else(String::new, |[first, third]| {
+            format!("{first:.3} to {third:.3}")
+        }),
         bound,
         holds.to_owned(),
     ]
