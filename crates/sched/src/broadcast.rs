@@ -9,8 +9,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
-use crate::seat::{Seat, Waits};
+use crate::seat::{Habit, Seat};
 
 /// A closure that several threads run, each with its own number.
 pub(crate) type Job<'a> = dyn Fn(usize) + Sync + 'a;
@@ -89,9 +90,11 @@ impl Drop for Broadcast {
 
 /// A thread's life.
 fn serve(seat: &Seat, number: usize) {
-    let mut waits = Waits::default();
-    while let Some(job) = seat.next(&mut waits) {
+    let mut habit = Habit::default();
+    while let Some(job) = seat.next(&mut habit) {
+        let begun = Instant::now();
         let result = catch_unwind(AssertUnwindSafe(|| job(number)));
+        habit.worked(begun.elapsed());
         seat.end(result.err());
     }
 }

@@ -60,3 +60,6 @@ pub(crate) const SPIN: Duration = Duration::from_micros(5);
 /// as much, and where a reader or a consumer is woken at the same time, a thread may be
 /// put behind another on the same core, for milliseconds.
 pub(crate) const LOOK_OUT: Duration = Duration::from_micros(200);
+
+/// It looks out for at most one part in so many of what it worked before.
+pub(crate) const WORTH_A_LOOK: u32 = 4;

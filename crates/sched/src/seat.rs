@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::broadcast::{Job, Panic};
-use crate::limits::{LOOK_OUT, SPIN};
+use crate::limits::{LOOK_OUT, SPIN, WORTH_A_LOOK};
 
 /// One thread's place. All that counts is under the lock; the two flags outside
 /// say when it is worth taking.
@@ -40,29 +40,50 @@ struct State {
     caller_sleeps: bool,
 }
 
-/// How long a thread has waited until it was called, the last times.
-#[derive(Debug)]
-pub(crate) struct Waits([Duration; 2]);
+/// How a thread's last two jobs went.
+#[derive(Debug, Default)]
+pub(crate) struct Habit([Turn; 2]);
 
-impl Default for Waits {
+/// A job that a thread waited for and did, or that was taken back.
+#[derive(Debug)]
+struct Turn {
+    /// How long until it was called.
+    wait: Duration,
+    /// How long it worked.
+    work: Duration,
+}
+
+impl Default for Turn {
     /// Nothing tells yet that a job follows soon.
     fn default() -> Self {
-        Waits([Duration::MAX; 2])
+        Turn {
+            wait: Duration::MAX,
+            work: Duration::ZERO,
+        }
     }
 }
 
-impl Waits {
-    /// How long to look out for the next job. The run that gathers follows soon in any case: two
-    /// waits tell whether the next run that decodes does, too.
+impl Habit {
+    /// How long to look out for the next job: a part of what the thread works, if jobs come as
+    /// soon. The run that gathers follows soon in any case, so one turn tells too little.
     fn patience(&self) -> Duration {
-        match self.0.iter().all(|wait| *wait < LOOK_OUT) {
-            true => LOOK_OUT,
+        let [a, b] = &self.0;
+        let patience = LOOK_OUT.min(a.work.max(b.work) / WORTH_A_LOOK);
+        match a.wait.max(b.wait) < patience {
+            true => patience.max(SPIN),
             false => SPIN,
         }
     }
 
-    fn note(&mut self, wait: Duration) {
-        self.0 = [self.0[1], wait];
+    fn called(&mut self, wait: Duration) {
+        self.0.swap(0, 1);
+        let work = Duration::ZERO;
+        self.0[1] = Turn { wait, work };
+    }
+
+    /// The thread has worked so long.
+    pub(crate) fn worked(&mut self, work: Duration) {
+        self.0[1].work = work;
     }
 }
 
@@ -106,10 +127,10 @@ impl Seat {
 
     /// Waits for the thread's next job; `None` if there will be none. From here
     /// to [`end`](Self::end) the thread is running it.
-    pub(crate) fn next(&self, waits: &mut Waits) -> Option<&'static Job<'static>> {
+    pub(crate) fn next(&self, habit: &mut Habit) -> Option<&'static Job<'static>> {
         loop {
             let begun = Instant::now();
-            look_out(waits.patience(), || self.called.load(Ordering::Acquire));
+            look_out(habit.patience(), || self.called.load(Ordering::Acquire));
             let mut state = self.lock();
             // It is only set under the lock.
             while !self.called.load(Ordering::Relaxed) {
@@ -122,7 +143,7 @@ impl Seat {
                 return None;
             }
             if let Some(called) = state.called_at {
-                waits.note(called.saturating_duration_since(begun));
+                habit.called(called.saturating_duration_since(begun));
             }
             if let Some(job) = state.job.take() {
                 state.running = true;
@@ -197,20 +218,26 @@ mod tests {
 
     #[test]
     fn a_thread_is_patient_as_long_as_its_jobs_follow_soon() {
-        let mut waits = Waits::default();
-        let mut patience = |wait| {
-            waits.note(wait);
-            waits.patience()
+        let long = LOOK_OUT * WORTH_A_LOOK;
+        let mut habit = Habit::default();
+        let mut patience = |wait, work| {
+            habit.called(wait);
+            habit.worked(work);
+            habit.patience()
         };
         let (soon, late) = (LOOK_OUT / 2, LOOK_OUT);
-        assert_eq!(patience(soon), SPIN);
-        assert_eq!(patience(soon), LOOK_OUT);
+        assert_eq!(patience(soon, long), SPIN);
+        assert_eq!(patience(soon, SPIN), LOOK_OUT);
+        assert_eq!(patience(soon, long), LOOK_OUT);
         // As with batches that nobody takes: each is decoded late, and gathered soon after.
-        assert_eq!(patience(late), SPIN);
-        assert_eq!(patience(soon), SPIN);
-        assert_eq!(patience(late), SPIN);
-        assert_eq!(patience(soon), SPIN);
-        assert_eq!(patience(soon), LOOK_OUT);
+        assert_eq!(patience(late, long), SPIN);
+        assert_eq!(patience(soon, SPIN), SPIN);
+        assert_eq!(patience(late, long), SPIN);
+        // It looks out for a part of what it works.
+        let (little, sooner) = (LOOK_OUT, LOOK_OUT / WORTH_A_LOOK / 2);
+        assert_eq!(patience(sooner, little), SPIN);
+        assert_eq!(patience(sooner, little), LOOK_OUT / WORTH_A_LOOK);
+        assert_eq!(patience(soon, little), SPIN);
     }
 
     #[test]
@@ -236,8 +263,8 @@ mod tests {
         seat.post(&|_| unreachable!("taken back"));
         assert!(seat.call_off().is_ok());
         let thread = std::thread::spawn(move || {
-            let mut waits = Waits::default();
-            while let Some(job) = own.next(&mut waits) {
+            let mut habit = Habit::default();
+            while let Some(job) = own.next(&mut habit) {
                 job(1);
                 own.end(None);
             }
