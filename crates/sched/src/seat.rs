@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_taken_back_does_not_end_the_waiting() {
+    fn a_job_taken_back_is_not_run_and_the_next_is() {
         static RUNS: AtomicUsize = AtomicUsize::new(0);
         let seat = Arc::new(Seat::default());
         let own = seat.clone();
