@@ -8,11 +8,13 @@ use std::time::Instant;
 use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
-use crate::block::{BlockData, WindowBlock};
+use crate::block::BlockData;
 use crate::limits::{MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
+use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::{Spare, fits};
 use crate::task::Done;
+use crate::window::Section;
 
 /// The blocks of a task that have been inflated and are not decoded yet. The
 /// buffers of those that do not wait are used again and again, and stay in the
@@ -29,7 +31,7 @@ pub(crate) struct Ahead {
 /// A block of the task.
 #[derive(Clone, Copy, Debug)]
 struct Inflated {
-    /// Which.
+    /// Its place.
     block: usize,
     /// Where it was inflated to.
     buffer: usize,
@@ -44,20 +46,20 @@ impl Ahead {
         self.blocks.clear();
     }
 
-    /// The buffer for the first of `visits`, the `blocks` of a task that are still to be
-    /// read, which is compressed, and whether the block is in it: inflated with some
+    /// The buffer for the block of the first of `visits`, those that a task is still to
+    /// make, which is compressed, and whether the block is in it: inflated with some
     /// behind it, if not with one before it. Its memory may be taken away.
     pub(crate) fn take(
         &mut self,
-        visits: &[usize],
-        blocks: &[WindowBlock],
+        visits: &[Visit],
+        blocks: &Section<'_>,
         inflater: &mut Inflater,
         spare: &Spare,
         room: &Room<'_>,
         done: &mut Done,
     ) -> (&mut InflateBuffer, bool) {
         let next = self.blocks.front().map(|next| next.block);
-        if next != visits.first().copied() {
+        if next != visits.first().map(|visit| visit.place) {
             self.choose(visits, blocks);
             self.fit_buffers(spare);
             self.inflate(blocks, inflater, spare, room, done);
@@ -85,13 +87,16 @@ impl Ahead {
         buffers.for_each(|buffer| spare.give_misfit(buffer));
     }
 
-    /// Chooses the first of `visits` and some behind it.
-    fn choose(&mut self, visits: &[usize], blocks: &[WindowBlock]) {
+    /// Chooses the block of the first of `visits` and some behind it.
+    fn choose(&mut self, visits: &[Visit], blocks: &Section<'_>) {
         self.blocks.clear();
-        let codec = blocks[visits[0]].file.codec;
+        let codec = blocks[visits[0].place].file.codec;
         let most = if codec == Codec::Deflate { TOGETHER } else { 1 };
         let mut bytes = 0;
-        for &block in visits {
+        // Blocks that have been inflated before are not looked at.
+        let (first, later) = visits.split_at(1);
+        let later = later.iter().filter(|visit| visit.to_inflate > 0);
+        for &Visit { place: block, .. } in first.iter().chain(later) {
             let BlockData::Compressed(payload) = &blocks[block].data else {
                 continue;
             };
@@ -136,7 +141,7 @@ impl Ahead {
 
     fn inflate(
         &mut self,
-        blocks: &[WindowBlock],
+        blocks: &Section<'_>,
         inflater: &mut Inflater,
         spare: &Spare,
         room: &Room<'_>,

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atds_sched::BlockWork;
-use avro_block::{Block, Codec, InflateError};
+use avro_block::{Block, Codec, InflateBuffer, InflateError, Inflater};
 use avro_decode::{Plan, Skipper, prefetch_place};
 use bytes::Bytes;
 
+use crate::limits::MAX_EMPTY_BYTES;
 use crate::spare::{Lent, Spare};
 use crate::{Error, ErrorKind};
 
@@ -46,6 +46,8 @@ pub(crate) struct WindowBlock {
     pub(crate) taken: u64,
     /// Where the next record starts in the inflated payload.
     pub(crate) position: usize,
+    /// These two before the block was visited last.
+    before: (u64, usize),
     pub(crate) data: BlockData,
 }
 
@@ -79,6 +81,7 @@ impl WindowBlock {
             records,
             taken: 0,
             position: 0,
+            before: (0, 0),
             data: match is_plain {
                 true => BlockData::Plain(block.payload),
                 false => BlockData::Compressed(block.payload),
@@ -126,12 +129,11 @@ impl WindowBlock {
         }
     }
 
-    /// The work of taking `take` records.
-    pub(crate) fn work(&self, take: u64) -> BlockWork {
-        let inflated = self.inflated().is_some();
-        BlockWork {
-            records_to_inflate: if inflated { 0 } else { self.count },
-            records_to_decode: take,
+    /// Records that are to be inflated when the first of them is read.
+    pub(crate) fn to_inflate(&self) -> u64 {
+        match self.inflated() {
+            Some(_) => 0,
+            None => self.count,
         }
     }
 
@@ -184,23 +186,23 @@ impl WindowBlock {
     }
 
     /// How far the block has been read: records, and bytes once inflated.
-    pub(crate) fn cursor(&self) -> (u64, usize) {
+    fn cursor(&self) -> (u64, usize) {
         (self.taken, self.position)
     }
 
-    pub(crate) fn set_cursor(&mut self, (taken, position): (u64, usize)) {
-        self.taken = taken;
-        self.position = position;
+    /// Notes how far the block has been read, before more of it is.
+    pub(crate) fn begin_visit(&mut self) {
+        self.before = self.cursor();
+    }
+
+    /// Has what was read since the last [`begin_visit`](Self::begin_visit) be unread.
+    pub(crate) fn undo_visit(&mut self) {
+        (self.taken, self.position) = self.before;
     }
 
     /// Lets the payload go.
     pub(crate) fn drain(&mut self) {
         self.data = BlockData::Plain(Bytes::new());
-    }
-
-    /// Whether the payload has no bytes.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.payload_bytes() == 0
     }
 
     /// Bytes that the block holds now, with what is kept beside its payload.
@@ -228,6 +230,21 @@ impl WindowBlock {
             return Err(self.locate(Error::new(kind)));
         }
         Ok(())
+    }
+
+    /// An error if a block of no records has any bytes.
+    pub(crate) fn check_empty(&self, inflater: &mut Inflater) -> Result<(), Error> {
+        let BlockData::Compressed(payload) = &self.data else {
+            return self.check_end(self.payload_bytes());
+        };
+        if payload.is_empty() {
+            return Ok(());
+        }
+        let mut buffer = InflateBuffer::new();
+        match inflater.inflate(self.file.codec, payload, &mut buffer, MAX_EMPTY_BYTES) {
+            Ok(()) => self.check_end(buffer.len()),
+            Err(error) => Err(self.locate(Error::new(ErrorKind::Container(error.into())))),
+        }
     }
 
     /// Once all records are read: they must end where their `len` bytes do.

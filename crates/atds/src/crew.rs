@@ -1,7 +1,6 @@
 //! The crew: the workers who fill batches, and all they need for it.
 
 use std::iter::zip;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -9,14 +8,14 @@ use atds_sched::{BlockWork, Observed, Pool, Schedule, Wishes};
 use avro_block::Codec;
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
-use crate::Error;
-use crate::block::WindowBlock;
 use crate::budget::Budget;
 use crate::kept::Kept;
 use crate::limits::{COPIED_ALONE, INFLATED_AT_ONCE, TOGETHER_BATCHES};
+use crate::planner::Visit;
 use crate::room::Room;
 use crate::stats::Counters;
-use crate::task::{Done, Failed, Part, Parts, Task};
+use crate::task::{Done, Failed, Parts, Task};
+use crate::window::Section;
 use crate::work::{Workshop, own};
 
 pub(crate) struct Crew {
@@ -44,9 +43,6 @@ struct Memory {
     work: Vec<BlockWork>,
     /// Which worker reads which of them.
     schedule: Schedule,
-    /// For each chunk of them, its blocks' places in the window and those of others around
-    /// them.
-    places: Vec<Range<usize>>,
     /// For each batch, the rows of the chunks that give it any, and their slots.
     rows: [Vec<usize>; TOGETHER_BATCHES],
     slots: [Vec<RowSlots<'static>>; TOGETHER_BATCHES],
@@ -103,35 +99,27 @@ impl Crew {
         self.gear.alone_bytes = Some(bytes);
     }
 
-    /// A block of no records must have no bytes either.
-    pub(crate) fn check_empty(&self, block: &WindowBlock, held: u64) -> Result<(), Error> {
-        let workshop = &self.gear.workshop;
-        workshop.check_empty(block, &Room::new(&self.budget, held))
-    }
-
-    /// Fills batches: the first with the next `takes[0][i]` records of each block
-    /// `i` of the window, the second with those behind them, at most
-    /// [`TOGETHER_BATCHES`]. `visits` are the places of the blocks that give any.
-    /// `held` bytes of the window and the batches are known beforehand. The error is
-    /// `None` if nobody wants batches any more; the row of another is one of the first
-    /// batch if that is the only one.
+    /// Fills so many batches, at most [`TOGETHER_BATCHES`], with what the `visits` of
+    /// the window's blocks give. `held` bytes of the window and the batches are known
+    /// beforehand. The error is `None` if nobody wants batches any more; the row of
+    /// another is one of the first batch if that is the only one.
     pub(crate) fn fill(
         &mut self,
-        window: &mut [WindowBlock],
-        visits: &[usize],
-        takes: &[Vec<u64>],
+        window: Section<'_>,
+        visits: &[Visit],
+        batches: usize,
         held: u64,
     ) -> Result<Done, Option<Failed>> {
         let begun = Instant::now();
-        self.plan(window, visits, takes);
-        let done = self.decode(window, visits, takes, held)?;
+        self.plan(&window, visits, batches);
+        let done = self.decode(window, visits, batches, held)?;
         // How far lists are padded is only known now, and bounded by nothing else.
-        let builders = self.gear.builders[..takes.len()].iter();
+        let builders = self.gear.builders[..batches].iter();
         let padded = builders.map(BatchBuilder::padded_bytes);
         self.budget
             .check(padded.fold(held, u64::saturating_add))
             .map_err(|error| Some(Failed { error, row: 0 }))?;
-        self.gather(takes.len());
+        self.gather(batches);
         self.counters.scheduler().took(begun.elapsed());
         Ok(done)
     }
@@ -142,44 +130,32 @@ impl Crew {
         builders.map(BatchBuilder::finish)
     }
 
-    /// Decides who takes which part of the window.
-    fn plan(&mut self, window: &[WindowBlock], visits: &[usize], takes: &[Vec<u64>]) {
+    /// Decides who makes which visits.
+    fn plan(&mut self, window: &Section<'_>, visits: &[Visit], batches: usize) {
         let Memory {
             work,
             schedule,
-            places,
             rows,
             ..
         } = &mut self.gear.memory;
         work.clear();
-        work.extend(visits.iter().map(|&place| {
-            let take = takes.iter().map(|takes| takes[place]).sum();
-            window[place].work(take)
+        work.extend(visits.iter().map(|visit| BlockWork {
+            records_to_inflate: visit.to_inflate,
+            records_to_decode: visit.take(),
         }));
         // What the first of a batch's workers writes need not be brought to its place.
-        let start = takes[1..]
-            .iter()
-            .find_map(|batch| visits.iter().position(|&place| batch[place] > 0));
-        let together = match visits.first().map(|&place| window[place].file.codec) {
+        let mut others = 1..batches;
+        let start = others.find_map(|batch| visits.iter().position(|it| it.takes[batch] > 0));
+        let together = match visits.first().map(|visit| window[visit.place].file.codec) {
             Some(Codec::Deflate) => INFLATED_AT_ONCE,
             _ => 1,
         };
         let wishes = Wishes { together, start };
         self.counters.scheduler().plan_into(work, &wishes, schedule);
-        places.clear();
-        let mut first = 0;
-        places.extend(schedule.chunks.iter().map(|chunk| {
-            let start = first;
-            first = visits.get(chunk.end).map_or(window.len(), |&place| place);
-            start..first
-        }));
-        for (rows, takes) in zip(rows, takes) {
+        for (batch, rows) in rows.iter_mut().enumerate().take(batches) {
             rows.clear();
-            let chunks = schedule.chunks.iter().cloned();
-            let all = chunks.map(|chunk| {
-                let visits = visits[chunk].iter();
-                visits.map(|&place| takes[place]).sum::<u64>() as usize
-            });
+            let chunks = schedule.chunks.iter();
+            let all = chunks.map(|chunk| rows_of(&visits[chunk.clone()], batch));
             rows.extend(all.filter(|&rows| rows > 0));
         }
     }
@@ -187,14 +163,13 @@ impl Crew {
     /// Has the workers decode, each the parts that were planned for it.
     fn decode(
         &mut self,
-        mut window: &mut [WindowBlock],
-        visits: &[usize],
-        takes: &[Vec<u64>],
+        mut window: Section<'_>,
+        visits: &[Visit],
+        batches: usize,
         held: u64,
     ) -> Result<Done, Option<Failed>> {
         let Memory {
             schedule,
-            places,
             rows,
             slots: slot_memory,
             tasks: task_memory,
@@ -202,25 +177,24 @@ impl Crew {
         } = &mut self.gear.memory;
         let mut slots = std::mem::take(slot_memory).map(reuse);
         let builders = self.gear.builders.iter_mut().zip(rows);
-        for ((builder, rows), slots) in zip(builders, &mut slots).take(takes.len()) {
+        for ((builder, rows), slots) in zip(builders, &mut slots).take(batches) {
             builder.slots_into(rows, slots);
         }
         let mut tasks = reuse(std::mem::take(task_memory));
         {
             let mut slots = slots.each_mut().map(|slots| slots.drain(..));
-            tasks.extend(zip(&schedule.chunks, places).map(|(chunk, places)| {
+            tasks.extend(schedule.chunks.iter().map(|chunk| {
+                let behind = visits.get(chunk.end).map(|visit| visit.place);
                 let visits = &visits[chunk.clone()];
                 let mut parts = Parts::default();
-                for ((part, takes), slots) in zip(zip(&mut parts.0, takes), &mut slots) {
-                    if visits.iter().any(|&place| takes[place] > 0) {
-                        let takes = &takes[places.clone()];
-                        *part = slots.next().map(|slots| Part { takes, slots });
+                for (batch, (part, slots)) in zip(&mut parts.0, &mut slots).enumerate() {
+                    if rows_of(visits, batch) > 0 {
+                        *part = slots.next();
                     }
                 }
                 Mutex::new(Task {
-                    blocks: window.split_off_mut(..places.len()).unwrap_or_default(),
+                    blocks: window.split_before(behind),
                     visits,
-                    first: places.start,
                     parts,
                     worker: None,
                     result: Ok(Done::default()),
@@ -286,6 +260,11 @@ impl Crew {
         *copy_memory = reuse(copies);
         *copying_memory = reuse(copying);
     }
+}
+
+/// Rows that blocks give to a batch at `visits`.
+fn rows_of(visits: &[Visit], batch: usize) -> usize {
+    visits.iter().map(|visit| visit.takes[batch] as usize).sum()
 }
 
 /// All that tasks did, or the first error in the order of rows.

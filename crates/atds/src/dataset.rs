@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use atds_sched::Scheduler;
-use avro_block::BlockIndex;
+use avro_block::{BlockIndex, Inflater};
 use avro_decode::LeftOut;
 use tensor_batch::{Batch, BatchSpec};
 
@@ -21,8 +21,10 @@ use crate::engine::{Engine, EngineOptions, Ready};
 use crate::intake::Intake;
 use crate::kept::Kept;
 use crate::limits::READ_AHEAD;
+use crate::outlet::{Groups, Outlet};
+use crate::planner::Planner;
 use crate::plans::Plans;
-use crate::reader::{Groups, Order, Reader};
+use crate::reader::{Order, Reader};
 use crate::slice::{Slice, shard};
 use crate::source::{Opener, ReadOptions};
 use crate::stats::{Counters, Stats, StatsHandle};
@@ -224,7 +226,7 @@ impl Batches {
         let budget = Arc::new(Budget::new(settings.memory_limit));
         let scheduler = Scheduler::new(settings.engine.threads);
         let counters = Arc::new(Counters::new(scheduler));
-        let (blocks_out, blocks) = sync_channel(READ_AHEAD);
+        let (steps_out, steps) = sync_channel(READ_AHEAD);
         let groups = Arc::new(Groups::default());
         let kept = settings.kept.clone();
         let (ready_out, ready) = sync_channel(settings.engine.prefetch);
@@ -239,15 +241,20 @@ impl Batches {
             plans: settings.plans.clone(),
             budget: budget.clone(),
             counters: counters.clone(),
-            groups: groups.clone(),
             detach: (waits && !settings.read.mmap).then(|| kept.spare.clone()),
-            out: blocks_out,
+            inflater: Inflater::new(),
+            outlet: Outlet::new(
+                Planner::new(&settings.engine),
+                budget.clone(),
+                groups.clone(),
+                steps_out,
+            ),
         };
         let (engine_options, spec) = (settings.engine.clone(), settings.plans.spec().clone());
         let (engine_budget, engine_counters) = (budget.clone(), counters.clone());
         let engine = move || {
             let (budget, counters) = (engine_budget, engine_counters);
-            let intake = Intake::new(blocks, groups, budget.clone(), counters.clone());
+            let intake = Intake::new(steps, groups, budget.clone(), counters.clone());
             Engine::new(
                 engine_options,
                 spec,

@@ -1,22 +1,22 @@
-//! The engine: blocks in, batches out. It keeps the window, asks the sampler
-//! how many records each block gives, the scheduler who decodes which blocks,
-//! and has the workers do it.
+//! The engine: blocks in, batches out. It keeps the window, takes the batches as
+//! they are planned, asks the scheduler who decodes which blocks, and has the
+//! workers do it.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 
 use atds_sched::Threads;
-use atds_shuffle::{Sampler, window_target};
 use tensor_batch::{Batch, BatchSpec};
 
-use crate::block::WindowBlock;
 use crate::budget::{Budget, known_row_bytes};
 use crate::crew::Crew;
-use crate::draws::Draws;
 use crate::intake::{Gone, Intake};
 use crate::kept::Kept;
 use crate::limits::{DOUBTFUL_BATCH_BYTES, TOGETHER_BATCHES};
+use crate::outlet::Step;
+use crate::planner::Visit;
 use crate::stats::Counters;
 use crate::task::Failed;
 use crate::window::Window;
@@ -50,6 +50,11 @@ pub(crate) struct Engine {
     window: Window,
     /// Bytes that came into the window since the budget was told of it.
     arrived: u64,
+    /// The batches that are made next, the first `drawn` of these.
+    planned: [Planned; TOGETHER_BATCHES],
+    drawn: usize,
+    /// What blocks give to all batches that are made in one go.
+    visits: Vec<Visit>,
 
     crew: Crew,
     kept: Arc<Kept>,
@@ -57,7 +62,16 @@ pub(crate) struct Engine {
     row_bytes: u64,
     /// Bytes of the last batch: the next one's, as far as anybody knows.
     last_batch_bytes: u64,
-    draws: Draws,
+}
+
+/// A batch that is to be made.
+#[derive(Debug, Default)]
+struct Planned {
+    rows: u64,
+    /// What blocks give it, in the order of their places.
+    visits: Vec<Visit>,
+    /// The first place of the window that is of use afterwards.
+    first: usize,
 }
 
 impl Engine {
@@ -75,9 +89,11 @@ impl Engine {
             crew: Crew::new(spec, &kept, budget.clone(), counters.clone()),
             kept,
             last_batch_bytes: 0,
-            window: Window::new(options.shuffle_buffer_size > 0),
+            window: Window::default(),
             arrived: 0,
-            draws: Draws::default(),
+            planned: Default::default(),
+            drawn: 0,
+            visits: Vec::new(),
             options,
             budget,
             counters,
@@ -95,7 +111,7 @@ impl Engine {
     fn epochs(&mut self, epochs: std::ops::Range<u64>) {
         for epoch in epochs.clone() {
             let before = self.counters.dropped_records.load(Relaxed);
-            match self.epoch(epoch) {
+            match self.epoch() {
                 Ok(0) => {
                     // Nor will those that follow have any, be they ever so many.
                     let dropped = &self.counters.dropped_records;
@@ -120,41 +136,36 @@ impl Engine {
 
     /// Makes the batches of an epoch and says how many. The error is `None` if
     /// the consumer is gone.
-    fn epoch(&mut self, epoch: u64) -> Result<u64, Option<Error>> {
-        let shuffled = self.options.shuffle_buffer_size > 0;
-        let mut sampler = shuffled.then(|| Sampler::new(self.options.seed, epoch));
-        self.intake.begin_epoch();
-        let batch_size = self.options.batch_size as u64;
+    fn epoch(&mut self) -> Result<u64, Option<Error>> {
         let mut batches = 0;
         loop {
-            let together = self.together();
-            let rows = self.fill(0)?.min(batch_size);
-            if rows == 0 {
+            self.draw(self.together())?;
+            // All but the last batch of an epoch have the same rows.
+            let planned = &self.planned[..self.drawn];
+            let is_even = |batch: &&Planned| batch.rows == planned[0].rows;
+            let made = planned.iter().take_while(is_even).count();
+            if made == 0 {
                 break;
             }
-            if rows < batch_size && self.options.drop_remainder {
-                self.counters.dropped_records.fetch_add(rows, Relaxed);
-                self.window.clear();
-                self.tell_window();
-                break;
-            }
-            self.draws
-                .draw(0, self.window.unread(), sampler.as_mut(), rows);
-            let mut drawn = 1;
-            while drawn < together && self.fill(drawn)? >= batch_size {
-                let (unread, sampler) = (self.window.unread(), sampler.as_mut());
-                self.draws.draw(drawn, unread, sampler, batch_size);
-                drawn += 1;
-            }
-            self.make_all(drawn, rows)?;
-            batches += drawn as u64;
+            self.make_all(made)?;
+            self.planned.rotate_left(made);
+            self.drawn -= made;
+            batches += made as u64;
         }
-        self.intake.end_epoch().map_err(Some)?;
+        // What is left of it is no batch.
+        self.window.clear();
+        self.tell_window();
+        let Some(end) = self.intake.end_epoch() else {
+            unreachable!("an epoch without another batch has ended");
+        };
+        let dropped = &self.counters.dropped_records;
+        dropped.fetch_add(end.remainder, Relaxed);
+        end.result.map_err(Some)?;
         Ok(batches)
     }
 
     /// How many batches to make next in one go, at most.
-    fn together(&mut self) -> usize {
+    fn together(&self) -> usize {
         // Shuffled, every block would write to twice as many places.
         let pays = self.options.shuffle_buffer_size == 0 && self.crew.is_several();
         let fits = |bytes| self.has_room_for(bytes);
@@ -173,87 +184,74 @@ impl Engine {
         all <= self.budget.for_batch() / 2
     }
 
-    /// Fills the window as far as the batch behind the `drawn` ones needs it or
-    /// blocks go; returns the records that those leave unread. 0 if there are
-    /// `drawn` ones, and no room for more than they need.
-    fn fill(&mut self, drawn: usize) -> Result<u64, Option<Error>> {
-        let target = window_target(
-            self.options.batch_size as u64,
-            self.options.shuffle_buffer_size as u64,
-        );
-        let mut unread = self.window.records() - self.draws.records(drawn);
-        while unread < target {
-            if drawn > 0 && !self.has_room_for(self.window.held()) {
-                unread = 0;
+    /// Takes steps until so many batches are to be made, or the epoch has no other.
+    /// There may be fewer if there is no room for the blocks of another.
+    fn draw(&mut self, batches: usize) -> Result<(), Option<Error>> {
+        while self.drawn < batches {
+            if self.drawn > 0 && !self.has_room_for(self.window.held()) {
                 break;
             }
-            let Some(block) = self.next_block()? else {
-                break;
-            };
-            self.arrived += block.bytes();
-            if block.count == 0 {
-                let held = self.window.held() + block.bytes();
-                if let Err(error) = self.crew.check_empty(&block, held) {
-                    // Behind the blocks before it, like damage that the reader finds.
-                    self.intake.end_here(error);
+            match self.next_step()? {
+                Some(Step::Put(place, block)) => {
+                    self.arrived += block.bytes();
+                    self.window.put(place, block);
+                    self.budget.check(self.window.held())?;
                 }
-                self.tell_window();
-                continue;
+                Some(Step::Make(drawn)) => {
+                    let planned = &mut self.planned[self.drawn];
+                    (planned.rows, planned.first) = (drawn.rows, drawn.first);
+                    planned.visits.clear();
+                    let visits = self.intake.next_visits(drawn.visits);
+                    planned.visits.extend_from_slice(visits);
+                    self.drawn += 1;
+                }
+                None => break,
             }
-            unread += block.unread();
-            self.window.push(block);
-            self.budget.check(self.window.held())?;
         }
         self.tell_window();
-        Ok(unread)
+        Ok(())
     }
 
-    /// The next block of the epoch, or `None` behind its last. The error is `None`
+    /// The next step of the epoch, or `None` behind its last. The error is `None`
     /// if nobody wants batches any more.
-    fn next_block(&mut self) -> Result<Option<WindowBlock>, Option<Error>> {
-        while !self.intake.has_block() {
+    fn next_step(&mut self) -> Result<Option<Step>, Option<Error>> {
+        while self.intake.is_empty() {
             if self.intake.has_ended() {
                 return Ok(None);
             }
             self.tell_window();
             self.intake.receive().map_err(|Gone| None)?;
         }
-        Ok(self.intake.next_block())
+        Ok(self.intake.next_step())
     }
 
-    /// Makes the batches drawn, of `rows` rows each, and hands them out.
-    fn make_all(&mut self, drawn: usize, rows: u64) -> Result<(), Option<Error>> {
-        self.draws.cover(drawn, self.window.blocks().len());
-        if drawn == 1 {
-            return self.make_one(rows);
-        }
-        match self.make(drawn, rows) {
-            Ok(ready) => {
-                let mut ready = ready.into_iter().flatten();
-                return ready.try_for_each(|ready| self.hand_out(ready));
+    /// Makes the first `batches` ones, which have the same rows, and hands them out.
+    fn make_all(&mut self, batches: usize) -> Result<(), Option<Error>> {
+        if batches > 1 {
+            match self.make(0..batches) {
+                Ok(ready) => {
+                    let mut ready = ready.into_iter().flatten();
+                    return ready.try_for_each(|ready| self.hand_out(ready));
+                }
+                Err(None) => return Err(None),
+                // Of which batch the error is, shows when they are made one by one.
+                Err(Some(_)) => self.undo(),
             }
-            Err(None) => return Err(None),
-            // Of which batch the error is, shows when they are made one by one.
-            Err(Some(_)) => self.undo(),
         }
-        for _ in 0..drawn {
-            self.make_one(rows)?;
-            self.draws.go_on(self.window.blocks().len());
-        }
-        Ok(())
+        (0..batches).try_for_each(|batch| self.make_one(batch))
     }
 
-    /// Makes the first batch drawn, and hands it out.
-    fn make_one(&mut self, rows: u64) -> Result<(), Option<Error>> {
-        let (ready, failed) = self.batch(rows)?;
+    /// Makes a batch, and hands it out.
+    fn make_one(&mut self, batch: usize) -> Result<(), Option<Error>> {
+        let (ready, failed) = self.batch(batch)?;
         self.hand_out(ready)?;
         failed.map_or(Ok(()), |error| Err(Some(error)))
     }
 
     /// Makes a batch of the records drawn. Where one of them is at fault, makes
     /// it of those in the rows before, and gives the error too.
-    fn batch(&mut self, rows: u64) -> Result<(Ready, Option<Error>), Option<Error>> {
-        let (ready, failed) = match self.make(1, rows) {
+    fn batch(&mut self, batch: usize) -> Result<(Ready, Option<Error>), Option<Error>> {
+        let (ready, failed) = match self.make(batch..batch + 1) {
             Ok(ready) => (ready, None),
             Err(None) => return Err(None),
             Err(Some(Failed { error, row })) => {
@@ -265,8 +263,8 @@ impl Engine {
                     return Err(Some(error));
                 }
                 self.undo();
-                self.draws.keep_rows_before(row);
-                let ready = self.make(1, rows);
+                self.planned[batch].keep_rows_before(row);
+                let ready = self.make(batch..batch + 1);
                 let ready = ready.map_err(|failed| failed.map(|failed| failed.error))?;
                 (ready, Some(error))
             }
@@ -277,28 +275,30 @@ impl Engine {
         Ok((ready, failed))
     }
 
-    /// Makes so many batches of `rows` rows, of the records drawn. The error is
-    /// `None` if the consumer is gone.
+    /// Makes batches of the same rows, of the records drawn. The error is `None` if
+    /// the consumer is gone.
     fn make(
         &mut self,
-        batches: usize,
-        rows: u64,
+        batches: Range<usize>,
     ) -> Result<[Option<Ready>; TOGETHER_BATCHES], Option<Failed>> {
         let failed = |error| Some(Failed { error, row: 0 });
-        let all_rows = rows.saturating_mul(batches as u64);
-        let known = all_rows.saturating_mul(self.row_bytes);
+        let planned = &self.planned[batches];
+        merge(planned, &mut self.visits);
+        let rows = planned.iter().map(|planned| planned.rows);
+        let rows = rows.fold(0, u64::saturating_add);
+        let first = planned.last().map_or(0, |planned| planned.first);
+        let batches = planned.len();
+
+        let known = rows.saturating_mul(self.row_bytes);
         if known > DOUBTFUL_BATCH_BYTES {
-            self.check_counts(batches).map_err(failed)?;
+            self.check_counts().map_err(failed)?;
         }
         let needed = self.window.held().saturating_add(known);
         self.budget.check(needed).map_err(failed)?;
         let last = self.last_batch_bytes.saturating_mul(batches as u64);
         self.budget.begin_batch(known, known.max(last));
-        let takes = self.draws.takes(batches);
-        self.window.begin(takes);
-        let (blocks, visits) = self.window.reading();
-        let done = self.crew.fill(blocks, visits, takes, needed)?;
-        self.window.count();
+        let window = self.window.section();
+        let done = self.crew.fill(window, &self.visits, batches, needed)?;
 
         let mut made = [const { None }; TOGETHER_BATCHES];
         let mut bytes = 0;
@@ -310,7 +310,7 @@ impl Engine {
                 bytes: self.last_batch_bytes,
             });
         }
-        let needed = self.window.held() + bytes;
+        let needed = self.window.held().wrapping_add_signed(done.grown) + bytes;
         self.budget.check(needed).map_err(failed)?;
         if batches == 1 {
             // Blocks that were inflated and are drained are counted with it.
@@ -318,7 +318,7 @@ impl Engine {
         }
 
         self.counters.add_work(&done);
-        self.window.finish();
+        self.window.finish(&self.visits, done.grown, first);
         self.tell_window();
         self.budget.finish_batch(bytes);
         Ok(made)
@@ -326,18 +326,14 @@ impl Engine {
 
     /// Has the records be unread that were read for batches which were not made.
     fn undo(&mut self) {
-        self.window.undo();
+        self.window.undo(&self.visits);
         self.tell_window();
     }
 
     /// Holds the record counts of the blocks to be read against their bytes.
-    fn check_counts(&self, batches: usize) -> Result<(), Error> {
-        let takes = self.draws.takes(batches).iter();
-        let mut all = takes.flat_map(|takes| self.window.blocks().iter().zip(takes));
-        all.try_for_each(|(block, take)| match take {
-            0 => Ok(()),
-            _ => block.check_count(),
-        })
+    fn check_counts(&self) -> Result<(), Error> {
+        let mut visits = self.visits.iter();
+        visits.try_for_each(|visit| self.window.block(visit.place).check_count())
     }
 
     /// The error is `None`: the consumer is gone.
@@ -352,5 +348,41 @@ impl Engine {
     fn tell_window(&mut self) {
         self.budget.window(self.window.held(), self.arrived);
         self.arrived = 0;
+    }
+}
+
+impl Planned {
+    /// Leaves only the first `rows` rows, of blocks that all stay in the window.
+    fn keep_rows_before(&mut self, rows: u64) {
+        self.rows = rows;
+        let first = self.visits.first().map_or(0, |visit| visit.place);
+        self.first = first.min(self.first);
+        let mut left = rows;
+        self.visits.retain_mut(|visit| {
+            visit.takes[0] = left.min(visit.takes[0]);
+            left -= visit.takes[0];
+            visit.takes[0] > 0
+        });
+    }
+}
+
+/// Writes what blocks give to `batches` into `all`, in the order of their places.
+/// Those of a batch are not before the last of the batch before.
+fn merge(batches: &[Planned], all: &mut Vec<Visit>) {
+    all.clear();
+    for (batch, planned) in batches.iter().enumerate() {
+        let mut visits = planned.visits.iter();
+        if batch > 0
+            && let (Some(last), [shared, ..]) = (all.last_mut(), visits.as_slice())
+            && last.place == shared.place
+        {
+            last.takes[batch] = shared.takes[0];
+            visits.next();
+        }
+        all.extend(visits.map(|visit| {
+            let mut visit = *visit;
+            visit.takes.swap(0, batch);
+            visit
+        }));
     }
 }

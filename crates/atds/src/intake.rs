@@ -1,23 +1,24 @@
-//! Where the reader's blocks come in.
+//! Where the reader's steps come in.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::Error;
-use crate::block::WindowBlock;
 use crate::budget::Budget;
-use crate::reader::{Group, Groups, Message};
+use crate::outlet::{End, Group, Groups, Message, Step};
+use crate::planner::Visit;
 use crate::stats::Counters;
 
-/// The blocks of an epoch that have been read, on their way to the window.
+/// The steps of an epoch, on their way to the engine.
 pub(crate) struct Intake {
     input: Receiver<Message>,
     groups: Arc<Groups>,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
     queue: Group,
-    /// How the epoch's blocks ended, once they have.
-    end: Option<Result<(), Error>>,
+    /// Visits of the queue's batches that have been taken.
+    visited: usize,
+    /// How the epoch's steps ended, once they have.
+    end: Option<End>,
 }
 
 /// The reader is gone, as it is only when told to stop.
@@ -37,47 +38,48 @@ impl Intake {
             budget,
             counters,
             queue: Group::default(),
+            visited: 0,
             end: None,
         }
     }
 
-    pub(crate) fn begin_epoch(&mut self) {
-        self.end = None;
+    /// How the epoch's steps ended, all of which have been taken: those that come
+    /// are of the next.
+    pub(crate) fn end_epoch(&mut self) -> Option<End> {
+        self.end.take()
     }
 
-    /// The error that the epoch's blocks ended with, if they did.
-    pub(crate) fn end_epoch(&mut self) -> Result<(), Error> {
-        self.end.take().unwrap_or(Ok(()))
+    /// Whether there is no step that need not be waited for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.steps.is_empty()
     }
 
-    /// Ends the epoch with the block taken last, like damage that the reader finds.
-    pub(crate) fn end_here(&mut self, error: Error) {
-        self.end = Some(Err(error));
-        self.queue.clear();
-    }
-
-    pub(crate) fn has_block(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
-    pub(crate) fn next_block(&mut self) -> Option<WindowBlock> {
-        self.queue.pop_front()
-    }
-
-    /// Whether nothing comes in the epoch behind the blocks that are here.
+    /// Whether nothing comes in the epoch behind the steps that are here.
     pub(crate) fn has_ended(&self) -> bool {
         self.end.is_some()
+    }
+
+    /// The next of the steps that are here.
+    pub(crate) fn next_step(&mut self) -> Option<Step> {
+        self.queue.steps.pop_front()
+    }
+
+    /// The next visits that are here: those of the batch taken last, so many of them.
+    pub(crate) fn next_visits(&mut self, count: usize) -> &[Visit] {
+        let first = self.visited;
+        self.visited += count;
+        &self.queue.visits[first..self.visited]
     }
 
     /// Takes in what the reader says next, and waits for it if need be.
     pub(crate) fn receive(&mut self) -> Result<(), Gone> {
         match self.message()? {
-            Message::Blocks(blocks) => {
-                let empty = std::mem::replace(&mut self.queue, blocks);
+            Message::Steps(group) => {
+                let empty = std::mem::replace(&mut self.queue, group);
+                self.visited = 0;
                 self.groups.give(empty);
             }
-            Message::EpochEnd => self.end = Some(Ok(())),
-            Message::Failed(error) => self.end = Some(Err(error)),
+            Message::End(end) => self.end = Some(end),
         }
         Ok(())
     }

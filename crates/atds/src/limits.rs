@@ -68,10 +68,6 @@ const _: () = assert!(INFLATED_AT_ONCE == atds_inflate::LANES);
 /// Bytes of compressed payloads that are inflated together, for the same reason.
 pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 
-/// Blocks that a batch reads between one that is looked at and one that the processor
-/// loads meanwhile.
-pub(crate) const LOOKED_AT_AHEAD: usize = 16;
-
 /// Blocks whose next records are found at once: more than a processor looks up pages
 /// at a time, few enough that it remembers them until they are read.
 pub(crate) const FOUND_TOGETHER: usize = 8;
@@ -102,6 +98,15 @@ pub(crate) const READ_AHEAD: usize = 8;
 /// enough to do: handing over wakes a sleeping thread, which costs ten microseconds
 /// and more.
 pub(crate) const GROUP_BYTES: u64 = 1 << 20;
+
+/// Visits of blocks that the reader hands over at a time, at most with those of one
+/// batch more: what batches were drawn of it takes as much memory as the smallest
+/// blocks, some hundred KB.
+pub(crate) const GROUP_VISITS: usize = 4096;
+
+/// Bytes that a block which says it has no records is inflated to, to see that it has
+/// no bytes either.
+pub(crate) const MAX_EMPTY_BYTES: usize = 1 << 20;
 
 /// The mean length of generated lists: the probabilities of a Poisson
 /// distribution are made from a factor of e to this power, which must be a

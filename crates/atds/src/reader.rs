@@ -1,59 +1,25 @@
-//! The reader thread: files in, blocks out. It frames and never inflates.
+//! The reader thread: files in, blocks out. It frames, and inflates nothing that has
+//! records.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_shuffle::{block_order, file_order};
-use avro_block::Block;
+use avro_block::{Block, Inflater};
 use avro_decode::Skipper;
 
 use crate::block::{FileContext, WindowBlock};
 use crate::budget::Budget;
 use crate::kept::Kept;
-use crate::limits::GROUP_BYTES;
+use crate::outlet::{Outlet, Over};
 use crate::plans::{Plans, parse_schema};
 use crate::slice::{FilePart, Slice, overlaps};
 use crate::source::{FileBlocks, IndexedBlocks, Opener};
 use crate::spare::Spare;
 use crate::stats::Counters;
 use crate::{Error, ErrorKind};
-
-/// Blocks on their way from the reader to the engine.
-pub(crate) type Group = VecDeque<WindowBlock>;
-
-/// Emptied groups, which go back to the reader for the next blocks.
-#[derive(Debug, Default)]
-pub(crate) struct Groups(Mutex<Vec<Group>>);
-
-impl Groups {
-    fn take(&self) -> Group {
-        self.lock().pop().unwrap_or_default()
-    }
-
-    pub(crate) fn give(&self, mut group: Group) {
-        group.clear();
-        self.lock().push(group);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Group>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What the reader tells the engine, in order.
-#[derive(Debug)]
-pub(crate) enum Message {
-    /// Blocks.
-    Blocks(Group),
-    /// All blocks of an epoch have been handed over.
-    EpochEnd,
-    /// The next block cannot be had; nothing follows.
-    Failed(Error),
-}
 
 /// What to read, and in which order.
 #[derive(Clone, Debug)]
@@ -74,15 +40,13 @@ pub(crate) struct Reader {
     pub(crate) plans: Arc<Plans>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) groups: Arc<Groups>,
     /// Where to copy blocks that will wait in the window for long, among many
     /// that were read with them and will not.
     pub(crate) detach: Option<Arc<Spare>>,
-    pub(crate) out: SyncSender<Message>,
+    /// For blocks that say they have no records.
+    pub(crate) inflater: Inflater,
+    pub(crate) outlet: Outlet,
 }
-
-/// The engine is gone, or has been told of an error: reading is over.
-struct Over;
 
 impl Reader {
     /// Reads all epochs.
@@ -93,13 +57,21 @@ impl Reader {
 
     fn epochs(&mut self) {
         for epoch in self.epochs.clone() {
-            if self.epoch(epoch).is_err() || self.out.send(Message::EpochEnd).is_err() {
+            self.outlet.begin_epoch(epoch);
+            let read = match self.epoch(epoch) {
+                Err(None) => return,
+                Err(Some(error)) => Err(error),
+                Ok(()) => Ok(()),
+            };
+            let is_good = read.is_ok();
+            if self.outlet.end_epoch(read).is_err() || !is_good {
                 return;
             }
         }
     }
 
-    fn epoch(&mut self, epoch: u64) -> Result<(), Over> {
+    /// Reads an epoch. The error is `None` if the engine is gone.
+    fn epoch(&mut self, epoch: u64) -> Result<(), Option<Error>> {
         let files = self.order.files.clone();
         let order = if self.order.shuffle_files {
             file_order(self.order.seed, epoch, files.len())
@@ -117,15 +89,11 @@ impl Reader {
         for (file, part) in parts {
             let path = &files[file];
             let is_whole = part.as_ref().is_none_or(FilePart::is_whole);
-            let read: Result<(), Option<Error>> = if self.order.shuffle_blocks || !is_whole {
-                self.indexed_file(path, file, part.as_ref(), epoch)
+            if self.order.shuffle_blocks || !is_whole {
+                self.indexed_file(path, file, part.as_ref(), epoch)?;
             } else {
-                self.file(path, part.as_ref())
-            };
-            read.or_else(|failed| match failed {
-                Some(error) => self.send(Message::Failed(error)).and(Err(Over)),
-                None => Err(Over),
-            })?;
+                self.file(path, part.as_ref())?;
+            }
         }
         Ok(())
     }
@@ -192,65 +160,26 @@ impl Reader {
     }
 
     fn blocks(
-        &self,
+        &mut self,
         context: FileContext,
         blocks: impl Iterator<Item = Result<(Range<u64>, Block), Error>>,
     ) -> Result<(), Option<Error>> {
         let context = Arc::new(context);
-        // Several groups fit into what may be read ahead.
-        let group_bytes = GROUP_BYTES.min(self.budget.read_ahead() / 4);
-        let mut group = self.groups.take();
-        let mut bytes = 0;
         for block in blocks {
-            let (records, block) = match block {
-                Ok(block) => block,
-                Err(error) => {
-                    // What is whole before the damage is read all the same.
-                    self.hand_over(group, bytes)?;
-                    return Err(Some(error));
-                }
-            };
+            let (records, block) = block?;
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
             let mut block = WindowBlock::new(block, records, context.clone());
+            if block.count == 0 {
+                block.check_empty(&mut self.inflater)?;
+                continue;
+            }
             if let Some(spare) = &self.detach {
                 block.detach(spare)?;
             }
-            bytes += block.bytes();
-            group.push_back(block);
-            if bytes >= group_bytes || self.budget.has_starved() {
-                let full = std::mem::replace(&mut group, self.groups.take());
-                self.hand_over(full, bytes)?;
-                bytes = 0;
-            }
+            self.outlet.push(block).map_err(|Over| None)?;
         }
-        self.hand_over(group, bytes)?;
-        Ok(())
-    }
-
-    fn hand_over(&self, mut group: Group, bytes: u64) -> Result<(), Option<Error>> {
-        if group.is_empty() {
-            self.groups.give(group);
-            return Ok(());
-        }
-        if self.budget.admit_group(bytes) {
-            return self.send(Message::Blocks(group)).map_err(|Over| None);
-        }
-        // What the engine needs to go on may be just the first of them.
-        for block in group.drain(..) {
-            self.budget.admit_block(block.bytes());
-            let mut alone = self.groups.take();
-            alone.push_back(block);
-            self.send(Message::Blocks(alone)).map_err(|Over| None)?;
-        }
-        self.groups.give(group);
-        Ok(())
-    }
-
-    fn send(&self, message: Message) -> Result<(), Over> {
-        if self.budget.stopped() {
-            return Err(Over);
-        }
-        self.out.send(message).map_err(|_| Over)
+        // It may take some time until there is another block.
+        self.outlet.hand_over().map_err(|Over| None)
     }
 }
 

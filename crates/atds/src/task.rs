@@ -7,17 +7,17 @@ use tensor_batch::RowSlots;
 
 use crate::block::WindowBlock;
 use crate::limits::TOGETHER_BATCHES;
+use crate::planner::Visit;
+use crate::window::Section;
 use crate::{Error, ErrorKind};
 
 /// A contiguous part of the window, and what it gives to each of the batches
 /// that are being made.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
-    pub(crate) blocks: &'a mut [WindowBlock],
-    /// The places in the window of the blocks that give any, ascending.
-    pub(crate) visits: &'a [usize],
-    /// The first block's place.
-    pub(crate) first: usize,
+    pub(crate) blocks: Section<'a>,
+    /// Those that give any, by their places.
+    pub(crate) visits: &'a [Visit],
     pub(crate) parts: Parts<'a>,
     /// Who has done it.
     pub(crate) worker: Option<usize>,
@@ -25,19 +25,10 @@ pub(crate) struct Task<'a> {
     pub(crate) result: Result<Done, Failed>,
 }
 
-/// What a task gives to the batches, in their order; `None` for one that it gives
+/// The rows of each batch that a task's records go to; `None` for one that it gives
 /// nothing to.
 #[derive(Debug, Default)]
-pub(crate) struct Parts<'a>(pub(crate) [Option<Part<'a>>; TOGETHER_BATCHES]);
-
-/// What a task gives to a batch.
-#[derive(Debug)]
-pub(crate) struct Part<'a> {
-    /// Records that each of the task's blocks gives.
-    pub(crate) takes: &'a [u64],
-    /// The rows they go to.
-    pub(crate) slots: RowSlots<'a>,
-}
+pub(crate) struct Parts<'a>(pub(crate) [Option<RowSlots<'a>>; TOGETHER_BATCHES]);
 
 /// What a task did, and how long it took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +37,8 @@ pub(crate) struct Done {
     pub(crate) records_inflated: u64,
     /// Inflated bytes of the blocks first read by this task.
     pub(crate) inflated_bytes: u64,
+    /// By how much blocks that wait have more bytes, since they were inflated.
+    pub(crate) grown: i64,
     pub(crate) inflate_ns: u64,
     pub(crate) decode_ns: u64,
     pub(crate) dropped_entries: u64,
@@ -56,6 +49,7 @@ impl Done {
         self.records_decoded += other.records_decoded;
         self.records_inflated += other.records_inflated;
         self.inflated_bytes += other.inflated_bytes;
+        self.grown += other.grown;
         self.inflate_ns += other.inflate_ns;
         self.decode_ns += other.decode_ns;
         self.dropped_entries += other.dropped_entries;
@@ -81,7 +75,7 @@ impl Task<'_> {
         if before.worker == Some(worker) && before.result.is_ok() {
             for parts in self.parts.0.iter_mut().zip(&mut before.parts.0) {
                 if let (Some(own), Some(before)) = parts {
-                    own.slots.follow(&mut before.slots);
+                    own.follow(before);
                 }
             }
         }
@@ -92,70 +86,61 @@ impl Parts<'_> {
     /// Has `worker` write the rows.
     pub(crate) fn begin(&mut self, worker: usize) {
         for part in self.0.iter_mut().flatten() {
-            part.slots.begin(worker);
+            part.begin(worker);
         }
     }
 
     pub(crate) fn end(&mut self) {
         for part in self.0.iter_mut().flatten() {
-            part.slots.end();
+            part.end();
         }
-    }
-
-    /// Records that block `number` of the task gives to all batches.
-    pub(crate) fn take(&self, number: usize) -> u64 {
-        let parts = self.0.iter().flatten();
-        parts.map(|part| part.takes[number]).sum()
     }
 
     /// Bytes written to columns whose size is not known beforehand.
     pub(crate) fn written(&self) -> usize {
         let parts = self.0.iter().flatten();
-        parts.map(|part| part.slots.segment_bytes()).sum()
+        parts.map(RowSlots::segment_bytes).sum()
     }
 
-    /// Decodes what block `number`, which is `block`, gives, the batches one
-    /// after the other.
+    /// Decodes what `block`, which is visited, gives, the batches one after the other.
     pub(crate) fn decode(
         &mut self,
-        number: usize,
+        visit: &Visit,
         block: &mut WindowBlock,
         inflated: Option<&[u8]>,
         scratch: &mut Scratch,
         done: &mut Done,
     ) -> Result<(), Failed> {
-        for part in self.0.iter_mut().flatten() {
-            let (take, slots) = (part.takes[number], &mut part.slots);
-            if take > 0 {
+        for (slots, take) in self.0.iter_mut().zip(visit.takes) {
+            if let (Some(slots), 1..) = (slots, take) {
                 decode(block, inflated, take, scratch, slots, done)
-                    .map_err(|error| part.failed(error))?;
+                    .map_err(|error| failed(error, slots))?;
             }
         }
         Ok(())
     }
 
-    /// An error before the first record of block `number` is decoded.
+    /// An error before the first record of a visited block is decoded.
     #[cold]
-    pub(crate) fn failed(&self, number: usize, error: Error) -> Failed {
-        let mut parts = self.0.iter().flatten();
-        match parts.find(|part| part.takes[number] > 0) {
-            Some(part) => part.failed(error),
+    pub(crate) fn failed(&self, visit: &Visit, error: Error) -> Failed {
+        let mut parts = self.0.iter().zip(visit.takes);
+        match parts.find_map(|(part, take)| part.as_ref().filter(|_| take > 0)) {
+            Some(slots) => failed(error, slots),
             None => Failed { error, row: 0 },
         }
     }
 }
 
-impl Part<'_> {
-    #[cold]
-    fn failed(&self, error: Error) -> Failed {
-        let mut row = self.slots.batch_row() as u64;
-        if let ErrorKind::TrailingBytes { .. } = error.kind {
-            // The record that the block should end with: without it the rows
-            // before can be read again and given out.
-            row -= 1;
-        }
-        Failed { error, row }
+/// An error while the next of the rows was written.
+#[cold]
+fn failed(error: Error, slots: &RowSlots<'_>) -> Failed {
+    let mut row = slots.batch_row() as u64;
+    if let ErrorKind::TrailingBytes { .. } = error.kind {
+        // The record that the block should end with: without it the rows
+        // before can be read again and given out.
+        row -= 1;
     }
+    Failed { error, row }
 }
 
 /// Decodes the next `take` records of a block from its inflated bytes: those it

@@ -1,19 +1,19 @@
 //! What a worker does: inflate a block once, decode some of its records.
 
-use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use avro_block::{InflateBuffer, Inflater};
 use avro_decode::{Scratch, prefetch_value};
-use tensor_batch::reuse;
 
 use crate::ahead::Ahead;
 use crate::block::{BlockData, WindowBlock};
 use crate::limits::{COUNTED_TOGETHER, FOUND_TOGETHER, MAX_BLOCK_BYTES};
+use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::Spare;
 use crate::task::{Done, Failed, Parts, Task};
+use crate::window::Section;
 use crate::{Error, ErrorKind};
 
 /// What the workers of a pipeline share.
@@ -30,8 +30,6 @@ struct Tools {
     inflater: Inflater,
     ahead: Ahead,
     scratch: Scratch,
-    /// The blocks of a task that give records, by their numbers.
-    visits: Vec<usize>,
 }
 
 impl Workshop {
@@ -83,8 +81,7 @@ impl Workshop {
     ) -> Result<(), Failed> {
         let Task {
             blocks,
-            visits: places,
-            first,
+            visits,
             parts,
             ..
         } = task;
@@ -92,43 +89,41 @@ impl Workshop {
         // read from since.
         let (mut counted, mut read) = (parts.written(), 0);
         tools.ahead.clear();
-        let mut visits = reuse(mem::take(&mut tools.visits));
-        visits.extend(places.iter().map(|place| place - *first));
-        for (nth, &number) in visits.iter().enumerate() {
+        for (nth, visit) in visits.iter().enumerate() {
             let later = &visits[nth..];
             if nth % FOUND_TOGETHER == 0 {
                 find(blocks, later, nth == 0);
             }
-            if let [_, next, ..] = *later
-                && !blocks[number].leads_to(&blocks[next])
+            if let [_, next, ..] = later
+                && !blocks[visit.place].leads_to(&blocks[next.place])
             {
-                let bytes = blocks[next].next_bytes(parts.take(next));
+                let bytes = blocks[next.place].next_bytes(next.take());
                 tools.scratch.load_meanwhile(bytes);
             }
             if room.budget.stopped() {
                 // Nobody will see these batches.
                 break;
             }
-            let position = blocks[number].position;
+            blocks[visit.place].begin_visit();
+            let position = blocks[visit.place].position;
             self.read_block(later, blocks, parts, tools, room, done)?;
-            read += blocks[number].position - position;
+            read += blocks[visit.place].position - position;
             if read >= COUNTED_TOGETHER {
                 let written = parts.written();
                 room.take(written - counted)
-                    .map_err(|error| parts.failed(number, error))?;
+                    .map_err(|error| parts.failed(visit, error))?;
                 (counted, read) = (written, 0);
             }
         }
-        tools.visits = visits;
         Ok(())
     }
 
-    /// Decodes the records that the batches get of the first of some of a task's
-    /// blocks, inflated before if that is still to be done.
+    /// Decodes the records that the batches get at the first of some of a task's
+    /// visits, of a block inflated before if that is still to be done.
     fn read_block(
         &self,
-        visits: &[usize],
-        blocks: &mut [WindowBlock],
+        visits: &[Visit],
+        blocks: &mut Section<'_>,
         parts: &mut Parts<'_>,
         tools: &mut Tools,
         room: &Room<'_>,
@@ -140,47 +135,32 @@ impl Workshop {
             scratch,
             ..
         } = tools;
-        let number = visits[0];
-        let BlockData::Compressed(payload) = &blocks[number].data else {
-            return parts.decode(number, &mut blocks[number], None, scratch, done);
+        let visit = &visits[0];
+        let block = &mut blocks[visit.place];
+        let BlockData::Compressed(payload) = &block.data else {
+            return parts.decode(visit, block, None, scratch, done);
         };
         let payload_len = payload.len();
         let (buffer, is_good) = ahead.take(visits, blocks, inflater, &self.spare, room, done);
-        let block = &mut blocks[number];
+        let block = &mut blocks[visit.place];
         let inflated = if is_good {
             done.records_inflated += block.count;
             room.take(buffer.len().saturating_sub(payload_len))
         } else {
             inflate(block, inflater, buffer, room, done)
         };
-        inflated.map_err(|error| parts.failed(number, error))?;
+        inflated.map_err(|error| parts.failed(visit, error))?;
         let len = buffer.len();
         // Now that it is in a cache.
-        parts.decode(number, block, Some(buffer), scratch, done)?;
+        parts.decode(visit, block, Some(buffer), scratch, done)?;
         if block.unread() > 0 {
             let inflated = self.spare.keep(buffer);
-            let inflated =
-                inflated.map_err(|error| parts.failed(number, block.no_memory(error)))?;
+            let inflated = inflated.map_err(|error| parts.failed(visit, block.no_memory(error)))?;
+            done.grown += len as i64 - payload_len as i64;
             block.wait_in(inflated);
         }
         ahead.note(len);
         Ok(())
-    }
-
-    /// A block of no records must have no bytes either.
-    pub(crate) fn check_empty(&self, block: &WindowBlock, room: &Room<'_>) -> Result<(), Error> {
-        if block.is_empty() {
-            return Ok(());
-        }
-        let len = match block.inflated() {
-            Some(bytes) => bytes.len(),
-            None => {
-                let (mut inflater, mut buffer, mut done) = Default::default();
-                inflate(block, &mut inflater, &mut buffer, room, &mut done)?;
-                buffer.len()
-            }
-        };
-        block.check_end(len)
     }
 }
 
@@ -195,16 +175,16 @@ impl Drop for Workshop {
 
 /// Has the processor find the next records of blocks that are read soon, several at
 /// once: looking up where a page is it waits, but not longer for some than for one.
-/// The blocks are `visits`, of which those up to the second group have been found
-/// before, but for the first time.
-fn find(blocks: &[WindowBlock], visits: &[usize], is_first: bool) {
+/// Of the visits those up to the second group have been found before, but for the
+/// first time.
+fn find(blocks: &Section<'_>, visits: &[Visit], is_first: bool) {
     let [from, to] = [1, 2].map(|group| group * FOUND_TOGETHER);
     let from = if is_first { 0 } else { from };
     let group = |from: usize, to: usize| {
         let to = to.min(visits.len());
         visits[from.min(to)..to]
             .iter()
-            .map(|&number| &blocks[number])
+            .map(|visit| &blocks[visit.place])
     };
     group(to, to + FOUND_TOGETHER).for_each(prefetch_value);
     group(from, to).for_each(WindowBlock::find);

@@ -279,24 +279,64 @@ fn the_first_of_several_errors() {
 /// Whatever is wrong comes behind the good records before it.
 #[test]
 fn a_block_of_no_records_with_bytes_stands_behind_good_ones() {
-    let good = (0..6).map(|id| (1, Row::new(id).encode()));
-    let bad = (0, vec![1, 2]);
-    let folder = Folder::new();
-    let blocks = good.chain([bad]).chain([(1, Row::new(6).encode())]);
-    folder.write("x.avro", &container(SCHEMA, Codec::Null, blocks));
-    for shuffle in [0, 100] {
+    for (codec, shuffle) in [
+        (Codec::Null, 0),
+        (Codec::Null, 100),
+        (Codec::Deflate, 0),
+        (Codec::Deflate, 100),
+    ] {
+        let good = (0..6).map(|id| (1, Row::new(id).encode()));
+        let bad = (0, vec![1, 2]);
+        let folder = Folder::new();
+        let blocks = good.chain([bad]).chain([(1, Row::new(6).encode())]);
+        folder.write("x.avro", &container(SCHEMA, codec, blocks));
         let dataset = folder.rows(4).shuffle_buffer_size(shuffle);
         let (ids, error) = read(dataset.build().unwrap().iter());
+        assert_eq!(ids.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
         let mut ids = ids.concat();
         ids.sort();
         assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
+        let error = error.unwrap();
+        assert_eq!(error.place.block, Some(6), "{error}");
         assert!(matches!(
-            error.unwrap().kind,
+            error.kind,
             ErrorKind::TrailingBytes {
                 records: 0,
                 left: 2
             }
         ));
+    }
+}
+
+/// Nor are its bytes made memory of.
+#[test]
+fn a_block_of_no_records_that_inflates_to_much() {
+    let blocks = [(1, Row::new(0).encode()), (0, vec![0; 100 << 20])];
+    let folder = Folder::new();
+    folder.write("x.avro", &container(SCHEMA, Codec::Deflate, blocks));
+    let (ids, error) = read(folder.rows(4).build().unwrap().iter());
+    assert_eq!(ids, [[0]]);
+    let error = error.unwrap();
+    assert_eq!(error.place.block, Some(1), "{error}");
+    assert!(matches!(error.kind, ErrorKind::Container(_)), "{error}");
+}
+
+/// As writers leave them that flush more often than they write.
+#[test]
+fn blocks_of_no_records_and_no_bytes_are_nothing() {
+    for codec in [Codec::Null, Codec::Deflate, Codec::Snappy, Codec::Zstandard] {
+        let rows = (0..6).map(|id| (1, Row::new(id).encode()));
+        let blocks = rows.flat_map(|row| [(0, Vec::new()), row, (0, Vec::new())]);
+        let folder = Folder::new();
+        folder.write("x.avro", &container(SCHEMA, codec, blocks));
+        for shuffle in [0, 100] {
+            let dataset = folder.rows(4).shuffle_buffer_size(shuffle);
+            let (ids, error) = read(dataset.build().unwrap().iter());
+            let mut ids = ids.concat();
+            ids.sort();
+            assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
+            assert!(error.is_none(), "{codec}: {error:?}");
+        }
     }
 }
 

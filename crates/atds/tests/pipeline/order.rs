@@ -217,3 +217,17 @@ fn endless_epochs_without_batches_end() {
     assert!(batches.next().is_none());
     assert_eq!(batches.stats().dropped_records, u64::MAX);
 }
+
+/// More batches than are planned at a time, all of the same block.
+#[test]
+fn a_block_of_very_many_batches() {
+    let records = 9_000;
+    for codec in [Codec::Null, Codec::Deflate] {
+        let folder = Folder::of_rows(1, records, records, codec);
+        for threads in [1, 2] {
+            let dataset = folder.rows(2).threads(Threads::Fixed(threads));
+            let found = read_all(dataset.build().unwrap().iter());
+            assert!(found == in_order(records as i64, 2), "{codec}, {threads}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! With shuffling: every record once an epoch, in an order that seed and epoch
 //! fix.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use atds::{Codec, DatasetBuilder, Threads};
@@ -93,8 +93,8 @@ fn the_order_is_the_same_for_every_option_of_speed() {
     }
 }
 
-/// Blocks that come in take the places of drained ones, until most are empty, and the
-/// rows of a batch stand in the order of the places.
+/// A block that comes in takes the first place that is empty, and the rows of a batch
+/// stand in the order of the places.
 #[test]
 fn the_order_is_that_of_places_in_the_window() {
     for (batch, shuffle, block) in [
@@ -139,7 +139,6 @@ fn batches_from_places(
     target: u64,
 ) -> Vec<Vec<i64>> {
     let mut places: Vec<Range<i64>> = Vec::new();
-    let mut drained = VecDeque::new();
     let mut batches = Vec::new();
     loop {
         let unread = |places: &[Range<i64>]| -> Vec<u64> {
@@ -151,8 +150,8 @@ fn batches_from_places(
         while unread(&places).iter().sum::<u64>() < target
             && let Some(block) = blocks.next()
         {
-            match drained.pop_front() {
-                Some(place) => places[place] = block,
+            match places.iter_mut().find(|block| block.is_empty()) {
+                Some(place) => *place = block,
                 None => places.push(block),
             }
         }
@@ -165,20 +164,14 @@ fn batches_from_places(
             .enumerate()
             .filter(|(_, count)| *count > 0)
         {
-            let block = &mut places[place];
-            rows.extend(block.by_ref().take(count as usize));
-            if block.is_empty() {
-                drained.push_back(place);
-            }
+            rows.extend(places[place].by_ref().take(count as usize));
         }
         if rows.is_empty() {
             return batches;
         }
         batches.push(rows);
-        if drained.len() > places.len() / 2 {
-            drained.clear();
-            places.retain(|block| !block.is_empty());
-        }
+        let behind = places.iter().rev().take_while(|block| block.is_empty());
+        places.truncate(places.len() - behind.count());
     }
 }
 

@@ -1,0 +1,403 @@
+//! The planner: which blocks of the window give how many records to which batch.
+//!
+//! It sees counts and no records, so it need not wait for who reads them: the
+//! reader asks it, and the workers find each batch planned.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::mem;
+
+use atds_shuffle::{Sampler, take_in_order, window_target};
+
+use crate::engine::EngineOptions;
+use crate::limits::TOGETHER_BATCHES;
+
+/// A block of the window that gives records to the batches that are made next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Visit {
+    /// Its place in the window.
+    pub(crate) place: usize,
+    /// Its records that are unread before.
+    pub(crate) unread: u64,
+    /// Its records that are inflated then: none if they have been before.
+    pub(crate) to_inflate: u64,
+    /// Records that it gives to each of the batches.
+    pub(crate) takes: [u64; TOGETHER_BATCHES],
+}
+
+impl Visit {
+    /// Records that the block gives to all batches.
+    pub(crate) fn take(&self) -> u64 {
+        self.takes.iter().sum()
+    }
+
+    /// Whether no record is unread afterwards.
+    pub(crate) fn drains(&self) -> bool {
+        self.take() == self.unread
+    }
+}
+
+/// A batch that was drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drawn {
+    pub(crate) rows: u64,
+    /// The blocks that give them.
+    pub(crate) visits: usize,
+    /// The first place of the window that is of use once the batch is made.
+    pub(crate) first: usize,
+}
+
+/// What the window will be when all batches drawn before have been made.
+#[derive(Debug)]
+pub(crate) struct Planner {
+    batch_size: u64,
+    /// Records that a batch is drawn from, unless there are no more.
+    target: u64,
+    drop_remainder: bool,
+    seed: u64,
+    order: Order,
+    /// The first place: that of the first of these.
+    first: usize,
+    /// Records of each block that are unread.
+    unread: Vec<u64>,
+    /// Records of each block that are to be inflated.
+    to_inflate: Vec<u64>,
+    /// Records of all blocks that are unread.
+    records: u64,
+    /// What each block gives to the batch that is drawn, and which give any.
+    takes: Vec<u64>,
+    giving: Vec<usize>,
+}
+
+/// In which order records are read, and where blocks that come in are put.
+#[derive(Debug)]
+enum Order {
+    /// One block after the other, each behind those before it.
+    Kept,
+    /// Drawn from all, which take the places of drained blocks. So those that are
+    /// still to be inflated are among those that are not, and memory is read while
+    /// there is other work.
+    Shuffled {
+        sampler: Sampler,
+        /// The places of drained blocks, and maybe some behind the last.
+        drained: BinaryHeap<Reverse<usize>>,
+    },
+}
+
+impl Planner {
+    /// A planner of batches as they are described, in epoch 0.
+    pub(crate) fn new(options: &EngineOptions) -> Self {
+        let batch_size = options.batch_size as u64;
+        let shuffle_buffer_size = options.shuffle_buffer_size as u64;
+        Planner {
+            batch_size,
+            target: window_target(batch_size, shuffle_buffer_size),
+            drop_remainder: options.drop_remainder,
+            seed: options.seed,
+            order: match shuffle_buffer_size {
+                0 => Order::Kept,
+                _ => Order::Shuffled {
+                    sampler: Sampler::new(options.seed, 0),
+                    drained: BinaryHeap::new(),
+                },
+            },
+            first: 0,
+            unread: Vec::new(),
+            to_inflate: Vec::new(),
+            records: 0,
+            takes: Vec::new(),
+            giving: Vec::new(),
+        }
+    }
+
+    /// Begins an epoch, with an empty window.
+    pub(crate) fn begin_epoch(&mut self, epoch: u64) {
+        self.first = 0;
+        self.unread.clear();
+        self.to_inflate.clear();
+        self.records = 0;
+        if let Order::Shuffled { sampler, drained } = &mut self.order {
+            *sampler = Sampler::new(self.seed, epoch);
+            drained.clear();
+        }
+    }
+
+    /// Takes a block in of which so many records are read, and so many inflated
+    /// when it is read first; returns its place.
+    pub(crate) fn push(&mut self, unread: u64, to_inflate: u64) -> usize {
+        self.records += unread;
+        if let Order::Shuffled { drained, .. } = &mut self.order
+            && let Some(Reverse(place)) = drained.pop()
+        {
+            if let Some(drained) = self.unread.get_mut(place) {
+                (*drained, self.to_inflate[place]) = (unread, to_inflate);
+                return place;
+            }
+            // Those that are left are behind the last too.
+            drained.clear();
+        }
+        self.unread.push(unread);
+        self.to_inflate.push(to_inflate);
+        self.first + self.unread.len() - 1
+    }
+
+    /// Whether the window has the records that a batch is drawn from.
+    pub(crate) fn is_full(&self) -> bool {
+        self.records >= self.target
+    }
+
+    /// Whether there is another batch in the window, if no more blocks come.
+    pub(crate) fn has_batch(&self) -> bool {
+        self.records
+            >= if self.drop_remainder {
+                self.batch_size
+            } else {
+                1
+            }
+    }
+
+    /// Records of no batch: those of an epoch that are left when it has no other
+    /// batch.
+    pub(crate) fn remainder(&self) -> u64 {
+        self.records
+    }
+
+    /// Draws a batch. Adds to `visits` what blocks give it, in the order of their
+    /// places.
+    pub(crate) fn draw(&mut self, visits: &mut Vec<Visit>) -> Drawn {
+        let rows = self.records.min(self.batch_size);
+        let blocks = self.unread.len();
+        // All of them are written.
+        self.takes.resize(blocks, 0);
+        match &mut self.order {
+            Order::Kept => take_in_order(&self.unread, rows, &mut self.takes),
+            Order::Shuffled { sampler, .. } => {
+                sampler.draw(&self.unread, rows, &mut self.takes);
+            }
+        }
+        // Which blocks give any is chance: a branch for each would be mispredicted.
+        self.giving.resize(blocks, 0);
+        let mut giving = 0;
+        for (block, take) in self.takes.iter().enumerate() {
+            self.giving[giving] = block;
+            giving += usize::from(*take > 0);
+        }
+        visits.reserve(giving);
+        for &block in &self.giving[..giving] {
+            let (unread, take) = (self.unread[block], self.takes[block]);
+            let mut visit = Visit {
+                place: self.first + block,
+                unread,
+                to_inflate: mem::take(&mut self.to_inflate[block]),
+                ..Visit::default()
+            };
+            visit.takes[0] = take;
+            visits.push(visit);
+            self.unread[block] = unread - take;
+            if let Order::Shuffled { drained, .. } = &mut self.order
+                && unread == take
+            {
+                drained.push(Reverse(block));
+            }
+        }
+        self.records -= rows;
+        self.forget_drained();
+        Drawn {
+            rows,
+            visits: giving,
+            first: self.first,
+        }
+    }
+
+    /// Forgets drained blocks whose places nothing is put in.
+    fn forget_drained(&mut self) {
+        let is_drained = |unread: &&u64| **unread == 0;
+        match self.order {
+            Order::Kept => {
+                let drained = self.unread.iter().take_while(is_drained).count();
+                self.unread.drain(..drained);
+                self.to_inflate.drain(..drained);
+                self.first += drained;
+            }
+            // Behind the last that is not.
+            Order::Shuffled { .. } => {
+                let drained = self.unread.iter().rev().take_while(is_drained).count();
+                let left = self.unread.len() - drained;
+                self.unread.truncate(left);
+                self.to_inflate.truncate(left);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use atds_sched::Threads;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn planner(batch: usize, shuffle: usize, drop_remainder: bool) -> Planner {
+        Planner::new(&EngineOptions {
+            batch_size: batch,
+            shuffle_buffer_size: shuffle,
+            drop_remainder,
+            prefetch: 0,
+            threads: Threads::Auto,
+            seed: 5,
+        })
+    }
+
+    /// A window as the engine has it, that holds what is planned against it.
+    #[derive(Default)]
+    struct Model {
+        /// By place: the block's number, records unread, records to inflate.
+        blocks: BTreeMap<usize, (usize, u64, u64)>,
+        /// For each batch, what each block gave it.
+        batches: Vec<Vec<(usize, u64)>>,
+        visits: Vec<Visit>,
+    }
+
+    impl Model {
+        fn put(&mut self, place: usize, number: usize, records: u64) {
+            let before = self.blocks.insert(place, (number, records, 2 * records));
+            assert_eq!(before, None, "a block in the place of one that has records");
+        }
+
+        fn make(&mut self, drawn: Drawn) {
+            assert_eq!(drawn.visits, self.visits.len());
+            assert!(self.visits.is_sorted_by(|a, b| a.place < b.place));
+            let take = self.visits.iter().map(Visit::take).sum::<u64>();
+            assert_eq!(drawn.rows, take);
+            let mut batch = Vec::new();
+            for visit in self.visits.drain(..) {
+                let (number, unread, to_inflate) = self.blocks[&visit.place];
+                assert_eq!((visit.unread, visit.to_inflate), (unread, to_inflate));
+                assert!((1..=unread).contains(&visit.take()));
+                batch.push((number, visit.take()));
+                match visit.drains() {
+                    true => self.blocks.remove(&visit.place),
+                    false => self
+                        .blocks
+                        .insert(visit.place, (number, unread - visit.take(), 0)),
+                };
+            }
+            self.batches.push(batch);
+            let places = self.blocks.first_key_value().map(|(place, _)| *place);
+            assert!(places.is_none_or(|first| drawn.first <= first));
+        }
+    }
+
+    /// All batches of blocks with so many records each, and what is left.
+    fn batches(planner: &mut Planner, epoch: u64, blocks: &[u64]) -> (Model, u64) {
+        planner.begin_epoch(epoch);
+        let mut model = Model::default();
+        for (number, &records) in blocks.iter().enumerate() {
+            let place = planner.push(records, 2 * records);
+            model.put(place, number, records);
+            while planner.is_full() {
+                let drawn = planner.draw(&mut model.visits);
+                model.make(drawn);
+            }
+        }
+        while planner.has_batch() {
+            let drawn = planner.draw(&mut model.visits);
+            model.make(drawn);
+        }
+        let left = model.blocks.values().map(|(_, unread, _)| unread).sum();
+        assert_eq!(planner.remainder(), left);
+        (model, left)
+    }
+
+    proptest! {
+        #[test]
+        fn each_record_is_in_one_batch(
+            blocks in prop::collection::vec(prop_oneof![4 => 1_u64..9, 1 => 1_u64..200], 0..120),
+            batch in 1_usize..60,
+            shuffle in prop_oneof![Just(0_usize), 1_usize..300],
+            drop_remainder: bool,
+        ) {
+            let mut planner = planner(batch, shuffle, drop_remainder);
+            let all = blocks.iter().sum::<u64>();
+            for epoch in 0..3 {
+                let (model, left) = batches(&mut planner, epoch, &blocks);
+                let rows = |made: &[(usize, u64)]| made.iter().map(|(_, take)| take).sum::<u64>();
+                let last = model.batches.len().saturating_sub(1);
+                for (nth, made) in model.batches.iter().enumerate() {
+                    let is_whole = rows(made) == batch as u64;
+                    prop_assert!(is_whole || (nth == last && !drop_remainder));
+                }
+                let made = model.batches.iter().map(|made| rows(made)).sum::<u64>();
+                prop_assert_eq!(made + left, all);
+                let fewest = if drop_remainder { batch as u64 } else { 1 };
+                prop_assert!(left < fewest);
+            }
+        }
+
+        #[test]
+        fn unshuffled_blocks_give_their_records_in_order(
+            blocks in prop::collection::vec(1_u64..40, 0..100),
+            batch in 1_usize..60,
+        ) {
+            let (model, _) = batches(&mut planner(batch, 0, false), 0, &blocks);
+            let numbers = model.batches.iter().flatten();
+            let found = numbers.flat_map(|&(number, take)| (0..take).map(move |_| number));
+            let blocks = blocks.iter().enumerate();
+            let expected = blocks.flat_map(|(number, &records)| (0..records).map(move |_| number));
+            prop_assert!(found.eq(expected));
+        }
+    }
+
+    #[test]
+    fn an_epoch_is_the_same_whatever_was_planned_before() {
+        let blocks: Vec<u64> = (0..100).map(|block| 1 + block * block % 17).collect();
+        let mut used = planner(20, 150, false);
+        let first = batches(&mut used, 1, &blocks).0.batches;
+        let second = batches(&mut used, 2, &blocks).0.batches;
+        assert_ne!(first, second);
+        assert_eq!(batches(&mut used, 1, &blocks).0.batches, first);
+        // One that was stopped half-way.
+        used.begin_epoch(7);
+        let place = used.push(3, 3);
+        assert_eq!(place, 0);
+        assert_eq!(batches(&mut used, 2, &blocks).0.batches, second);
+    }
+
+    #[test]
+    fn the_first_empty_places_are_filled_first() {
+        let mut planner = planner(100, 1_000, false);
+        let mut visits = Vec::new();
+        (0..500).for_each(|place| assert_eq!(planner.push(1, 1), place));
+        planner.draw(&mut visits);
+        let drained: Vec<_> = visits.iter().map(|visit| visit.place).collect();
+        assert_eq!(drained.len(), 100);
+        let behind = drained.iter().rev().zip((0..500).rev());
+        let behind = behind.take_while(|(place, last)| **place == *last).count();
+        let (inner, _) = drained.split_at(drained.len() - behind);
+        inner
+            .iter()
+            .for_each(|&place| assert_eq!(planner.push(1, 1), place));
+        let next = 500 - behind;
+        (next..next + 50).for_each(|place| assert_eq!(planner.push(1, 1), place));
+    }
+
+    #[test]
+    fn places_behind_the_last_block_are_forgotten() {
+        let mut planner = planner(10, 100, false);
+        let mut visits = Vec::new();
+        (0..1_000).for_each(|_| _ = planner.push(1, 1));
+        while planner.records > 30 {
+            planner.draw(&mut visits);
+        }
+        let held = |planner: &Planner| planner.unread.iter().filter(|&&unread| unread > 0).count();
+        assert_eq!(held(&planner), 30);
+        assert_ne!(planner.unread.last(), Some(&0));
+        while planner.has_batch() {
+            planner.draw(&mut visits);
+        }
+        assert!(planner.unread.is_empty() && planner.to_inflate.is_empty());
+        assert_eq!(planner.push(1, 1), 0);
+    }
+}
