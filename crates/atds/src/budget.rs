@@ -24,7 +24,7 @@ pub(crate) struct Budget {
     limit: u64,
     held: Mutex<Held>,
     changed: Condvar,
-    /// The engine waits for a block, and nobody has seen that yet.
+    /// The engine waits for what the reader sends, and nobody has seen that yet.
     starving: AtomicBool,
     stopped: AtomicBool,
     /// How long the engine and its workers have waited for the consumer.
@@ -41,7 +41,9 @@ struct Held {
     making: u64,
     /// Batches that wait for the consumer.
     ready: u64,
-    /// Whether the engine needs a block before it can go on.
+    /// What the reader has sent and the engine has not received.
+    on_the_way: usize,
+    /// Whether the engine waits for what the reader sends.
     starving: bool,
     /// Threads that wait for any of this to change.
     waiting: usize,
@@ -61,7 +63,7 @@ impl Held {
 
     /// Whether the engine has nothing left to go on with.
     fn at_a_stop(&self) -> bool {
-        self.starving && self.queued == 0
+        self.starving && self.queued == 0 && self.on_the_way == 0
     }
 }
 
@@ -170,13 +172,27 @@ impl Budget {
         admitted
     }
 
-    /// The engine waits for a block, or does not any more.
-    pub(crate) fn starve(&self, starving: bool) {
-        self.starving.store(starving, Relaxed);
-        self.update(|held| held.starving = starving);
+    /// The reader sends something, be it blocks or not.
+    pub(crate) fn sending(&self) {
+        self.update(|held| held.on_the_way += 1);
     }
 
-    /// Whether the engine waits for a block; `true` once each time it does.
+    /// The engine waits for what the reader sends.
+    pub(crate) fn starve(&self) {
+        self.starving.store(true, Relaxed);
+        self.update(|held| held.starving = true);
+    }
+
+    /// The engine has received what was sent.
+    pub(crate) fn received(&self) {
+        self.starving.store(false, Relaxed);
+        self.update(|held| {
+            held.on_the_way -= 1;
+            held.starving = false;
+        });
+    }
+
+    /// Whether the engine waits for what the reader sends; `true` once each time it does.
     pub(crate) fn has_starved(&self) -> bool {
         self.starving.load(Relaxed) && self.starving.swap(false, Relaxed)
     }

@@ -85,12 +85,15 @@ impl Intake {
     }
 
     fn message(&self) -> Result<Message, Gone> {
-        if let Ok(message) = self.input.try_recv() {
-            return Ok(message);
-        }
-        self.budget.starve(true);
-        let message = self.counters.read_wait.time(|| self.input.recv());
-        self.budget.starve(false);
-        message.map_err(|_| Gone)
+        let message = match self.input.try_recv() {
+            Ok(message) => message,
+            Err(_) => {
+                self.budget.starve();
+                let received = self.counters.read_wait.time(|| self.input.recv());
+                received.map_err(|_| Gone)?
+            }
+        };
+        self.budget.received();
+        Ok(message)
     }
 }

@@ -184,6 +184,7 @@ impl Outlet {
         if self.budget.stopped() {
             return Err(Over);
         }
+        self.budget.sending();
         self.out.send(message).map_err(|_| Over)
     }
 }
