@@ -233,15 +233,18 @@ impl WindowBlock {
     }
 
     /// An error if a block of no records has any bytes.
-    pub(crate) fn check_empty(&self, inflater: &mut Inflater) -> Result<(), Error> {
+    pub(crate) fn check_empty(
+        &self,
+        inflater: &mut Inflater,
+        buffer: &mut InflateBuffer,
+    ) -> Result<(), Error> {
         let BlockData::Compressed(payload) = &self.data else {
             return self.check_end(self.payload_bytes());
         };
         if payload.is_empty() {
             return Ok(());
         }
-        let mut buffer = InflateBuffer::new();
-        match inflater.inflate(self.file.codec, payload, &mut buffer, MAX_EMPTY_BYTES) {
+        match inflater.inflate(self.file.codec, payload, buffer, MAX_EMPTY_BYTES) {
             Ok(()) => self.check_end(buffer.len()),
             Err(error) => Err(self.locate(Error::new(ErrorKind::Container(error.into())))),
         }

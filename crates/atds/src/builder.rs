@@ -161,8 +161,9 @@ impl DatasetBuilder {
     /// batching wait for the caller to take a batch. A window and a batch that
     /// need more than seven eighths are an error; the last eighth is what may be
     /// read ahead. Not counted are what each thread works with (the block it
-    /// inflates, the rows it decodes), memory kept to be used again, and batches
-    /// that the caller holds.
+    /// inflates, the rows it decodes), how many records each block gives to batches
+    /// that are planned (40 bytes for each), memory kept to be used again, and
+    /// batches that the caller holds.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = bytes;
         self

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use atds_sched::Scheduler;
-use avro_block::{BlockIndex, Inflater};
+use avro_block::{BlockIndex, InflateBuffer, Inflater};
 use avro_decode::LeftOut;
 use tensor_batch::{Batch, BatchSpec};
 
@@ -243,6 +243,7 @@ impl Batches {
             counters: counters.clone(),
             detach: (waits && !settings.read.mmap).then(|| kept.spare.clone()),
             inflater: Inflater::new(),
+            inflated: InflateBuffer::new(),
             outlet: Outlet::new(
                 Planner::new(&settings.engine),
                 budget.clone(),

@@ -367,7 +367,7 @@ impl Planned {
 }
 
 /// Writes what blocks give to `batches` into `all`, in the order of their places.
-/// Those of a batch are not before the last of the batch before.
+/// Several are of unshuffled blocks: no place is before the last of the batch before.
 fn merge(batches: &[Planned], all: &mut Vec<Visit>) {
     all.clear();
     for (batch, planned) in batches.iter().enumerate() {
@@ -385,4 +385,5 @@ fn merge(batches: &[Planned], all: &mut Vec<Visit>) {
             visit
         }));
     }
+    debug_assert!(all.is_sorted_by(|a, b| a.place < b.place));
 }

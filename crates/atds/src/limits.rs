@@ -90,7 +90,7 @@ pub(crate) const COUNTED_TOGETHER: usize = 256 << 10;
 pub(crate) const READ_AHEAD_SHARE: u64 = 8;
 
 /// Groups of blocks between the reader and the engine; the memory limit bounds
-/// their bytes. Two batches of the preset `ads` take four if they are not compressed,
+/// the blocks' bytes. Two batches of the preset `ads` take four if they are not compressed,
 /// so that twice as many let the reader wait for a core meanwhile.
 pub(crate) const READ_AHEAD: usize = 8;
 
@@ -99,10 +99,10 @@ pub(crate) const READ_AHEAD: usize = 8;
 /// and more.
 pub(crate) const GROUP_BYTES: u64 = 1 << 20;
 
-/// Visits of blocks that the reader hands over at a time, at most with those of one
-/// batch more: what batches were drawn of it takes as much memory as the smallest
-/// blocks, some hundred KB.
-pub(crate) const GROUP_VISITS: usize = 4096;
+/// Visits of blocks that the reader hands over at a time, besides those of the last
+/// batch: some 200 KB at most, which the memory limit does not count. A batch of a
+/// thousand records has about as many if it is shuffled.
+pub(crate) const GROUP_VISITS: usize = 1024;
 
 /// Bytes that a block which says it has no records is inflated to, to see that it has
 /// no bytes either.

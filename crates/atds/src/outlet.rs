@@ -110,12 +110,24 @@ impl Outlet {
         while self.planner.is_full() {
             self.draw()?;
         }
-        // Blocks alone are no help to an engine that waits for a batch.
-        let is_wanted = !self.group.visits.is_empty() && self.budget.has_starved();
-        if self.bytes >= self.most_bytes() || is_wanted {
-            self.hand_over()?;
+        match self.bytes >= self.most_bytes() {
+            true => self.hand_over(),
+            false => self.attend(),
         }
-        Ok(())
+    }
+
+    /// Hands over what the engine waits for, if it is here. To be called now and then
+    /// where no block is pushed for long.
+    pub(crate) fn attend(&mut self) -> Result<(), Over> {
+        // Blocks alone are no help to an engine that waits for a batch.
+        let has_batch = !self.group.visits.is_empty();
+        if has_batch && self.budget.has_starved() {
+            return self.hand_over();
+        }
+        match self.budget.stopped() {
+            true => Err(Over),
+            false => Ok(()),
+        }
     }
 
     /// Ends the epoch, with the batches that can be drawn of what is left.
@@ -145,7 +157,7 @@ impl Outlet {
     /// Hands all steps over, as soon as there is room for their blocks.
     pub(crate) fn hand_over(&mut self) -> Result<(), Over> {
         if self.group.steps.is_empty() {
-            return Ok(());
+            return self.attend();
         }
         let bytes = mem::take(&mut self.bytes);
         if bytes == 0 || self.budget.admit_group(bytes) {

@@ -19,7 +19,8 @@ pub(crate) struct Visit {
     pub(crate) place: usize,
     /// Its records that are unread before.
     pub(crate) unread: u64,
-    /// Its records that are inflated then: none if they have been before.
+    /// Its records that are inflated then: none if an earlier batch has had them
+    /// inflated.
     pub(crate) to_inflate: u64,
     /// Records that it gives to each of the batches.
     pub(crate) takes: [u64; TOGETHER_BATCHES],

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use atds_shuffle::{block_order, file_order};
-use avro_block::{Block, Inflater};
+use avro_block::{Block, InflateBuffer, Inflater};
 use avro_decode::Skipper;
 
 use crate::block::{FileContext, WindowBlock};
@@ -45,6 +45,7 @@ pub(crate) struct Reader {
     pub(crate) detach: Option<Arc<Spare>>,
     /// For blocks that say they have no records.
     pub(crate) inflater: Inflater,
+    pub(crate) inflated: InflateBuffer,
     pub(crate) outlet: Outlet,
 }
 
@@ -170,7 +171,9 @@ impl Reader {
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
             let mut block = WindowBlock::new(block, records, context.clone());
             if block.count == 0 {
-                block.check_empty(&mut self.inflater)?;
+                block.check_empty(&mut self.inflater, &mut self.inflated)?;
+                // There may be any number of them.
+                self.outlet.attend().map_err(|Over| None)?;
                 continue;
             }
             if let Some(spare) = &self.detach {

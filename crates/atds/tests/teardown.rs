@@ -164,6 +164,26 @@ fn in_a_file_of_nothing_but_empty_blocks() {
     }
 }
 
+/// Nor do they keep back a batch that is behind them, or the end of all reading.
+#[test]
+fn before_very_many_empty_blocks() {
+    let _alone = alone();
+    let row = common::Row::new(0).encode();
+    let blocks = (0..1_000_000).map(|_| (0, Vec::new()));
+    let file = container(
+        common::SCHEMA,
+        Codec::Null,
+        [(1, row)].into_iter().chain(blocks),
+    );
+    let folder = Folder::new();
+    folder.write("a.avro", &file);
+    let mut iteration = folder.rows(1).build().unwrap().iter();
+    let stats = iteration.stats_handle();
+    assert_eq!(iteration.next().unwrap().unwrap().rows(), 1);
+    drop(iteration);
+    assert!(stats.stats().raw_bytes < file.len() as u64 / 2);
+}
+
 /// One block takes far longer to inflate than the rest of the test.
 #[test]
 fn while_a_huge_block_is_read() {
