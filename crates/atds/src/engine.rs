@@ -222,6 +222,9 @@ impl Engine {
             self.tell_window();
             self.intake.receive().map_err(|Gone| None)?;
         }
+        if let Some(place) = self.intake.later_place() {
+            self.window.load(place);
+        }
         Ok(self.intake.next_step())
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use crate::budget::Budget;
+use crate::limits::LOADED_AHEAD;
 use crate::outlet::{End, Group, Groups, Message, Step};
 use crate::planner::Visit;
 use crate::stats::Counters;
@@ -62,6 +63,14 @@ impl Intake {
     /// The next of the steps that are here.
     pub(crate) fn next_step(&mut self) -> Option<Step> {
         self.queue.steps.pop_front()
+    }
+
+    /// The place of a block some steps behind the next.
+    pub(crate) fn later_place(&self) -> Option<usize> {
+        match self.queue.steps.get(LOADED_AHEAD)? {
+            Step::Put(place, _) => Some(*place),
+            Step::Make(_) => None,
+        }
     }
 
     /// The next visits that are here: those of the batch taken last, so many of them.

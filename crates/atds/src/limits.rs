@@ -72,6 +72,9 @@ pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
 /// at a time, few enough that it remembers them until they are read.
 pub(crate) const FOUND_TOGETHER: usize = 8;
 
+/// Blocks of the window ahead of which they are loaded, where each takes only a moment.
+pub(crate) const LOADED_AHEAD: usize = 8;
+
 /// Batches that are made in one go where nothing is shuffled. With two, each of
 /// two threads makes one by itself, and they wait for one another half as often;
 /// more would come in gusts that the batches waiting ready cannot even out.

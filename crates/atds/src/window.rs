@@ -2,7 +2,10 @@
 
 use std::ops::{Index, IndexMut};
 
+use avro_decode::prefetch_value;
+
 use crate::block::WindowBlock;
+use crate::limits::LOADED_AHEAD;
 use crate::planner::Visit;
 
 /// Blocks in the places that the planner gives them. There may be thousands, of
@@ -28,6 +31,13 @@ impl Window {
         match self.blocks.get_mut(place - self.first) {
             Some(drained) => *drained = block,
             None => self.blocks.push(block),
+        }
+    }
+
+    /// Has the processor load the block in a place, if there is one.
+    pub(crate) fn load(&self, place: usize) {
+        if let Some(block) = self.blocks.get(place - self.first) {
+            prefetch_value(block);
         }
     }
 
@@ -60,10 +70,16 @@ impl Window {
     /// that wait have `grown`, and the places before `first`.
     pub(crate) fn finish(&mut self, visits: &[Visit], grown: i64, first: usize) {
         self.held = self.held.wrapping_add_signed(grown);
-        for visit in visits.iter().filter(|visit| visit.drains()) {
-            let block = &mut self.blocks[visit.place - self.first];
-            self.held -= block.bytes();
-            block.drain();
+        for (nth, visit) in visits.iter().enumerate() {
+            let later = visits.get(nth + LOADED_AHEAD);
+            if let Some(later) = later.filter(|later| later.drains()) {
+                self.load(later.place);
+            }
+            if visit.drains() {
+                let block = &mut self.blocks[visit.place - self.first];
+                self.held -= block.bytes();
+                block.drain();
+            }
         }
         self.blocks.drain(..first - self.first);
         self.first = first;
