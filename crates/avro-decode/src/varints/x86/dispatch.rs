@@ -4,12 +4,13 @@
 use std::arch::x86_64::__cpuid;
 
 use super::super::{Found, Kernels, Work};
-use super::{avx2, avx512};
+use super::avx2::{bit_by_bit, by_deposit};
+use super::avx512;
 
 /// A type that stands for a machine with some features, and with it for the
 /// kernels of a module that need no others.
 macro_rules! kernels {
-    ($(#[$doc:meta])* $name:ident, $module:ident, $skip:ident, $($feature:tt)*) => {
+    ($(#[$doc:meta])* $name:ident, $module:ident, $($feature:tt)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name(());
@@ -58,7 +59,7 @@ macro_rules! kernels {
             #[inline]
             pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
                 // SAFETY: as above.
-                unsafe { $module::$skip(data, n) }
+                unsafe { $module::skip(data, n) }
             }
 
             /// Runs `work` compiled for the machine.
@@ -76,14 +77,13 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// The kernels of [`avx2`].
-    Avx2, avx2, skip, "avx2" "bmi1" "popcnt"
+    /// The kernels of [`bit_by_bit`].
+    Avx2, bit_by_bit, "avx2" "bmi1" "popcnt"
 }
 
 kernels! {
-    /// Those of [`avx2`] that are faster where bits are deposited fast, see
-    /// [`deposits_fast`](Self::deposits_fast).
-    Avx2Bmi2, avx2, skip_by_deposit, "avx2" "bmi1" "bmi2" "popcnt"
+    /// The kernels of [`by_deposit`], for where [that is fast](Self::deposits_fast).
+    Avx2Bmi2, by_deposit, "avx2" "bmi1" "bmi2" "popcnt"
 }
 
 impl Avx2Bmi2 {
@@ -103,6 +103,6 @@ impl Avx2Bmi2 {
 
 kernels! {
     /// The kernels of [`avx512`].
-    Avx512, avx512, skip_by_deposit,
+    Avx512, avx512,
     "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"
 }

@@ -95,6 +95,8 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
     }
 }
 
+pub(super) use skip_by_deposit as skip;
+
 skip_kernel! {
     "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 }

@@ -1,0 +1,47 @@
+//! Where varints start, found for some at once by depositing and extracting bits, for
+//! machines that do so fast.
+
+use std::arch::x86_64::*;
+
+use super::super::super::{Found, generic};
+use super::super::memory::store_8_ints;
+use super::super::run::Run;
+use super::{Above, LOOKED_AT, store_longs, store_pairs};
+
+super::kernels! {
+    "avx2,bmi1,bmi2"
+}
+
+pub(in super::super) use super::skip_by_deposit as skip;
+
+/// See [`kernels`](super::kernels).
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn group(bytes: &[u8; LOOKED_AT], n: usize) -> Option<(usize, __m256i)> {
+    let ends = super::ends(bytes);
+    let len = len_of(ends, n);
+    // Where fewer end in 32 bytes, one is wide, and all 32 are looked at.
+    if _bzhi_u32(super::four_on(ends), len) != 0 {
+        return None;
+    }
+    let middle = len_of(ends, 4);
+    let ends = u64::from(ends);
+    let low = _pdep_u64(places(ends), 0x0f0f_0f00);
+    let high = _pdep_u64(places(ends >> middle), 0x0f0f_0f00 << 32);
+    Some((len as usize, super::values(bytes, middle, low | high)))
+}
+
+/// The bytes of the first `n` varints, 1 to 8; 33 if they go on behind 32.
+#[inline]
+#[target_feature(enable = "bmi1,bmi2")]
+fn len_of(ends: u32, n: usize) -> u32 {
+    _tzcnt_u32(_pdep_u32(1 << (n - 1), ends)) + 1
+}
+
+/// The places of the ends in the first 16 bytes, four bits each.
+#[inline]
+#[target_feature(enable = "bmi2")]
+fn places(ends: u64) -> u64 {
+    let one_each = _pdep_u64(ends, 0x1111_1111_1111_1111);
+    _pext_u64(0xfedc_ba98_7654_3210, one_each * 0xf)
+}
