@@ -13,6 +13,7 @@ use crate::limits::{
     DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH,
     MAX_READER_BUFFER_SIZE, MAX_THREADS,
 };
+use crate::planner::Batching;
 use crate::plans::{Plans, infer_all, parse_schema};
 use crate::reader::Order;
 use crate::source::{FileBlocks, Opener, ReadOptions};
@@ -50,12 +51,14 @@ impl DatasetBuilder {
             layout: None,
             plan: PlanOptions::default(),
             engine: EngineOptions {
-                batch_size,
-                shuffle_buffer_size: 0,
-                drop_remainder: false,
+                batching: Batching {
+                    batch_size,
+                    shuffle_buffer_size: 0,
+                    drop_remainder: false,
+                    seed: 0,
+                },
                 prefetch: DEFAULT_PREFETCH,
                 threads: Threads::Auto,
-                seed: 0,
             },
             read: ReadOptions {
                 mmap: false,
@@ -88,7 +91,7 @@ impl DatasetBuilder {
     /// Whether a last batch of fewer than `batch_size` records is left out (no
     /// by default). What is left out is counted in the statistics.
     pub fn drop_remainder(mut self, drop: bool) -> Self {
-        self.engine.drop_remainder = drop;
+        self.engine.batching.drop_remainder = drop;
         self
     }
 
@@ -103,7 +106,7 @@ impl DatasetBuilder {
     /// and the batch is drawn from all of it. 0, the default, does not shuffle:
     /// records come in file order.
     pub fn shuffle_buffer_size(mut self, records: usize) -> Self {
-        self.engine.shuffle_buffer_size = records;
+        self.engine.batching.shuffle_buffer_size = records;
         self
     }
 
@@ -117,7 +120,7 @@ impl DatasetBuilder {
 
     /// The seed of all shuffling (0 by default). Seed and epoch fix the order.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.engine.seed = seed;
+        self.engine.batching.seed = seed;
         self
     }
 
@@ -194,7 +197,7 @@ impl DatasetBuilder {
     /// of their range; a first file that is not Avro; features that its schema
     /// does not have.
     pub fn build(self) -> Result<Dataset, Error> {
-        if self.engine.batch_size == 0 {
+        if self.engine.batching.batch_size == 0 {
             return Err(Error::option("batch_size", "above 0"));
         }
         if self.read.buffer_size == 0 {
@@ -236,7 +239,7 @@ impl DatasetBuilder {
         Ok(Dataset::new(Settings {
             order: Order {
                 files: files.into(),
-                seed: self.engine.seed,
+                seed: self.engine.batching.seed,
                 shuffle_files: self.shuffle_files,
                 shuffle_blocks: self.shuffle_blocks,
                 slice: None,

@@ -178,7 +178,7 @@ impl Dataset {
         let mut settings = Settings::clone(&self.settings);
         let records = all.start + records.start..all.start + records.end;
         // Slices that are read side by side are not shuffled alike.
-        settings.engine.seed = settings.order.seed.wrapping_add(records.start);
+        settings.engine.batching.seed = settings.order.seed.wrapping_add(records.start);
         settings.order.slice = Some(Slice {
             records,
             file_records,
@@ -230,7 +230,7 @@ impl Batches {
         let groups = Arc::new(Groups::default());
         let kept = settings.kept.clone();
         let (ready_out, ready) = sync_channel(settings.engine.prefetch);
-        let waits = settings.engine.shuffle_buffer_size > 0;
+        let waits = settings.engine.batching.shuffle_buffer_size > 0;
         let reader = Reader {
             order: settings.order.clone(),
             opener: kept
@@ -245,7 +245,7 @@ impl Batches {
             inflater: Inflater::new(),
             inflated: InflateBuffer::new(),
             outlet: Outlet::new(
-                Planner::new(&settings.engine),
+                Planner::new(settings.engine.batching),
                 budget.clone(),
                 groups.clone(),
                 steps_out,

@@ -16,22 +16,19 @@ use crate::intake::{Gone, Intake};
 use crate::kept::Kept;
 use crate::limits::{DOUBTFUL_BATCH_BYTES, TOGETHER_BATCHES};
 use crate::outlet::Step;
-use crate::planner::Visit;
+use crate::planner::{Batching, Visit};
 use crate::stats::Counters;
 use crate::task::Failed;
 use crate::window::Window;
 use crate::{Error, ErrorKind};
 
-/// What batches are made of.
+/// How batches are made.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineOptions {
-    pub(crate) batch_size: usize,
-    pub(crate) shuffle_buffer_size: usize,
-    pub(crate) drop_remainder: bool,
+    pub(crate) batching: Batching,
     /// Batches that may wait ready.
     pub(crate) prefetch: usize,
     pub(crate) threads: Threads,
-    pub(crate) seed: u64,
 }
 
 /// A batch on its way to the consumer, with the bytes it counts for.
@@ -167,7 +164,7 @@ impl Engine {
     /// How many batches to make next in one go, at most.
     fn together(&self) -> usize {
         // Shuffled, every block would write to twice as many places.
-        let pays = self.options.shuffle_buffer_size == 0 && self.crew.is_several();
+        let pays = self.options.batching.shuffle_buffer_size == 0 && self.crew.is_several();
         let fits = |bytes| self.has_room_for(bytes);
         match pays
             && self.options.prefetch >= TOGETHER_BATCHES
@@ -261,7 +258,7 @@ impl Engine {
                 if row == 0 || matches!(error.kind, ErrorKind::MemoryLimit { .. }) {
                     return Err(Some(error));
                 }
-                if self.options.drop_remainder {
+                if self.options.batching.drop_remainder {
                     self.counters.dropped_records.fetch_add(row, Relaxed);
                     return Err(Some(error));
                 }

@@ -9,8 +9,16 @@ use std::mem;
 
 use atds_shuffle::{Sampler, take_in_order, window_target};
 
-use crate::engine::EngineOptions;
 use crate::limits::TOGETHER_BATCHES;
+
+/// How records become batches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batching {
+    pub(crate) batch_size: usize,
+    pub(crate) shuffle_buffer_size: usize,
+    pub(crate) drop_remainder: bool,
+    pub(crate) seed: u64,
+}
 
 /// A block of the window that gives records to the batches that are made next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,19 +94,19 @@ enum Order {
 }
 
 impl Planner {
-    /// A planner of batches as they are described, in epoch 0.
-    pub(crate) fn new(options: &EngineOptions) -> Self {
-        let batch_size = options.batch_size as u64;
-        let shuffle_buffer_size = options.shuffle_buffer_size as u64;
+    /// A planner in epoch 0.
+    pub(crate) fn new(batching: Batching) -> Self {
+        let batch_size = batching.batch_size as u64;
+        let shuffle_buffer_size = batching.shuffle_buffer_size as u64;
         Planner {
             batch_size,
             target: window_target(batch_size, shuffle_buffer_size),
-            drop_remainder: options.drop_remainder,
-            seed: options.seed,
+            drop_remainder: batching.drop_remainder,
+            seed: batching.seed,
             order: match shuffle_buffer_size {
                 0 => Order::Kept,
                 _ => Order::Shuffled {
-                    sampler: Sampler::new(options.seed, 0),
+                    sampler: Sampler::new(batching.seed, 0),
                     drained: BinaryHeap::new(),
                 },
             },

@@ -1,17 +1,14 @@
 use std::collections::BTreeMap;
 
-use atds_sched::Threads;
 use proptest::prelude::*;
 
 use super::*;
 
 fn planner(batch: usize, shuffle: usize, drop_remainder: bool) -> Planner {
-    Planner::new(&EngineOptions {
+    Planner::new(Batching {
         batch_size: batch,
         shuffle_buffer_size: shuffle,
         drop_remainder,
-        prefetch: 0,
-        threads: Threads::Auto,
         seed: 5,
     })
 }
