@@ -98,18 +98,26 @@ impl<'a> Cursor<'a> {
     }
 
     /// The number of items of an array that is laid out as most are, in one
-    /// block that does not say its size: `Some(None)` for an empty one, `None`
-    /// if it is laid out in another way, or is at fault.
-    #[inline]
-    pub(crate) fn whole_array(&mut self) -> Option<Option<usize>> {
-        match self.long().ok()? {
-            0 => Some(None),
-            count => {
-                let count = usize::try_from(count).ok()?;
-                // An item takes a byte at least.
-                (count <= self.remaining()).then_some(Some(count))
-            }
-        }
+    /// block that does not say its size; `None` if it is laid out in another way, or
+    /// is at fault. Of an empty one nothing is left then.
+    #[inline(always)] // Called for every row, it takes less than a call.
+    pub(crate) fn whole_array(&mut self) -> Option<usize> {
+        let (code, len) = match *self.rest() {
+            [byte @ ..0x80, ..] => (byte.into(), 1),
+            [low, high @ ..0x80, ..] => (usize::from(low & 0x7f) | usize::from(high) << 7, 2),
+            _ => return self.large_whole_array(),
+        };
+        let is_negative = code % 2 == 1;
+        self.position += len;
+        let count = code / 2;
+        // An item takes a byte at least.
+        (!is_negative && count <= self.remaining()).then_some(count)
+    }
+
+    #[cold]
+    fn large_whole_array(&mut self) -> Option<usize> {
+        let count = usize::try_from(self.long().ok()?).ok()?;
+        (count <= self.remaining()).then_some(count)
     }
 
     /// Moves past the end of an array, if it is here.

@@ -100,9 +100,10 @@ impl SparseRow {
         behind: Behind,
     ) -> Option<(usize, i64)> {
         let mut extent = segment.extents[0];
-        let Some(count) = cursor.whole_array()? else {
+        let count = cursor.whole_array()?;
+        if count == 0 {
             return Some((0, extent));
-        };
+        }
         let (kernels, data, end) = (Kernels::fastest(), cursor.rest(), self.end);
         let len = match self.layout {
             Layout::Coo => {
@@ -134,9 +135,10 @@ impl SparseRow {
         segment: &mut Segment,
         behind: Behind,
     ) -> Option<usize> {
-        let Some(count) = cursor.whole_array()? else {
+        let count = cursor.whole_array()?;
+        if count == 0 {
             return Some(0);
-        };
+        }
         for_leaf!(self.values, P => {
             let values = &mut segment.values;
             let buffer = <P as Primitive>::Element::buffer_mut(values).expect(SLOTS);
