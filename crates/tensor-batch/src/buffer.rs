@@ -113,6 +113,23 @@ impl<T: Pod> Buffer<T> {
         self.append(values.len()).copy_from_slice(values);
     }
 
+    /// Appends a copy of the first `n` of some values. Where there is room for all, all are
+    /// copied, in one go.
+    ///
+    /// # Panics
+    /// If `n` is larger than `N`.
+    #[inline]
+    pub(crate) fn append_some<const N: usize>(&mut self, values: &[T; N], n: usize) {
+        let rest = &mut self.data[self.len..];
+        match rest.first_chunk_mut() {
+            Some(room) if n <= N => {
+                *room = *values;
+                self.len += n;
+            }
+            _ => self.extend_from_slice(&values[..n]),
+        }
+    }
+
     /// Sets the length; new elements are unspecified as in [`Buffer::append`].
     pub fn set_len(&mut self, len: usize) {
         if len > self.data.len() {

@@ -33,7 +33,7 @@ pub use scalar::Scalar;
 pub use segment::Segment;
 pub use slots::{DenseElement, RowSlots, Slot};
 pub use spec::{BatchSpec, ColumnKind, ColumnSpec, Layout, MAX_RANK, UNKNOWN};
-pub use strings::Strings;
+pub use strings::{SHORT_STRING, Strings};
 pub use values::{Element, Values};
 
 use recycle::Recycler;

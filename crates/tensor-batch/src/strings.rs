@@ -3,6 +3,9 @@
 use crate::Buffer;
 use crate::values::NOT_A_PERMUTATION;
 
+/// Bytes of a string that [`Strings::push_short`] appends, at most.
+pub const SHORT_STRING: usize = 16;
+
 /// Strings end to end in one data buffer, with offsets into it.
 ///
 /// `offsets` has one entry more than there are strings and starts with 0;
@@ -64,6 +67,17 @@ impl Strings {
     #[inline]
     pub fn push(&mut self, string: &[u8]) {
         self.data.extend_from_slice(string);
+        self.offsets.push(self.data.len() as i64);
+    }
+
+    /// Appends a string that is the first `len` bytes of `window`, at most all of them.
+    /// Where there is room, all are copied, which takes less than to copy some.
+    ///
+    /// # Panics
+    /// If it has fewer bytes.
+    #[inline]
+    pub fn push_short(&mut self, window: &[u8; SHORT_STRING], len: usize) {
+        self.data.append_some(window, len);
         self.offsets.push(self.data.len() as i64);
     }
 

@@ -31,6 +31,7 @@ mod skipper;
 mod sparse;
 mod sparse_row;
 mod state;
+mod strings;
 mod values;
 mod writer;
 

@@ -11,11 +11,13 @@ use super::items::Primitive;
 use super::leaf::{Leaf, for_leaf};
 use super::program::{Items, Read};
 use super::run::Run;
+use super::sink::strings_of;
+use super::strings::read_strings;
 use super::writer::{Form, Length, Writer};
 use crate::convert::Source;
 use crate::encode::write_long;
 
-/// Neighbouring values of a dense row of fixed width.
+/// Neighbouring values of a dense row.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// The general way.
@@ -73,9 +75,6 @@ impl Row {
         else {
             return None;
         };
-        if matches!(leaf, Leaf::Bytes | Leaf::String) {
-            return None;
-        }
         let (count, header) = match (items, read.nullable) {
             (None, None) => (
                 1,
@@ -101,6 +100,12 @@ impl Row {
             header,
         })
     }
+
+    /// Moves past what stands behind the values, if it is there.
+    #[inline]
+    fn ends(&self, cursor: &mut Cursor<'_>) -> bool {
+        self.items.is_none() || cursor.ends_array()
+    }
 }
 
 impl Run<'_, '_, '_> {
@@ -115,11 +120,18 @@ impl Run<'_, '_, '_> {
         let is_read = row.header.pass(cursor)
             && for_leaf!(row.leaf, P => {
                 let rows = slot.dense::<<P as Primitive>::Element>().expect(SLOTS);
-                let row = &mut rows[start..start + row.count];
-                behind.ask(row);
-                P::read(cursor, row).is_ok()
-            }, _utf8 => false)
-            && (row.items.is_none() || cursor.ends_array());
+                let values = &mut rows[start..start + row.count];
+                behind.ask(values);
+                P::read(cursor, values).is_ok() && row.ends(cursor)
+            }, utf8 => {
+                let strings = strings_of(&mut slot.segment().expect(SLOTS).values);
+                let first = strings.len();
+                let is_read = read_strings(cursor, strings, row.count, utf8) && row.ends(cursor);
+                if !is_read {
+                    strings.truncate(first);
+                }
+                is_read
+            });
         if is_read {
             let end = *place + row.count;
             // A full row ends where the next begins.

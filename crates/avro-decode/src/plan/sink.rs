@@ -6,6 +6,7 @@ use tensor_batch::{Buffer, Segment, Slot, Strings, Values};
 
 use super::cursor::{Cursor, Fault};
 use super::items::{Primitive, RawOf};
+use super::strings::read_strings;
 use super::{SLOTS, STRINGS};
 use crate::DecodeErrorKind;
 use crate::convert::{Conversion, Out};
@@ -176,37 +177,13 @@ pub(crate) struct AppendStrings<'a> {
     pub(crate) mask: Mask<'a>,
 }
 
-impl AppendStrings<'_> {
-    #[inline]
-    fn append(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
-        for _ in 0..n {
-            let length = cursor.length()?;
-            self.strings.push(cursor.bytes(length)?);
-        }
-        Ok(())
-    }
-}
-
-/// Whether the strings from `first` on are UTF-8: all are checked in one go,
-/// and that none of them begins within a character.
-#[inline]
-fn is_utf8_from(strings: &Strings, first: usize) -> bool {
-    let starts = &strings.offsets()[first..];
-    let data = &strings.data()[starts[0] as usize..];
-    let begins_within = |start: &i64| {
-        let byte = strings.data().get(*start as usize);
-        byte.is_some_and(|byte| byte & 0xc0 == 0x80)
-    };
-    utf8::is_utf8(data) && !starts.iter().any(begins_within)
-}
-
 impl Sink for AppendStrings<'_> {
     #[inline]
     fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
         self.mask.put(n, true);
         self.place += n;
         let (start, first) = (*cursor, self.strings.len());
-        if self.append(cursor, n).is_ok() && (!self.utf8 || is_utf8_from(self.strings, first)) {
+        if read_strings(cursor, self.strings, n, self.utf8) {
             return Ok(());
         }
         // Which of them is the first at fault.
@@ -214,11 +191,13 @@ impl Sink for AppendStrings<'_> {
         self.strings.truncate(first);
         for _ in 0..n {
             let start = *cursor;
-            self.append(cursor, 1)?;
-            if self.utf8 && !is_utf8_from(self.strings, self.strings.len() - 1) {
+            let length = cursor.length()?;
+            let string = cursor.bytes(length)?;
+            if self.utf8 && !utf8::is_utf8(string) {
                 *cursor = start;
                 return Err(invalid_utf8());
             }
+            self.strings.push(string);
         }
         Ok(())
     }
