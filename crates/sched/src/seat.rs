@@ -103,8 +103,16 @@ impl Seat {
         change(&mut state);
         state.called_at = Some(Instant::now());
         self.called.store(true, Ordering::Release);
+        self.wake(state);
+    }
+
+    /// Wakes the thread, if it sleeps.
+    fn wake(&self, state: MutexGuard<'_, State>) {
         // A wake-up costs a system call even if nobody sleeps.
-        if state.thread_sleeps {
+        let sleeps = state.thread_sleeps;
+        // Who is woken wants the lock.
+        drop(state);
+        if sleeps {
             self.call.notify_one();
         }
     }
@@ -160,7 +168,9 @@ impl Seat {
         state.running = false;
         state.panic = panic;
         self.running.store(false, Ordering::Release);
-        if state.caller_sleeps {
+        let sleeps = state.caller_sleeps;
+        drop(state);
+        if sleeps {
             self.ended.notify_one();
         }
     }
