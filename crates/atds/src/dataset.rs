@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -18,10 +17,11 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::Budget;
 use crate::engine::{Engine, EngineOptions, Ready};
+use crate::handoff::{Nothing, Receiver, handoff};
 use crate::intake::Intake;
 use crate::kept::Kept;
-use crate::limits::READ_AHEAD;
-use crate::outlet::{Groups, Outlet};
+use crate::limits::{READ_AHEAD, READ_ON};
+use crate::outlet::Outlet;
 use crate::planner::Planner;
 use crate::plans::Plans;
 use crate::reader::{Order, Reader};
@@ -226,10 +226,11 @@ impl Batches {
         let budget = Arc::new(Budget::new(settings.memory_limit));
         let scheduler = Scheduler::new(settings.engine.threads);
         let counters = Arc::new(Counters::new(scheduler));
-        let (steps_out, steps) = sync_channel(READ_AHEAD);
-        let groups = Arc::new(Groups::default());
+        let (steps_out, steps) = handoff(READ_AHEAD, READ_ON);
         let kept = settings.kept.clone();
-        let (ready_out, ready) = sync_channel(settings.engine.prefetch);
+        let groups = kept.groups.clone();
+        let prefetch = settings.engine.prefetch;
+        let (ready_out, ready) = handoff(prefetch, prefetch);
         let waits = settings.engine.batching.shuffle_buffer_size > 0;
         let reader = Reader {
             order: settings.order.clone(),
@@ -314,8 +315,8 @@ impl Batches {
             .time(|| ready.recv_timeout(timeout))
         {
             Ok(received) => Poll::Ready(Some(self.received(received))),
-            Err(RecvTimeoutError::Timeout) => Poll::Pending,
-            Err(RecvTimeoutError::Disconnected) => {
+            Err(Nothing::Yet) => Poll::Pending,
+            Err(Nothing::Gone) => {
                 self.stop();
                 Poll::Ready(self.failure())
             }

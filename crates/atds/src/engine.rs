@@ -5,14 +5,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::SyncSender;
 
 use atds_sched::Threads;
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::{Budget, known_row_bytes};
 use crate::crew::Crew;
-use crate::intake::{Gone, Intake};
+use crate::handoff::{Gone, Sender};
+use crate::intake::Intake;
 use crate::kept::Kept;
 use crate::limits::{DOUBTFUL_BATCH_BYTES, TOGETHER_BATCHES};
 use crate::outlet::Step;
@@ -42,7 +42,7 @@ pub(crate) struct Engine {
     budget: Arc<Budget>,
     counters: Arc<Counters>,
     intake: Intake,
-    out: SyncSender<Result<Ready, Error>>,
+    out: Sender<Result<Ready, Error>>,
 
     window: Window,
     /// Bytes that came into the window since the budget was told of it.
@@ -79,7 +79,7 @@ impl Engine {
         budget: Arc<Budget>,
         counters: Arc<Counters>,
         intake: Intake,
-        out: SyncSender<Result<Ready, Error>>,
+        out: Sender<Result<Ready, Error>>,
     ) -> Self {
         Engine {
             row_bytes: known_row_bytes(&spec),

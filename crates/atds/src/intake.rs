@@ -1,9 +1,9 @@
 //! Where the reader's steps come in.
 
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 
 use crate::budget::Budget;
+use crate::handoff::{Gone, Receiver};
 use crate::limits::LOADED_AHEAD;
 use crate::outlet::{End, Group, Groups, Message, Step};
 use crate::planner::Visit;
@@ -21,9 +21,6 @@ pub(crate) struct Intake {
     /// How the epoch's steps ended, once they have.
     end: Option<End>,
 }
-
-/// The reader is gone, as it is only when told to stop.
-pub(crate) struct Gone;
 
 impl Intake {
     /// Emptied groups go back through `groups`.
@@ -80,7 +77,8 @@ impl Intake {
         &self.queue.visits[first..self.visited]
     }
 
-    /// Takes in what the reader says next, and waits for it if need be.
+    /// Takes in what the reader says next, and waits for it if need be. The reader is
+    /// gone only when told to stop.
     pub(crate) fn receive(&mut self) -> Result<(), Gone> {
         match self.message()? {
             Message::Steps(group) => {
@@ -99,10 +97,16 @@ impl Intake {
             Err(_) => {
                 self.budget.starve();
                 let received = self.counters.read_wait.time(|| self.input.recv());
-                received.map_err(|_| Gone)?
+                received?
             }
         };
         self.budget.received();
         Ok(message)
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        self.groups.give_last(std::mem::take(&mut self.queue));
     }
 }

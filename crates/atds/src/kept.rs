@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::crew::Gear;
+use crate::outlet::Groups;
 use crate::source::Opener;
 use crate::spare::Spare;
 
@@ -12,6 +13,7 @@ use crate::spare::Spare;
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) spare: Arc<Spare>,
+    pub(crate) groups: Arc<Groups>,
     gear: Mutex<Option<Gear>>,
     opener: Mutex<Option<Opener>>,
 }

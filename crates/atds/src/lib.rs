@@ -12,6 +12,7 @@ mod error;
 pub mod features;
 mod files;
 pub mod generate;
+mod handoff;
 mod inspect;
 mod intake;
 mod json;

@@ -97,6 +97,18 @@ pub(crate) const READ_AHEAD_SHARE: u64 = 8;
 /// so that twice as many let the reader wait for a core meanwhile.
 pub(crate) const READ_AHEAD: usize = 8;
 
+/// Groups that are left when a reader so far ahead reads on: it is woken once for some of
+/// them, by the engine, which has better things to do.
+pub(crate) const READ_ON: usize = READ_AHEAD / 2;
+
+/// Emptied groups that are kept: as many as are in use at a time, on the way, at its ends
+/// and one that is taken apart.
+pub(crate) const MAX_GROUPS: usize = READ_AHEAD + 3;
+
+/// Steps of such a group that the next iteration finds room for: more than there are but
+/// where blocks are of less than a KB. All groups together then keep some MB at most.
+pub(crate) const MAX_KEPT_STEPS: usize = 1024;
+
 /// Bytes of blocks that the reader hands over at a time, while the engine has
 /// enough to do: handing over wakes a sleeping thread, which costs ten microseconds
 /// and more.

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
 use crate::block::WindowBlock;
 use crate::budget::Budget;
-use crate::limits::{GROUP_BYTES, GROUP_VISITS};
+use crate::handoff::Sender;
+use crate::limits::{GROUP_BYTES, GROUP_VISITS, MAX_GROUPS, MAX_KEPT_STEPS};
 use crate::planner::{Drawn, Planner, Visit};
 
 /// What the engine does next.
@@ -28,7 +28,8 @@ pub(crate) struct Group {
     pub(crate) visits: Vec<Visit>,
 }
 
-/// Emptied groups, which go back to the reader for the next steps.
+/// Emptied groups, which go back to the reader for the next steps, of the next iteration
+/// too.
 #[derive(Debug, Default)]
 pub(crate) struct Groups(Mutex<Vec<Group>>);
 
@@ -40,7 +41,18 @@ impl Groups {
     pub(crate) fn give(&self, mut group: Group) {
         group.steps.clear();
         group.visits.clear();
-        self.lock().push(group);
+        let mut groups = self.lock();
+        if groups.len() < MAX_GROUPS {
+            groups.push(group);
+        }
+    }
+
+    /// The same at the end of an iteration: the next is to find no more memory than is
+    /// worth keeping.
+    pub(crate) fn give_last(&self, group: Group) {
+        self.give(group);
+        let mut groups = self.lock();
+        groups.retain(|group| group.steps.capacity() <= MAX_KEPT_STEPS);
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Group>> {
@@ -74,7 +86,7 @@ pub(crate) struct Outlet {
     planner: Planner,
     budget: Arc<Budget>,
     groups: Arc<Groups>,
-    out: SyncSender<Message>,
+    out: Sender<Message>,
     /// Steps that have not been handed over.
     group: Group,
     /// Bytes of their blocks.
@@ -86,7 +98,7 @@ impl Outlet {
         planner: Planner,
         budget: Arc<Budget>,
         groups: Arc<Groups>,
-        out: SyncSender<Message>,
+        out: Sender<Message>,
     ) -> Self {
         Outlet {
             planner,
@@ -198,5 +210,11 @@ impl Outlet {
         }
         self.budget.sending();
         self.out.send(message).map_err(|_| Over)
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        self.groups.give_last(mem::take(&mut self.group));
     }
 }
