@@ -101,13 +101,16 @@ pub(crate) const READ_AHEAD: usize = 8;
 /// them, by the engine, which has better things to do.
 pub(crate) const READ_ON: usize = READ_AHEAD / 2;
 
-/// Emptied groups that are kept: as many as are in use at a time, on the way, at its ends
-/// and one that is taken apart.
-pub(crate) const MAX_GROUPS: usize = READ_AHEAD + 3;
+/// Emptied groups that are kept: as many as are in use at a time, on the way and one more
+/// that waits to be, at its ends, and one that is taken apart.
+pub(crate) const MAX_GROUPS: usize = READ_AHEAD + 4;
 
 /// Steps of such a group that the next iteration finds room for: more than there are but
 /// where blocks are of less than a KB. All groups together then keep some MB at most.
 pub(crate) const MAX_KEPT_STEPS: usize = 1024;
+
+/// Visits, for the same reason: more than there are but where a batch has many more.
+pub(crate) const MAX_KEPT_VISITS: usize = 4 * GROUP_VISITS;
 
 /// Bytes of blocks that the reader hands over at a time, while the engine has
 /// enough to do: handing over wakes a sleeping thread, which costs ten microseconds

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::block::WindowBlock;
 use crate::budget::Budget;
 use crate::handoff::Sender;
-use crate::limits::{GROUP_BYTES, GROUP_VISITS, MAX_GROUPS, MAX_KEPT_STEPS};
+use crate::limits::{GROUP_BYTES, GROUP_VISITS, MAX_GROUPS, MAX_KEPT_STEPS, MAX_KEPT_VISITS};
 use crate::planner::{Drawn, Planner, Visit};
 
 /// What the engine does next.
@@ -52,7 +52,9 @@ impl Groups {
     pub(crate) fn give_last(&self, group: Group) {
         self.give(group);
         let mut groups = self.lock();
-        groups.retain(|group| group.steps.capacity() <= MAX_KEPT_STEPS);
+        groups.retain(|group| {
+            group.steps.capacity() <= MAX_KEPT_STEPS && group.visits.capacity() <= MAX_KEPT_VISITS
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Group>> {
