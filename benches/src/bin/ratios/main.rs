@@ -14,12 +14,14 @@ mod table;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use atds_benches::machine::Machine;
 use clap::{ArgAction, Parser, Subcommand};
 
 use comparisons::{COMPARISONS, memory};
 use data::Data;
+use measure::Effort;
 use row::Row;
 
 /// Anything that may go wrong; it ends the program.
@@ -34,9 +36,12 @@ struct Args {
     /// Only the comparison of this name; may be repeated [default: all]
     #[arg(long, value_name = "NAME", value_parser = comparisons::names())]
     only: Vec<String>,
-    /// Measured rounds, in each of which every side of a comparison has one epoch
+    /// Measured rounds at least, in each of which every side of a comparison has one epoch
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
+    /// Seconds of measured rounds at least
+    #[arg(long, value_name = "S", default_value_t = 15)]
+    seconds: u16,
     /// Keep the sample files in this folder, and use those that are there [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -92,7 +97,10 @@ fn run(args: &Args) -> Result<bool> {
         eprintln!("ratios: other work keeps this machine busy; do not trust the figures");
     }
     let lab = Lab {
-        epochs: args.epochs.into(),
+        effort: Effort {
+            rounds: args.epochs.into(),
+            time: Duration::from_secs(args.seconds.into()),
+        },
         data: Data::new(args.data.clone())?,
     };
     let mut rows: Vec<Row> = Vec::new();
@@ -105,7 +113,7 @@ fn run(args: &Args) -> Result<bool> {
     }
     print!("{}", table::markdown(&rows));
     if args.write {
-        for path in record::write(&machine, lab.epochs, &args.name, &rows)? {
+        for path in record::write(&machine, lab.effort, &args.name, &rows)? {
             eprintln!("wrote {}", path.display());
         }
     }
@@ -115,7 +123,6 @@ fn run(args: &Args) -> Result<bool> {
 /// What a comparison has at hand.
 #[derive(Debug)]
 struct Lab {
-    /// Measured rounds.
-    epochs: usize,
+    effort: Effort,
     data: Data,
 }

@@ -1,6 +1,6 @@
 //! Measuring the sides of a comparison in turn.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::Result;
 
@@ -53,27 +53,40 @@ impl Times {
     }
 }
 
+/// How long the sides of a comparison take turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Measured rounds at least.
+    pub(crate) rounds: usize,
+    /// Measured time at least: where epochs are short there are more of them, since what disturbs
+    /// the machine lasts as long.
+    pub(crate) time: Duration,
+}
+
 /// A side: an epoch of it gives the number of its records, always the same.
 pub(crate) type Epoch<'a> = Box<dyn FnMut() -> Result<u64> + 'a>;
 
-/// Runs an epoch of each side, one side after the other, `rounds` times after one round that is not
-/// measured: what drifts meanwhile, drifts for all.
-pub(crate) fn in_turn<const N: usize>(rounds: usize, sides: [Epoch<'_>; N]) -> Result<[Times; N]> {
-    let times = all_in_turn(rounds, sides.into())?;
+/// Runs an epoch of each side, one side after the other, for as many rounds as the effort asks for, after
+/// one that is not measured: what drifts meanwhile, drifts for all.
+pub(crate) fn in_turn<const N: usize>(effort: Effort, sides: [Epoch<'_>; N]) -> Result<[Times; N]> {
+    let times = all_in_turn(effort, sides.into())?;
     Ok(times.try_into().expect("times for each side"))
 }
 
 /// As [`in_turn`], of any number of sides.
-pub(crate) fn all_in_turn(rounds: usize, mut sides: Vec<Epoch<'_>>) -> Result<Vec<Times>> {
+pub(crate) fn all_in_turn(effort: Effort, mut sides: Vec<Epoch<'_>>) -> Result<Vec<Times>> {
     let mut all = Vec::with_capacity(sides.len());
     for side in &mut sides {
         all.push(Times {
             amount: side()? as f64,
             unit: "records/s",
-            seconds: Vec::with_capacity(rounds),
+            seconds: Vec::with_capacity(effort.rounds),
         });
     }
-    for _ in 0..rounds {
+    let begun = Instant::now();
+    let mut rounds = 0;
+    while rounds < effort.rounds || begun.elapsed() < effort.time {
+        rounds += 1;
         for (side, times) in sides.iter_mut().zip(&mut all) {
             let start = Instant::now();
             let records = side()? as f64;
@@ -110,6 +123,11 @@ mod tests {
 
     use super::*;
 
+    fn rounds(rounds: usize) -> Effort {
+        let time = Duration::ZERO;
+        Effort { rounds, time }
+    }
+
     #[test]
     fn the_median_is_in_the_middle() {
         assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
@@ -133,9 +151,18 @@ mod tests {
                 Ok(7)
             })
         };
-        let [a, b] = in_turn(2, [side('a'), side('b')]).expect("nothing fails");
+        let [a, b] = in_turn(rounds(2), [side('a'), side('b')]).expect("nothing fails");
         assert_eq!(*order.borrow(), "ababab");
         assert_eq!((a.amount, a.seconds.len(), b.seconds.len()), (7.0, 2, 2));
+    }
+
+    #[test]
+    fn sides_take_turns_for_as_long_as_is_asked_for() {
+        let time = Duration::from_millis(20);
+        let side: Epoch<'_> = Box::new(|| Ok(7));
+        let begun = Instant::now();
+        let [times] = in_turn(Effort { rounds: 1, time }, [side]).expect("nothing fails");
+        assert!(begun.elapsed() >= time && !times.seconds.is_empty());
     }
 
     #[test]
@@ -145,6 +172,6 @@ mod tests {
             left -= 1;
             Ok(left)
         });
-        assert!(in_turn(1, [side]).is_err());
+        assert!(in_turn(rounds(1), [side]).is_err());
     }
 }

@@ -7,13 +7,14 @@ use atds_benches::machine::{self, Machine};
 use serde_json::{Value, json};
 
 use crate::Result;
+use crate::measure::Effort;
 use crate::row::{Bound, Figure, Row};
 use crate::table;
 
 /// Writes `DATE-NAME.md` and `.json`, in place of those of the same date.
 pub(crate) fn write(
     machine: &Machine,
-    epochs: usize,
+    effort: Effort,
     name: &str,
     rows: &[Row],
 ) -> Result<[PathBuf; 2]> {
@@ -22,6 +23,7 @@ pub(crate) fn write(
     let date = machine::today()?;
     let (commit, rustc) = machine::versions()?;
     let command = command();
+    let (epochs, seconds) = (effort.rounds, effort.time.as_secs());
 
     let record = json!({
         "name": name,
@@ -30,6 +32,7 @@ pub(crate) fn write(
         "versions": {"commit": commit, "rustc": rustc},
         "command": command,
         "epochs": epochs,
+        "seconds": seconds,
         "results": rows.iter().map(json).collect::<Vec<_>>(),
     });
     let markdown = format!(
@@ -37,7 +40,8 @@ pub(crate) fn write(
          - machine: {}\n\
          - versions: commit {commit}, rustc {rustc}\n\
          - `{command}`\n\
-         - {epochs} epochs of each side in turn, after one that is not measured; files in the page cache\n\n\
+         - {epochs} epochs of each side in turn or more, for {seconds} seconds at least, after one that is not \
+         measured; files in the page cache\n\n\
          Medians. A ratio is the median of those of the rounds, not the ratio of the medians; its quartiles are theirs, \
          too.\n\n{}",
         machine.line(),

@@ -36,7 +36,7 @@ fn row(lab: &Lab, codec: Codec, batch_size: usize) -> Result<Row> {
         let builder = in_batches(&files, batch_size).features(Preset::Ads.features());
         epochs(builder.threads(threads))
     });
-    let times = all_in_turn(lab.epochs, sides.collect::<Result<_>>()?)?;
+    let times = all_in_turn(lab.effort, sides.collect::<Result<_>>()?)?;
     let (auto, fixed) = times
         .split_first()
         .expect("automatic threads are the first");

@@ -91,7 +91,7 @@ fn rows(lab: &Lab, records: &Records) -> Result<Vec<Row>> {
         let builder = in_batches(&files, records.batch_size);
         sides.push(epochs(builder.features(records.shape.features().to_vec()))?);
     }
-    let times = all_in_turn(lab.epochs, sides)?;
+    let times = all_in_turn(lab.effort, sides)?;
     let times: Vec<Times> = times
         .into_iter()
         .zip(bytes)

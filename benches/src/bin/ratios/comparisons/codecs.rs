@@ -38,7 +38,7 @@ fn row(lab: &Lab, codec: Codec) -> Result<Row> {
     let blocks = files.blocks()?;
     let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
     let [ours, inflating, on_null] = in_turn(
-        lab.epochs,
+        lab.effort,
         [
             epochs(pipeline(&files, Preset::Ads))?,
             Box::new(|| {

@@ -96,7 +96,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     });
     let pipeline = epochs(pipeline(&files, Preset::Ads))?;
     let [in_order, window, scattered, pipeline] =
-        in_turn(lab.epochs, [in_order, through_window, scattered, pipeline])?;
+        in_turn(lab.effort, [in_order, through_window, scattered, pipeline])?;
     let with_window = pipeline.and_then(&window.without(&in_order));
     let in_order = ("in order", &in_order);
     Ok(vec![

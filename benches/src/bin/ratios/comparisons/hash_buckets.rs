@@ -22,7 +22,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
         let hashed = read_as(DType::Int64).with_convert(Convert::HashBuckets(BUCKETS));
         let epochs = |feature| epochs(in_batches(&files, BATCH_SIZE).features([feature]));
         let sides = [epochs(hashed)?, epochs(read_as(DType::String))?];
-        let [hashed, strings] = in_turn(lab.epochs, sides)?;
+        let [hashed, strings] = in_turn(lab.effort, sides)?;
         let (a, b) = (("hash buckets", &hashed), ("strings", &strings));
         Ok(Row::time(format!("strings, {name}"), a, b).at_most(1.3))
     };

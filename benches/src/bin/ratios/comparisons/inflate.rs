@@ -23,7 +23,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let mut library = Decompressor::new();
     let mut out = vec![0; MAX_BLOCK_BYTES];
     let [ours, bare] = in_turn(
-        lab.epochs,
+        lab.effort,
         [
             epochs(pipeline(&files, Preset::Ads))?,
             Box::new(|| {

@@ -17,7 +17,7 @@ pub(super) const COMPARISON: Comparison = Comparison {
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let of = |preset| epochs(pipeline(&lab.data.of(preset, Codec::Null)?, preset));
-    let [nullable, plain] = in_turn(lab.epochs, [of(Preset::AdsNullable)?, of(Preset::Ads)?])?;
+    let [nullable, plain] = in_turn(lab.effort, [of(Preset::AdsNullable)?, of(Preset::Ads)?])?;
     let row = Row::speed("ads", ("nullable", &nullable), ("plain", &plain));
     Ok(vec![row.at_least(0.8)])
 }

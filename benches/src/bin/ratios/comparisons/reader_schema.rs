@@ -25,7 +25,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     features.retain(|feature: &Feature| KEPT.contains(&feature.name.as_str()));
     let writer = in_batches(&files, BATCH_SIZE).features(features);
     let reader = writer.clone().reader_schema(reader_schema()?);
-    let [reader, writer] = in_turn(lab.epochs, [epochs(reader)?, epochs(writer)?])?;
+    let [reader, writer] = in_turn(lab.effort, [epochs(reader)?, epochs(writer)?])?;
     let (a, b) = (
         ("4 of 19 in the reader's schema", &reader),
         ("4 of 19 features", &writer),

@@ -23,7 +23,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
             .shuffle_buffer_size(8_192)
             .seed(1);
         let in_order = pipeline(&files, Preset::Ads);
-        let [shuffled, in_order] = in_turn(lab.epochs, [epochs(shuffled)?, epochs(in_order)?])?;
+        let [shuffled, in_order] = in_turn(lab.effort, [epochs(shuffled)?, epochs(in_order)?])?;
         let (a, b) = (("shuffled", &shuffled), ("in order", &in_order));
         Ok(Row::time(format!("ads, {codec}"), a, b).at_most(most))
     };

@@ -27,7 +27,7 @@ fn scalars(lab: &Lab) -> Result<Vec<Row>> {
     let plain = lab.data.of(Preset::Ads, Codec::Null)?;
     let sized = with_byte_sizes(lab, Preset::Ads)?;
     let [label, member, country, sized, all] = in_turn(
-        lab.epochs,
+        lab.effort,
         [
             one(&plain, Preset::Ads, "s_label")?,
             one(&plain, Preset::Ads, "s_member")?,
@@ -56,7 +56,7 @@ fn strings(lab: &Lab) -> Result<Vec<Row>> {
     let plain = lab.data.of(Preset::Strings, Codec::Null)?;
     let sized = with_byte_sizes(lab, Preset::Strings)?;
     let [one_plain, one_sized, all_plain, all_sized] = in_turn(
-        lab.epochs,
+        lab.effort,
         [
             one(&plain, Preset::Strings, "s_country")?,
             one(&sized, Preset::Strings, "s_country")?,

@@ -25,7 +25,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let rows = codecs.map(|(codec, least)| -> Result<_> {
         let files = lab.data.of(Preset::Ads, codec)?;
         let with = |threads| epochs(pipeline(&files, Preset::Ads).threads(Threads::Fixed(threads)));
-        let [two, one, apart] = in_turn(lab.epochs, [with(2)?, with(1)?, apart(&files)?])?;
+        let [two, one, apart] = in_turn(lab.effort, [with(2)?, with(1)?, apart(&files)?])?;
         let row = |a| Row::speed(format!("ads, {codec}"), a, ("one", &one));
         Ok([
             row(("two", &two)).at_least(least),

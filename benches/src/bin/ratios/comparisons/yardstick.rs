@@ -22,7 +22,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let files = lab.data.of(Preset::Ads, Codec::Null)?;
     let mut handwritten = HandwrittenLoop::new(BATCH_SIZE);
     let [ours, by_hand] = in_turn(
-        lab.epochs,
+        lab.effort,
         [
             epochs(pipeline(&files, Preset::Ads))?,
             Box::new(|| {
