@@ -54,9 +54,14 @@ pub(crate) fn write(
     Ok(paths)
 }
 
-/// The command that gives this record.
+/// The command that gives this record, wherever the files were kept.
 fn command() -> String {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(data) = args.iter().position(|arg| arg == "--data")
+        && let Some(folder) = args.get_mut(data + 1)
+    {
+        *folder = "DIR".to_owned();
+    }
     format!("make ratios ARGS=\"{}\"", args.join(" "))
 }
 
