@@ -3,6 +3,10 @@
 //! A child has the memory of its parent but none of its threads, and locks that
 //! those held stay locked. So a child neither uses nor drops what shares state
 //! with threads: it is told what to do instead, or makes its own.
+//!
+//! What it makes must not wait for what a thread of its parent has begun. So no crate
+//! of the pipeline has state of the whole process that one thread makes ready while
+//! others wait, such as a `static` of type `LazyLock` or `OnceLock`.
 
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

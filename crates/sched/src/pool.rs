@@ -56,7 +56,7 @@ impl Pool {
         let broadcast = Broadcast::new(max_threads.clamp(1, MAX_THREADS) - 1);
         let workers = 0..=broadcast.threads();
         Pool {
-            queues: workers.clone().map(|_| Queues::new()).collect(),
+            queues: workers.clone().map(|_| Queues::default()).collect(),
             workers: workers.map(|_| WorkerReport::default()).collect(),
             report: RunReport::default(),
             broadcast,
@@ -80,7 +80,7 @@ impl Pool {
     /// # Panics
     /// With the panic of a task, once all workers have stopped; tasks that were
     /// not begun by then are dropped. Also if there are not as many owners as
-    /// tasks.
+    /// tasks, or 2^32 tasks.
     pub fn run<T: Send, R: Send>(
         &mut self,
         threads: usize,
@@ -131,7 +131,7 @@ impl Pool {
         threads: usize,
         owners: &[usize],
         first: &[usize],
-        rest: impl DoubleEndedIterator<Item = usize>,
+        rest: impl Iterator<Item = usize>,
         work: impl Fn(usize, usize) + Sync,
     ) -> &RunReport {
         let threads = threads.clamp(1, self.max_threads());
@@ -143,14 +143,15 @@ impl Pool {
             return &self.report;
         }
         self.workers.iter_mut().for_each(WorkerReport::reset);
+        let queues = &mut self.queues[..threads];
+        distribute(queues, owners, first, rest);
         let run = Run {
-            queues: &self.queues[..threads],
+            queues,
             work,
             clock,
             workers: &self.workers[..threads],
             failed: AtomicBool::new(false),
         };
-        run.distribute(owners, first, rest);
         let result = self.broadcast.run(threads, &|worker| run.take_part(worker));
         if let Err(panic) = result {
             resume_unwind(panic);
@@ -187,6 +188,24 @@ impl RunReport {
     }
 }
 
+/// Hands the tasks to their owners, before any worker starts: what belongs to one
+/// that starts late can be stolen at once.
+fn distribute(
+    queues: &mut [Queues],
+    owners: &[usize],
+    first: &[usize],
+    rest: impl Iterator<Item = usize>,
+) {
+    queues.iter_mut().for_each(Queues::clear);
+    let workers = queues.len();
+    for &task in first {
+        queues[owners[task] % workers].first.push(task);
+    }
+    for task in rest {
+        queues[owners[task] % workers].share.push(task);
+    }
+}
+
 /// A run on several workers.
 struct Run<'a, F> {
     queues: &'a [Queues],
@@ -213,44 +232,31 @@ impl WorkerReport {
 }
 
 impl<F: Fn(usize, usize)> Run<'_, F> {
-    /// Hands the tasks to their owners, before any worker starts: what belongs
-    /// to one that starts late can be stolen at once.
-    fn distribute(
-        &self,
-        owners: &[usize],
-        first: &[usize],
-        rest: impl DoubleEndedIterator<Item = usize>,
-    ) {
-        self.queues.iter().for_each(Queues::clear);
-        let queues = |task: usize| &self.queues[owners[task] % self.queues.len()];
-        for &task in first {
-            queues(task).first.own().push(task);
-        }
-        for task in rest.rev() {
-            queues(task).share.own().push(task);
-        }
-    }
-
     /// A worker's part.
     fn take_part(&self, worker: usize) {
         let report = &self.workers[worker];
         let started = nanos(self.clock).max(1);
         report.started_ns.store(started, Relaxed);
         let _failing = Failing(&self.failed);
-        let first = self.empty(worker, |queues| &queues.first);
-        let share = self.empty(worker, |queues| &queues.share);
+        let first = self.empty(worker, |queues| &queues.first, Queue::take_first);
+        let share = self.empty(worker, |queues| &queues.share, Queue::take_last);
         report.steals.store(first + share, Relaxed);
         report.busy_ns.store(nanos(self.clock) - started, Relaxed);
     }
 
-    /// Does the tasks of a worker's own queue and then, one by one, what others
-    /// have in theirs; returns how many those were.
-    fn empty(&self, worker: usize, queue: fn(&Queues) -> &Queue) -> u64 {
-        let own = queue(&self.queues[worker]).own();
+    /// Does the tasks of a worker's own queue and then, one by one, what `steal` takes
+    /// from others'; returns how many those were.
+    fn empty(
+        &self,
+        worker: usize,
+        queue: fn(&Queues) -> &Queue,
+        steal: fn(&Queue) -> Option<usize>,
+    ) -> u64 {
+        let own = queue(&self.queues[worker]);
         let mut steals = 0;
         while !self.failed.load(Relaxed) {
-            let stolen = || self.steal(worker, queue).inspect(|_| steals += 1);
-            let Some(task) = own.pop().or_else(stolen) else {
+            let stolen = || self.stolen(worker, queue, steal).inspect(|_| steals += 1);
+            let Some(task) = own.take_first().or_else(stolen) else {
                 break;
             };
             (self.work)(worker, task);
@@ -259,7 +265,12 @@ impl<F: Fn(usize, usize)> Run<'_, F> {
     }
 
     /// A task from that of the other workers' queues that has the most left.
-    fn steal(&self, worker: usize, queue: fn(&Queues) -> &Queue) -> Option<usize> {
+    fn stolen(
+        &self,
+        worker: usize,
+        queue: fn(&Queues) -> &Queue,
+        steal: fn(&Queue) -> Option<usize>,
+    ) -> Option<usize> {
         let others = || {
             let (before, own_and_behind) = self.queues.split_at(worker);
             let others = own_and_behind[1..].iter().chain(before);
@@ -272,7 +283,7 @@ impl<F: Fn(usize, usize)> Run<'_, F> {
                 return None;
             }
             // Another may have been faster: there is less left now.
-            if let Some(task) = fullest.steal() {
+            if let Some(task) = steal(fullest) {
                 return Some(task);
             }
         }

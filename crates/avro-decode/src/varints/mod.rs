@@ -8,8 +8,6 @@
 //! gives `None`: then the caller reads one by one to learn what is wrong, and
 //! what the kernel wrote is unspecified.
 
-use std::sync::LazyLock;
-
 mod generic;
 mod word;
 #[cfg(target_arch = "x86_64")]
@@ -50,22 +48,11 @@ impl Kernels {
     /// The fastest for this machine.
     #[inline]
     pub fn fastest() -> Self {
-        static FASTEST: LazyLock<Kernels> = LazyLock::new(|| {
-            #[cfg(target_arch = "x86_64")]
-            if let Some(avx512) = x86::Avx512::detect() {
-                return Kernels::Avx512(avx512);
-            }
-            #[cfg(target_arch = "x86_64")]
-            if let Some(avx2) = x86::Avx2Bmi2::detect().filter(|avx2| avx2.deposits_fast()) {
-                return Kernels::Avx2Bmi2(avx2);
-            }
-            #[cfg(target_arch = "x86_64")]
-            if let Some(avx2) = x86::Avx2::detect() {
-                return Kernels::Avx2(avx2);
-            }
-            Kernels::Generic
-        });
-        *FASTEST
+        #[cfg(target_arch = "x86_64")]
+        let fastest = x86::fastest();
+        #[cfg(not(target_arch = "x86_64"))]
+        let fastest = Kernels::Generic;
+        fastest
     }
 
     /// All that this machine can run.

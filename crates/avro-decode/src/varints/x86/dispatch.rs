@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // Calls of functions that need features of the machine.
 
 use std::arch::x86_64::__cpuid;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use super::super::{Found, Kernels, Work};
 use super::avx2::{bit_by_bit, by_deposit};
@@ -105,4 +106,52 @@ kernels! {
     /// The kernels of [`avx512`].
     Avx512, avx512,
     "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"
+}
+
+/// The fastest kernels for this machine, which is asked once. Of several threads that
+/// want to know it first, none waits for another: in a process that is forked meanwhile
+/// there is no other.
+#[inline]
+pub(in super::super) fn fastest() -> Kernels {
+    match FASTEST.load(Relaxed) {
+        GENERIC => Kernels::Generic,
+        AVX2 => Kernels::Avx2(Avx2(())),
+        AVX2_BMI2 => Kernels::Avx2Bmi2(Avx2Bmi2(())),
+        AVX512 => Kernels::Avx512(Avx512(())),
+        _ => find_fastest(),
+    }
+}
+
+/// What [`find_fastest`] has found, and only that.
+static FASTEST: AtomicU8 = AtomicU8::new(u8::MAX);
+const GENERIC: u8 = 0;
+const AVX2: u8 = 1;
+const AVX2_BMI2: u8 = 2;
+const AVX512: u8 = 3;
+
+#[cold]
+fn find_fastest() -> Kernels {
+    let (fastest, found) = if let Some(avx512) = Avx512::detect() {
+        (Kernels::Avx512(avx512), AVX512)
+    } else if let Some(avx2) = Avx2Bmi2::detect().filter(|avx2| avx2.deposits_fast()) {
+        (Kernels::Avx2Bmi2(avx2), AVX2_BMI2)
+    } else if let Some(avx2) = Avx2::detect() {
+        (Kernels::Avx2(avx2), AVX2)
+    } else {
+        (Kernels::Generic, GENERIC)
+    };
+    FASTEST.store(found, Relaxed);
+    fastest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_first_is_given_from_then_on() {
+        let found = find_fastest();
+        assert_eq!(fastest().name(), found.name());
+        assert!(Kernels::available().any(|kernels| kernels.name() == found.name()));
+    }
 }

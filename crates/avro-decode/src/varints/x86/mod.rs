@@ -7,4 +7,4 @@ mod memory;
 mod run;
 mod skip;
 
-pub(super) use dispatch::{Avx2, Avx2Bmi2, Avx512};
+pub(super) use dispatch::{Avx2, Avx2Bmi2, Avx512, fastest};
