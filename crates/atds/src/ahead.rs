@@ -9,7 +9,9 @@ use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
 use crate::block::BlockData;
-use crate::limits::{MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
+use crate::limits::{
+    MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES, TOGETHER_WAITING,
+};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::{Spare, fits};
@@ -60,7 +62,7 @@ impl Ahead {
     ) -> (&mut InflateBuffer, bool) {
         let next = self.blocks.front().map(|next| next.block);
         if next != visits.first().map(|visit| visit.place) {
-            self.choose(visits, blocks);
+            self.choose(visits, blocks, room);
             self.fit_buffers(spare);
             self.inflate(blocks, inflater, spare, room, done);
         }
@@ -88,10 +90,10 @@ impl Ahead {
     }
 
     /// Chooses the block of the first of `visits` and some behind it.
-    fn choose(&mut self, visits: &[Visit], blocks: &Section<'_>) {
+    fn choose(&mut self, visits: &[Visit], blocks: &Section<'_>, room: &Room<'_>) {
         self.blocks.clear();
         let codec = blocks[visits[0].place].file.codec;
-        let most = if codec == Codec::Deflate { TOGETHER } else { 1 };
+        let most = self.most_together(codec, &visits[0], room);
         let mut bytes = 0;
         // Blocks that have been inflated before are not looked at.
         let (first, later) = visits.split_at(1);
@@ -105,7 +107,7 @@ impl Ahead {
             }
             bytes += payload.len();
             let buffer = self.blocks.len();
-            if buffer == most || (buffer > 0 && bytes > TOGETHER_BYTES) {
+            if buffer == most || (buffer > 0 && bytes > most * TOGETHER_BYTES) {
                 break;
             }
             let is_good = false;
@@ -118,6 +120,19 @@ impl Ahead {
         if self.buffers.len() < self.blocks.len() {
             self.buffers
                 .resize_with(self.blocks.len(), Default::default);
+        }
+    }
+
+    /// How many blocks to inflate together, the first of them at `visit`.
+    fn most_together(&self, codec: Codec, visit: &Visit, room: &Room<'_>) -> usize {
+        if codec != Codec::Deflate {
+            1
+        } else if visit.drains() {
+            TOGETHER
+        } else {
+            // With no more room than for some, more would each be cut short.
+            let roomy = room.left() / 2 / self.most.max(1);
+            roomy.clamp(TOGETHER, TOGETHER_WAITING)
         }
     }
 

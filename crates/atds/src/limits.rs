@@ -58,6 +58,11 @@ pub(crate) const SMALL_INFLATED: usize = 4 << 10;
 /// bits, few enough to be in the cache when they are decoded.
 pub(crate) const TOGETHER: usize = 8;
 
+/// The same of blocks that wait afterwards, of which only some records are decoded now:
+/// what the cache would keep is left unread anyway, and the rarer inflating and decoding
+/// take turns, the faster is either.
+pub(crate) const TOGETHER_WAITING: usize = 32;
+
 /// Of these so many are in progress at a time. Tasks of fewer, or of some more, are
 /// not inflated as fast.
 pub(crate) const INFLATED_AT_ONCE: usize = 4;
@@ -65,8 +70,8 @@ pub(crate) const INFLATED_AT_ONCE: usize = 4;
 #[cfg(test)]
 const _: () = assert!(INFLATED_AT_ONCE == atds_inflate::LANES);
 
-/// Bytes of compressed payloads that are inflated together, for the same reason.
-pub(crate) const TOGETHER_BYTES: usize = 256 << 10;
+/// Bytes of compressed payloads for each of these blocks, for the same reason.
+pub(crate) const TOGETHER_BYTES: usize = 32 << 10;
 
 /// Blocks whose next records are found at once: more than a processor looks up pages
 /// at a time, few enough that it remembers them until they are read.
