@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::hint::black_box;
+use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use avro_block::Mapping;
+use avro_block::{Mapping, SyncMarker};
+use avro_decode::prefetch_place;
 use bytes::Bytes;
 
+use crate::limits::FOUND_TOGETHER;
 use crate::{Error, ErrorKind};
 
 /// Bytes of a mapped file after which it is looked at again.
@@ -17,6 +21,10 @@ const CHECK_BYTES: u64 = 256 << 10;
 /// more than a page.
 const FAULT_AROUND: usize = 64 << 10;
 
+/// Bytes between the ends of blocks that are remembered: those on the same page are
+/// found without.
+const PAGE: u64 = 4 << 10;
+
 /// The files that a pipeline has mapped. Mapping and unmapping a file costs as
 /// much as a third of reading its records, most of it for the page table: files
 /// that will be read again stay mapped, as far as `limit` allows.
@@ -24,7 +32,7 @@ const FAULT_AROUND: usize = 64 << 10;
 pub(crate) struct Mappings {
     /// The most bytes to keep mapped.
     limit: u64,
-    kept: HashMap<PathBuf, (FileId, Mapping)>,
+    kept: HashMap<PathBuf, KeptFile>,
     kept_bytes: u64,
     /// Files that will not be read again. They are unmapped here, once the
     /// engine is through with their blocks, rather than by the engine.
@@ -54,16 +62,21 @@ impl Mappings {
         let found = file.metadata().map_err(io)?;
         let id = FileId::of(&found);
         let kept = self.take(path);
-        let mapping = match kept {
-            Some((kept, mapping)) if kept == id && mapping.len() as u64 == found.len() => mapping,
-            _ => Mapping::new(&file).map_err(io)?,
+        let is_same = |kept: &KeptFile| kept.id == id && kept.mapping.len() as u64 == found.len();
+        let kept = match kept.filter(is_same) {
+            Some(kept) => kept,
+            None => KeptFile {
+                id,
+                mapping: Mapping::new(&file).map_err(io)?,
+                ends: Arc::default(),
+            },
         };
+        let (mapping, ends) = (kept.mapping.clone(), kept.ends.clone());
         let bytes = mapping.len() as u64;
         let fits = self.kept_bytes.saturating_add(bytes) <= self.limit;
         if read_again && fits && cfg!(unix) {
             self.kept_bytes += bytes;
-            let entry = (id, mapping.clone());
-            self.kept.insert(path.to_owned(), entry);
+            self.kept.insert(path.to_owned(), kept);
         } else {
             self.passing.push(mapping.clone());
         }
@@ -71,6 +84,7 @@ impl Mappings {
             file,
             mapping,
             checked: 0,
+            ends: Ends::new(ends),
         })
     }
 
@@ -81,12 +95,23 @@ impl Mappings {
     }
 
     /// What was kept of the file at `path`, which is not kept any more.
-    fn take(&mut self, path: &Path) -> Option<(FileId, Mapping)> {
-        let (id, mapping) = self.kept.remove(path)?;
-        self.kept_bytes -= mapping.len() as u64;
-        Some((id, mapping))
+    fn take(&mut self, path: &Path) -> Option<KeptFile> {
+        let kept = self.kept.remove(path)?;
+        self.kept_bytes -= kept.mapping.len() as u64;
+        Some(kept)
     }
 }
+
+/// A file that stays mapped.
+#[derive(Debug)]
+struct KeptFile {
+    id: FileId,
+    mapping: Mapping,
+    ends: KeptEnds,
+}
+
+/// Where blocks of a file ended when it was read last.
+type KeptEnds = Arc<Mutex<Vec<u64>>>;
 
 /// What tells, with its length, whether the file at a path is still the one that
 /// was mapped there. Changes within it need no telling: a mapping shows the file
@@ -119,6 +144,7 @@ pub(crate) struct MappedFile {
     mapping: Mapping,
     /// How far it was read when it was looked at last, and some bytes more.
     checked: u64,
+    ends: Ends,
 }
 
 impl MappedFile {
@@ -147,6 +173,73 @@ impl MappedFile {
         }
         Ok(())
     }
+
+    /// Notes that a block ends at `offset`, and has the processor load where the next ones
+    /// ended last time.
+    pub(crate) fn passed(&mut self, offset: u64) {
+        self.ends.passed(offset, self.mapping.as_ref());
+    }
+}
+
+/// The ends of a file's blocks. Framing reads nothing else, and only then knows the next:
+/// for each it waits until the processor has found the page and loaded the line, which
+/// takes twice as long as all else it does. Where they were last time tells beforehand; if
+/// they are elsewhere by now, nothing is won.
+struct Ends {
+    /// Those of the last time, in order.
+    last: Vec<u64>,
+    /// Of these so many have been passed, and so many loaded.
+    passed: usize,
+    loaded: usize,
+    /// Those of this time.
+    this: Vec<u64>,
+    kept: KeptEnds,
+}
+
+impl Ends {
+    fn new(kept: KeptEnds) -> Self {
+        let last = mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+        Ends {
+            this: Vec::with_capacity(last.len()),
+            last,
+            passed: 0,
+            loaded: 0,
+            kept,
+        }
+    }
+
+    fn passed(&mut self, end: u64, bytes: &[u8]) {
+        if self
+            .this
+            .last()
+            .is_none_or(|last| end.saturating_sub(*last) >= PAGE)
+        {
+            self.this.push(end);
+        }
+        let is_passed = |last: &u64| *last <= end;
+        while self.last.get(self.passed).is_some_and(is_passed) {
+            self.passed += 1;
+        }
+        if self.loaded < self.passed + FOUND_TOGETHER {
+            // Looking up where a page is it waits, but not longer for some than for one.
+            let next = self.last.iter().skip(self.loaded).take(FOUND_TOGETHER);
+            for &end in next {
+                let end = usize::try_from(end).unwrap_or(usize::MAX);
+                prefetch_place(bytes, end.saturating_sub(SyncMarker::LEN));
+                prefetch_place(bytes, end);
+            }
+            self.loaded += FOUND_TOGETHER;
+        }
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let [last, this] = [&mut self.last, &mut self.this].map(mem::take);
+        // It may not have been read to its end.
+        let longer = if this.len() < last.len() { last } else { this };
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = longer;
+    }
 }
 
 /// Brings mapped bytes into the page table, so that whoever reads them is spared
@@ -157,4 +250,47 @@ pub(crate) fn touch(bytes: &[u8]) {
     inner.for_each(|byte| {
         black_box(*byte);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapped(mappings: &mut Mappings, path: &Path) -> MappedFile {
+        let file = File::open(path).expect("it is there");
+        mappings.map(file, path, true).expect("it can be mapped")
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_ends_of_blocks_are_remembered_page_by_page() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        std::fs::write(&path, [7; 50_000]).expect("room");
+        let mut mappings = Mappings::new(1 << 20);
+        let remembered = |mappings: &Mappings| {
+            let ends = mappings.kept[&path].ends.lock();
+            ends.expect("no panic").clone()
+        };
+
+        let mut file = mapped(&mut mappings, &path);
+        // The last is behind the file's end, as of one that has been cut short.
+        let ends = [1_000, 5_096, 9_191, 9_192, 30_000, 49_999, 60_000];
+        ends.into_iter().for_each(|end| file.passed(end));
+        drop(file);
+        let all = [1_000, 5_096, 9_192, 30_000, 49_999, 60_000];
+        assert_eq!(remembered(&mappings), all);
+
+        // Read in part, and with other blocks than before.
+        let mut file = mapped(&mut mappings, &path);
+        [2_000, 20_000].into_iter().for_each(|end| file.passed(end));
+        assert_eq!((file.ends.passed, file.ends.loaded), (3, 16));
+        drop(file);
+        assert_eq!(remembered(&mappings), all);
+
+        // A file that has grown is another.
+        std::fs::write(&path, [7; 50_001]).expect("room");
+        drop(mapped(&mut mappings, &path));
+        assert!(remembered(&mappings).is_empty());
+    }
 }

@@ -106,8 +106,9 @@ impl Iterator for FileBlocks {
             return Some(Err(error));
         }
         let block = self.blocks.next()?;
-        if let (Ok(block), Some(_)) = (&block, &self.mapped) {
+        if let (Ok(block), Some(mapped)) = (&block, &mut self.mapped) {
             self.offset = block.offset + block.len;
+            mapped.passed(self.offset);
             touch(&block.payload);
         }
         Some(block.map_err(|error| Error::container(error, &self.path)))

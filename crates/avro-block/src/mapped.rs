@@ -67,6 +67,12 @@ impl Mapping {
     }
 }
 
+impl AsRef<[u8]> for Mapping {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], |map| map)
+    }
+}
+
 /// What keeps a mapping as long as its bytes.
 struct Owner(Arc<Mmap>);
 
