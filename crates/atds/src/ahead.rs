@@ -93,7 +93,7 @@ impl Ahead {
     fn choose(&mut self, visits: &[Visit], blocks: &Section<'_>, room: &Room<'_>) {
         self.blocks.clear();
         let codec = blocks[visits[0].place].file.codec;
-        let most = self.most_together(codec, &visits[0], room);
+        let most = self.most_together(codec, visits[0].drains(), room.left());
         let mut bytes = 0;
         // Blocks that have been inflated before are not looked at.
         let (first, later) = visits.split_at(1);
@@ -103,7 +103,8 @@ impl Ahead {
                 continue;
             };
             if blocks[block].file.codec != codec {
-                continue;
+                // Inflated by itself, it would cost those behind it theirs.
+                break;
             }
             bytes += payload.len();
             let buffer = self.blocks.len();
@@ -123,16 +124,16 @@ impl Ahead {
         }
     }
 
-    /// How many blocks to inflate together, the first of them at `visit`.
-    fn most_together(&self, codec: Codec, visit: &Visit, room: &Room<'_>) -> usize {
-        if codec != Codec::Deflate {
-            1
-        } else if visit.drains() {
-            TOGETHER
-        } else {
-            // With no more room than for some, more would each be cut short.
-            let roomy = room.left() / 2 / self.most.max(1);
-            roomy.clamp(TOGETHER, TOGETHER_WAITING)
+    /// How many blocks to inflate together, of which the first is read to its end then
+    /// or not, with so many bytes of room.
+    fn most_together(&self, codec: Codec, drains: bool, room: usize) -> usize {
+        match (codec, drains, self.most) {
+            (Codec::Deflate, false, 1..) => {
+                // With no more room than for some, more would each be cut short.
+                (room / 2 / self.most).clamp(TOGETHER, TOGETHER_WAITING)
+            }
+            (Codec::Deflate, ..) => TOGETHER,
+            _ => 1,
         }
     }
 
@@ -182,5 +183,25 @@ impl Ahead {
         }
         self.jobs = reuse(jobs);
         done.inflate_ns += start.elapsed().as_nanos() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_blocks_are_inflated_together_if_they_wait_and_there_is_room() {
+        let mut ahead = Ahead::default();
+        let deflate =
+            |ahead: &Ahead, drains, room| ahead.most_together(Codec::Deflate, drains, room);
+        // Nothing is known of them yet.
+        assert_eq!(deflate(&ahead, false, usize::MAX), TOGETHER);
+        ahead.note(10_000);
+        assert_eq!(deflate(&ahead, true, usize::MAX), TOGETHER);
+        assert_eq!(deflate(&ahead, false, usize::MAX), TOGETHER_WAITING);
+        assert_eq!(deflate(&ahead, false, 400_000), 20);
+        assert_eq!(deflate(&ahead, false, 0), TOGETHER);
+        assert_eq!(ahead.most_together(Codec::Snappy, false, usize::MAX), 1);
     }
 }

@@ -163,8 +163,8 @@ impl DatasetBuilder {
     /// most (4 GiB by default). Where they are reached, reading, inflating and
     /// batching wait for the caller to take a batch. A window and a batch that
     /// need more than seven eighths are an error; the last eighth is what may be
-    /// read ahead. Not counted are what each thread works with (the block it
-    /// inflates, the rows it decodes), how many records each block gives to batches
+    /// read ahead. Not counted are what each thread works with (the blocks it
+    /// inflates at a time, the rows it decodes), how many records each block gives to batches
     /// that are planned (40 bytes for each), memory kept to be used again, and
     /// batches that the caller holds.
     pub fn memory_limit(mut self, bytes: u64) -> Self {

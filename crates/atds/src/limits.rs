@@ -70,7 +70,8 @@ pub(crate) const INFLATED_AT_ONCE: usize = 4;
 #[cfg(test)]
 const _: () = assert!(INFLATED_AT_ONCE == atds_inflate::LANES);
 
-/// Bytes of compressed payloads for each of these blocks, for the same reason.
+/// Bytes of compressed payloads that are inflated together, for each block that may be
+/// among them: fewer blocks if they are larger.
 pub(crate) const TOGETHER_BYTES: usize = 32 << 10;
 
 /// Blocks whose next records are found at once: more than a processor looks up pages

@@ -21,9 +21,9 @@ const CHECK_BYTES: u64 = 256 << 10;
 /// more than a page.
 const FAULT_AROUND: usize = 64 << 10;
 
-/// Bytes between the ends of blocks that are remembered: those on the same page are
-/// found without.
-const PAGE: u64 = 4 << 10;
+/// Bytes between the ends of blocks that are remembered, at least: those of smaller
+/// blocks are found without, and would take more memory than it is worth.
+const BETWEEN_ENDS: u64 = 4 << 10;
 
 /// The files that a pipeline has mapped. Mapping and unmapping a file costs as
 /// much as a third of reading its records, most of it for the page table: files
@@ -71,10 +71,12 @@ impl Mappings {
                 ends: Arc::default(),
             },
         };
-        let (mapping, ends) = (kept.mapping.clone(), kept.ends.clone());
+        let mapping = kept.mapping.clone();
         let bytes = mapping.len() as u64;
         let fits = self.kept_bytes.saturating_add(bytes) <= self.limit;
+        let mut ends = None;
         if read_again && fits && cfg!(unix) {
+            ends = Some(Ends::new(kept.ends.clone()));
             self.kept_bytes += bytes;
             self.kept.insert(path.to_owned(), kept);
         } else {
@@ -84,7 +86,7 @@ impl Mappings {
             file,
             mapping,
             checked: 0,
-            ends: Ends::new(ends),
+            ends,
         })
     }
 
@@ -144,7 +146,8 @@ pub(crate) struct MappedFile {
     mapping: Mapping,
     /// How far it was read when it was looked at last, and some bytes more.
     checked: u64,
-    ends: Ends,
+    /// Of a file that is kept.
+    ends: Option<Ends>,
 }
 
 impl MappedFile {
@@ -177,7 +180,9 @@ impl MappedFile {
     /// Notes that a block ends at `offset`, and has the processor load where the next ones
     /// ended last time.
     pub(crate) fn passed(&mut self, offset: u64) {
-        self.ends.passed(offset, self.mapping.as_ref());
+        if let Some(ends) = &mut self.ends {
+            ends.passed(offset, self.mapping.as_ref());
+        }
     }
 }
 
@@ -200,7 +205,7 @@ impl Ends {
     fn new(kept: KeptEnds) -> Self {
         let last = mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
         Ends {
-            this: Vec::with_capacity(last.len()),
+            this: Vec::new(),
             last,
             passed: 0,
             loaded: 0,
@@ -212,7 +217,7 @@ impl Ends {
         if self
             .this
             .last()
-            .is_none_or(|last| end.saturating_sub(*last) >= PAGE)
+            .is_none_or(|last| end.saturating_sub(*last) >= BETWEEN_ENDS)
         {
             self.this.push(end);
         }
@@ -220,6 +225,7 @@ impl Ends {
         while self.last.get(self.passed).is_some_and(is_passed) {
             self.passed += 1;
         }
+        self.loaded = self.loaded.max(self.passed);
         if self.loaded < self.passed + FOUND_TOGETHER {
             // Looking up where a page is it waits, but not longer for some than for one.
             let next = self.last.iter().skip(self.loaded).take(FOUND_TOGETHER);
@@ -237,8 +243,12 @@ impl Drop for Ends {
     fn drop(&mut self) {
         let [last, this] = [&mut self.last, &mut self.this].map(mem::take);
         // It may not have been read to its end.
-        let longer = if this.len() < last.len() { last } else { this };
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = longer;
+        let further = if this.last() < last.last() {
+            last
+        } else {
+            this
+        };
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = further;
     }
 }
 
@@ -252,18 +262,20 @@ pub(crate) fn touch(bytes: &[u8]) {
     });
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    fn mapped(mappings: &mut Mappings, path: &Path) -> MappedFile {
+    /// A file of 50,000 bytes, read to where each of `ends` is.
+    fn read(mappings: &mut Mappings, path: &Path, ends: &[u64]) -> MappedFile {
         let file = File::open(path).expect("it is there");
-        mappings.map(file, path, true).expect("it can be mapped")
+        let mut file = mappings.map(file, path, true).expect("it can be mapped");
+        ends.iter().for_each(|&end| file.passed(end));
+        file
     }
 
     #[test]
-    #[cfg(unix)]
-    fn the_ends_of_blocks_are_remembered_page_by_page() {
+    fn the_ends_of_blocks_are_remembered_as_far_as_one_has_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         std::fs::write(&path, [7; 50_000]).expect("room");
@@ -273,24 +285,45 @@ mod tests {
             ends.expect("no panic").clone()
         };
 
-        let mut file = mapped(&mut mappings, &path);
-        // The last is behind the file's end, as of one that has been cut short.
-        let ends = [1_000, 5_096, 9_191, 9_192, 30_000, 49_999, 60_000];
-        ends.into_iter().for_each(|end| file.passed(end));
-        drop(file);
-        let all = [1_000, 5_096, 9_192, 30_000, 49_999, 60_000];
-        assert_eq!(remembered(&mappings), all);
+        let ends = [1_000, 5_096, 9_191, 9_192, 30_000, 49_999];
+        drop(read(&mut mappings, &path, &ends));
+        let far = [1_000, 5_096, 9_192, 30_000, 49_999];
+        assert_eq!(remembered(&mappings), far);
 
-        // Read in part, and with other blocks than before.
-        let mut file = mapped(&mut mappings, &path);
-        [2_000, 20_000].into_iter().for_each(|end| file.passed(end));
-        assert_eq!((file.ends.passed, file.ends.loaded), (3, 16));
+        // In part, and with other blocks than before.
+        let file = read(&mut mappings, &path, &[2_000, 20_000]);
+        let ends = file.ends.as_ref().expect("it is kept");
+        assert_eq!((ends.passed, ends.loaded), (3, 17));
         drop(file);
-        assert_eq!(remembered(&mappings), all);
+        assert_eq!(remembered(&mappings), far);
+
+        // To the end, with fewer.
+        drop(read(&mut mappings, &path, &[40_000, 50_000]));
+        assert_eq!(remembered(&mappings), [40_000, 50_000]);
+
+        // All but one are passed, and none that is passed is loaded.
+        drop(read(
+            &mut mappings,
+            &path,
+            &Vec::from_iter((0..=10).map(|i| 5_000 * i)),
+        ));
+        let file = read(&mut mappings, &path, &[49_000]);
+        let ends = file.ends.as_ref().expect("it is kept");
+        assert_eq!((ends.passed, ends.loaded), (10, 18));
+        drop(file);
 
         // A file that has grown is another.
         std::fs::write(&path, [7; 50_001]).expect("room");
-        drop(mapped(&mut mappings, &path));
+        drop(read(&mut mappings, &path, &[]));
         assert!(remembered(&mappings).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_a_file_that_is_not_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        std::fs::write(&path, [7; 50_000]).expect("room");
+        let file = read(&mut Mappings::new(49_999), &path, &[10_000, 20_000]);
+        assert!(file.ends.is_none());
     }
 }

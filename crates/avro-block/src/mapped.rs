@@ -67,6 +67,7 @@ impl Mapping {
     }
 }
 
+/// All of the file.
 impl AsRef<[u8]> for Mapping {
     fn as_ref(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |map| map)

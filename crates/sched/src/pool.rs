@@ -80,7 +80,7 @@ impl Pool {
     /// # Panics
     /// With the panic of a task, once all workers have stopped; tasks that were
     /// not begun by then are dropped. Also if there are not as many owners as
-    /// tasks, or 2^32 tasks.
+    /// tasks, or 2^32 tasks of one owner.
     pub fn run<T: Send, R: Send>(
         &mut self,
         threads: usize,
