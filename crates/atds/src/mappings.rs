@@ -205,7 +205,8 @@ impl Ends {
     fn new(kept: KeptEnds) -> Self {
         let last = mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
         Ends {
-            this: Vec::new(),
+            // There are likely to be as many.
+            this: Vec::with_capacity(last.len()),
             last,
             passed: 0,
             loaded: 0,
