@@ -200,7 +200,7 @@ mod tests {
         ahead.note(10_000);
         assert_eq!(deflate(&ahead, true, usize::MAX), TOGETHER);
         assert_eq!(deflate(&ahead, false, usize::MAX), TOGETHER_WAITING);
-        assert_eq!(deflate(&ahead, false, 400_000), 20);
+        assert_eq!(deflate(&ahead, false, 240_000), 12);
         assert_eq!(deflate(&ahead, false, 0), TOGETHER);
         assert_eq!(ahead.most_together(Codec::Snappy, false, usize::MAX), 1);
     }
