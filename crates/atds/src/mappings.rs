@@ -187,8 +187,8 @@ impl MappedFile {
 }
 
 /// The ends of a file's blocks. Framing reads nothing else, and only then knows the next:
-/// for each it waits until the processor has found the page and loaded the line, which
-/// takes twice as long as all else it does. Where they were last time tells beforehand; if
+/// for each it waits until the processor has found the page and loaded the line, as long
+/// as all else takes that a reader does. Where they were last time tells beforehand; if
 /// they are elsewhere by now, nothing is won.
 struct Ends {
     /// Those of the last time, in order.
@@ -215,11 +215,8 @@ impl Ends {
     }
 
     fn passed(&mut self, end: u64, bytes: &[u8]) {
-        if self
-            .this
-            .last()
-            .is_none_or(|last| end.saturating_sub(*last) >= BETWEEN_ENDS)
-        {
+        let before = self.this.last();
+        if before.is_none_or(|before| end.saturating_sub(*before) >= BETWEEN_ENDS) {
             self.this.push(end);
         }
         let is_passed = |last: &u64| *last <= end;
@@ -244,11 +241,8 @@ impl Drop for Ends {
     fn drop(&mut self) {
         let [last, this] = [&mut self.last, &mut self.this].map(mem::take);
         // It may not have been read to its end.
-        let further = if this.last() < last.last() {
-            last
-        } else {
-            this
-        };
+        let reached_last = this.last() >= last.last();
+        let further = if reached_last { this } else { last };
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = further;
     }
 }
@@ -303,11 +297,8 @@ mod tests {
         assert_eq!(remembered(&mappings), [40_000, 50_000]);
 
         // All but one are passed, and none that is passed is loaded.
-        drop(read(
-            &mut mappings,
-            &path,
-            &Vec::from_iter((0..=10).map(|i| 5_000 * i)),
-        ));
+        let ends = Vec::from_iter((0..=10).map(|i| 5_000 * i));
+        drop(read(&mut mappings, &path, &ends));
         let file = read(&mut mappings, &path, &[49_000]);
         let ends = file.ends.as_ref().expect("it is kept");
         assert_eq!((ends.passed, ends.loaded), (10, 18));
