@@ -16,7 +16,7 @@ use record::Record;
 use workloads::{RECORDS, WORKLOADS};
 
 /// Anything that may go wrong; it ends the program.
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Count the instructions of small fixed workloads, and print their change against the last record.
 #[derive(Debug, Parser)]

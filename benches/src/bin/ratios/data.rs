@@ -81,6 +81,15 @@ impl Files {
         Ok(Files { folder, paths })
     }
 
+    /// Half of the files each.
+    pub(crate) fn halves(&self) -> [Files; 2] {
+        let (one, other) = self.paths.split_at(self.paths.len() / 2);
+        [one, other].map(|paths| Files {
+            folder: self.folder.clone(),
+            paths: paths.to_vec(),
+        })
+    }
+
     /// All blocks, in mapped memory, their payloads still compressed.
     pub(crate) fn blocks(&self) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();

@@ -25,7 +25,7 @@ use measure::Effort;
 use row::Row;
 
 /// Anything that may go wrong; it ends the program.
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measure atds against the bounds it is meant to keep, and print a table of ratios.
 ///

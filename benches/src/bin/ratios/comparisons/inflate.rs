@@ -43,4 +43,4 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
 }
 
 /// Above any block of the sample files.
-const MAX_BLOCK_BYTES: usize = 1 << 16;
+pub(super) const MAX_BLOCK_BYTES: usize = 1 << 16;

@@ -1,12 +1,15 @@
-//! Two threads against one.
+//! Two threads against one, and what the machine gives to two threads at the time.
 
-use std::path::PathBuf;
+use std::hint::black_box;
 use std::thread;
 
 use atds::generate::Preset;
 use atds::{Codec, Dataset, Threads};
+use atds_benches::handwritten::HandwrittenLoop;
+use libdeflater::Decompressor;
 
 use super::Comparison;
+use super::inflate::MAX_BLOCK_BYTES;
 use crate::data::Files;
 use crate::measure::{Epoch, in_turn};
 use crate::pipeline::{BATCH_SIZE, epochs, pipeline};
@@ -15,47 +18,101 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "threads",
-    about: "two threads, and two pipelines of one thread each, against one",
+    about: "two threads, two pipelines of one, and two loops that do only what both are bound by, against one",
     measure,
 };
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
-    // Null is bound by memory.
-    let codecs = [(Codec::Deflate, 1.85), (Codec::Null, 1.6)];
-    let rows = codecs.map(|(codec, least)| -> Result<_> {
-        let files = lab.data.of(Preset::Ads, codec)?;
-        let with = |threads| epochs(pipeline(&files, Preset::Ads).threads(Threads::Fixed(threads)));
-        let [two, one, apart] = in_turn(lab.effort, [with(2)?, with(1)?, apart(&files)?])?;
-        let row = |a| Row::speed(format!("ads, {codec}"), a, ("one", &one));
-        Ok([
-            row(("two", &two)).at_least(least),
-            row(("two pipelines of one", &apart)),
-        ])
-    });
-    let rows: Vec<_> = rows.into_iter().collect::<Result<_>>()?;
-    Ok(rows.concat())
+    let mut rows = of_codec(lab, Codec::Deflate, 1.85)?;
+    // Bound by memory.
+    rows.extend(of_codec(lab, Codec::Null, 1.6)?);
+    Ok(rows)
 }
 
-/// Two pipelines of one thread at the same time, that have nothing to do with one another, half of
-/// the files in each: about what the machine gives to two threads at the time.
-fn apart(files: &Files) -> Result<Epoch<'static>> {
-    let (one, other) = files.paths.split_at(files.paths.len() / 2);
-    let half = |paths: &[PathBuf]| {
-        let builder = Dataset::builder(paths, BATCH_SIZE).mmap(true);
-        let builder = builder.features(Preset::Ads.features());
-        builder.threads(Threads::Fixed(1)).build()
+fn of_codec(lab: &Lab, codec: Codec, least: f64) -> Result<Vec<Row>> {
+    let files = lab.data.of(Preset::Ads, codec)?;
+    let (halves, all) = (files.halves(), [files.clone()]);
+    let with = |threads| epochs(pipeline(&files, Preset::Ads).threads(Threads::Fixed(threads)));
+    let sides = [
+        with(2)?,
+        with(1)?,
+        apart(&halves)?,
+        bare(&halves, codec)?,
+        bare(&all, codec)?,
+    ];
+    let [two, one, apart, bare_two, bare_one] = in_turn(lab.effort, sides)?;
+    let what = format!("ads, {codec}");
+    let bare = match codec {
+        Codec::Null => "loop by hand",
+        _ => "libdeflate alone",
     };
-    let halves = [half(one)?, half(other)?];
-    Ok(Box::new(move || {
-        let records = |half: &Dataset| -> std::result::Result<u64, atds::Error> {
-            half.iter().map(|batch| Ok(batch?.rows() as u64)).sum()
-        };
-        let [one, other] = &halves;
-        let (one, other) = thread::scope(|scope| {
-            let one = scope.spawn(|| records(one));
-            let other = records(other);
-            (one.join(), other)
-        });
-        Ok(one.map_err(|_| "a pipeline panicked")?? + other?)
+    Ok(vec![
+        Row::speed(&what, ("two", &two), ("one", &one)).at_least(least),
+        Row::speed(&what, ("two pipelines of one", &apart), ("one", &one)),
+        Row::speed(
+            &what,
+            (&format!("two of {bare}"), &bare_two),
+            (bare, &bare_one),
+        ),
+    ])
+}
+
+/// Pipelines of one thread each at the same time, that have nothing to do with one another.
+fn apart(shares: &[Files]) -> Result<Epoch<'static>> {
+    let datasets = shares.iter().map(|share| {
+        let builder = Dataset::builder(&share.paths[..], BATCH_SIZE).mmap(true);
+        let builder = builder.features(Preset::Ads.features());
+        Ok(builder.threads(Threads::Fixed(1)).build()?)
+    });
+    let datasets: Vec<_> = datasets.collect::<Result<_>>()?;
+    Ok(at_once(datasets, |dataset| {
+        let mut batches = dataset.iter();
+        batches.try_fold(0, |records, batch| Ok(records + batch?.rows() as u64))
     }))
+}
+
+/// What pipelines are bound by and nothing else, a loop for each share at the same time: libdeflate,
+/// or where nothing is to be inflated the loop by hand.
+fn bare(shares: &[Files], codec: Codec) -> Result<Epoch<'static>> {
+    if codec == Codec::Null {
+        let by_hand = |share: &Files| (HandwrittenLoop::new(BATCH_SIZE), share.paths.clone());
+        let loops = shares.iter().map(by_hand).collect();
+        return Ok(at_once(loops, |(by_hand, paths)| {
+            Ok(by_hand.epoch(paths, |batch| {
+                black_box(batch);
+            })?)
+        }));
+    }
+    let inflaters = shares.iter().map(|share| {
+        let out = vec![0; MAX_BLOCK_BYTES];
+        Ok((Decompressor::new(), share.blocks()?, out))
+    });
+    let inflaters: Vec<_> = inflaters.collect::<Result<_>>()?;
+    Ok(at_once(inflaters, |(library, blocks, out)| {
+        blocks.iter().try_fold(0, |records, block| {
+            library.deflate_decompress(&block.payload, out)?;
+            Ok(records + block.count)
+        })
+    }))
+}
+
+/// `epoch` of all shares at the same time, each but the last on a thread of its own.
+fn at_once<T: Send + 'static>(
+    mut shares: Vec<T>,
+    epoch: fn(&mut T) -> Result<u64>,
+) -> Epoch<'static> {
+    Box::new(move || {
+        let [others @ .., last] = &mut shares[..] else {
+            return Ok(0);
+        };
+        thread::scope(|scope| {
+            let start = |share| scope.spawn(move || epoch(share));
+            let others: Vec<_> = others.iter_mut().map(start).collect();
+            let mut records = epoch(last)?;
+            for other in others {
+                records += other.join().map_err(|_| "a thread panicked")??;
+            }
+            Ok(records)
+        })
+    })
 }
