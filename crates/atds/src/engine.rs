@@ -230,8 +230,7 @@ impl Engine {
         if batches > 1 {
             match self.make(0..batches) {
                 Ok(ready) => {
-                    let mut ready = ready.into_iter().flatten();
-                    return ready.try_for_each(|ready| self.hand_out(ready));
+                    return self.hand_out(ready.into_iter().flatten());
                 }
                 Err(None) => return Err(None),
                 // Of which batch the error is, shows when they are made one by one.
@@ -244,7 +243,7 @@ impl Engine {
     /// Makes a batch, and hands it out.
     fn make_one(&mut self, batch: usize) -> Result<(), Option<Error>> {
         let (ready, failed) = self.batch(batch)?;
-        self.hand_out(ready)?;
+        self.hand_out([ready])?;
         failed.map_or(Ok(()), |error| Err(Some(error)))
     }
 
@@ -337,10 +336,11 @@ impl Engine {
     }
 
     /// The error is `None`: the consumer is gone.
-    fn hand_out(&mut self, ready: Ready) -> Result<(), Option<Error>> {
+    fn hand_out(&self, ready: impl IntoIterator<Item = Ready>) -> Result<(), Option<Error>> {
         let Counters { consumer_wait, .. } = &*self.counters;
+        let ready = ready.into_iter().map(Ok);
         consumer_wait
-            .time(|| self.out.send(Ok(ready)))
+            .time(|| self.out.send_all(ready))
             .map_err(|_| None)
     }
 

@@ -68,6 +68,21 @@ struct State<T> {
 impl<T> Sender<T> {
     /// Sends an item, and waits until there is room for another.
     pub(crate) fn send(&self, item: T) -> Result<(), Gone> {
+        self.send_by(item, false)
+    }
+
+    /// The same for some items that are at hand: as far as there is room for them, the receiver
+    /// is woken when all are there.
+    pub(crate) fn send_all(&self, items: impl IntoIterator<Item = T>) -> Result<(), Gone> {
+        let mut items = items.into_iter().peekable();
+        while let Some(item) = items.next() {
+            self.send_by(item, items.peek().is_some())?;
+        }
+        Ok(())
+    }
+
+    /// Sends an item, for which the receiver is not woken if there is room and `more` follow.
+    fn send_by(&self, item: T, more: bool) -> Result<(), Gone> {
         let way = &*self.0;
         let mut state = way.lock();
         if state.is_over {
@@ -75,6 +90,9 @@ impl<T> Sender<T> {
         }
         state.items.push_back(item);
         let is_full = state.items.len() > way.capacity;
+        if more && !is_full {
+            return Ok(());
+        }
         if mem::take(&mut state.receiver_sleeps) {
             drop(state);
             way.arrived.notify_one();
@@ -269,6 +287,36 @@ mod tests {
             assert_eq!(receiver.try_recv(), Ok(1));
             assert_eq!(sent.join().unwrap(), Ok(()));
         });
+    }
+
+    #[test]
+    fn who_waits_for_several_is_woken_when_they_are_there() {
+        let (sender, receiver) = handoff(2, 2);
+        let sleeps = || sender.0.lock().receiver_sleeps;
+        let arrived = || sender.0.lock().items.len();
+        thread::scope(|scope| {
+            let receive = || [(); 3].map(|()| receiver.recv());
+            let received = scope.spawn(receive);
+            until(sleeps);
+            let mut seen = Vec::new();
+            // An item is asked for before the one ahead of it is sent.
+            let items = (0..3).inspect(|_| seen.push((arrived(), sleeps())));
+            assert_eq!(sender.send_all(items), Ok(()));
+            assert_eq!(seen, [(0, true), (0, true), (1, true)]);
+            assert_eq!(received.join().unwrap(), [0, 1, 2].map(Ok));
+
+            // Without room it is woken before.
+            let received = scope.spawn(move || [receive(), receive()]);
+            until(sleeps);
+            assert_eq!(sender.send_all(3..9), Ok(()));
+            assert_eq!(
+                received.join().unwrap(),
+                [[3, 4, 5], [6, 7, 8]].map(|all| all.map(Ok))
+            );
+            assert_eq!(sender.send_all([]), Ok(()));
+        });
+        drop(receiver);
+        assert_eq!(sender.send_all([9]), Err(Gone));
     }
 
     #[test]

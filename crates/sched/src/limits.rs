@@ -57,10 +57,10 @@ pub(crate) const SPIN: Duration = Duration::from_micros(5);
 
 /// How long it does so in all before it sleeps, where what it waits for comes as soon as
 /// that. Between two batches there are some 100 microseconds in which it has nothing to
-/// do. Falling asleep and being woken costs as much, and where a reader or a consumer is
-/// woken at the same time, a thread may be put behind another on the same core, for
-/// milliseconds.
-pub(crate) const LOOK_OUT: Duration = Duration::from_micros(200);
+/// do, and some more where another has still to end its part. Falling asleep and being
+/// woken costs as much, and where a reader or a consumer is woken at the same time, a
+/// thread may be put behind another on the same core, for milliseconds.
+pub(crate) const LOOK_OUT: Duration = Duration::from_millis(1);
 
 /// It looks out for at most one part in so many of what it worked before.
-pub(crate) const WORTH_A_LOOK: u32 = 4;
+pub(crate) const WORTH_A_LOOK: u32 = 2;
