@@ -1,5 +1,6 @@
 //! How many threads pay: the number whose runs take the least time.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// What calling another thread is taken to cost where no run with fewer has
@@ -39,11 +40,23 @@ const EARLY: f64 = 8.0;
 /// The most that is doubted: what takes four times as long is not tried again.
 const MOST_DOUBT: f64 = 0.75;
 
+/// Runs that tell little of a number that is tried again after fewer threads: those
+/// that slept come late, and look out for the next run only when some followed soon.
+const WAKING: u32 = 3;
+
+/// How much longer than the best that makes a run, in nanoseconds. One that takes longer
+/// still would not be the best with all awake.
+const WAKING_NS: f64 = 150_000.0;
+
 /// What runs took with each number of threads that is considered: 1, 2, 3, 4,
 /// 6, 8, 12, 16, .. up to a largest. What lies between could not gain much.
 #[derive(Clone, Debug)]
 pub struct Timings {
     numbers: Vec<Timing>,
+    /// The threads of the last run.
+    last: usize,
+    /// Runs with as many that will tell nothing.
+    waking: u32,
 }
 
 /// What runs took with one number of threads.
@@ -69,19 +82,37 @@ impl Timings {
         numbers.dedup();
         numbers.push(max_threads);
         let numbers = numbers.into_iter().map(Timing::new).collect();
-        Timings { numbers }
+        Timings {
+            numbers,
+            last: 0,
+            waking: 0,
+        }
     }
 
     /// Takes a measurement in: a run of `units` of work, in whatever unit, with
     /// `threads` threads took `wall_ns`.
     pub fn observe(&mut self, threads: usize, units: f64, wall_ns: u64) {
+        self.waking = match threads.cmp(&self.last) {
+            _ if wall_ns as f64 > self.least(units) + WAKING_NS => 0,
+            Ordering::Greater => WAKING,
+            Ordering::Equal => self.waking.saturating_sub(1),
+            Ordering::Less => 0,
+        };
+        self.last = threads;
         for timing in &mut self.numbers {
             if timing.threads != threads {
                 timing.idle = timing.idle.saturating_add(1);
-            } else if units > 0.0 {
+            } else if units > 0.0 && (self.waking == 0 || timing.measured == 0) {
                 timing.add(wall_ns as f64 / units);
             }
         }
+    }
+
+    /// The least nanoseconds that `units` of work take, as far as was measured.
+    fn least(&self, units: f64) -> f64 {
+        let measured = self.numbers.iter().filter(|timing| timing.measured > 0);
+        let least = measured.map(|timing| timing.ns_per_unit * units);
+        least.fold(f64::INFINITY, f64::min)
     }
 
     /// Of the numbers that are considered, those up to `most`.

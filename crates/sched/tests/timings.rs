@@ -109,6 +109,49 @@ fn a_slow_start_is_learnt_and_tried_again() {
     assert!(tries < 15, "{tries}");
 }
 
+#[test]
+fn threads_that_slept_are_tried_until_they_are_awake() {
+    // Alone 100 us. With two threads 60, but 150 as long as the second is late, since it
+    // slept: in the first three runs with it.
+    let mut timings = Timings::new(2);
+    let mut awake = 0;
+    let mut run = |asleep: u64| {
+        let decision = Decision::by_timings(&timings, 100.0, 100_000.0, 2);
+        awake = if decision.threads == 2 { awake + 1 } else { 0 };
+        let wall = match decision.threads {
+            1 => 100_000,
+            _ if awake > 3 => 60_000,
+            _ => asleep,
+        };
+        timings.observe(decision.threads, 100.0, wall);
+        decision.threads
+    };
+    let threads: Vec<usize> = (0..1_000).map(|_| run(150_000)).collect();
+    assert_eq!(threads[..2], [2, 1]);
+    assert!(
+        threads[500..]
+            .iter()
+            .filter(|&&threads| threads == 2)
+            .count()
+            > 480
+    );
+
+    // Where it takes so long that sleep cannot be the reason, it is not tried on.
+    let mut timings = Timings::new(2);
+    let mut run = || {
+        let decision = Decision::by_timings(&timings, 100.0, 100_000.0, 2);
+        let wall = if decision.threads == 1 {
+            100_000
+        } else {
+            300_000
+        };
+        timings.observe(decision.threads, 100.0, wall);
+        decision.threads
+    };
+    let threads: Vec<usize> = (0..2_000).map(|_| run()).collect();
+    assert!(threads.windows(2).all(|pair| pair != [2, 2]));
+}
+
 /// A random number from 0 to 1, from the generator of Marsaglia (2003).
 fn random(state: &mut u64) -> f64 {
     *state ^= *state << 13;
