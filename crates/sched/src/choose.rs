@@ -10,13 +10,13 @@ const CALL_NS: f64 = 10_000.0;
 /// How much a new measurement weighs in an average that follows the last runs.
 const WEIGHT: f64 = 0.125;
 
-/// How much it weighs in one that is new or old.
+/// How much it weighs in one that is new.
 const FIRST_WEIGHT: f64 = 0.5;
 
 /// Measurements after which an average is not new any more.
 const FIRST: u32 = 4;
 
-/// Runs with other numbers after which an average is old.
+/// Runs with other numbers after which an average is old, and says nothing any more.
 const OLD: u32 = 64;
 
 /// A measurement counts as at most so many times what was expected: now and
@@ -143,8 +143,11 @@ impl Timing {
         if self.measured == 0 {
             self.ns_per_unit = ns_per_unit;
         } else {
-            let new = self.measured < FIRST || self.idle > OLD;
-            let weight = if new { FIRST_WEIGHT } else { WEIGHT };
+            let weight = match self.measured {
+                _ if self.idle > OLD => 1.0,
+                ..FIRST => FIRST_WEIGHT,
+                _ => WEIGHT,
+            };
             let measurement = ns_per_unit.min(OUTLIER * self.ns_per_unit);
             self.ns_per_unit += (measurement - self.ns_per_unit) * weight;
         }
