@@ -1,6 +1,5 @@
 //! How many threads pay: the number whose runs take the least time.
 
-use std::cmp::Ordering;
 use std::fmt;
 
 /// What calling another thread is taken to cost where no run with fewer has
@@ -10,13 +9,13 @@ const CALL_NS: f64 = 10_000.0;
 /// How much a new measurement weighs in an average that follows the last runs.
 const WEIGHT: f64 = 0.125;
 
-/// How much it weighs in one that is new.
+/// How much it weighs in one that is new or old.
 const FIRST_WEIGHT: f64 = 0.5;
 
 /// Measurements after which an average is not new any more.
 const FIRST: u32 = 4;
 
-/// Runs with other numbers after which an average is old, and says nothing any more.
+/// Runs with other numbers after which an average is old.
 const OLD: u32 = 64;
 
 /// A measurement counts as at most so many times what was expected: now and
@@ -29,7 +28,8 @@ const HOPE: f64 = 0.15;
 
 /// By how much of what it took each run makes one doubt the average of a number
 /// that is not used. One that takes a tenth longer is tried once in a hundred
-/// runs, one that takes twice as long once in 500: neither costs much.
+/// runs, one that takes twice as long once in 500: neither costs much, be it four
+/// runs that a trial takes.
 const DOUBT: f64 = 1.0 / 1024.0;
 
 /// One that has been measured once is doubted so many times as much besides, one
@@ -40,13 +40,18 @@ const EARLY: f64 = 8.0;
 /// The most that is doubted: what takes four times as long is not tried again.
 const MOST_DOUBT: f64 = 0.75;
 
-/// Runs that tell little of a number that is tried again after fewer threads: those
-/// that slept come late, and look out for the next run only when some followed soon.
+/// Runs with other numbers after which more threads than were used last have slept.
+const ASLEEP: u32 = 16;
+
+/// Runs that are not counted of a number that is tried again with such threads: they
+/// come late, and look out for the next run only when some followed soon.
 const WAKING: u32 = 3;
 
-/// How much longer than the best that makes a run, in nanoseconds. One that takes longer
-/// still would not be the best with all awake.
+/// How much longer than with fewer threads that makes a run, in nanoseconds, and how much
+/// more with each that is called. One that takes longer still would not be the best with
+/// all awake.
 const WAKING_NS: f64 = 150_000.0;
+const CALLED_NS: f64 = 2_000.0;
 
 /// What runs took with each number of threads that is considered: 1, 2, 3, 4,
 /// 6, 8, 12, 16, .. up to a largest. What lies between could not gain much.
@@ -55,8 +60,6 @@ pub struct Timings {
     numbers: Vec<Timing>,
     /// The threads of the last run.
     last: usize,
-    /// Runs with as many that will tell nothing.
-    waking: u32,
 }
 
 /// What runs took with one number of threads.
@@ -66,8 +69,10 @@ struct Timing {
     /// Nanoseconds a unit of work, once measured.
     ns_per_unit: f64,
     measured: u32,
-    /// Runs with other numbers since it was used.
+    /// Runs with other numbers since it was measured.
     idle: u32,
+    /// Runs since then in which its threads had slept.
+    waking: u32,
 }
 
 impl Timings {
@@ -82,35 +87,34 @@ impl Timings {
         numbers.dedup();
         numbers.push(max_threads);
         let numbers = numbers.into_iter().map(Timing::new).collect();
-        Timings {
-            numbers,
-            last: 0,
-            waking: 0,
-        }
+        Timings { numbers, last: 0 }
     }
 
     /// Takes a measurement in: a run of `units` of work, in whatever unit, with
     /// `threads` threads took `wall_ns`.
     pub fn observe(&mut self, threads: usize, units: f64, wall_ns: u64) {
-        self.waking = match threads.cmp(&self.last) {
-            _ if wall_ns as f64 > self.least(units) + WAKING_NS => 0,
-            Ordering::Greater => WAKING,
-            Ordering::Equal => self.waking.saturating_sub(1),
-            Ordering::Less => 0,
-        };
-        self.last = threads;
+        let slowest =
+            self.least(threads, units) + WAKING_NS + CALLED_NS * threads.saturating_sub(1) as f64;
         for timing in &mut self.numbers {
             if timing.threads != threads {
                 timing.idle = timing.idle.saturating_add(1);
-            } else if units > 0.0 && (self.waking == 0 || timing.measured == 0) {
-                timing.add(wall_ns as f64 / units);
+            } else if units > 0.0 {
+                let more = threads > self.last;
+                if wall_ns as f64 <= slowest && timing.is_waking(more) {
+                    timing.waking += 1;
+                } else {
+                    timing.add(wall_ns as f64 / units);
+                }
             }
         }
+        self.last = threads;
     }
 
-    /// The least nanoseconds that `units` of work take, as far as was measured.
-    fn least(&self, units: f64) -> f64 {
-        let measured = self.numbers.iter().filter(|timing| timing.measured > 0);
+    /// The least nanoseconds that `units` of work take with fewer than `threads`, as far as
+    /// was measured.
+    fn least(&self, threads: usize, units: f64) -> f64 {
+        let fewer = self.up_to(threads.saturating_sub(1));
+        let measured = fewer.filter(|timing| timing.measured > 0);
         let least = measured.map(|timing| timing.ns_per_unit * units);
         least.fold(f64::INFINITY, f64::min)
     }
@@ -136,7 +140,15 @@ impl Timing {
             ns_per_unit: 0.0,
             measured: 0,
             idle: 0,
+            waking: 0,
         }
+    }
+
+    /// Whether its threads have slept, of which there are `more` than in the run before, and
+    /// are not awake yet. In any case it is measured after some runs.
+    fn is_waking(&self, more: bool) -> bool {
+        let slept = self.measured > 0 && self.idle >= ASLEEP;
+        slept && (more || self.waking > 0) && self.waking < WAKING
     }
 
     fn add(&mut self, ns_per_unit: f64) {
@@ -144,15 +156,17 @@ impl Timing {
             self.ns_per_unit = ns_per_unit;
         } else {
             let weight = match self.measured {
-                _ if self.idle > OLD => 1.0,
+                // What was measured before may have been threads that slept.
+                _ if self.waking == WAKING => 1.0,
                 ..FIRST => FIRST_WEIGHT,
+                _ if self.idle > OLD => FIRST_WEIGHT,
                 _ => WEIGHT,
             };
             let measurement = ns_per_unit.min(OUTLIER * self.ns_per_unit);
             self.ns_per_unit += (measurement - self.ns_per_unit) * weight;
         }
         self.measured = self.measured.saturating_add(1);
-        self.idle = 0;
+        (self.idle, self.waking) = (0, 0);
     }
 
     /// Nanoseconds expected for `units` of work that cost `total_ns` in all,
@@ -173,7 +187,10 @@ impl Timing {
 
     /// By how much of what is expected less it may take.
     fn doubt(&self) -> f64 {
-        if self.measured > 0 {
+        if self.waking > 0 {
+            // A trial that has begun goes on.
+            MOST_DOUBT
+        } else if self.measured > 0 {
             let early = 1.0 + EARLY / f64::from(self.measured);
             (f64::from(self.idle) * DOUBT * early).min(MOST_DOUBT)
         } else {

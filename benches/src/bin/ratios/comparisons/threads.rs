@@ -18,7 +18,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "threads",
-    about: "two threads, two pipelines of one, and two loops that do only what both are bound by, against one",
+    about: "two threads, two pipelines of one, and two plain loops, against one",
     measure,
 };
 
@@ -71,8 +71,8 @@ fn apart(shares: &[Files]) -> Result<Epoch<'static>> {
     }))
 }
 
-/// What pipelines are bound by and nothing else, a loop for each share at the same time: libdeflate,
-/// or where nothing is to be inflated the loop by hand.
+/// A plain loop for each share at the same time, without a reader or a consumer: libdeflate, or where
+/// nothing is to be inflated the loop by hand.
 fn bare(shares: &[Files], codec: Codec) -> Result<Epoch<'static>> {
     if codec == Codec::Null {
         let by_hand = |share: &Files| (HandwrittenLoop::new(BATCH_SIZE), share.paths.clone());
