@@ -65,7 +65,7 @@ def lines(series: list[Line], width: int = 760, height: int = 320) -> str:
     parts += [_text(x(thread), bottom + 18, str(thread), anchor="middle") for thread in threads]
     parts.append(_text((left + right) / 2, bottom + 35, "threads", anchor="middle"))
     ends = _apart([y(list(line.points.values())[-1]) for line in series], ROW - 6)
-    for line, color, end in zip(series, LINES, ends, strict=True):
+    for line, color, end in zip(series, LINES[: len(series)], ends, strict=True):
         points = [(x(thread), y(value)) for thread, value in sorted(line.points.items())]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2.5"/>')
