@@ -1,7 +1,7 @@
 //! Cutting blocks into chunks: dear blocks by themselves, the others in
 //! contiguous shares that are cut finer towards their ends.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
@@ -11,6 +11,15 @@ use crate::limits::{
 };
 use crate::partition::ranges;
 use crate::schedule::{Schedule, Wishes};
+
+/// What is cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks<'a> {
+    /// What each costs, none negative.
+    pub(crate) costs: &'a [f64],
+    /// Those that are done faster together, ascending.
+    pub(crate) alike: &'a [usize],
+}
 
 /// Cuts one batch after another, in the same memory.
 #[derive(Clone, Debug, Default)]
@@ -32,23 +41,24 @@ pub(crate) struct Cutter {
 }
 
 impl Cutter {
-    /// Cuts blocks of such costs, none negative, for `threads` threads.
+    /// Cuts blocks for `threads` threads.
     pub(crate) fn cut(
         &mut self,
-        costs: &[f64],
+        blocks: Blocks<'_>,
         threads: usize,
         wishes: &Wishes,
         schedule: &mut Schedule,
     ) {
+        let count = blocks.costs.len();
         schedule.clear(threads);
         if threads > 1 {
-            self.set_apart(costs, threads);
+            self.set_apart(blocks.costs, threads);
             self.deal(threads);
-            self.share_out(wishes, schedule);
+            self.share_out(blocks.alike, wishes, schedule);
         }
         match schedule.chunks.is_empty() {
-            true => schedule.give_all(costs.len()),
-            false => schedule.extend(costs.len()),
+            true => schedule.give_all(count),
+            false => schedule.extend(count),
         }
     }
 
@@ -91,7 +101,7 @@ impl Cutter {
 
     /// Gives each thread so much of the other blocks as brings it up to the
     /// level of all, and makes the chunks.
-    fn share_out(&mut self, wishes: &Wishes, schedule: &mut Schedule) {
+    fn share_out(&mut self, alike: &[usize], wishes: &Wishes, schedule: &mut Schedule) {
         let level = self.level();
         let share = level - self.sorted.first().unwrap_or(&0.0);
         let cuts = cuts(share);
@@ -108,18 +118,24 @@ impl Cutter {
             move_start(&mut self.shares, block);
         }
         for owner in 0..self.shares.len() {
-            self.cut_share(owner, cuts, wishes.together, schedule);
+            let groups = Groups::new(alike, &self.shares[owner], wishes.together);
+            self.cut_share(owner, cuts, &groups, schedule);
         }
         let chunks = self.dear.iter().map(|&(_, block)| self.places[block]);
         schedule.first.extend(chunks);
     }
 
-    /// Cuts a thread's share into parts of such proportions, each of whole groups
-    /// of so many blocks `together`; what is left over is in its first.
-    fn cut_share(&mut self, owner: usize, cuts: &[u32], together: usize, schedule: &mut Schedule) {
+    /// Cuts a thread's share into parts of such proportions, each of whole `groups`;
+    /// what is left over is in its first.
+    fn cut_share(
+        &mut self,
+        owner: usize,
+        cuts: &[u32],
+        groups: &Groups<'_>,
+        schedule: &mut Schedule,
+    ) {
         let share = self.shares[owner].clone();
         let costs = &self.common[share.clone()];
-        let together = together.max(1);
         let part = costs.iter().sum::<f64>() / f64::from(cuts.iter().sum::<u32>());
         let ends = cuts.iter().scan(0.0, |end, cut| {
             *end += part * f64::from(*cut);
@@ -128,10 +144,7 @@ impl Cutter {
         let ends = ends.take(cuts.len() - 1).chain([f64::INFINITY]);
         let mut start = share.start;
         for range in ranges(costs, ends) {
-            let behind = share.len() - range.end;
-            // The nearest number of whole groups.
-            let behind = behind.saturating_add(together / 2) / together * together;
-            let end = share.end - behind.min(share.end - start);
+            let end = groups.nearest(share.start + range.end).max(start);
             let mut work = false;
             for block in start..end {
                 match self.places[block] {
@@ -164,6 +177,38 @@ impl Cutter {
             level = sum / f64::from(threads);
         }
         level
+    }
+}
+
+/// Blocks of a share that are done faster together, so many at a time.
+struct Groups<'a> {
+    blocks: &'a [usize],
+    together: usize,
+}
+
+impl<'a> Groups<'a> {
+    /// Of the blocks `alike`, ascending, those in `share`.
+    fn new(alike: &'a [usize], share: &Range<usize>, together: usize) -> Self {
+        let [start, end] =
+            [share.start, share.end].map(|end| alike.partition_point(|&block| block < end));
+        Groups {
+            blocks: &alike[start..end],
+            together: together.max(1),
+        }
+    }
+
+    /// The end nearest to `end` behind which there are whole groups, or all blocks.
+    fn nearest(&self, end: usize) -> usize {
+        let count = self.blocks.len();
+        let before = self.blocks.partition_point(|&block| block < end);
+        let behind = (count - before).saturating_add(self.together / 2);
+        let behind = behind / self.together * self.together;
+        let nearest = count - behind.min(count);
+        match nearest.cmp(&before) {
+            Ordering::Less => self.blocks[nearest],
+            Ordering::Equal => end,
+            Ordering::Greater => self.blocks[nearest - 1] + 1,
+        }
     }
 }
 

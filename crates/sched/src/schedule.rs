@@ -22,8 +22,8 @@ pub struct Schedule {
 /// What a schedule is to heed besides what blocks cost, as far as that allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// So many neighbouring blocks are done faster together than one by one: chunks
-    /// hold whole groups of them. At least 1.
+    /// So many blocks are inflated faster together than one by one: of those that are to
+    /// be inflated, chunks hold whole groups. At least 1.
     pub together: usize,
     /// A block that one of the threads had better start its share with.
     pub start: Option<usize>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::choose::{Decision, Timings};
 use crate::cost::{BlockWork, CostModel, Observed};
-use crate::cut::Cutter;
+use crate::cut::{Blocks, Cutter};
 use crate::limits::{MAX_THREADS, WARM_UP};
 use crate::pool::RunReport;
 use crate::schedule::{Schedule, Wishes};
@@ -40,6 +40,8 @@ pub struct Scheduler {
     busiest_ns: u64,
     mean_ns: u64,
     costs: Vec<f64>,
+    /// The blocks that are to be inflated.
+    inflated: Vec<usize>,
     cutter: Cutter,
 }
 
@@ -80,6 +82,7 @@ impl Scheduler {
             busiest_ns: 0,
             mean_ns: 0,
             costs: Vec::new(),
+            inflated: Vec::new(),
             cutter: Cutter::default(),
         }
     }
@@ -113,7 +116,16 @@ impl Scheduler {
         // More threads than blocks would have nothing to do.
         let most = self.max_threads.min(taking_part).max(1);
         let threads = self.decide(self.costs.iter().sum(), most);
-        self.cutter.cut(&self.costs, threads, wishes, schedule);
+        self.inflated.clear();
+        if wishes.together > 1 {
+            let is_inflated = |block: &usize| work[*block].records_to_inflate > 0;
+            self.inflated.extend((0..work.len()).filter(is_inflated));
+        }
+        let blocks = Blocks {
+            costs: &self.costs,
+            alike: &self.inflated,
+        };
+        self.cutter.cut(blocks, threads, wishes, schedule);
     }
 
     /// How many threads, at most `most`, do work that costs `total`.

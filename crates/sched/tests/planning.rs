@@ -1,5 +1,6 @@
 //! Costs, partitions, thread counts and the scheduler that puts them together.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -263,7 +264,11 @@ fn wished(blocks: usize, wishes: Wishes) -> Schedule {
     let mut scheduler = Scheduler::new(Threads::Fixed(2));
     scheduler.record(&RunReport::default(), &decoded(1_000, 40_000_000));
     let mut schedule = Schedule::default();
-    scheduler.plan_into(&vec![decode(1); blocks], &wishes, &mut schedule);
+    let work = BlockWork {
+        records_to_inflate: 1,
+        records_to_decode: 1,
+    };
+    scheduler.plan_into(&vec![work; blocks], &wishes, &mut schedule);
     covers(&schedule, blocks);
     schedule
 }
@@ -286,6 +291,51 @@ fn chunks_hold_whole_groups() {
         }
         assert!(schedule.chunks.len() >= blocks / 16, "{schedule:?}");
     }
+}
+
+#[test]
+fn of_blocks_that_are_inflated_chunks_hold_whole_groups() {
+    // As a shuffled batch has them: one in six is inflated, in no regular order.
+    let is_inflated = |block: usize| block * block % 37 < 6;
+    let work = |block| BlockWork {
+        records_to_inflate: u64::from(is_inflated(block)),
+        records_to_decode: 1,
+    };
+    let work = Vec::from_iter((0..700).map(work));
+    let mut scheduler = Scheduler::new(Threads::Fixed(2));
+    scheduler.record(
+        &RunReport::default(),
+        &Observed {
+            records_inflated: 1_000,
+            inflate_ns: 20_000_000,
+            records_decoded: 1_000,
+            decode_ns: 1_000_000,
+        },
+    );
+    let wishes = |together| Wishes {
+        together,
+        ..Wishes::default()
+    };
+    let inflated = |blocks: Range<usize>| blocks.filter(|&block| is_inflated(block)).count();
+    let [schedule, alone] = [4, 1].map(|together| {
+        let mut schedule = Schedule::default();
+        scheduler.plan_into(&work, &wishes(together), &mut schedule);
+        covers(&schedule, work.len());
+        schedule
+    });
+    assert_eq!(schedule.owners, alone.owners);
+    let second = schedule.owners.iter().position(|&owner| owner == 1);
+    let mut odd = 0;
+    for (nth, (chunk, before)) in schedule.chunks.iter().zip(&alone.chunks).enumerate() {
+        if nth > 0 && Some(nth) != second {
+            assert_eq!(inflated(chunk.clone()) % 4, 0, "{schedule:?}");
+            odd += usize::from(inflated(before.clone()) % 4 != 0);
+        }
+        // No cut is moved further than that takes.
+        let [from, to] = [chunk.end.min(before.end), chunk.end.max(before.end)];
+        assert!(inflated(from..to) <= 2, "{schedule:?}, {alone:?}");
+    }
+    assert!(odd > 0, "{alone:?}");
 }
 
 #[test]
