@@ -13,6 +13,9 @@ use crate::tokens::{CHUNK, ROOM, Tokens};
 /// time that memory takes.
 const AHEAD: usize = 512;
 
+/// Bytes that a processor loads at a time.
+const LINE: usize = 64;
+
 /// Where copying has come to.
 #[derive(Clone, Copy)]
 struct Place {
@@ -110,6 +113,12 @@ fn copy_roomy<'a>(
     }
     let literals = used;
     (Place { literals, written }, &pairs[copied..])
+}
+
+/// Has the processor load the first of `bytes`, while other work goes on.
+pub(crate) fn prefetch_start(bytes: &[u8]) {
+    let lines = bytes.chunks(LINE).take(AHEAD / LINE);
+    lines.for_each(|line| prefetch(line.as_ptr()));
 }
 
 /// Has the processor load the line at `place`, whosever it is, while other work goes on: what is

@@ -1,9 +1,11 @@
 //! Many streams through a few lanes.
 
 use std::fmt;
+use std::iter::Peekable;
 use std::ops::Range;
 
 use crate::bits::Window;
+use crate::copy::prefetch_start;
 use crate::kernel::Kernel;
 use crate::lane::{Lane, Progress};
 use crate::room::Task;
@@ -60,7 +62,7 @@ impl Inflater {
         streams: impl IntoIterator<Item = (T, Stream<'a>)>,
         mut done: impl FnMut(T, Result<usize, Error>),
     ) {
-        let mut streams = streams.into_iter();
+        let mut streams = streams.into_iter().peekable();
         let mut running = [const { None }; LANES];
         loop {
             self.start(&mut streams, &mut running, &mut done);
@@ -88,7 +90,7 @@ impl Inflater {
     /// Gives a stream to each lane that has none.
     fn start<'a, T>(
         &mut self,
-        streams: &mut impl Iterator<Item = (T, Stream<'a>)>,
+        streams: &mut Peekable<impl Iterator<Item = (T, Stream<'a>)>>,
         running: &mut Running<'a, T>,
         done: &mut impl FnMut(T, Result<usize, Error>),
     ) {
@@ -96,6 +98,11 @@ impl Inflater {
             while running[nth].is_none()
                 && let Some((tag, stream)) = streams.next()
             {
+                if let Some((_, next)) = streams.peek_mut() {
+                    // Its header is read without a pause, by one lane alone.
+                    prefetch_start(next.payload);
+                    prefetch_start(next.room.bytes());
+                }
                 let (_, task) = running[nth].insert((tag, Task::new(stream)));
                 let progress = self.lanes[nth].start(task, &mut self.tails[nth]);
                 self.settle(nth, progress, running, done);
