@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use atds_shuffle::file_order;
+
 use crate::Result;
 
 /// What each epoch of a side took.
@@ -63,11 +65,15 @@ pub(crate) struct Effort {
     pub(crate) time: Duration,
 }
 
+/// Of the orders of rounds.
+const SEED: u64 = 0;
+
 /// A side: an epoch of it gives the number of its records, always the same.
 pub(crate) type Epoch<'a> = Box<dyn FnMut() -> Result<u64> + 'a>;
 
 /// Runs an epoch of each side, one side after the other, for as many rounds as the effort asks for, after
-/// one that is not measured: what drifts meanwhile, drifts for all.
+/// one that is not measured: what drifts meanwhile, drifts for all. Each round has another random order: an
+/// epoch takes longer or shorter by what ran before it, which otherwise would be the same side each time.
 pub(crate) fn in_turn<const N: usize>(effort: Effort, sides: [Epoch<'_>; N]) -> Result<[Times; N]> {
     let times = all_in_turn(effort, sides.into())?;
     Ok(times.try_into().expect("times for each side"))
@@ -87,7 +93,8 @@ pub(crate) fn all_in_turn(effort: Effort, mut sides: Vec<Epoch<'_>>) -> Result<V
     let mut rounds = 0;
     while rounds < effort.rounds || begun.elapsed() < effort.time {
         rounds += 1;
-        for (side, times) in sides.iter_mut().zip(&mut all) {
+        for side in file_order(SEED, rounds as u64, sides.len()) {
+            let (side, times) = (&mut sides[side], &mut all[side]);
             let start = Instant::now();
             let records = side()? as f64;
             times.seconds.push(start.elapsed().as_secs_f64());
@@ -151,9 +158,18 @@ mod tests {
                 Ok(7)
             })
         };
-        let [a, b] = in_turn(rounds(2), [side('a'), side('b')]).expect("nothing fails");
-        assert_eq!(*order.borrow(), "ababab");
-        assert_eq!((a.amount, a.seconds.len(), b.seconds.len()), (7.0, 2, 2));
+        let [a, b] = in_turn(rounds(40), [side('a'), side('b')]).expect("nothing fails");
+        assert_eq!((a.amount, a.seconds.len(), b.seconds.len()), (7.0, 40, 40));
+        let order = order.borrow();
+        let orders = Vec::from_iter((0..=40).map(|round| &order[2 * round..][..2]));
+        assert_eq!(orders[0], "ab");
+        // Each as often as the other, within three standard deviations.
+        let [forwards, backwards] = ["ab", "ba"].map(|this| {
+            let these = orders[1..].iter().filter(|order| **order == this);
+            these.count()
+        });
+        assert_eq!(forwards + backwards, 40);
+        assert!(forwards.abs_diff(backwards) < 20);
     }
 
     #[test]
