@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::choose::{Decision, Timings};
 use crate::cost::{BlockWork, CostModel, Observed};
 use crate::cut::{Blocks, Cutter};
-use crate::limits::{MAX_THREADS, WARM_UP};
+use crate::limits::{LATE, MAX_THREADS, SETTLING, WARM_UP};
 use crate::pool::RunReport;
 use crate::schedule::{Schedule, Wishes};
 
@@ -35,6 +35,8 @@ pub struct Scheduler {
     runs: u64,
     /// Work of the last run, in decoded records.
     units: f64,
+    /// Whether a thread came late to it.
+    was_late: bool,
     steals: u64,
     /// Sums over all runs on several threads: busiest thread, all threads.
     busiest_ns: u64,
@@ -78,6 +80,7 @@ impl Scheduler {
             decision: None,
             runs: 0,
             units: 0.0,
+            was_late: false,
             steals: 0,
             busiest_ns: 0,
             mean_ns: 0,
@@ -149,6 +152,7 @@ impl Scheduler {
         self.model.observe(observed);
         self.runs += 1;
         self.units = self.model.in_decoded_records(observed);
+        self.was_late = report.start_delay_ns > report.wall_ns / LATE;
         self.steals += report.steals;
         if report.threads > 1 {
             self.busiest_ns += report.busy_ns.iter().max().copied().unwrap_or(0);
@@ -160,8 +164,9 @@ impl Scheduler {
     /// until all was done that depends on the number of threads: what that
     /// number is decided by.
     pub fn took(&mut self, wall: Duration) {
+        let settling = if self.was_late { SETTLING } else { WARM_UP };
         if let Some(decision) = &self.decision
-            && self.runs > WARM_UP
+            && self.runs > settling
         {
             self.timings
                 .observe(decision.threads, self.units, wall.as_nanos() as u64);
@@ -222,5 +227,49 @@ impl fmt::Display for SchedulerStats {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is decided after so many runs, `late` ones of which took two threads as long as
+    /// one and a half times one alone, all others two thirds of it.
+    fn decided(runs: u64, late: impl Fn(u64) -> bool) -> Option<usize> {
+        let mut scheduler = Scheduler::new(Threads::Auto);
+        // Whatever this machine has.
+        (scheduler.max_threads, scheduler.timings) = (2, Timings::new(2));
+        let work = [BlockWork {
+            records_to_inflate: 0,
+            records_to_decode: 10,
+        }; 30];
+        for run in 0..runs {
+            let threads = scheduler.plan(&work).threads;
+            let wall_ns = match (threads, late(run)) {
+                (1, _) => 150_000,
+                (_, true) => 225_000,
+                (_, false) => 100_000,
+            };
+            let mut report = RunReport::default();
+            (report.threads, report.wall_ns) = (threads, wall_ns);
+            report.start_delay_ns = u64::from(threads > 1 && late(run)) * (wall_ns - 10_000);
+            let observed = Observed {
+                records_decoded: 300,
+                decode_ns: 150_000,
+                ..Observed::default()
+            };
+            scheduler.record(&report, &observed);
+            scheduler.took(Duration::from_nanos(wall_ns));
+        }
+        scheduler.stats().decision.map(|decision| decision.threads)
+    }
+
+    #[test]
+    fn first_runs_that_a_thread_comes_late_to_are_not_learnt_from() {
+        assert_eq!(decided(30, |run| run < 13), Some(2));
+        assert_eq!(decided(60, |run| run < 60), Some(2));
+        // If it goes on so, that is what two threads take.
+        assert_eq!(decided(90, |_| true), Some(1));
     }
 }
