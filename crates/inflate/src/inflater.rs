@@ -55,8 +55,9 @@ impl Inflater {
     /// Inflates all `streams` and calls `done` for each as it ends, with its tag and how many bytes
     /// of its room were inflated. None has a bearing on another.
     ///
-    /// Streams are taken in their order, [`LANES`] of them being in progress at a time; they may
-    /// end in another. It pays to give that many or more, of about the same size.
+    /// Streams are taken in their order, [`LANES`] of them being in progress at a time, and one more
+    /// being taken before that, so that its first bytes are at hand; they may end in another. It
+    /// pays to give that many or more, of about the same size.
     pub fn inflate<'a, T>(
         &mut self,
         streams: impl IntoIterator<Item = (T, Stream<'a>)>,
@@ -99,7 +100,7 @@ impl Inflater {
                 && let Some((tag, stream)) = streams.next()
             {
                 if let Some((_, next)) = streams.peek_mut() {
-                    // Its header is read without a pause, by one lane alone.
+                    // A lane reads a header by itself, and all of its tables are made meanwhile.
                     prefetch_start(next.payload);
                     prefetch_start(next.room.bytes());
                 }

@@ -12,15 +12,6 @@ use crate::limits::{
 use crate::partition::ranges;
 use crate::schedule::{Schedule, Wishes};
 
-/// What is cut.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Blocks<'a> {
-    /// What each costs, none negative.
-    pub(crate) costs: &'a [f64],
-    /// Those that are done faster together, ascending.
-    pub(crate) alike: &'a [usize],
-}
-
 /// Cuts one batch after another, in the same memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cutter {
@@ -38,27 +29,36 @@ pub(crate) struct Cutter {
     sorted: Vec<f64>,
     /// The threads, by the bits of their loads.
     least: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Of the other blocks those that are done faster together, in order.
+    alike: Vec<usize>,
 }
 
 impl Cutter {
-    /// Cuts blocks for `threads` threads.
+    /// Cuts blocks of such costs, none negative, for `threads` threads. Those that
+    /// `are_alike` are what wishes for groups are about.
     pub(crate) fn cut(
         &mut self,
-        blocks: Blocks<'_>,
+        costs: &[f64],
+        are_alike: impl Fn(usize) -> bool,
         threads: usize,
         wishes: &Wishes,
         schedule: &mut Schedule,
     ) {
-        let count = blocks.costs.len();
         schedule.clear(threads);
         if threads > 1 {
-            self.set_apart(blocks.costs, threads);
+            self.set_apart(costs, threads);
             self.deal(threads);
-            self.share_out(blocks.alike, wishes, schedule);
+            self.alike.clear();
+            if wishes.together > 1 {
+                self.alike.reserve(costs.len());
+                let common = (0..costs.len()).filter(|&block| self.places[block] == COMMON);
+                self.alike.extend(common.filter(|&block| are_alike(block)));
+            }
+            self.share_out(wishes, schedule);
         }
         match schedule.chunks.is_empty() {
-            true => schedule.give_all(count),
-            false => schedule.extend(count),
+            true => schedule.give_all(costs.len()),
+            false => schedule.extend(costs.len()),
         }
     }
 
@@ -101,7 +101,7 @@ impl Cutter {
 
     /// Gives each thread so much of the other blocks as brings it up to the
     /// level of all, and makes the chunks.
-    fn share_out(&mut self, alike: &[usize], wishes: &Wishes, schedule: &mut Schedule) {
+    fn share_out(&mut self, wishes: &Wishes, schedule: &mut Schedule) {
         let level = self.level();
         let share = level - self.sorted.first().unwrap_or(&0.0);
         let cuts = cuts(share);
@@ -118,23 +118,17 @@ impl Cutter {
             move_start(&mut self.shares, block);
         }
         for owner in 0..self.shares.len() {
-            let groups = Groups::new(alike, &self.shares[owner], wishes.together);
-            self.cut_share(owner, cuts, &groups, schedule);
+            self.cut_share(owner, cuts, wishes.together, schedule);
         }
         let chunks = self.dear.iter().map(|&(_, block)| self.places[block]);
         schedule.first.extend(chunks);
     }
 
-    /// Cuts a thread's share into parts of such proportions, each of whole `groups`;
-    /// what is left over is in its first.
-    fn cut_share(
-        &mut self,
-        owner: usize,
-        cuts: &[u32],
-        groups: &Groups<'_>,
-        schedule: &mut Schedule,
-    ) {
+    /// Cuts a thread's share into parts of such proportions, each of whole groups
+    /// of so many blocks `together`; what is left over is in the first that has any.
+    fn cut_share(&mut self, owner: usize, cuts: &[u32], together: usize, schedule: &mut Schedule) {
         let share = self.shares[owner].clone();
+        let groups = Groups::new(&self.alike, &share, together);
         let costs = &self.common[share.clone()];
         let part = costs.iter().sum::<f64>() / f64::from(cuts.iter().sum::<u32>());
         let ends = cuts.iter().scan(0.0, |end, cut| {

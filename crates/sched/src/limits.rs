@@ -51,13 +51,13 @@ pub(crate) const EVEN: f64 = 1.25;
 /// touched for the first time, by whatever number they have.
 pub(crate) const WARM_UP: u64 = 4;
 
-/// Runs in which threads find a core each. When an iteration starts, the reader has most to
+/// Runs until each thread has found a core. When an iteration starts, the reader has most to
 /// do, and a thread that is called meanwhile may be put behind the caller on the same core,
-/// where it waits for some milliseconds though another is idle by then. Runs that it came
-/// late to tell only what fewer threads take; those behind these count whatever they are.
+/// where it waits for some milliseconds though another is idle by then. Runs that most of
+/// those called came late to tell what fewer take; behind these, they count as any other.
 pub(crate) const SETTLING: u64 = 64;
 
-/// A thread is late where more than one part in so many of a run is over.
+/// A thread is late where one part in so many of a run is over.
 pub(crate) const LATE: u64 = 2;
 
 /// How long a thread looks out for what it waits for before others may have its core

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::broadcast::Broadcast;
-use crate::limits::MAX_THREADS;
+use crate::limits::{LATE, MAX_THREADS};
 use crate::queue::{Queue, Queues};
 use crate::schedule::Schedule;
 
@@ -40,6 +40,8 @@ pub struct RunReport {
     /// Nanoseconds until the last of them had started; those of the whole run
     /// if all was done before one had.
     pub start_delay_ns: u64,
+    /// Those of them that had not started when half of the run was over.
+    pub late: usize,
     /// Nanoseconds each of them worked; 0 if it did not start in time.
     pub busy_ns: Vec<u64>,
     /// Tasks done by another worker than their owner.
@@ -166,6 +168,7 @@ impl RunReport {
     fn alone(&mut self, wall_ns: u64) {
         self.threads = 1;
         self.start_delay_ns = 0;
+        self.late = 0;
         self.busy_ns.clear();
         self.busy_ns.push(wall_ns);
         self.steals = 0;
@@ -177,10 +180,13 @@ impl RunReport {
         let load = |part: fn(&WorkerReport) -> &AtomicU64| {
             workers.iter().map(move |worker| part(worker).load(Relaxed))
         };
-        let started = load(|worker| &worker.started_ns);
-        let start_delay_ns = started.map(|ns| if ns == 0 { wall_ns } else { ns }).max();
+        let started = || {
+            let started = load(|worker| &worker.started_ns);
+            started.map(|ns| if ns == 0 { wall_ns } else { ns })
+        };
         self.threads = workers.len();
-        self.start_delay_ns = start_delay_ns.unwrap_or(0);
+        self.start_delay_ns = started().max().unwrap_or(0);
+        self.late = started().filter(|&ns| ns > wall_ns / LATE).count();
         self.busy_ns.clear();
         self.busy_ns.extend(load(|worker| &worker.busy_ns));
         self.steals = load(|worker| &worker.steals).sum();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::choose::{Decision, Timings};
 use crate::cost::{BlockWork, CostModel, Observed};
-use crate::cut::{Blocks, Cutter};
-use crate::limits::{LATE, MAX_THREADS, SETTLING, WARM_UP};
+use crate::cut::Cutter;
+use crate::limits::{MAX_THREADS, SETTLING, WARM_UP};
 use crate::pool::RunReport;
 use crate::schedule::{Schedule, Wishes};
 
@@ -35,15 +35,13 @@ pub struct Scheduler {
     runs: u64,
     /// Work of the last run, in decoded records.
     units: f64,
-    /// Whether a thread came late to it.
+    /// Whether most of the threads called came late to it.
     was_late: bool,
     steals: u64,
     /// Sums over all runs on several threads: busiest thread, all threads.
     busiest_ns: u64,
     mean_ns: u64,
     costs: Vec<f64>,
-    /// The blocks that are to be inflated.
-    inflated: Vec<usize>,
     cutter: Cutter,
 }
 
@@ -85,7 +83,6 @@ impl Scheduler {
             busiest_ns: 0,
             mean_ns: 0,
             costs: Vec::new(),
-            inflated: Vec::new(),
             cutter: Cutter::default(),
         }
     }
@@ -119,16 +116,10 @@ impl Scheduler {
         // More threads than blocks would have nothing to do.
         let most = self.max_threads.min(taking_part).max(1);
         let threads = self.decide(self.costs.iter().sum(), most);
-        self.inflated.clear();
-        if wishes.together > 1 {
-            let is_inflated = |block: &usize| work[*block].records_to_inflate > 0;
-            self.inflated.extend((0..work.len()).filter(is_inflated));
-        }
-        let blocks = Blocks {
-            costs: &self.costs,
-            alike: &self.inflated,
-        };
-        self.cutter.cut(blocks, threads, wishes, schedule);
+        let are_inflated =
+            |block: usize| work[block].records_to_inflate > 0 && work[block].records_to_decode > 0;
+        self.cutter
+            .cut(&self.costs, are_inflated, threads, wishes, schedule);
     }
 
     /// How many threads, at most `most`, do work that costs `total`.
@@ -152,7 +143,7 @@ impl Scheduler {
         self.model.observe(observed);
         self.runs += 1;
         self.units = self.model.in_decoded_records(observed);
-        self.was_late = report.start_delay_ns > report.wall_ns / LATE;
+        self.was_late = 2 * report.late > report.threads.saturating_sub(1);
         self.steals += report.steals;
         if report.threads > 1 {
             self.busiest_ns += report.busy_ns.iter().max().copied().unwrap_or(0);
@@ -253,7 +244,7 @@ mod tests {
             };
             let mut report = RunReport::default();
             (report.threads, report.wall_ns) = (threads, wall_ns);
-            report.start_delay_ns = u64::from(threads > 1 && late(run)) * (wall_ns - 10_000);
+            report.late = usize::from(threads > 1 && late(run));
             let observed = Observed {
                 records_decoded: 300,
                 decode_ns: 150_000,

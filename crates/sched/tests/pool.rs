@@ -31,6 +31,7 @@ fn every_task_runs_once_and_results_keep_their_order() {
         assert_eq!(report.busy_ns.len(), report.threads);
         assert!(report.steals <= len as u64);
         assert!(report.start_delay_ns <= report.wall_ns);
+        assert_eq!(report.late > 0, report.start_delay_ns > report.wall_ns / 2);
         assert!(report.busy_ns.iter().all(|&busy| busy <= report.wall_ns));
     }
 }
@@ -315,8 +316,13 @@ fn one_thread_runs_on_the_caller() {
     });
     assert_eq!(threads, [caller; 3]);
     assert_eq!(
-        (report.threads, report.steals, report.start_delay_ns),
-        (1, 0, 0)
+        (
+            report.threads,
+            report.steals,
+            report.start_delay_ns,
+            report.late
+        ),
+        (1, 0, 0, 0)
     );
     assert_eq!(Pool::new(0).max_threads(), 1);
 }
