@@ -40,8 +40,8 @@ pub(crate) fn write(
          - machine: {}\n\
          - versions: commit {commit}, rustc {rustc}\n\
          - `{command}`\n\
-         - {epochs} epochs of each side in turn or more, for {seconds} seconds at least, after one that is not \
-         measured; files in the page cache\n\n\
+         - {epochs} epochs of each side or more, in random order each round, for {seconds} seconds at least, after \
+         one that is not measured; files in the page cache\n\n\
          Medians. A ratio is the median of those of the rounds, not the ratio of the medians; its quartiles are theirs, \
          too.\n\n{}",
         machine.line(),
