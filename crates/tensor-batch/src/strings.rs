@@ -4,7 +4,7 @@ use crate::Buffer;
 use crate::values::NOT_A_PERMUTATION;
 
 /// Bytes of a string that [`Strings::push_short`] appends, at most.
-pub const SHORT_STRING: usize = 16;
+pub const SHORT_STRING: usize = 32;
 
 /// Strings end to end in one data buffer, with offsets into it.
 ///

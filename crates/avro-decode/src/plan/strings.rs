@@ -7,6 +7,9 @@ use crate::utf8;
 
 /// Reads `n` strings, or bytes if they need not be `utf8`, behind those of `strings`;
 /// whether all of them were there and good. If not, what was read is unspecified.
+///
+/// Many are checked in one go, where they come from: a length of one byte is itself a
+/// character, ASCII, so that no other can reach over it.
 #[inline]
 pub(super) fn read_strings(
     cursor: &mut Cursor<'_>,
@@ -14,47 +17,28 @@ pub(super) fn read_strings(
     n: usize,
     utf8: bool,
 ) -> bool {
-    let first = strings.len();
-    let mut ascii = true;
+    let mut unchecked = cursor.position();
     for _ in 0..n {
+        let start = cursor.position();
         let Ok(length) = cursor.length() else {
             return false;
         };
+        let (string, end) = (cursor.position(), cursor.position() + length);
+        if utf8 && string - start > 1 {
+            let data = cursor.data();
+            if !utf8::is_utf8(&data[unchecked..start]) || !utf8::is_utf8(&data[string..end]) {
+                return false;
+            }
+            unchecked = end;
+        }
         let data = cursor.rest();
         match data.first_chunk() {
-            Some(window) if length <= SHORT_STRING => {
-                ascii &= is_ascii(window, length);
-                strings.push_short(window, length);
-            }
-            _ => {
-                ascii = false;
-                strings.push(&data[..length]);
-            }
+            Some(window) if length <= SHORT_STRING => strings.push_short(window, length),
+            _ => strings.push(&data[..length]),
         }
         cursor.advance(length);
     }
-    !utf8 || ascii || is_utf8_from(strings, first)
-}
-
-/// Whether the first `length` bytes are ASCII.
-#[inline]
-fn is_ascii(window: &[u8; SHORT_STRING], length: usize) -> bool {
-    const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; SHORT_STRING]);
-    let others = u128::from_le_bytes(*window) & HIGH_BITS;
-    others.trailing_zeros() as usize / 8 >= length
-}
-
-/// Whether the strings from `first` on are UTF-8: all are checked in one go,
-/// and that none of them begins within a character.
-#[inline(never)] // Most are short and ASCII.
-fn is_utf8_from(strings: &Strings, first: usize) -> bool {
-    let starts = &strings.offsets()[first..];
-    let data = &strings.data()[starts[0] as usize..];
-    let begins_within = |start: &i64| {
-        let byte = strings.data().get(*start as usize);
-        byte.is_some_and(|byte| byte & 0xc0 == 0x80)
-    };
-    utf8::is_utf8(data) && !starts.iter().any(begins_within)
+    !utf8 || utf8::is_utf8(&cursor.data()[unchecked..cursor.position()])
 }
 
 #[cfg(test)]
@@ -70,9 +54,9 @@ mod tests {
         fn strings_are_read_as_one_by_one(
             all in prop::collection::vec(
                 prop_oneof![
-                    prop::collection::vec(0x20u8..0x7f, 0..40),
+                    prop::collection::vec(0x20u8..0x7f, 0..100),
                     prop::collection::vec(any::<u8>(), 0..20),
-                    "\\PC{0,12}".prop_map(String::into_bytes),
+                    "\\PC{0,30}".prop_map(String::into_bytes),
                 ],
                 0..6,
             ),
@@ -92,9 +76,37 @@ mod tests {
             let is_good = read_strings(&mut cursor, &mut strings, all.len(), utf8);
             let expected = !utf8 || all.iter().all(|string| std::str::from_utf8(string).is_ok());
             prop_assert_eq!(is_good, expected);
-            prop_assert_eq!(cursor.position(), end);
-            let read: Vec<_> = strings.iter().skip(1).collect();
-            prop_assert_eq!(read, all);
+            if is_good {
+                prop_assert_eq!(cursor.position(), end);
+                let read: Vec<_> = strings.iter().skip(1).collect();
+                prop_assert_eq!(read, all);
+            }
+        }
+
+        /// Characters that end in the length behind them are not taken for whole, however
+        /// many bytes that length takes.
+        #[test]
+        fn a_length_is_no_end_of_a_character(
+            cut in prop::sample::select(vec![&b"\xc3"[..], b"\xe8\xaa", b"\xf0\x9f\xa6"]),
+            behind in prop_oneof!["[a-z]{0,70}", "\\PC{0,30}"],
+            long_form in any::<bool>(),
+        ) {
+            let mut data = Vec::new();
+            write_long(&mut data, cut.len() as i64);
+            data.extend(cut);
+            write_long(&mut data, behind.len() as i64);
+            if long_form && let Some(last) = data.last_mut() {
+                *last |= 0x80;
+                data.push(0);
+            }
+            data.extend(behind.as_bytes());
+            let read = |n: usize, start: usize, utf8: bool| {
+                let mut cursor = Cursor::new(&data, start);
+                read_strings(&mut cursor, &mut Strings::new(), n, utf8)
+            };
+            prop_assert!(!read(2, 0, true));
+            prop_assert!(read(2, 0, false));
+            prop_assert!(read(1, 1 + cut.len(), true));
         }
 
         /// Where a string is not all there, that is found.
