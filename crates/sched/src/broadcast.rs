@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use crate::apart::put_apart;
 use crate::seat::{Habit, Seat};
 
 /// A closure that several threads run, each with its own number.
@@ -23,6 +24,18 @@ pub(crate) type Panic = Box<dyn Any + Send>;
 #[derive(Debug)]
 pub(crate) struct Broadcast {
     threads: Vec<(Arc<Seat>, JoinHandle<()>)>,
+}
+
+/// The threads that have been called for a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Called<'a>(&'a [(Arc<Seat>, JoinHandle<()>)]);
+
+impl Called<'_> {
+    /// Has those that have not begun begin on another core than this one.
+    pub(crate) fn put_apart(self) {
+        let waiting = self.0.iter().filter(|(seat, _)| seat.is_called());
+        waiting.for_each(|(_, thread)| put_apart(thread));
+    }
 }
 
 impl Broadcast {
@@ -47,18 +60,23 @@ impl Broadcast {
         self.threads.len()
     }
 
-    /// Runs `job(i)` for `i` in `0..workers`, 0 on this thread, and returns
-    /// when all have ended. Threads that have not begun when `job(0)` has ended
+    /// Runs `job(i)` for `i` in `1..workers`, and `own` on this thread, and returns
+    /// when all have ended. Threads that have not begun when `own` has ended
     /// do not begin any more. Of several panics, gives one.
     ///
     /// `workers` is at least 1 and at most one more than the threads.
-    pub(crate) fn run(&mut self, workers: usize, job: &Job<'_>) -> Result<(), Panic> {
+    pub(crate) fn run(
+        &mut self,
+        workers: usize,
+        job: &Job<'_>,
+        own: impl FnOnce(Called<'_>),
+    ) -> Result<(), Panic> {
         // SAFETY: only the lifetime changes, and no thread uses the reference
         // after this function has returned: it is only ever in the seats below,
         // a thread that takes it from its seat is `running` until after its
         // last use, and `call_off` empties the seat or waits for that.
         // `call_off` is reached for each seat, since nothing before it unwinds:
-        // `post` and `call_off` do not panic, `job(0)` is caught, and what
+        // `post` and `call_off` do not panic, `own` is caught, and what
         // panics carry, which may panic when it is dropped, is kept until then.
         // `&mut self` keeps another job out of the seats meanwhile.
         let posted = unsafe { std::mem::transmute::<&Job<'_>, &'static Job<'static>>(job) };
@@ -66,7 +84,7 @@ impl Broadcast {
         for (seat, _) in called {
             seat.post(posted);
         }
-        let own = catch_unwind(AssertUnwindSafe(|| job(0)));
+        let own = catch_unwind(AssertUnwindSafe(|| own(Called(called))));
         let mut panics = Vec::from_iter(own.err());
         for (seat, _) in called {
             panics.extend(seat.call_off().err());

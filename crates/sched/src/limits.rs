@@ -52,13 +52,17 @@ pub(crate) const EVEN: f64 = 1.25;
 pub(crate) const WARM_UP: u64 = 4;
 
 /// Runs until each thread has found a core. When an iteration starts, the reader has most to
-/// do, and a thread that is called meanwhile may be put behind the caller on the same core,
-/// where it waits for some milliseconds though another is idle by then. Runs that most of
-/// those called came late to tell what fewer take; behind these, they count as any other.
+/// do, and a thread that is called meanwhile may be put behind another on the same core. Runs
+/// that most of those called came late to tell what fewer take; behind these, they count as any
+/// other.
 pub(crate) const SETTLING: u64 = 64;
 
 /// A thread is late where one part in so many of a run is over.
 pub(crate) const LATE: u64 = 2;
+
+/// How long it may take to wake a thread on a core of its own, in virtual machines too. One
+/// that has not begun by then may wait for the caller's core, and is sent to another.
+pub(crate) const AWAKE_BY: Duration = Duration::from_micros(50);
 
 /// How long a thread looks out for what it waits for before others may have its core
 /// meanwhile.

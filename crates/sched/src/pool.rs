@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::broadcast::Broadcast;
-use crate::limits::{LATE, MAX_THREADS};
+use crate::broadcast::{Broadcast, Called};
+use crate::limits::{AWAKE_BY, LATE, MAX_THREADS};
 use crate::queue::{Queue, Queues};
 use crate::schedule::Schedule;
 
@@ -154,7 +154,16 @@ impl Pool {
             workers: &self.workers[..threads],
             failed: AtomicBool::new(false),
         };
-        let result = self.broadcast.run(threads, &|worker| run.take_part(worker));
+        let part = |worker| run.take_part(worker, || {});
+        let own_part = |called: Called<'_>| {
+            let mut called = Some(called);
+            run.take_part(0, || {
+                if clock.elapsed() >= AWAKE_BY {
+                    called.take().into_iter().for_each(Called::put_apart);
+                }
+            });
+        };
+        let result = self.broadcast.run(threads, &part, own_part);
         if let Err(panic) = result {
             resume_unwind(panic);
         }
@@ -238,14 +247,14 @@ impl WorkerReport {
 }
 
 impl<F: Fn(usize, usize)> Run<'_, F> {
-    /// A worker's part.
-    fn take_part(&self, worker: usize) {
+    /// A worker's part. `did` is called after each task.
+    fn take_part(&self, worker: usize, mut did: impl FnMut()) {
         let report = &self.workers[worker];
         let started = nanos(self.clock).max(1);
         report.started_ns.store(started, Relaxed);
         let _failing = Failing(&self.failed);
-        let first = self.empty(worker, |queues| &queues.first, Queue::take_first);
-        let share = self.empty(worker, |queues| &queues.share, Queue::take_last);
+        let first = self.empty(worker, |queues| &queues.first, Queue::take_first, &mut did);
+        let share = self.empty(worker, |queues| &queues.share, Queue::take_last, &mut did);
         report.steals.store(first + share, Relaxed);
         report.busy_ns.store(nanos(self.clock) - started, Relaxed);
     }
@@ -257,6 +266,7 @@ impl<F: Fn(usize, usize)> Run<'_, F> {
         worker: usize,
         queue: fn(&Queues) -> &Queue,
         steal: fn(&Queue) -> Option<usize>,
+        did: &mut impl FnMut(),
     ) -> u64 {
         let own = queue(&self.queues[worker]);
         let mut steals = 0;
@@ -266,6 +276,7 @@ impl<F: Fn(usize, usize)> Run<'_, F> {
                 break;
             };
             (self.work)(worker, task);
+            did();
         }
         steals
     }

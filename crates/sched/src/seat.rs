@@ -117,6 +117,11 @@ impl Seat {
         }
     }
 
+    /// Whether there is something for the thread that it has not seen.
+    pub(crate) fn is_called(&self) -> bool {
+        self.called.load(Ordering::Relaxed)
+    }
+
     /// Takes the job back if the thread has not begun it, else waits for its
     /// end. Afterwards the thread has no reference to it.
     pub(crate) fn call_off(&self) -> Result<(), Panic> {
