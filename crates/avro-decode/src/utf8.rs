@@ -4,6 +4,31 @@
 /// time.
 const BLOCK: usize = 64;
 
+/// Bytes of most strings, at most, with their length.
+const WINDOW: usize = 32;
+
+/// Whether the first `len` bytes are UTF-8. Where more follow, this takes less.
+#[inline]
+pub(crate) fn starts_with_utf8(bytes: &[u8], len: usize) -> bool {
+    match bytes.first_chunk() {
+        Some(window) if ascii_len(window) >= len => true,
+        _ => is_utf8(&bytes[..len]),
+    }
+}
+
+/// How many ASCII bytes it begins with.
+#[inline]
+fn ascii_len(window: &[u8; WINDOW]) -> usize {
+    const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; WINDOW / 2]);
+    let (halves, _) = window.as_chunks();
+    let [low, high] = [halves[0], halves[1]].map(|half| u128::from_le_bytes(half) & HIGH_BITS);
+    let others = match low {
+        0 => u128::BITS + high.trailing_zeros(),
+        _ => low.trailing_zeros(),
+    };
+    others as usize / 8
+}
+
 /// Whether `bytes` are UTF-8.
 #[inline]
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
@@ -23,6 +48,34 @@ fn is_short_utf8(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_begins_with_ascii_is_found() {
+        for len in 0..=WINDOW {
+            for (byte, is_ascii) in [(0x7f, true), (0x80, false), (0xff, false)] {
+                let mut bytes = [b'a'; WINDOW + 1];
+                bytes[len] = byte;
+                let window = bytes.first_chunk().expect("as many bytes");
+                let ascii = if is_ascii { WINDOW } else { len };
+                assert_eq!(ascii_len(window), ascii);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_follow_do_not_count() {
+        let text = "Ωmega, ein Wort und noch eines, und mehr als hundert Bytes, wenn man alle zählt, die hier stehen";
+        for start in [0, 2] {
+            let text = &text.as_bytes()[start..];
+            for len in 0..=text.len() {
+                for behind in [&b""[..], b"\xff", &[0x80; 2 * BLOCK]] {
+                    let bytes = [&text[..len], behind].concat();
+                    let expected = std::str::from_utf8(&text[..len]).is_ok();
+                    assert_eq!(starts_with_utf8(&bytes, len), expected, "{len} bytes");
+                }
+            }
+        }
+    }
 
     /// All that two bytes can be, wherever they stand: a character must not end
     /// in the zeros behind.

@@ -38,7 +38,8 @@ pub(super) fn read_strings(
         }
         cursor.advance(length);
     }
-    !utf8 || utf8::is_utf8(&cursor.data()[unchecked..cursor.position()])
+    let all = cursor.position() - unchecked;
+    !utf8 || utf8::starts_with_utf8(&cursor.data()[unchecked..], all)
 }
 
 #[cfg(test)]
