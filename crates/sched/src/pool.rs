@@ -156,7 +156,7 @@ impl Pool {
         };
         let part = |worker| run.take_part(worker, || {});
         let own_part = |called: Called<'_>| {
-            let mut called = Some(called);
+            let (mut called, clock) = (Some(called), Instant::now());
             run.take_part(0, || {
                 if clock.elapsed() >= AWAKE_BY {
                     called.take().into_iter().for_each(Called::put_apart);
