@@ -3,7 +3,7 @@
 
 use super::super::blocks::{ItemBlock, fits};
 use super::super::cursor::Cursor;
-use super::{Guess, cursor_at};
+use super::{Guess, behind_string, cursor_at};
 use crate::varints::Kernels;
 
 /// The place behind an array of items of `width` bytes.
@@ -177,31 +177,32 @@ fn sized(min_item: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
 
 /// The place behind an array of strings, or at a `depth` of 1 of arrays of them.
 pub(super) fn lists(depth: usize, data: &[u8], at: usize) -> Option<usize> {
-    let count = match *data.get(at)? {
-        byte if byte & 0x81 == 0 => byte / 2,
-        _ => return sized(1, data, at).map(|(_, behind)| behind),
+    let list = data.get(at..)?;
+    let rest = match depth {
+        0 => behind_list(list, behind_string)?,
+        _ => behind_list(list, |list| behind_list(list, behind_string))?,
     };
-    let mut at = at + 1;
-    if count == 0 {
-        return Some(at);
-    }
-    for _ in 0..count {
-        at = match depth {
-            0 => string(data, at)?,
-            _ => lists(0, data, at)?,
-        };
-    }
-    (data.get(at) == Some(&0)).then_some(at + 1)
+    Some(data.len() - rest.len())
 }
 
-/// The place behind a string, if the data has as many bytes.
-#[inline]
-fn string(data: &[u8], at: usize) -> Option<usize> {
-    let byte = *data.get(at)?;
-    if byte & 0x81 == 0 {
-        return Some(at + 1 + usize::from(byte / 2));
+/// What follows the array that `data` begins with. A slice is a pointer: where the next
+/// item is, is known a cycle sooner than by adding its place to another.
+#[inline(always)]
+fn behind_list(data: &[u8], behind_item: impl Fn(&[u8]) -> Option<&[u8]>) -> Option<&[u8]> {
+    let (&header, mut rest) = data.split_first()?;
+    if header & 0x81 != 0 {
+        return sized(1, data, 0).map(|(_, behind)| &data[behind..]);
     }
-    super::length(data, at)
+    if header == 0 {
+        return Some(rest);
+    }
+    for _ in 0..header / 2 {
+        rest = behind_item(rest)?;
+    }
+    match rest.split_first() {
+        Some((0, rest)) => Some(rest),
+        _ => None,
+    }
 }
 
 /// As [`varint_items`], for an array of many items or with its size in bytes.
