@@ -7,21 +7,18 @@
 
 use std::thread::JoinHandle;
 
-/// Has `thread`, which has not ended and waits for a core, wait for another than this one,
-/// if it may run on any. Which cores it may run on is as before afterwards. Elsewhere than
-/// on Linux, this does nothing.
-#[cfg(all(
-    target_os = "linux",
-    any(target_env = "gnu", target_env = "musl"),
-    not(miri)
-))]
+/// Has `thread`, which is one of this process, has not ended and waits for a core, wait for
+/// another than this one, if it may run on any. Which cores it may run on is as before
+/// afterwards. Elsewhere than on Linux with glibc, this does nothing.
+#[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
 pub(crate) fn put_apart<T>(thread: &JoinHandle<T>) {
     use std::os::unix::thread::JoinHandleExt;
 
     let thread = thread.as_pthread_t();
-    // SAFETY: a thread with a handle has not been joined, so the library still knows it. The
-    // sets are as large as is said and live as long as each call. All zeros are a set, the
-    // empty one, and `core` is below the number of cores that one has room for.
+    // SAFETY: a thread of this process with a handle has not been joined, so the library
+    // still knows it. The sets are as large as is said and live as long as each call. All
+    // zeros are a set, the empty one, and so are all ones; `core` is below the number of
+    // cores that a set has room for.
     unsafe {
         let mut all: libc::cpu_set_t = std::mem::zeroed();
         let size = size_of_val(&all);
@@ -34,26 +31,26 @@ pub(crate) fn put_apart<T>(thread: &JoinHandle<T>) {
         }
         let mut others = all;
         libc::CPU_CLR(core, &mut others);
-        if libc::CPU_COUNT(&others) > 0 && libc::pthread_setaffinity_np(thread, size, &others) == 0
+        if libc::CPU_COUNT(&others) == 0 || libc::pthread_setaffinity_np(thread, size, &others) != 0
         {
+            return;
+        }
+        // A thread that nobody has bound to cores is not bound to those of today either:
+        // its process may be given more.
+        let mut every: libc::cpu_set_t = std::mem::zeroed();
+        (0..8 * size).for_each(|core| libc::CPU_SET(core, &mut every));
+        libc::pthread_setaffinity_np(thread, size, &every);
+        libc::pthread_getaffinity_np(thread, size, &mut every);
+        if !libc::CPU_EQUAL(&every, &all) {
             libc::pthread_setaffinity_np(thread, size, &all);
         }
     }
 }
 
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_env = "gnu", target_env = "musl"),
-    not(miri)
-)))]
+#[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
 pub(crate) fn put_apart<T>(_: &JoinHandle<T>) {}
 
-#[cfg(all(
-    test,
-    target_os = "linux",
-    any(target_env = "gnu", target_env = "musl"),
-    not(miri)
-))]
+#[cfg(all(test, target_os = "linux", target_env = "gnu", not(miri)))]
 mod tests {
     use std::mem::zeroed;
     use std::os::unix::thread::JoinHandleExt;
@@ -107,20 +104,27 @@ mod tests {
         core.parse().expect("a number")
     }
 
+    /// Ends the other thread, whatever becomes of the test.
+    struct Over(Arc<AtomicBool>);
+
+    impl Drop for Over {
+        fn drop(&mut self) {
+            self.0.store(true, SeqCst);
+        }
+    }
+
     #[test]
     fn a_thread_behind_this_one_goes_to_another_core_and_may_come_back() {
-        // SAFETY: nothing is asked of it.
-        let own = unsafe { libc::pthread_self() };
+        // SAFETY: nothing is asked of them.
+        let (own, own_tid) = unsafe { (libc::pthread_self(), libc::gettid()) };
         let all = affinity(own);
-        let [core, _, ..] = cores(&all)[..] else {
+        let [others @ .., core] = &cores(&all)[..] else {
             return;
         };
-        let (tid, over) = (
-            Arc::new(AtomicI32::new(0)),
-            Arc::new(AtomicBool::new(false)),
-        );
+        let core = *core;
+        let (tid, over) = (Arc::new(AtomicI32::new(0)), Over(Arc::default()));
         let other = std::thread::spawn({
-            let (tid, over) = (tid.clone(), over.clone());
+            let (tid, over) = (tid.clone(), over.0.clone());
             move || {
                 // SAFETY: nothing is asked of it.
                 tid.store(unsafe { libc::gettid() }, SeqCst);
@@ -134,6 +138,10 @@ mod tests {
         }
         let tid = tid.load(SeqCst);
         set_affinity(own, &only(core));
+        if others.is_empty() || core_of(own_tid) != core {
+            // There is but one core, or no way to know where a thread is.
+            return;
+        }
         let (mut tries, mut moved) = (0, 0);
         let begun = Instant::now();
         while moved < 10 && begun.elapsed() < Duration::from_secs(20) {
@@ -151,7 +159,11 @@ mod tests {
         // Now and then it is brought back as soon.
         assert!(moved > 0 && 2 * moved > tries, "{moved} of {tries}");
         assert_eq!(cores(&affinity(other.as_pthread_t())), cores(&all));
-        over.store(true, SeqCst);
-        other.join().expect("it ends");
+
+        // One that is bound to some of the cores stays so.
+        let bound = only(others[0]);
+        set_affinity(other.as_pthread_t(), &bound);
+        put_apart(&other);
+        assert_eq!(cores(&affinity(other.as_pthread_t())), cores(&bound));
     }
 }

@@ -1,6 +1,6 @@
 //! Running one borrowed closure on several long-lived threads at a time.
 //!
-//! The only `unsafe` of the crate: threads that outlive a call run a closure
+//! The `unsafe` here: threads that outlive a call run a closure
 //! that does not. Scoped threads would need none, but cost a start each, some
 //! ten times the wake-up of a sleeping thread.
 #![allow(unsafe_code)]
@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::apart::put_apart;
+use crate::limits::MOST_APART;
 use crate::seat::{Habit, Seat};
 
 /// A closure that several threads run, each with its own number.
@@ -24,17 +25,25 @@ pub(crate) type Panic = Box<dyn Any + Send>;
 #[derive(Debug)]
 pub(crate) struct Broadcast {
     threads: Vec<(Arc<Seat>, JoinHandle<()>)>,
+    /// The process that has them: one that is forked from it has none.
+    process: u32,
 }
 
 /// The threads that have been called for a job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Called<'a>(&'a [(Arc<Seat>, JoinHandle<()>)]);
+pub(crate) struct Called<'a> {
+    threads: &'a [(Arc<Seat>, JoinHandle<()>)],
+    process: u32,
+}
 
 impl Called<'_> {
-    /// Has those that have not begun begin on another core than this one.
+    /// Has some of those that have not begun begin on another core than this one.
     pub(crate) fn put_apart(self) {
-        let waiting = self.0.iter().filter(|(seat, _)| seat.is_called());
-        waiting.for_each(|(_, thread)| put_apart(thread));
+        let waiting = self.threads.iter().filter(|(seat, _)| seat.is_called());
+        let mut waiting = waiting.take(MOST_APART).peekable();
+        if waiting.peek().is_some() && self.process == std::process::id() {
+            waiting.for_each(|(_, thread)| put_apart(thread));
+        }
     }
 }
 
@@ -52,6 +61,7 @@ impl Broadcast {
         };
         Broadcast {
             threads: (1..=threads).map_while(start).collect(),
+            process: std::process::id(),
         }
     }
 
@@ -84,7 +94,13 @@ impl Broadcast {
         for (seat, _) in called {
             seat.post(posted);
         }
-        let own = catch_unwind(AssertUnwindSafe(|| own(Called(called))));
+        let process = self.process;
+        let own = catch_unwind(AssertUnwindSafe(|| {
+            own(Called {
+                threads: called,
+                process,
+            });
+        }));
         let mut panics = Vec::from_iter(own.err());
         for (seat, _) in called {
             panics.extend(seat.call_off().err());

@@ -60,9 +60,12 @@ pub(crate) const SETTLING: u64 = 64;
 /// A thread is late where one part in so many of a run is over.
 pub(crate) const LATE: u64 = 2;
 
-/// How long it may take to wake a thread on a core of its own, in virtual machines too. One
-/// that has not begun by then may wait for the caller's core, and is sent to another.
+/// A thread that has not begun so long after its call may wait for the caller's core, and is
+/// sent to another: most have begun by then that are woken on a core of their own.
 pub(crate) const AWAKE_BY: Duration = Duration::from_micros(50);
+
+/// Threads that are sent at a time: some microseconds each that the caller does not work.
+pub(crate) const MOST_APART: usize = 8;
 
 /// How long a thread looks out for what it waits for before others may have its core
 /// meanwhile.

@@ -247,14 +247,19 @@ impl WorkerReport {
 }
 
 impl<F: Fn(usize, usize)> Run<'_, F> {
-    /// A worker's part. `did` is called after each task.
-    fn take_part(&self, worker: usize, mut did: impl FnMut()) {
+    /// A worker's part. `ahead` is called before each task.
+    fn take_part(&self, worker: usize, mut ahead: impl FnMut()) {
         let report = &self.workers[worker];
         let started = nanos(self.clock).max(1);
         report.started_ns.store(started, Relaxed);
         let _failing = Failing(&self.failed);
-        let first = self.empty(worker, |queues| &queues.first, Queue::take_first, &mut did);
-        let share = self.empty(worker, |queues| &queues.share, Queue::take_last, &mut did);
+        let first = self.empty(
+            worker,
+            |queues| &queues.first,
+            Queue::take_first,
+            &mut ahead,
+        );
+        let share = self.empty(worker, |queues| &queues.share, Queue::take_last, &mut ahead);
         report.steals.store(first + share, Relaxed);
         report.busy_ns.store(nanos(self.clock) - started, Relaxed);
     }
@@ -266,7 +271,7 @@ impl<F: Fn(usize, usize)> Run<'_, F> {
         worker: usize,
         queue: fn(&Queues) -> &Queue,
         steal: fn(&Queue) -> Option<usize>,
-        did: &mut impl FnMut(),
+        ahead: &mut impl FnMut(),
     ) -> u64 {
         let own = queue(&self.queues[worker]);
         let mut steals = 0;
@@ -275,8 +280,8 @@ impl<F: Fn(usize, usize)> Run<'_, F> {
             let Some(task) = own.take_first().or_else(stolen) else {
                 break;
             };
+            ahead();
             (self.work)(worker, task);
-            did();
         }
         steals
     }
