@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -24,16 +25,17 @@ PLOTTED_CODECS = ["null", "deflate"]
 
 
 def main() -> None:
-    """Writes the papers of the latest record anew, or checks that they are as they would be."""
+    """Writes the papers of the record that README shows anew, or checks that they are as they
+    would be."""
     parser = argparse.ArgumentParser(prog="peers.report", description=main.__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
-    latest = max(record.FOLDER.glob("*-peers.json"), default=None)
-    if latest is None:
-        print("no record yet")
+    shown = _shown(README.read_text())
+    if shown is None:
+        sys.exit("README shows no record")
     elif not check:
-        render(latest)
-    elif stale := [path.name for path, text in papers(latest).items() if _read(path) != text]:
+        render(shown)
+    elif stale := [path.name for path, text in papers(shown).items() if _read(path) != text]:
         sys.exit("not as the record has it: " + ", ".join(stale))
 
 
@@ -170,6 +172,13 @@ def _plot(path: Path, name: str) -> Path:
 
 def _read(path: Path) -> str | None:
     return path.read_text() if path.exists() else None
+
+
+def _shown(readme: str) -> Path | None:
+    """The record that README's section is made of."""
+    section = readme.partition(BEGIN)[2].partition(END)[0]
+    paper = re.search(r"\(benches/record/([\w-]+)\.md\)", section)
+    return paper and record.FOLDER / f"{paper[1]}.json"
 
 
 def _between(text: str, lines: list[str]) -> str:
