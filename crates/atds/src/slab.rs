@@ -3,13 +3,17 @@
 
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 use crate::limits::{MAX_PART_BYTES, MAX_SLABS_BYTES, MIN_SLAB_BYTES};
 
 /// Bytes of a page where this matters: x86-64, and most of ARM.
 #[cfg(target_os = "linux")]
 const PAGE: usize = 4 << 10;
+
+/// Bytes of a huge page on most machines: memory that begins where one can is all huge
+/// pages.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// Memory that is given away in parts, which come back to whoever uses them again,
 /// not here. It is asked for in ever larger pieces, and in huge pages where the
@@ -52,12 +56,16 @@ impl Slabs {
             return None;
         }
         // None of it is written to: what is not used takes no memory.
-        let mut slab = bytemuck::allocation::try_zeroed_vec(len).ok()?;
+        let mut slab: Vec<u8> = bytemuck::allocation::try_zeroed_vec(len + HUGE_PAGE).ok()?;
         ask_for_huge_pages(&mut slab);
         let Range { start, end } = slab.as_ptr_range();
+        let before = start.addr().next_multiple_of(HUGE_PAGE) - start.addr();
         self.addresses.push(start.addr()..end.addr());
         self.bytes += len;
-        Some(Bytes::from(slab).into())
+        let mut slab = BytesMut::from(Bytes::from(slab));
+        slab.advance(before);
+        slab.truncate(len);
+        Some(slab)
     }
 }
 

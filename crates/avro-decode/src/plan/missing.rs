@@ -75,7 +75,7 @@ impl<'x> Run<'x, '_, '_> {
     ) {
         let Some(fill) = &writer.fill else { return };
         let (row_len, place) = (strides[0], self.state.places[number]);
-        let start = self.row * row_len + place;
+        let start = self.slots.row() * row_len + place;
         let (values, mask) = columns(self.slots.columns(), writer);
         match values {
             Slot::Segment(segment) => {
@@ -95,10 +95,11 @@ impl<'x> Run<'x, '_, '_> {
 
     /// Says in a feature's row mask whether the row has it.
     pub(super) fn mark_row(&mut self, writer: usize, present: bool) {
+        let row = self.slots.row();
         if let Some(column) = self.plan.writers[writer].row_mask
             && let Slot::Bool(rows) = &mut self.slots.columns()[column]
         {
-            rows[self.row] = present.into();
+            rows[row] = present.into();
         }
     }
 }

@@ -184,13 +184,11 @@ impl Plan {
         slots: &mut RowSlots<'_>,
     ) -> Result<Executed, DecodeError> {
         assert!(records <= slots.remaining(), "more records than rows");
-        let mut cursor = Cursor::new(data, position.min(data.len()));
         let mut run = Run::new(self, scratch, slots);
-        let result = run.records(&mut cursor, records);
+        let result = run.records(data, position.min(data.len()), records);
         let (dropped, operands) = (run.state.dropped, run.operands);
         scratch.keep(operands, result.is_ok());
-        result?;
-        let position = cursor.position();
+        let position = result?;
         Ok(Executed { position, dropped })
     }
 

@@ -114,7 +114,7 @@ impl Run<'_, '_, '_> {
     pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
         let behind = self.state.behind;
         let place = &mut self.state.places[row.read.writer];
-        let start = self.row * row.row_len + *place;
+        let start = self.slots.row() * row.row_len + *place;
         let slot = &mut self.slots.columns()[row.column];
         let begin = cursor.position();
         let is_read = row.header.pass(cursor)

@@ -23,9 +23,7 @@ pub(super) struct Run<'x, 'r, 's> {
     pub(super) state: &'r mut State,
     /// The values that filters compare.
     pub(super) operands: Vec<Captured<'x>>,
-    /// The row being written, counted from the slots' first.
-    pub(super) row: usize,
-    /// The row, counted from the batch's first.
+    /// The row being written, counted from the batch's first.
     pub(super) batch_row: i64,
 }
 
@@ -50,24 +48,24 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         slots: &'r mut RowSlots<'s>,
     ) -> Self {
         let (state, operands) = scratch.begin(plan, slots);
-        let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
+        let batch_row = slots.batch_row() as i64;
         Run {
             plan,
             slots,
             state,
             operands,
-            row,
             batch_row,
         }
     }
 
-    /// Reads the next `records` records into the next rows.
+    /// Reads `records` records from `start` on into the next rows; gives where they end.
     pub(super) fn records(
         &mut self,
-        cursor: &mut Cursor<'x>,
+        data: &'x [u8],
+        start: usize,
         records: usize,
-    ) -> Result<(), DecodeError> {
-        let (data, start) = (cursor.data(), cursor.position());
+    ) -> Result<usize, DecodeError> {
+        let mut cursor = Cursor::new(data, start);
         let slow_hops = self.plan.slow_hops;
         match self.plan.asks_ahead() {
             true => self.state.ahead.begin(data, start, records, slow_hops),
@@ -78,13 +76,13 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         for record in 0..records {
             let start = cursor.position();
             self.state.ahead.begin_record(data, start);
-            self.record(cursor)
+            self.record(&mut cursor)
                 .map_err(|error| error.in_record(record as u64))?;
             self.state.ahead.end_record(cursor.position() - start);
         }
         self.state.ahead.end(data);
         self.state.meanwhile.end();
-        Ok(())
+        Ok(cursor.position())
     }
 
     /// Reads the next record into the next row.
@@ -99,7 +97,6 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             return Err(error);
         }
         self.slots.advance();
-        self.row += 1;
         self.batch_row += 1;
         Ok(())
     }

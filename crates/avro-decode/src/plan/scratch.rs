@@ -60,7 +60,12 @@ impl Scratch {
         if !state.entries.is_empty() {
             EntryLists::start(&mut state.entries, plan, slots);
         }
-        (state, std::mem::take(&mut self.operands))
+        // Few plans have any.
+        let operands = match plan.operands {
+            0 => Vec::new(),
+            _ => std::mem::take(&mut self.operands),
+        };
+        (state, operands)
     }
 
     /// Makes the memory for another plan.
@@ -78,8 +83,10 @@ impl Scratch {
     /// of whose rows are `whole`.
     pub(super) fn keep(&mut self, operands: Vec<Captured<'_>>, whole: bool) {
         self.half_way = !whole;
-        let forgotten = operands.into_iter().map(|_| Captured::Missing);
-        self.operands = forgotten.collect();
+        if !operands.is_empty() {
+            let forgotten = operands.into_iter().map(|_| Captured::Missing);
+            self.operands = forgotten.collect();
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl<'x> Run<'x, '_, '_> {
     ) -> Result<(), Fault> {
         let row_len = strides[0];
         let place = self.state.places[read.writer];
-        let start = self.row * row_len;
+        let start = self.slots.row() * row_len;
         let (here, end) = (start + place, start + row_len);
         let (values, mask) = columns(self.slots.columns(), writer);
         let mask = Mask::of_row(mask, here, end);
