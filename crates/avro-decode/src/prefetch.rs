@@ -61,16 +61,6 @@ pub(crate) fn prefetch_address(address: usize) {
     prefetch_at::<true>(std::ptr::without_provenance(address));
 }
 
-/// Has the processor load `pairs` pairs of lines from `start` on into its first
-/// cache, whether or not there are as many bytes.
-#[inline]
-pub(crate) fn prefetch_pairs(bytes: &[u8], start: usize, pairs: usize) {
-    for pair in 0..pairs {
-        prefetch_line::<true>(bytes, start + pair * 2 * LINE);
-        prefetch_line::<true>(bytes, start + pair * 2 * LINE + LINE);
-    }
-}
-
 #[inline]
 fn prefetch_line<const FIRST: bool>(bytes: &[u8], place: usize) {
     prefetch_at::<FIRST>(bytes.as_ptr().wrapping_add(place));

@@ -10,10 +10,16 @@ const WINDOW: usize = 32;
 /// Whether the first `len` bytes are UTF-8. Where more follow, this takes less.
 #[inline]
 pub(crate) fn starts_with_utf8(bytes: &[u8], len: usize) -> bool {
-    match bytes.first_chunk() {
-        Some(window) if ascii_len(window) >= len => true,
-        _ => is_utf8(&bytes[..len]),
-    }
+    starts_with_ascii(bytes, len) || is_utf8(&bytes[..len])
+}
+
+/// Whether the first `len` bytes are seen at once to be ASCII: there are more of them, and
+/// they are not many.
+#[inline]
+pub(crate) fn starts_with_ascii(bytes: &[u8], len: usize) -> bool {
+    bytes
+        .first_chunk()
+        .is_some_and(|window| ascii_len(window) >= len)
 }
 
 /// How many ASCII bytes it begins with.

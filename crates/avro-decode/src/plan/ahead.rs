@@ -5,7 +5,7 @@
 //! were asked for at its start. The requests are therefore spread over the hops
 //! that take longest.
 
-use crate::prefetch::{LINE, prefetch, prefetch_pairs};
+use crate::prefetch::{LINE, prefetch, prefetch_address};
 
 /// Bytes from the start of a record to what is asked for during it: a few
 /// records of usual size, since memory takes as long as one of them.
@@ -18,19 +18,17 @@ const PAIR: usize = 2 * LINE;
 /// ahead.
 const MOST_PAIRS: usize = 8;
 
-/// How far data has been asked for.
+/// How far data has been asked for. Places are addresses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ahead {
     /// Where the next request starts.
-    place: usize,
-    /// How many pairs of lines it is for.
-    pairs: usize,
+    next: usize,
+    /// How many bytes it is for, whole pairs of lines.
+    bytes: usize,
     /// Where requests end.
     end: usize,
     /// Whether a record makes one request only, at its start.
     at_start: bool,
-    /// The address behind all that was asked for.
-    asked: usize,
     /// About how long records are; 0 as long as none is known.
     record_len: usize,
 }
@@ -40,20 +38,20 @@ impl Ahead {
     /// as it has hops that take a while, or one at its start.
     pub(crate) fn begin(&mut self, data: &[u8], start: usize, records: usize, slow_hops: usize) {
         let pairs = self.record_len.div_ceil(PAIR);
-        self.pairs = pairs.div_ceil(slow_hops.max(1)).min(MOST_PAIRS);
+        self.bytes = pairs.div_ceil(slow_hops.max(1)).min(MOST_PAIRS) * PAIR;
         self.at_start = slow_hops == 0;
         let left = self.record_len.saturating_mul(records);
+        let here = data.as_ptr().addr() + start;
         // Behind a block that is read to its end is, in a file read front to
         // back, the next. That there are such bytes does not matter.
         let is_all = data.len() - start < left.saturating_add(self.record_len);
         self.end = match is_all {
             true => usize::MAX,
-            false => start + left,
+            false => here + left,
         };
-        let end = start + DISTANCE.min(left);
-        let asked = self.asked.wrapping_sub(data.as_ptr().addr() + start);
+        let asked = self.next.wrapping_sub(here);
         let known = if asked < DISTANCE { asked } else { 0 };
-        prefetch(data, start + known, end);
+        prefetch(data, start + known, start + DISTANCE.min(left));
     }
 
     /// Asks for nothing.
@@ -61,21 +59,23 @@ impl Ahead {
         self.end = 0;
     }
 
-    /// Begins with the record at `start`.
+    /// Begins with the record at `start` of `data`.
     #[inline]
     pub(crate) fn begin_record(&mut self, data: &[u8], start: usize) {
-        self.place = start + DISTANCE;
+        self.next = data.as_ptr().addr() + start + DISTANCE;
         if self.at_start {
-            self.ask(data);
+            self.ask();
         }
     }
 
     /// Makes the next request.
-    #[inline]
-    pub(crate) fn ask(&mut self, data: &[u8]) {
-        if self.place < self.end {
-            prefetch_pairs(data, self.place, self.pairs);
-            self.place += self.pairs * PAIR;
+    #[inline(always)] // Some of them are made for every record.
+    pub(crate) fn ask(&mut self) {
+        let end = self.end.min(self.next.wrapping_add(self.bytes));
+        while self.next < end {
+            prefetch_address(self.next);
+            prefetch_address(self.next.wrapping_add(LINE));
+            self.next = self.next.wrapping_add(PAIR);
         }
     }
 
@@ -86,11 +86,6 @@ impl Ahead {
             0 => len,
             mean => mean - mean / 8 + len / 8,
         };
-    }
-
-    /// Ends with all of them.
-    pub(crate) fn end(&mut self, data: &[u8]) {
-        self.asked = data.as_ptr().addr().wrapping_add(self.place);
     }
 }
 
@@ -112,8 +107,8 @@ mod tests {
             let mut ahead = after_records_of(2_000);
             ahead.begin(&data, 0, 8, slow_hops);
             ahead.begin_record(&data, 100);
-            (0..asks).for_each(|_| ahead.ask(&data));
-            let asked = ahead.place - 100 - DISTANCE;
+            (0..asks).for_each(|_| ahead.ask());
+            let asked = ahead.next - data.as_ptr().addr() - 100 - DISTANCE;
             let most = MOST_PAIRS * PAIR * slow_hops.max(1);
             assert!(asked >= most.min(2_000), "{asked} by {slow_hops}");
             assert!(
@@ -126,13 +121,15 @@ mod tests {
     #[test]
     fn nothing_is_asked_for_behind_the_records_that_are_read() {
         let data = vec![0; 16_000];
-        for (records, end) in [(1, 2_000), (3, 6_000), (8, usize::MAX)] {
+        let here = data.as_ptr().addr();
+        for (records, end) in [(1, here + 2_000), (3, here + 6_000), (8, usize::MAX)] {
             let mut ahead = after_records_of(2_000);
             ahead.begin(&data, 0, records, 8);
             assert_eq!(ahead.end, end);
             ahead.begin_record(&data, 0);
-            ahead.ask(&data);
-            assert_eq!(ahead.place > DISTANCE, end > DISTANCE);
+            ahead.ask();
+            let first = here + DISTANCE;
+            assert_eq!(ahead.next > first, end > first);
         }
     }
 }

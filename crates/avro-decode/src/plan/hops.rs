@@ -172,23 +172,23 @@ impl Work for Way<'_, '_> {
                 Hop::Length => string(data, at),
                 Hop::Fixed { width, guess } => fixed(*width, &mut self.guesses[*guess], data, at),
                 Hop::VarintItems(each) => {
-                    self.ahead.ask(data);
+                    self.ahead.ask();
                     varint_items(*each, kernels, data, at).map(|(_, behind)| behind)
                 }
                 Hop::Pair { guess } => {
-                    self.ahead.ask(data);
+                    self.ahead.ask();
                     pair(kernels, &mut self.guesses[*guess], data, at)
                 }
                 Hop::Sparse { width, guess } => {
-                    self.ahead.ask(data);
-                    sparse(*width, kernels, &mut self.guesses[*guess], data, at)
+                    self.ahead.ask();
+                    sparse(*width, kernels, self.guesses, *guess, data, at)
                 }
                 Hop::Lists { depth, skip } => {
-                    self.ahead.ask(data);
+                    self.ahead.ask();
                     lists(*depth, data, at).or_else(|| other(skip, self.table, data, at))
                 }
                 Hop::Other(skip) => {
-                    self.ahead.ask(data);
+                    self.ahead.ask();
                     other(skip, self.table, data, at)
                 }
             };

@@ -80,7 +80,6 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                 .map_err(|error| error.in_record(record as u64))?;
             self.state.ahead.end_record(cursor.position() - start);
         }
-        self.state.ahead.end(data);
         self.state.meanwhile.end();
         Ok(cursor.position())
     }

@@ -17,6 +17,9 @@ pub(super) fn read_strings(
     n: usize,
     utf8: bool,
 ) -> bool {
+    if n == 1 && read_short(cursor, strings, utf8) {
+        return true;
+    }
     let mut unchecked = cursor.position();
     for _ in 0..n {
         let start = cursor.position();
@@ -40,6 +43,23 @@ pub(super) fn read_strings(
     }
     let all = cursor.position() - unchecked;
     !utf8 || utf8::starts_with_utf8(&cursor.data()[unchecked..], all)
+}
+
+/// Reads a string as most are, short and ASCII; whether it was.
+#[inline]
+fn read_short(cursor: &mut Cursor<'_>, strings: &mut Strings, utf8: bool) -> bool {
+    let Some((window, _)) = cursor.rest().split_first_chunk::<{ SHORT_STRING + 1 }>() else {
+        return false;
+    };
+    let (&header, string) = (&window[0], window.last_chunk().expect("all but a byte"));
+    let length = usize::from(header / 2);
+    let is_short = header & 0x81 == 0 && length < SHORT_STRING;
+    if !is_short || utf8 && !utf8::starts_with_ascii(window, 1 + length) {
+        return false;
+    }
+    strings.push_short(string, length);
+    cursor.advance(1 + length);
+    true
 }
 
 #[cfg(test)]

@@ -154,6 +154,22 @@ impl Kernels {
     pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
         with!(self, skip(data, n))
     }
+
+    /// The bytes that `n` varints take at the start of `data`, and those that these and
+    /// `more` behind them do, or `None` if it ends before.
+    #[inline(always)]
+    pub fn skip_both(self, data: &[u8], n: usize, more: usize) -> Option<[usize; 2]> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx2Bmi2(avx2) => avx2.skip_both(data, n, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernels::Avx512(avx512) => avx512.skip_both(data, n, more),
+            _ => {
+                let first = self.skip(data, n)?;
+                Some([first, first + self.skip(&data[first..], more)?])
+            }
+        }
+    }
 }
 
 /// What calls kernels so often that the calls count. It is no closure, since

@@ -27,6 +27,11 @@ pub(crate) fn agree(data: &[u8], n: usize) {
     let end_bytes = (1..).zip(data).filter(|(_, byte)| **byte < 0x80);
     let mut ends = [0].into_iter().chain(end_bytes.map(|(end, _)| end));
     let skipped = ends.nth(n);
+    let more = [0, 3, n + 3, 50];
+    let skipped_more = more.map(|more| match more {
+        0 => skipped,
+        more => ends.clone().nth(more - 1),
+    });
 
     for kernels in Kernels::available() {
         let mut out = vec![0; n];
@@ -43,6 +48,14 @@ pub(crate) fn agree(data: &[u8], n: usize) {
         }
 
         assert_eq!(kernels.skip(data, n), skipped, "{kernels:?} {data:x?}");
+        for (more, end) in more.into_iter().zip(skipped_more) {
+            let both = skipped.zip(end).map(|(first, both)| [first, both]);
+            assert_eq!(
+                kernels.skip_both(data, n, more),
+                both,
+                "{kernels:?} {data:x?}"
+            );
+        }
     }
 }
 

@@ -45,30 +45,37 @@ fn learn(width: usize, guess: &mut Guess, data: &[u8], at: usize) -> Option<usiz
 pub(super) fn sparse(
     width: usize,
     kernels: Kernels,
-    guess: &mut Guess,
+    guesses: &mut [Guess],
+    guess: usize,
     data: &[u8],
     at: usize,
 ) -> Option<usize> {
     match equal_sparse(width, kernels, data, at) {
         Some(behind) => Some(behind),
-        None => any_sparse(width, kernels, guess, data, at),
+        None => any_sparse(width, kernels, &mut guesses[guess], data, at),
     }
 }
 
 /// As [`sparse`], if both have as many items.
 #[inline(always)]
 fn equal_sparse(width: usize, kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
-    let byte = *data.get(at)?;
-    if byte == 0 || byte & 0x81 != 0 {
-        return None;
-    }
-    let (start, count) = (at + 1, usize::from(byte / 2));
-    let middle = start + kernels.skip(&data[start..], count)?;
+    let (&[header], items) = data.get(at..)?.split_first_chunk()?;
+    let count = short_count(header)?;
+    let middle = at + 1 + kernels.skip(items, count)?;
     // The end of the first, and the number of the second, a byte each. Nothing
     // waits for the bytes that say so.
     let behind = middle + 2 + count * width;
-    let is_equal = data.get(behind) == Some(&0) && is_next(byte, data, middle);
+    let is_equal = data.get(behind) == Some(&0) && is_next(header, data, middle);
     is_equal.then_some(behind + 1)
+}
+
+/// The number of items of an array in one block that does not say its size, if a byte
+/// says it and there are any.
+#[inline(always)]
+fn short_count(header: u8) -> Option<usize> {
+    // Even and below 0x80, it is twice as large.
+    let count = header.rotate_right(1);
+    (1..64).contains(&count).then_some(count.into())
 }
 
 /// Whether an array ends at `at`, and the number of items of the next is `byte`.
@@ -141,17 +148,14 @@ fn any_pair(kernels: Kernels, guess: &mut Guess, data: &[u8], at: usize) -> Opti
 /// The place behind two arrays of varints that are as many.
 #[inline(always)]
 fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
-    let byte = *data.get(at)?;
-    if byte == 0 || byte & 0x81 != 0 {
-        return None;
-    }
-    let (start, count) = (at + 1, usize::from(byte / 2));
+    let (&[header], items) = data.get(at..)?.split_first_chunk()?;
+    let count = short_count(header)?;
     // Between the items there is the end of the first and the number of the
     // second, a byte each, and behind them an end again: varints all of them.
     // What follows need not wait for where the first ends.
-    let behind = start + kernels.skip(&data[start..], 2 * count + 3)?;
-    let middle = start + kernels.skip(&data[start..], count)?;
-    let is_pair = is_next(byte, data, middle) && data[behind - 1] == 0 && data[behind - 2] < 0x80;
+    let [first, both] = kernels.skip_both(items, count, count + 3)?;
+    let (middle, behind) = (at + 1 + first, at + 1 + both);
+    let is_pair = is_next(header, data, middle) && data[behind - 1] == 0 && data[behind - 2] < 0x80;
     is_pair.then_some(behind)
 }
 

@@ -87,6 +87,27 @@ kernels! {
     Avx2Bmi2, by_deposit, "avx2" "bmi1" "bmi2" "popcnt"
 }
 
+/// A kernel for where bits are deposited fast.
+macro_rules! skip_both {
+    ($name:ident, $module:ident) => {
+        impl $name {
+            #[inline]
+            pub(in super::super) fn skip_both(
+                self,
+                data: &[u8],
+                n: usize,
+                more: usize,
+            ) -> Option<[usize; 2]> {
+                // SAFETY: `self` is made only where the features were detected.
+                unsafe { $module::skip_both(data, n, more) }
+            }
+        }
+    };
+}
+
+skip_both!(Avx2Bmi2, by_deposit);
+skip_both!(Avx512, avx512);
+
 impl Avx2Bmi2 {
     /// Whether the machine deposits bits in a few cycles. AMD's did it in
     /// microcode before Zen 3, family 0x19, at some cycles for each bit.

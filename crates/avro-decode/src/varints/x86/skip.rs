@@ -29,7 +29,33 @@ macro_rules! skip_kernel {
                     return Some(len);
                 }
             }
+            if (17..=48).contains(&n)
+                && let Some(windows) = data.first_chunk::<{ 3 * 64 }>()
+                && let Ok(len) = Ends::<3>::of(windows).behind(n)
+            {
+                return Some(len);
+            }
             skip_many(data, n)
+        }
+
+        /// See [`Kernels::skip_both`](crate::varints::Kernels::skip_both).
+        #[inline]
+        #[target_feature(enable = $features)]
+        pub(in crate::varints::x86) fn skip_both_by_deposit(
+            data: &[u8],
+            n: usize,
+            more: usize,
+        ) -> Option<[usize; 2]> {
+            if n > 0
+                && let Some(windows) = data.first_chunk::<{ 4 * 64 }>()
+            {
+                let ends = Ends::<4>::of(windows);
+                if let (Ok(both), Ok(first)) = (ends.behind(n + more), ends.behind(n)) {
+                    return Some([first, both]);
+                }
+            }
+            let first = skip_many(data, n)?;
+            Some([first, first + skip_many(&data[first..], more)?])
         }
 
         /// As [`skip_by_deposit`], of varints in several windows or near the end of the
@@ -40,27 +66,27 @@ macro_rules! skip_kernel {
             let mut position = 0;
             // Those of up to four bytes: one window, three, or some more.
             while n > 48
-                && let Some(windows) = data[position..].first_chunk()
+                && let Some(windows) = data[position..].first_chunk::<{ 4 * 64 }>()
             {
-                match skip_in::<4, { 4 * 64 }>(windows, n) {
+                match Ends::<4>::of(windows).behind(n) {
                     Ok(len) => return Some(position + len),
                     Err(missing) => n = missing,
                 }
                 position += 4 * 64;
             }
             if n > 16
-                && let Some(windows) = data[position..].first_chunk()
+                && let Some(windows) = data[position..].first_chunk::<{ 3 * 64 }>()
             {
-                match skip_in::<3, { 3 * 64 }>(windows, n) {
+                match Ends::<3>::of(windows).behind(n) {
                     Ok(len) => return Some(position + len),
                     Err(missing) => n = missing,
                 }
                 position += 3 * 64;
             }
             while n > 0
-                && let Some(window) = data[position..].first_chunk()
+                && let Some(window) = data[position..].first_chunk::<64>()
             {
-                match skip_in::<1, 64>(window, n) {
+                match Ends::<1>::of(window).behind(n) {
                     Ok(len) => return Some(position + len),
                     Err(missing) => n = missing,
                 }
@@ -69,33 +95,44 @@ macro_rules! skip_kernel {
             Some(position + generic::skip(&data[position..], n)?)
         }
 
-        /// The bytes that `n` varints take in some windows, or how many go on behind
-        /// them. In which window they end is found without a branch: it is chance.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn skip_in<const WINDOWS: usize, const BYTES: usize>(
-            bytes: &[u8; BYTES],
-            n: usize,
-        ) -> Result<usize, usize> {
-            let (windows, _) = bytes.as_chunks::<64>();
-            let mut ends = [0; WINDOWS];
-            for (ends, window) in ends.iter_mut().zip(windows) {
-                *ends = ends_of(window);
+        /// Where varints end in some windows.
+        struct Ends<const WINDOWS: usize> {
+            ends: [u64; WINDOWS],
+            /// How many end in each and before it.
+            seen: [usize; WINDOWS],
+        }
+
+        impl<const WINDOWS: usize> Ends<WINDOWS> {
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn of<const BYTES: usize>(bytes: &[u8; BYTES]) -> Self {
+                let (windows, _) = bytes.as_chunks::<64>();
+                let (mut ends, mut seen, mut all) = ([0; WINDOWS], [0; WINDOWS], 0);
+                for (i, window) in windows.iter().enumerate() {
+                    ends[i] = ends_of(window);
+                    all += ends[i].count_ones() as usize;
+                    seen[i] = all;
+                }
+                Ends { ends, seen }
             }
-            // The window where they end, the bytes before it, and how many end in it.
-            let (mut last, mut before, mut missing) = (ends[0], 0, n);
-            let mut seen = 0;
-            for i in 0..WINDOWS {
-                seen += ends[i].count_ones() as usize;
-                let next = ends.get(i + 1).copied().unwrap_or(0);
-                let is_behind = seen < n;
-                last = std::hint::select_unpredictable(is_behind, next, last);
-                before = std::hint::select_unpredictable(is_behind, 64 * (i + 1), before);
-                missing = std::hint::select_unpredictable(is_behind, n.wrapping_sub(seen), missing);
-            }
-            match seen < n {
-                false => Ok(before + $crate::varints::x86::skip::len_of(last, missing)),
-                true => Err(missing),
+
+            /// The bytes that `n` varints take, 1 at least, or how many go on behind the
+            /// windows. In which window they end is found without a branch: it is chance.
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn behind(&self, n: usize) -> Result<usize, usize> {
+                // The window where they end, the bytes before it, and how many end before.
+                let (mut last, mut bytes, mut before) = (self.ends[0], 0, 0);
+                for i in 1..WINDOWS {
+                    let is_behind = self.seen[i - 1] < n;
+                    last = std::hint::select_unpredictable(is_behind, self.ends[i], last);
+                    bytes = std::hint::select_unpredictable(is_behind, 64 * i, bytes);
+                    before = std::hint::select_unpredictable(is_behind, self.seen[i - 1], before);
+                }
+                match self.seen[WINDOWS - 1] < n {
+                    false => Ok(bytes + $crate::varints::x86::skip::len_of(last, n - before)),
+                    true => Err(n - self.seen[WINDOWS - 1]),
+                }
             }
         }
     };

@@ -12,6 +12,7 @@ super::kernels! {
     "avx2,bmi1,bmi2"
 }
 
+pub(in super::super) use super::skip_both_by_deposit as skip_both;
 pub(in super::super) use super::skip_by_deposit as skip;
 
 /// See [`kernels`](super::kernels).

@@ -95,6 +95,7 @@ pub(super) fn indices<const INT: bool>(data: &[u8], bound: u64, out: &mut [i64])
     }
 }
 
+pub(super) use skip_both_by_deposit as skip_both;
 pub(super) use skip_by_deposit as skip;
 
 skip_kernel! {
