@@ -13,8 +13,8 @@ pub(crate) fn starts_with_utf8(bytes: &[u8], len: usize) -> bool {
     starts_with_ascii(bytes, len) || is_utf8(&bytes[..len])
 }
 
-/// Whether the first `len` bytes are seen at once to be ASCII: there are more of them, and
-/// they are not many.
+/// Whether the first `len` bytes are seen at once to be ASCII: so they are where there are
+/// 32 bytes, and they are among these.
 #[inline]
 pub(crate) fn starts_with_ascii(bytes: &[u8], len: usize) -> bool {
     bytes

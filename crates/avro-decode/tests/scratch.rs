@@ -48,3 +48,37 @@ fn what_an_error_left_half_way_is_forgotten() {
         assert_eq!(again, expected, "after {len} bytes");
     }
 }
+
+/// The values of `b` where `a` is 1, of records of an array.
+fn filtering_plan() -> Plan {
+    let schema = r#"{"type": "record", "name": "R", "fields": [
+        {"name": "items", "type": {"type": "array", "items": {"type": "record", "name": "I", "fields": [
+            {"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}}}]}"#;
+    let feature = Feature::dense("b", &[2], DType::Int32).at("items[a=1].b");
+    let schema = Arc::new(Schema::parse(schema).unwrap());
+    let features = Features::new([feature]).unwrap();
+    Plan::compile(&schema, &features, &PlanOptions::default()).unwrap()
+}
+
+#[test]
+fn plans_with_operands_and_without_take_turns() {
+    const ITEMS: &[u8] = &[6, 2, 14, 4, 16, 2, 18, 0];
+    let (filtering, plain) = (filtering_plan(), plan());
+    let read_filtered = |scratch: &mut Scratch, data: &[u8]| {
+        let mut builder = BatchBuilder::new(filtering.spec().clone());
+        for mut slots in builder.slots(&[1]) {
+            filtering.execute_with(scratch, data, 0, 1, &mut slots)?;
+        }
+        let batch = builder.finish();
+        Ok::<_, DecodeError>(batch.dense::<i32>("b").unwrap().to_vec())
+    };
+    let mut scratch = Scratch::new();
+    for len in 0..ITEMS.len() {
+        assert_eq!(read_filtered(&mut scratch, ITEMS).unwrap(), [7, 9]);
+        assert_eq!(read_filtered(&mut scratch, ITEMS).unwrap(), [7, 9]);
+        read_filtered(&mut scratch, &ITEMS[..len]).unwrap_err();
+        assert_eq!(read_filtered(&mut scratch, ITEMS).unwrap(), [7, 9]);
+        read(&plain, &mut scratch, RECORD).unwrap();
+        read(&plain, &mut scratch, RECORD).unwrap();
+    }
+}

@@ -18,7 +18,7 @@ const PAIR: usize = 2 * LINE;
 /// ahead.
 const MOST_PAIRS: usize = 8;
 
-/// How far data has been asked for. Places are addresses.
+/// How far data has been asked for: up to `next`, but not beyond `end`. Both are addresses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ahead {
     /// Where the next request starts.
@@ -42,6 +42,7 @@ impl Ahead {
         self.at_start = slow_hops == 0;
         let left = self.record_len.saturating_mul(records);
         let here = data.as_ptr().addr() + start;
+        let asked = self.asked().wrapping_sub(here);
         // Behind a block that is read to its end is, in a file read front to
         // back, the next. That there are such bytes does not matter.
         let is_all = data.len() - start < left.saturating_add(self.record_len);
@@ -49,9 +50,13 @@ impl Ahead {
             true => usize::MAX,
             false => here + left,
         };
-        let asked = self.next.wrapping_sub(here);
         let known = if asked < DISTANCE { asked } else { 0 };
         prefetch(data, start + known, start + DISTANCE.min(left));
+    }
+
+    /// The address behind all that was asked for.
+    fn asked(&self) -> usize {
+        self.next.min(self.end)
     }
 
     /// Asks for nothing.
@@ -62,7 +67,7 @@ impl Ahead {
     /// Begins with the record at `start` of `data`.
     #[inline]
     pub(crate) fn begin_record(&mut self, data: &[u8], start: usize) {
-        self.next = data.as_ptr().addr() + start + DISTANCE;
+        self.next = data.as_ptr().addr().wrapping_add(start + DISTANCE);
         if self.at_start {
             self.ask();
         }
@@ -131,5 +136,26 @@ mod tests {
             let first = here + DISTANCE;
             assert_eq!(ahead.next > first, end > first);
         }
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_not_taken_for_known() {
+        let data = vec![0; 16_000];
+        let here = data.as_ptr().addr();
+        // Records one by one: what is behind the first is not asked for.
+        let mut ahead = after_records_of(2_000);
+        ahead.begin(&data, 0, 1, 8);
+        ahead.begin_record(&data, 0);
+        ahead.ask();
+        assert_eq!(ahead.asked(), here + 2_000);
+        // Nor is anything by a plan that asks for nothing.
+        ahead.rest();
+        ahead.begin_record(&data, 2_000);
+        assert_eq!(ahead.asked(), 0);
+        // Of many it is.
+        ahead.begin(&data, 0, 8, 1);
+        ahead.begin_record(&data, 0);
+        ahead.ask();
+        assert_eq!(ahead.asked(), here + DISTANCE + MOST_PAIRS * PAIR);
     }
 }

@@ -65,6 +65,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         start: usize,
         records: usize,
     ) -> Result<usize, DecodeError> {
+        // Made here: what a caller had just stored would be waited for.
         let mut cursor = Cursor::new(data, start);
         let slow_hops = self.plan.slow_hops;
         match self.plan.asks_ahead() {

@@ -60,7 +60,8 @@ impl Scratch {
         if !state.entries.is_empty() {
             EntryLists::start(&mut state.entries, plan, slots);
         }
-        // Few plans have any.
+        // Few plans have any, and to load what was stored a moment ago, in parts, takes as
+        // long as reading a value.
         let operands = match plan.operands {
             0 => Vec::new(),
             _ => std::mem::take(&mut self.operands),

@@ -45,7 +45,8 @@ pub(super) fn read_strings(
     !utf8 || utf8::starts_with_utf8(&cursor.data()[unchecked..], all)
 }
 
-/// Reads a string as most are, short and ASCII; whether it was.
+/// Reads a string as most are: short, so that it is among the first 32 bytes with its length,
+/// and ASCII if it must be `utf8`; whether it was.
 #[inline]
 fn read_short(cursor: &mut Cursor<'_>, strings: &mut Strings, utf8: bool) -> bool {
     let Some((window, _)) = cursor.rest().split_first_chunk::<{ SHORT_STRING + 1 }>() else {
@@ -128,6 +129,33 @@ mod tests {
             prop_assert!(!read(2, 0, true));
             prop_assert!(read(2, 0, false));
             prop_assert!(read(1, 1 + cut.len(), true));
+        }
+
+        /// Whatever follows one string, and whichever byte of it is bad.
+        #[test]
+        fn one_string_is_read_whatever_follows(
+            length in 0usize..40,
+            bad in prop::option::of((any::<prop::sample::Index>(), 0x80u8..)),
+            behind in prop::collection::vec(any::<u8>(), 0..80),
+            utf8 in any::<bool>(),
+        ) {
+            let mut string = vec![b'a'; length];
+            if let Some((place, byte)) = bad && length > 0 {
+                string[place.index(length)] = byte;
+            }
+            let mut data = Vec::new();
+            write_long(&mut data, length as i64);
+            data.extend(&string);
+            let end = data.len();
+            data.extend(&behind);
+            let mut strings = Strings::new();
+            let mut cursor = Cursor::new(&data, 0);
+            let is_good = read_strings(&mut cursor, &mut strings, 1, utf8);
+            prop_assert_eq!(is_good, !utf8 || std::str::from_utf8(&string).is_ok());
+            if is_good {
+                prop_assert_eq!(cursor.position(), end);
+                prop_assert_eq!(strings.get(0), Some(&string[..]));
+            }
         }
 
         /// Where a string is not all there, that is found.

@@ -164,10 +164,7 @@ impl Kernels {
             Kernels::Avx2Bmi2(avx2) => avx2.skip_both(data, n, more),
             #[cfg(target_arch = "x86_64")]
             Kernels::Avx512(avx512) => avx512.skip_both(data, n, more),
-            _ => {
-                let first = self.skip(data, n)?;
-                Some([first, first + self.skip(&data[first..], more)?])
-            }
+            _ => Some([self.skip(data, n)?, self.skip(data, n.checked_add(more)?)?]),
         }
     }
 }

@@ -29,6 +29,7 @@ macro_rules! skip_kernel {
                     return Some(len);
                 }
             }
+            // The same, without a call.
             if (17..=48).contains(&n)
                 && let Some(windows) = data.first_chunk::<{ 3 * 64 }>()
                 && let Ok(len) = Ends::<3>::of(windows).behind(n)
@@ -50,12 +51,11 @@ macro_rules! skip_kernel {
                 && let Some(windows) = data.first_chunk::<{ 4 * 64 }>()
             {
                 let ends = Ends::<4>::of(windows);
-                if let (Ok(both), Ok(first)) = (ends.behind(n + more), ends.behind(n)) {
+                if let (Ok(both), Ok(first)) = (ends.behind(n.checked_add(more)?), ends.behind(n)) {
                     return Some([first, both]);
                 }
             }
-            let first = skip_many(data, n)?;
-            Some([first, first + skip_many(&data[first..], more)?])
+            Some([skip_many(data, n)?, skip_many(data, n.checked_add(more)?)?])
         }
 
         /// As [`skip_by_deposit`], of varints in several windows or near the end of the
@@ -116,8 +116,8 @@ macro_rules! skip_kernel {
                 Ends { ends, seen }
             }
 
-            /// The bytes that `n` varints take, 1 at least, or how many go on behind the
-            /// windows. In which window they end is found without a branch: it is chance.
+            /// The bytes that `n` varints take, of which there is one at least, or how many go
+            /// on behind the windows. In which window they end is found without a branch: it is chance.
             #[inline]
             #[target_feature(enable = $features)]
             fn behind(&self, n: usize) -> Result<usize, usize> {
