@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 
 use crate::limits::{MAX_PART_BYTES, MAX_SLABS_BYTES, MIN_SLAB_BYTES};
 
@@ -53,58 +53,16 @@ impl Slabs {
         if len == 0 {
             return None;
         }
-        let slab = huge_pages(len)?;
+        // The allocator adds some bytes, and what is whole huge pages then the system has
+        // begin with one. None of it is written to: what is not used takes no memory.
+        let mut slab = bytemuck::allocation::try_zeroed_vec(len - PAGE).ok()?;
+        ask_for_huge_pages(&mut slab);
         let Range { start, end } = slab.as_ptr_range();
         self.addresses.push(start.addr()..end.addr());
         self.bytes += len;
-        Some(slab)
+        Some(Bytes::from(slab).into())
     }
 }
-
-/// Zeroed memory of a page less than `len` bytes, which are some huge pages, and in these if
-/// the system has any. None of it is written to: what is not used takes no memory.
-fn huge_pages(len: usize) -> Option<BytesMut> {
-    // The allocator adds some bytes, and what is whole huge pages then the system has
-    // begin with one,
-    let mut memory: Vec<u8> = bytemuck::allocation::try_zeroed_vec(len - PAGE).ok()?;
-    let mut before = 0;
-    if first_page(&mut memory).addr().is_multiple_of(HUGE_PAGE) {
-        ask_for_huge_pages(&mut memory);
-    } else {
-        // unless it lies among other memory, some of which is in small pages already.
-        drop(memory);
-        memory = bytemuck::allocation::try_zeroed_vec(len + HUGE_PAGE).ok()?;
-        let start = memory.as_ptr().addr();
-        before = start.next_multiple_of(HUGE_PAGE) - start;
-        let pages = &mut memory[before..][..len];
-        give_pages_back(pages);
-        ask_for_huge_pages(pages);
-    }
-    let mut memory = BytesMut::from(Bytes::from(memory));
-    memory.advance(before);
-    memory.truncate(len - PAGE);
-    Some(memory)
-}
-
-/// The page that `memory` begins in.
-fn first_page(memory: &mut [u8]) -> *mut u8 {
-    memory.as_mut_ptr().map_addr(|start| start / PAGE * PAGE)
-}
-
-/// Has the system take back the memory of `pages`, whole huge ones, until they are written
-/// to again.
-#[cfg(target_os = "linux")]
-fn give_pages_back(pages: &mut [u8]) {
-    let (start, len) = (pages.as_mut_ptr(), pages.len());
-    if start.addr().is_multiple_of(HUGE_PAGE) && len.is_multiple_of(HUGE_PAGE) {
-        // SAFETY: no page has anything but these bytes, which may be any: that they are
-        // zeros is not relied upon.
-        unsafe { libc::madvise(start.cast(), len, libc::MADV_DONTNEED) };
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn give_pages_back(_: &mut [u8]) {}
 
 /// Has the system use huge pages for `memory`, if it can, where it is written to
 /// from now on, and for the first of it now: that has been written to.
@@ -115,13 +73,13 @@ fn ask_for_huge_pages(memory: &mut [u8]) {
 
     // The allocator's own bytes come before the first, and its memory may begin with a
     // huge page.
-    let start = first_page(memory);
+    let start = memory.as_mut_ptr().map_addr(|start| start / PAGE * PAGE);
     let len = memory.as_ptr_range().end.addr() - start.addr();
     // SAFETY: the advice changes nothing that is in the pages, whose ever it is. Where
     // it is not taken, they are as good as before.
     unsafe {
         libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE);
-        if start.addr() != memory.as_ptr().addr() {
+        if start.addr().is_multiple_of(HUGE_PAGE) {
             libc::madvise(start.cast(), HUGE_PAGE, MADV_COLLAPSE);
         }
     }
@@ -138,8 +96,6 @@ mod tests {
     fn parts_are_distinct_and_known_until_all_is_given_away() {
         let mut slabs = Slabs::default();
         let mut parts = Vec::new();
-        // Once that is freed, allocators keep what is smaller among other memory.
-        drop(std::hint::black_box(vec![1u8; 24 << 20]));
         // As many as of the largest, but for a page of each slab.
         while let Some(mut part) = slabs.part(MAX_PART_BYTES - PAGE) {
             assert!(part.iter().step_by(4_096).all(|&byte| byte == 0));
@@ -149,9 +105,6 @@ mod tests {
         assert_eq!(parts.len() * MAX_PART_BYTES, MAX_SLABS_BYTES);
         assert!(parts.iter().all(|part| slabs.have(part.as_ptr())));
         assert!(!slabs.have([0u8].as_ptr()));
-        for slab in &slabs.addresses {
-            assert!((slab.start / PAGE * PAGE).is_multiple_of(HUGE_PAGE));
-        }
         let rest = std::iter::from_fn(|| slabs.part(PAGE)).count();
         assert!((rest + 1) * PAGE < MAX_PART_BYTES);
     }
