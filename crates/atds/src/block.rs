@@ -62,6 +62,16 @@ pub(crate) enum BlockData {
     Inflated(Lent),
 }
 
+impl BlockData {
+    /// Bytes as they are held.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            BlockData::Compressed(bytes) | BlockData::Plain(bytes) => bytes.len(),
+            BlockData::Inflated(buffer) => buffer.len(),
+        }
+    }
+}
+
 impl WindowBlock {
     /// A block of which `records` are read.
     pub(crate) fn new(block: Block, records: Range<u64>, file: Arc<FileContext>) -> Self {
@@ -118,9 +128,18 @@ impl WindowBlock {
 
     /// The cursor at the next record that is read, behind those before it in
     /// `data` that are not.
+    #[inline]
     pub(crate) fn next_record(&self, data: &[u8]) -> Result<(u64, usize), Error> {
-        let before = self.records.start.saturating_sub(self.taken);
-        let (1.., Some(skipper)) = (before, &self.file.skipper) else {
+        match self.records.start <= self.taken {
+            true => Ok(self.cursor()),
+            false => self.first_record(data),
+        }
+    }
+
+    #[inline(never)] // Few blocks are read in part.
+    fn first_record(&self, data: &[u8]) -> Result<(u64, usize), Error> {
+        let before = self.records.start - self.taken;
+        let Some(skipper) = &self.file.skipper else {
             return Ok(self.cursor());
         };
         match skipper.skip(data, self.position, before) {
@@ -211,10 +230,7 @@ impl WindowBlock {
     }
 
     fn payload_bytes(&self) -> usize {
-        match &self.data {
-            BlockData::Compressed(bytes) | BlockData::Plain(bytes) => bytes.len(),
-            BlockData::Inflated(buffer) => buffer.len(),
-        }
+        self.data.len()
     }
 
     /// Whether the block's bytes can hold the records it says it has.

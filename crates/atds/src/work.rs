@@ -94,20 +94,30 @@ impl Workshop {
             if nth % FOUND_TOGETHER == 0 {
                 find(blocks, later, nth == 0);
             }
-            if let [_, next, ..] = later
-                && !blocks[visit.place].leads_to(&blocks[next.place])
-            {
-                let bytes = blocks[next.place].next_bytes(next.take());
-                tools.scratch.load_meanwhile(bytes);
+            if let [_, next, ..] = later {
+                let (block, behind) = (&blocks[visit.place], &blocks[next.place]);
+                if !block.leads_to(behind) {
+                    let bytes = behind.next_bytes(next.take());
+                    tools.scratch.load_meanwhile(bytes);
+                }
             }
             if room.budget.stopped() {
                 // Nobody will see these batches.
                 break;
             }
-            blocks[visit.place].begin_visit();
-            let position = blocks[visit.place].position;
-            self.read_block(later, blocks, parts, tools, room, done)?;
-            read += blocks[visit.place].position - position;
+            let block = &mut blocks[visit.place];
+            block.begin_visit();
+            let position = block.position;
+            read += match &block.data {
+                BlockData::Compressed(_) => {
+                    self.inflate_and_read(later, blocks, parts, tools, room, done)?;
+                    blocks[visit.place].position
+                }
+                BlockData::Plain(_) | BlockData::Inflated(_) => {
+                    parts.decode(visit, block, None, &mut tools.scratch, done)?;
+                    block.position - position
+                }
+            };
             if read >= COUNTED_TOGETHER {
                 let written = parts.written();
                 room.take(written - counted)
@@ -119,8 +129,8 @@ impl Workshop {
     }
 
     /// Decodes the records that the batches get at the first of some of a task's
-    /// visits, of a block inflated before if that is still to be done.
-    fn read_block(
+    /// visits, of a block that is still to be inflated.
+    fn inflate_and_read(
         &self,
         visits: &[Visit],
         blocks: &mut Section<'_>,
@@ -136,11 +146,8 @@ impl Workshop {
             ..
         } = tools;
         let visit = &visits[0];
-        let block = &mut blocks[visit.place];
-        let BlockData::Compressed(payload) = &block.data else {
-            return parts.decode(visit, block, None, scratch, done);
-        };
-        let payload_len = payload.len();
+        let block = &blocks[visit.place];
+        let payload_len = block.data.len();
         let (buffer, is_good) = ahead.take(visits, blocks, inflater, &self.spare, room, done);
         let block = &mut blocks[visit.place];
         let inflated = if is_good {

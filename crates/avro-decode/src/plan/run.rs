@@ -42,6 +42,7 @@ impl From<Fault> for Stop {
 }
 
 impl<'x, 'r, 's> Run<'x, 'r, 's> {
+    #[inline(always)] // As what follows: called for each visit of a block, for a record maybe.
     pub(super) fn new(
         plan: &'x Plan,
         scratch: &'r mut Scratch,
@@ -59,6 +60,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     }
 
     /// Reads `records` records from `start` on into the next rows; gives where they end.
+    #[inline(always)]
     pub(super) fn records(
         &mut self,
         data: &'x [u8],
@@ -67,19 +69,26 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     ) -> Result<usize, DecodeError> {
         // Made here: what a caller had just stored would be waited for.
         let mut cursor = Cursor::new(data, start);
-        let slow_hops = self.plan.slow_hops;
-        match self.plan.asks_ahead() {
-            true => self.state.ahead.begin(data, start, records, slow_hops),
+        let asks_ahead = self.plan.asks_ahead();
+        match asks_ahead {
+            true => {
+                let slow_hops = self.plan.slow_hops;
+                self.state.ahead.begin(data, start, records, slow_hops);
+            }
             false => self.state.ahead.rest(),
         }
         let operations = self.plan.program.len().saturating_mul(records);
         self.state.meanwhile.begin(operations);
         for record in 0..records {
             let start = cursor.position();
-            self.state.ahead.begin_record(data, start);
+            if asks_ahead {
+                self.state.ahead.begin_record(data, start);
+            }
             self.record(&mut cursor)
                 .map_err(|error| error.in_record(record as u64))?;
-            self.state.ahead.end_record(cursor.position() - start);
+            if asks_ahead {
+                self.state.ahead.end_record(cursor.position() - start);
+            }
         }
         self.state.meanwhile.end();
         Ok(cursor.position())
