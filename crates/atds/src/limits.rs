@@ -34,17 +34,16 @@ pub const MAX_PREFETCH: usize = 1024;
 pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
 
 /// Bytes of buffers of drained blocks that are kept for the next blocks, besides
-/// parts of slabs.
+/// parts of the slab.
 pub(crate) const MAX_SPARE_BYTES: usize = 64 << 20;
 
-/// Bytes of the first slabs. Others follow that are half as large as all before.
-pub(crate) const MIN_SLAB_BYTES: usize = 4 << 20;
+/// Bytes of a part of the slab at most.
+pub(crate) const MAX_PART_BYTES: usize = 1 << 20;
 
-/// Bytes of a part of a slab at most.
-pub(crate) const MAX_PART_BYTES: usize = MIN_SLAB_BYTES / 4;
-
-/// Bytes of all slabs, which are kept as long as the data set.
-pub(crate) const MAX_SLABS_BYTES: usize = 64 << 20;
+/// Bytes of the slab, of which those that are used are kept as long as the data set. The
+/// others are addresses and no memory: so many bytes glibc's malloc never has among
+/// others, where it might write to all of them to have them be zeros, in small pages.
+pub(crate) const SLAB_BYTES: usize = 64 << 20;
 
 /// Bytes of memory that a block may wait in besides a third more than its own, so that
 /// small buffers serve for any small block.

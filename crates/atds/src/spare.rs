@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use avro_block::{InflateBuffer, InflateError};
 
 use crate::limits::{MAX_SPARE_BYTES, SMALL_BUFFER};
-use crate::slab::Slabs;
+use crate::slab::Slab;
 
 /// Buffers that nobody uses, and the memory that others are made of.
 #[derive(Debug, Default)]
@@ -19,8 +19,8 @@ struct Buffers {
     /// By their capacity, of which there are few. Of those with the same, the
     /// one that was given last may still be in a cache.
     buffers: BTreeMap<usize, Vec<InflateBuffer>>,
-    slabs: Slabs,
-    /// Bytes of memory that the buffers hold besides the slabs.
+    slab: Slab,
+    /// Bytes of memory that the buffers hold besides the slab.
     bytes: usize,
 }
 
@@ -54,10 +54,10 @@ impl Spare {
         }
     }
 
-    /// Bytes that may be inflated into `buffer`. A part of a slab would be lost if it was
+    /// Bytes that may be inflated into `buffer`. A part of the slab would be lost if it was
     /// left for larger memory.
     pub(crate) fn limit(&self, buffer: &InflateBuffer) -> usize {
-        match self.lock().slabs.have(buffer.room()) {
+        match self.lock().slab.have(buffer.room()) {
             true => buffer.capacity(),
             false => usize::MAX,
         }
@@ -68,12 +68,12 @@ impl Spare {
         let mut spare = self.lock();
         let fitting = spare.buffers.range_mut(fits(len));
         if let Some(buffer) = fitting.map(|(_, alike)| alike).find_map(Vec::pop) {
-            if !spare.slabs.have(buffer.room()) {
+            if !spare.slab.have(buffer.room()) {
                 spare.bytes -= buffer.capacity();
             }
             return buffer;
         }
-        let part = spare.slabs.part(InflateBuffer::capacity_for(len));
+        let part = spare.slab.part(InflateBuffer::capacity_for(len));
         // One without any memory finds its own.
         part.map(InflateBuffer::with_room).unwrap_or_default()
     }
@@ -109,11 +109,11 @@ impl Drop for Lent {
 }
 
 impl Buffers {
-    /// Takes a buffer back: a part of a slab, or one with which the others hold
+    /// Takes a buffer back: a part of the slab, or one with which the others hold
     /// `most` bytes.
     fn give(&mut self, buffer: InflateBuffer, most: usize) {
         let capacity = buffer.capacity();
-        if !self.slabs.have(buffer.room()) {
+        if !self.slab.have(buffer.room()) {
             if capacity == 0 || self.bytes + capacity > most {
                 return;
             }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_besides_slabs_is_kept_up_to_a_limit_and_no_misfit_of_it() {
+    fn memory_besides_the_slab_is_kept_up_to_a_limit_and_no_misfit_of_it() {
         let spare = Spare::default();
         let own = || filled(spare.take(MAX_PART_BYTES + 1), MAX_PART_BYTES + 1);
         spare.give_misfit(own());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_slab_is_not_to_be_left() {
+    fn a_part_of_the_slab_is_not_to_be_left() {
         let spare = Spare::default();
         let part = spare.take(16_000);
         assert_eq!(spare.limit(&part), part.capacity());

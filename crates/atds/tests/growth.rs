@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::thread;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
+use std::{fs, thread};
 
 use atds::{Codec, Dataset, Threads};
 
@@ -17,8 +18,13 @@ mod common;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes held now.
+/// Bytes held now, but for those of [`SLAB`].
 static HELD: AtomicU64 = AtomicU64::new(0);
+
+/// Where the memory is that blocks wait in parts of: more addresses than bytes are ever
+/// used. It counts for as many as are. There is one at a time.
+static SLAB: AtomicUsize = AtomicUsize::new(0);
+const SLAB_BYTES: usize = (64 << 20) - (4 << 10);
 
 /// The system's allocator, with a count of bytes.
 struct Counting;
@@ -33,11 +39,56 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
 
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is the same.
+        let block = unsafe { System.alloc_zeroed(layout) };
+        let is_slab = layout.size() == SLAB_BYTES;
+        if !is_slab
+            || SLAB
+                .compare_exchange(0, block.addr(), Relaxed, Relaxed)
+                .is_err()
+        {
+            HELD.fetch_add(layout.size() as u64, Relaxed);
+        }
+        block
+    }
+
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size() as u64, Relaxed);
+        if SLAB
+            .compare_exchange(block.addr(), 0, Relaxed, Relaxed)
+            .is_err()
+        {
+            HELD.fetch_sub(layout.size() as u64, Relaxed);
+        }
         // SAFETY: the caller's promise is the same.
         unsafe { System.dealloc(block, layout) }
     }
+}
+
+/// Bytes of [`SLAB`] that are memory, as Linux says; other systems are not asked.
+fn slab_bytes() -> u64 {
+    let start = SLAB.load(Relaxed);
+    let slab = start..start + SLAB_BYTES;
+    let maps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    let mut is_slab = false;
+    let mut bytes = 0;
+    for line in maps.lines() {
+        if let Some(addresses) = addresses(line) {
+            is_slab = addresses.start < slab.end && slab.start < addresses.end;
+        } else if let (true, Some(size)) = (is_slab, line.strip_prefix("Anonymous:")) {
+            let kilobytes = size.trim().trim_end_matches(" kB");
+            bytes += kilobytes.parse::<u64>().unwrap() << 10;
+        }
+    }
+    bytes
+}
+
+/// Those of a mapping, if `line` is the first of one.
+fn addresses(line: &str) -> Option<Range<usize>> {
+    let (start, rest) = line.split_once('-')?;
+    let (end, _) = rest.split_once(' ')?;
+    let [start, end] = [start, end].map(|address| usize::from_str_radix(address, 16));
+    Some(start.ok()?..end.ok()?)
 }
 
 const FILE: u64 = 16_000;
@@ -52,9 +103,9 @@ const BATCHES: u64 = 4;
 /// Threads, each with room for what it wrote of a batch, be it by chance all.
 const THREADS: usize = 2;
 
-/// Bytes of the large pieces of memory that blocks wait in parts of. What is unused of
-/// the last takes no memory, but counts. Larger ones follow on more than are here.
-const SLAB: u64 = 4 << 20;
+/// Memory that blocks wait in parts of comes in huge pages, and what of the last two is
+/// unused counts.
+const HUGE_PAGES: u64 = 4 << 20;
 
 /// Whatever else there is: buffers that blocks are inflated to, tasks, plans.
 const OTHER: u64 = 512 << 10;
@@ -89,10 +140,10 @@ fn many_epochs_hold_a_window_and_some_batches() {
             // A block may wait in a third more memory than it has bytes.
             let waiting = match codec {
                 Codec::Null => 0,
-                _ => (window + window / 3).next_multiple_of(SLAB),
+                _ => (window + window / 3).next_multiple_of(HUGE_PAGES),
             };
             let most = waiting + batches + OTHER;
-            let held = HELD.load(Relaxed);
+            let held = HELD.load(Relaxed) + slab_bytes();
             assert!(
                 held <= most,
                 "{codec}, epoch {epoch}: {held} bytes are held, {most} at most"
