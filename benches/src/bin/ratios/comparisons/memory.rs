@@ -28,9 +28,10 @@ const SHUFFLE_BUFFER_SIZE: usize = 8_192;
 const EPOCHS: usize = 50;
 const COMPARED: usize = 5;
 
-/// How long the first batch of an epoch is held: by then as many batches wait as may at all, which
-/// would be chance otherwise.
-const PAUSE: Duration = Duration::from_millis(50);
+/// How long a batch is held, the first of an epoch and every tenth behind it: by then as many batches
+/// wait, and as many blocks are read ahead, as may at all, which would be chance otherwise.
+const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE_EVERY: usize = 10;
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
@@ -120,11 +121,11 @@ pub(crate) fn measure_own(folder: &Path, mapped: bool) -> Result<()> {
     let (mut largest_batch, mut most_held, mut window) = (0, 0, 0);
     for peak in &mut peaks {
         let mut batches = dataset.iter();
-        let first = batches.next().transpose()?;
-        std::thread::sleep(PAUSE);
-        drop(first);
-        for batch in batches.by_ref() {
+        for (nth, batch) in batches.by_ref().enumerate() {
             let batch = batch?;
+            if nth % PAUSE_EVERY == 0 {
+                std::thread::sleep(PAUSE);
+            }
             largest_batch = largest_batch.max(batch.used_bytes());
             most_held = most_held.max(batch.capacity_bytes());
             *peak = anonymous()?.max(*peak);
