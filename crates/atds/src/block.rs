@@ -174,9 +174,10 @@ impl WindowBlock {
         &unread[..len.min(unread.len() as u64) as usize]
     }
 
-    /// Has the processor look up where the next record is, at its start and about its end.
+    /// Has the processor look up where the next record is, at its start and about its end,
+    /// if it is in a file: those are in small pages, of which it knows few at a time.
     pub(crate) fn find(&self) {
-        let Some(bytes) = self.inflated() else {
+        let BlockData::Plain(bytes) = &self.data else {
             return;
         };
         prefetch_place(bytes, self.position);

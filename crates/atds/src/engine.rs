@@ -370,10 +370,13 @@ impl Planned {
 /// Several are of unshuffled blocks: no place is before the last of the batch before.
 fn merge(batches: &[Planned], all: &mut Vec<Visit>) {
     all.clear();
-    for (batch, planned) in batches.iter().enumerate() {
+    let Some((first, later)) = batches.split_first() else {
+        return;
+    };
+    all.extend_from_slice(&first.visits);
+    for (batch, planned) in (1..).zip(later) {
         let mut visits = planned.visits.iter();
-        if batch > 0
-            && let (Some(last), [shared, ..]) = (all.last_mut(), visits.as_slice())
+        if let (Some(last), [shared, ..]) = (all.last_mut(), visits.as_slice())
             && last.place == shared.place
         {
             last.takes[batch] = shared.takes[0];
