@@ -86,7 +86,10 @@ impl Spare {
     /// Takes a buffer back that no block fits. There may never be one, so that only
     /// what cannot be freed is kept.
     pub(crate) fn give_misfit(&self, buffer: InflateBuffer) {
-        self.lock().give(buffer, 0);
+        // Mostly there is none: its memory was taken away.
+        if buffer.capacity() > 0 {
+            self.lock().give(buffer, 0);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
