@@ -9,9 +9,7 @@ use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
 use crate::block::BlockData;
-use crate::limits::{
-    MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES, TOGETHER_WAITING,
-};
+use crate::limits::{MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::{Spare, fits};
@@ -62,7 +60,7 @@ impl Ahead {
     ) -> (&mut InflateBuffer, bool) {
         let next = self.blocks.front().map(|next| next.block);
         if next != visits.first().map(|visit| visit.place) {
-            self.choose(visits, blocks, room);
+            self.choose(visits, blocks);
             self.fit_buffers(spare);
             self.inflate(blocks, inflater, spare, room, done);
         }
@@ -90,10 +88,13 @@ impl Ahead {
     }
 
     /// Chooses the block of the first of `visits` and some behind it.
-    fn choose(&mut self, visits: &[Visit], blocks: &Section<'_>, room: &Room<'_>) {
+    fn choose(&mut self, visits: &[Visit], blocks: &Section<'_>) {
         self.blocks.clear();
         let codec = blocks[visits[0].place].file.codec;
-        let most = self.most_together(codec, visits[0].drains(), room.left());
+        let most = match codec {
+            Codec::Deflate => TOGETHER,
+            _ => 1,
+        };
         let mut bytes = 0;
         // Blocks that have been inflated before are not looked at.
         let (first, later) = visits.split_at(1);
@@ -121,19 +122,6 @@ impl Ahead {
         if self.buffers.len() < self.blocks.len() {
             self.buffers
                 .resize_with(self.blocks.len(), Default::default);
-        }
-    }
-
-    /// How many blocks to inflate together, of which the first is read to its end then
-    /// or not, with so many bytes of room.
-    fn most_together(&self, codec: Codec, drains: bool, room: usize) -> usize {
-        match (codec, drains, self.most) {
-            (Codec::Deflate, false, 1..) => {
-                // With no more room than for some, more would each be cut short.
-                (room / 2 / self.most).clamp(TOGETHER, TOGETHER_WAITING)
-            }
-            (Codec::Deflate, ..) => TOGETHER,
-            _ => 1,
         }
     }
 
@@ -183,25 +171,5 @@ impl Ahead {
         }
         self.jobs = reuse(jobs);
         done.inflate_ns += start.elapsed().as_nanos() as u64;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_blocks_are_inflated_together_if_they_wait_and_there_is_room() {
-        let mut ahead = Ahead::default();
-        let deflate =
-            |ahead: &Ahead, drains, room| ahead.most_together(Codec::Deflate, drains, room);
-        // Nothing is known of them yet.
-        assert_eq!(deflate(&ahead, false, usize::MAX), TOGETHER);
-        ahead.note(10_000);
-        assert_eq!(deflate(&ahead, true, usize::MAX), TOGETHER);
-        assert_eq!(deflate(&ahead, false, usize::MAX), TOGETHER_WAITING);
-        assert_eq!(deflate(&ahead, false, 240_000), 12);
-        assert_eq!(deflate(&ahead, false, 0), TOGETHER);
-        assert_eq!(ahead.most_together(Codec::Snappy, false, usize::MAX), 1);
     }
 }

@@ -57,11 +57,6 @@ pub(crate) const SMALL_INFLATED: usize = 4 << 10;
 /// bits, few enough to be in the cache when they are decoded.
 pub(crate) const TOGETHER: usize = 8;
 
-/// The same of blocks that wait afterwards, of which only some records are decoded now:
-/// what the cache would keep is left unread anyway, and the rarer inflating and decoding
-/// take turns, the faster is either. More gain little, and are more memory.
-pub(crate) const TOGETHER_WAITING: usize = 16;
-
 /// Of these so many are in progress at a time. Tasks of fewer, or of some more, are
 /// not inflated as fast.
 pub(crate) const INFLATED_AT_ONCE: usize = 4;

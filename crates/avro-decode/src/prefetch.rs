@@ -45,12 +45,12 @@ pub(crate) fn prefetch_behind<T>(written: &[T]) {
     }
 }
 
-/// Has the processor load `value`, as [`prefetch`] does bytes.
+/// Has the processor load `value` into its first cache, as [`prefetch_place`] does a place.
 #[inline]
 pub fn prefetch_value<T>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();
     for place in (0..size_of::<T>()).step_by(LINE) {
-        prefetch_at::<false>(start.wrapping_add(place));
+        prefetch_at::<true>(start.wrapping_add(place));
     }
 }
 
