@@ -1,46 +1,50 @@
 //! The entries of the lookup tables: all that one lookup has to know, in 32 bits.
 //!
-//! | bits  | what                                                                              |
-//! |-------|-----------------------------------------------------------------------------------|
-//! | 0–5   | bits to consume: the code's and the extra bits behind it                           |
-//! | 6–9   | how many of them are the code's                                                    |
-//! | 10–13 | the table of the next lookup                                                       |
-//! | 15    | [`TOKEN`]: a length or a distance                                                  |
-//! | 16–30 | the literal, or what the extra bits are added to: a length's or a distance's base  |
-//! | 31    | [`LITERAL`]                                                                        |
+//! | bits         | what                                                                              |
+//! |--------------|-----------------------------------------------------------------------------------|
+//! | 0–5          | bits to consume: the code's and the extra bits behind it                           |
+//! | 6, 7, 14, 15 | how many of them are the code's                                                    |
+//! | 8–13         | the table of the next lookup: see [`NEXT`]                                         |
+//! | 16–30        | the literal, or what the extra bits are added to: a length's or a distance's base  |
+//! | 31           | [`LITERAL`]                                                                        |
 //!
-//! An entry that is neither a literal nor a token only leads on: to a further table, where a code
-//! or its extra bits do not fit one lookup, or to [`HALT`].
+//! Lengths and distances, which are called tokens, have a base above zero. An entry of zero there
+//! that is no literal only leads on: to a further table, where a code or its extra bits do not fit
+//! one lookup, or to [`HALT`].
 
 /// Bits that index a table.
 pub(crate) const TABLE_BITS: u32 = 10;
 /// Entries of a table.
 pub(crate) const TABLE_LEN: usize = 1 << TABLE_BITS;
-/// The bits of an entry that name the next table. In place they are that table's first index,
-/// since a table has as many entries.
-pub(crate) const NEXT: u32 = 0b1111 << 10;
+/// The bits of an entry that name the next table. In place they are what the next bits of the
+/// stream are joined with to an index. Those of [`DISTANCE`] have the two highest of these bits set.
+pub(crate) const NEXT: u32 = 0b11_1111 << 8;
 /// Tables that an entry can name.
 pub(crate) const TABLES: usize = 16;
 
 /// A lookup that gave a literal: the sign bit, which vector instructions test fastest.
 pub(crate) const LITERAL: u32 = 1 << 31;
-/// A lookup that gave a length or a distance.
-pub(crate) const TOKEN: u32 = 1 << 15;
+/// The least entry, as a signed number, of a lookup that gave a token.
+pub(crate) const LEAST_TOKEN: i32 = 1 << 16;
 
 /// The table of literals and lengths.
 pub(crate) const LITLEN: u32 = 0;
-/// The table of distances.
+/// The table of distances. It is the last quarter of a table, being indexed with eight bits alone:
+/// four times as much would be looked up, of all lanes, for the few codes that are longer, and
+/// the first-level cache has to hold it.
 pub(crate) const DISTANCE: u32 = 1;
+/// Bits that index it.
+pub(crate) const DISTANCE_BITS: u32 = 8;
 /// The table one stays in, without consuming a bit, once the block has ended.
 pub(crate) const HALT: u32 = 2;
 /// The first of the tables behind [`LITLEN`]. The codes that need them have 11 bits and more, and
 /// there are at most 288: the last 0.141 of the code space, so 5 of its 32 parts that five
 /// consumed bits tell apart.
 pub(crate) const LITLEN_MORE: u32 = 3;
-/// The table behind [`DISTANCE`]: 30 of 2,048 is less than one of the 32 parts.
+/// The tables behind [`DISTANCE`]: 32 codes of nine bits and more are at most two of the 32 parts.
 pub(crate) const DISTANCE_MORE: u32 = 8;
 /// The first of six tables of extra bits alone, of distance symbols 24 to 29.
-pub(crate) const EXTRA: u32 = 9;
+pub(crate) const EXTRA: u32 = 10;
 
 /// Most bits that a distance's lookup may consume: two of them and a length's between, which has
 /// at most 10 + 5, must fit the 57 bits that a round begins with. Longer ones take two lookups.
@@ -63,22 +67,43 @@ pub(crate) fn consumed(entry: u32) -> u32 {
     entry & 63
 }
 
+/// How many of them are the code's.
+#[inline(always)]
+fn code(entry: u32) -> u32 {
+    entry >> 6 & 0b11 | entry >> 12 & 0b1100
+}
+
+/// Whether it is a length's or a distance's.
+#[inline(always)]
+pub(crate) fn is_token(entry: u32) -> bool {
+    entry.cast_signed() >= LEAST_TOKEN
+}
+
 /// The payload and the extra bits, which are in `word` behind the code.
 #[inline(always)]
 pub(crate) fn value(entry: u32, word: u32) -> u32 {
     let bits = word & ((1 << consumed(entry)) - 1);
-    (entry >> 16) + (bits >> (entry >> 6 & 15))
+    (entry >> 16) + (bits >> code(entry))
 }
 
 /// An entry whose code has no bits yet: see [`with_code`].
 const fn entry(extra: u32, next: u32, payload: u32) -> u32 {
-    extra | next << 10 | payload << 16
+    extra | first_index(next) | payload << 16
+}
+
+/// Where a table begins.
+pub(crate) const fn first_index(table: u32) -> u32 {
+    let whole = table << TABLE_BITS;
+    match table {
+        DISTANCE => whole + (TABLE_LEN as u32 - (1 << DISTANCE_BITS)),
+        _ => whole,
+    }
 }
 
 /// The entry of a symbol whose code, or what is left of it, has `len` bits.
 #[inline(always)]
 pub(crate) fn with_code(entry: u32, len: u32) -> u32 {
-    entry + len * (1 << 6 | 1)
+    entry + (len | (len & 0b11) << 6 | (len & 0b1100) << 12)
 }
 
 /// An entry that consumes `len` bits and leads on to the table `next`.
@@ -114,7 +139,7 @@ pub(crate) static LITLENS: [u32; LITLEN_SYMBOLS] = {
     while symbol < LITLEN_SYMBOLS {
         let slot = symbol as u32 - 257;
         let extra = if slot < 8 { 0 } else { slot / 4 - 1 };
-        entries[symbol] = entry(extra, DISTANCE, base) | TOKEN;
+        entries[symbol] = entry(extra, DISTANCE, base);
         base += 1 << extra;
         symbol += 1;
     }
@@ -122,7 +147,7 @@ pub(crate) static LITLENS: [u32; LITLEN_SYMBOLS] = {
     // to libdeflate.
     symbol = 285;
     while symbol < LITLEN_SYMBOLS {
-        entries[symbol] = entry(0, DISTANCE, 258) | TOKEN;
+        entries[symbol] = entry(0, DISTANCE, 258);
         symbol += 1;
     }
     entries
@@ -136,7 +161,7 @@ static DISTANCES: [u32; DISTANCE_SYMBOLS] = {
     let mut symbol = 0;
     while symbol < 30 {
         let extra = if symbol < 4 { 0 } else { symbol as u32 / 2 - 1 };
-        entries[symbol] = entry(extra, LITLEN, base) | TOKEN;
+        entries[symbol] = entry(extra, LITLEN, base);
         base += 1 << extra;
         symbol += 1;
     }
@@ -146,7 +171,7 @@ static DISTANCES: [u32; DISTANCE_SYMBOLS] = {
 };
 
 /// Marks the code length symbol that repeats the length before it.
-pub(crate) const REPEATS_LAST: u32 = TOKEN;
+pub(crate) const REPEATS_LAST: u32 = 1 << 8;
 
 /// The code length that an entry of [`LENGTHS`] stands for; where the next table is in others.
 #[inline(always)]
@@ -156,6 +181,9 @@ pub(crate) fn code_length(entry: u32) -> u8 {
 
 /// Code lengths and how often they are repeated (RFC 1951, 3.2.7), as a payload.
 pub(crate) static LENGTHS: [u32; LENGTH_SYMBOLS] = {
+    const fn entry(extra: u32, length: u32, repeat: u32) -> u32 {
+        extra | length << 10 | repeat << 16
+    }
     let mut entries = [0; LENGTH_SYMBOLS];
     let mut length = 0;
     while length < 16 {

@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::bits::Bits;
 use crate::entry::{
-    DISTANCE, DISTANCE_MORE, DISTANCE_SYMBOLS, EXTRA, LENGTH_SYMBOLS, LENGTHS, LITLEN, LITLEN_MORE,
-    LITLEN_SYMBOLS, LITLENS, REPEATS_LAST, TABLE_LEN, code_length, consumed, distance, value,
-    with_code,
+    DISTANCE, DISTANCE_BITS, DISTANCE_MORE, DISTANCE_SYMBOLS, EXTRA, LENGTH_SYMBOLS, LENGTHS,
+    LITLEN, LITLEN_MORE, LITLEN_SYMBOLS, LITLENS, REPEATS_LAST, TABLE_LEN, code_length, consumed,
+    distance, first_index, value, with_code,
 };
 use crate::table::{LENGTHS_ROOM, build};
 
@@ -115,22 +115,22 @@ fn code_lengths(
 /// Makes the tables of both codes, of which the first has `litlens` of the lengths.
 fn fill(tables: &mut [u32], lengths: &[u8], litlens: usize) -> Result<(), Error> {
     let (litlen_lengths, distance_lengths) = lengths.split_at(litlens);
-    let (litlen, more) = part(tables, LITLEN, LITLEN_MORE..DISTANCE_MORE);
+    let (litlen, more) = part::<TABLE_LEN>(tables, LITLEN, LITLEN_MORE..DISTANCE_MORE);
     build(litlen_lengths, litlen, more, LITLEN_MORE, |symbol, len| {
         with_code(LITLENS[symbol], len)
     })?;
-    let (table, more) = part(tables, DISTANCE, DISTANCE_MORE..EXTRA);
+    let (table, more) = part::<{ 1 << DISTANCE_BITS }>(tables, DISTANCE, DISTANCE_MORE..EXTRA);
     build(distance_lengths, table, more, DISTANCE_MORE, distance)
 }
 
 /// The table `number`, and those of `more`, which are behind it.
-fn part(
+fn part<const LEN: usize>(
     tables: &mut [u32],
     number: u32,
     more: std::ops::Range<u32>,
-) -> (&mut [u32; TABLE_LEN], &mut [u32]) {
+) -> (&mut [u32; LEN], &mut [u32]) {
     let (before, behind) = tables.split_at_mut(more.start as usize * TABLE_LEN);
-    let table = before[number as usize * TABLE_LEN..].first_chunk_mut();
+    let table = before[first_index(number) as usize..].first_chunk_mut();
     (
         table.expect("a whole table"),
         &mut behind[..more.len() * TABLE_LEN],

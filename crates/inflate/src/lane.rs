@@ -3,7 +3,9 @@
 use crate::Error;
 use crate::bits::{Bits, Position, Window, window};
 use crate::copy;
-use crate::entry::{EXTRA, HALT, LITLEN, TABLE_LEN, TABLES, consumed, extra_alone, lead};
+use crate::entry::{
+    EXTRA, HALT, LITLEN, TABLE_LEN, TABLES, consumed, extra_alone, first_index, lead,
+};
 use crate::header::{self, BlockType};
 use crate::kernel::{Kernel, Steps};
 use crate::room::Task;
@@ -14,7 +16,7 @@ use crate::tokens::Tokens;
 pub(crate) struct Lane {
     /// All tables, one behind another.
     pub(crate) tables: [u32; TABLES * TABLE_LEN],
-    /// The first index of the table of the next lookup.
+    /// Where the table of the next lookup begins.
     pub(crate) table: u32,
     /// Where the next lookup reads.
     pub(crate) position: Position,
@@ -40,8 +42,8 @@ pub(crate) enum Progress {
     Ended,
 }
 
-/// The first index of the table that a lane halts in.
-const HALTED: u32 = HALT * TABLE_LEN as u32;
+/// Where the table begins that a lane halts in.
+const HALTED: u32 = first_index(HALT);
 
 impl Lane {
     /// A lane without a stream.
@@ -153,7 +155,7 @@ impl Lane {
             // What was read behind the end is worth no mention.
             self.position.left(task.payload)?;
             if block_type? != BlockType::Stored {
-                self.table = LITLEN * TABLE_LEN as u32;
+                self.table = first_index(LITLEN);
                 return self.go_on(task);
             }
             self.stored(task)?;

@@ -96,7 +96,7 @@ impl Words {
 ///
 /// Words longer than the table's index go on in the tables of `more`, of which `more_number` is the
 /// first one's number. A look at the first table then consumes as few bits as leave the longest
-/// word ten, so that most if not all words share one further table.
+/// word ten, or none, so that most if not all words share one further table.
 ///
 /// # Errors
 ///
@@ -155,23 +155,23 @@ fn double(table: &mut [u32], size: usize) {
 /// Enters the words that are longer than a table's index. `word` is the first of them, or as much
 /// of it as there is room for in an index.
 #[cold]
-fn long_words(
+fn long_words<const LEN: usize>(
     words: &Words,
     mut symbols: impl Iterator<Item = usize>,
     word: usize,
-    table: &mut [u32],
+    table: &mut [u32; LEN],
     more: &mut [u32],
     more_number: u32,
     entry: impl Fn(usize, u32) -> u32,
 ) {
     let longest = words.counts.iter().rposition(|&count| count > 0);
     let longest = longest.unwrap_or(0) as u32;
-    let passed = longest - TABLE_BITS;
+    let passed = longest.saturating_sub(TABLE_BITS);
     // Now as if it were all of the greatest length.
     let mut word = (word << (MAX_BITS as u32 - TABLE_BITS)) as u16;
     let mut part = None;
     let mut number = more_number.wrapping_sub(1);
-    for bits in TABLE_BITS + 1..=longest {
+    for bits in LEN.ilog2() + 1..=longest {
         let count = usize::from(words.counts[bits as usize]);
         for symbol in symbols.by_ref().take(count) {
             let place = usize::from((word << 1).reverse_bits());
@@ -181,7 +181,7 @@ fn long_words(
                 part = Some(first);
                 number = number.wrapping_add(1);
             }
-            table[place % TABLE_LEN] = lead(passed, number);
+            table[place % LEN] = lead(passed, number);
             let at = (number - more_number) as usize * TABLE_LEN;
             let rest = bits - passed;
             let entries = more[at..at + TABLE_LEN].iter_mut();

@@ -223,6 +223,19 @@ fn many_long_words() -> Code {
     Code::new(&of_symbols)
 }
 
+/// Distances of which as many have more than eight bits as there can be beside one of 15.
+fn many_long_distances(first: usize) -> Code {
+    let lengths = [1, 2, 3, 4, 6, 7]
+        .into_iter()
+        .chain([9; 19])
+        .chain([10, 11, 12, 13, 14, 15, 15]);
+    let mut of_symbols = vec![0; 32];
+    for (nth, length) in lengths.enumerate() {
+        of_symbols[(nth + first) % 32] = length;
+    }
+    Code::new(&of_symbols)
+}
+
 /// Words of every length with as many extra bits as there can be.
 #[test]
 fn long_words_with_extra_bits() {
@@ -232,15 +245,17 @@ fn long_words_with_extra_bits() {
     litlens.push(many_long_words());
     for (nth, litlens) in litlens.iter().enumerate() {
         for first in [0, 13, 15, 19, 20, 28] {
-            let distances = steep(30, (0..30).map(|nth| (nth + first) % 30));
-            let payload = matches(litlens, &distances, (nth * 30 + first) as u64);
-            let expected = common::libdeflate(&payload, LIMIT).unwrap();
-            for mut inflater in [Inflater::new(), Inflater::portable()] {
-                let result = inflate(&mut inflater, &payload, LIMIT);
-                assert!(
-                    result.as_deref() == Ok(&*expected),
-                    "{nth}, {first}, {inflater:?}"
-                );
+            let steep = steep(30, (0..30).map(|nth| (nth + first) % 30));
+            for distances in [steep, many_long_distances(first)] {
+                let payload = matches(litlens, &distances, (nth * 30 + first) as u64);
+                let expected = common::libdeflate(&payload, LIMIT).unwrap();
+                for mut inflater in [Inflater::new(), Inflater::portable()] {
+                    let result = inflate(&mut inflater, &payload, LIMIT);
+                    assert!(
+                        result.as_deref() == Ok(&*expected),
+                        "{nth}, {first}, {distances:?}, {inflater:?}"
+                    );
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{ROUND, ROUNDS, SPRINT, SPRINTS, Steps};
 use crate::bits::{Window, word};
-use crate::entry::{LITERAL, NEXT, TABLE_LEN, TOKEN, consumed, value};
+use crate::entry::{LITERAL, NEXT, TABLE_LEN, consumed, is_token, value};
 use crate::lane::Lane;
 use crate::tokens::{ROOM, Tokens};
 
@@ -59,7 +59,7 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
         tokens.literals[literals % ROOM] = (entry >> 16) as u8;
         tokens.tokens[found % ROOM] = value(entry & !LITERAL, word) | (literals as u32) << 16;
         literals += (entry >> 31) as usize;
-        found += usize::from(entry & TOKEN != 0);
+        found += usize::from(is_token(entry));
     }
     tokens.literal_count = literals;
     tokens.token_count = found;

@@ -9,6 +9,7 @@ use std::arch::x86_64::*;
 
 use super::{SPRINT, Steps, generic};
 use crate::bits::Window;
+use crate::entry::LEAST_TOKEN;
 use crate::lane::Lane;
 use crate::tokens::{ROOM, Tokens, WIDTH};
 
@@ -51,6 +52,9 @@ fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
     let literal_bytes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         2, 6, 10, 14, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
     ));
+    // Bytes to the lowest of each number, and to the third.
+    let to_lowest = numbers_of_bytes(0);
+    let to_third = numbers_of_bytes(2);
     let (mut literals, mut found) = (0, tokens.token_count);
     let (entries, _) = steps.entries.as_flattened().as_chunks::<WIDTH>();
     let (words, _) = steps.words.as_flattened().as_chunks::<WIDTH>();
@@ -58,29 +62,34 @@ fn split_avx2(steps: &Steps, count: usize, tokens: &mut Tokens) {
         let entries = load(entries);
         let words = load(words);
         let is_literal = _mm256_movemask_ps(_mm256_castsi256_ps(entries)) as u8;
-        let is_token = _mm256_slli_epi32::<16>(entries);
+        let is_token = _mm256_cmpgt_epi32(entries, _mm256_set1_epi32(LEAST_TOKEN - 1));
         let is_token = _mm256_movemask_ps(_mm256_castsi256_ps(is_token)) as u8;
 
-        let bytes = _mm256_permutevar8x32_epi32(entries, numbers(&SET_BITS[is_literal as usize]));
-        let bytes = _mm256_shuffle_epi8(bytes, literal_bytes);
+        let bytes = _mm256_shuffle_epi8(entries, literal_bytes);
         let bytes = _mm_unpacklo_epi32(
             _mm256_castsi256_si128(bytes),
             _mm256_extracti128_si256::<1>(bytes),
         );
+        let set_bits = i64::from_le_bytes(SET_BITS[is_literal as usize]);
+        let bytes = _mm_shuffle_epi8(bytes, _mm_cvtsi64_si128(set_bits));
         let bytes = _mm_cvtsi128_si64(bytes) as u64;
         let place = literals % ROOM;
         tokens.literals[place..place + WIDTH].copy_from_slice(&bytes.to_le_bytes());
 
         // No entry consumes more than 31 bits.
         let consumed = _mm256_and_si256(entries, _mm256_set1_epi32(31));
-        let code = _mm256_and_si256(_mm256_srli_epi32::<6>(entries), _mm256_set1_epi32(15));
+        // Its lowest two bits are the highest of the first byte, the others of the second.
+        let code = _mm256_and_si256(entries, _mm256_set1_epi32(0b1100_0000_1100_0000));
+        let code = _mm256_maddubs_epi16(code, _mm256_set1_epi32(4 << 8 | 1));
+        let code = _mm256_srli_epi32::<6>(code);
         let bits = _mm256_andnot_si256(_mm256_sllv_epi32(ones, consumed), words);
         let extra = _mm256_srlv_epi32(bits, code);
         let value = _mm256_add_epi32(_mm256_srli_epi32::<16>(entries), extra);
-        let before = numbers(&SET_BELOW[is_literal as usize]);
-        let before = _mm256_add_epi32(before, _mm256_set1_epi32(literals as i32));
-        let value = _mm256_add_epi32(value, _mm256_slli_epi32::<16>(before));
-        let value = _mm256_permutevar8x32_epi32(value, numbers(&SET_BITS[is_token as usize]));
+        let before = _mm256_shuffle_epi8(eight(&SET_BELOW[is_literal as usize]), to_third);
+        let before = _mm256_add_epi32(before, _mm256_set1_epi32((literals << 16) as i32));
+        let value = _mm256_add_epi32(value, before);
+        let set_bits = _mm256_shuffle_epi8(eight(&SET_BITS[is_token as usize]), to_lowest);
+        let value = _mm256_permutevar8x32_epi32(value, set_bits);
         let place = found % ROOM;
         let place = &mut tokens.tokens[place..place + WIDTH];
         store(place.try_into().expect("eight places"), value);
@@ -106,11 +115,23 @@ fn store(place: &mut [u32; WIDTH], numbers: __m256i) {
     unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), numbers) }
 }
 
-/// Bytes widened to numbers.
+/// Eight bytes, four times over.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn numbers(bytes: &[u8; WIDTH]) -> __m256i {
-    _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(*bytes)))
+fn eight(bytes: &[u8; WIDTH]) -> __m256i {
+    _mm256_set1_epi64x(i64::from_le_bytes(*bytes))
+}
+
+/// A shuffle of what [`eight`] gives: each of the bytes becomes one byte of a number, the others
+/// zero.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn numbers_of_bytes(place: usize) -> __m256i {
+    let mut shuffle = [[u8::MAX; 4]; WIDTH];
+    for (nth, number) in shuffle.iter_mut().enumerate() {
+        number[place] = nth as u8;
+    }
+    load(&shuffle.map(u32::from_le_bytes))
 }
 
 /// Of every byte, the numbers of its bits that are set: where a permutation takes what it keeps.
