@@ -21,7 +21,7 @@ use clap::{ArgAction, Parser, Subcommand};
 
 use comparisons::{COMPARISONS, memory};
 use data::Data;
-use measure::Effort;
+use measure::{Effort, Epoch, Times, in_turn};
 use row::Row;
 
 /// Anything that may go wrong; it ends the program.
@@ -42,6 +42,9 @@ struct Args {
     /// Seconds of measured rounds at least
     #[arg(long, value_name = "S", default_value_t = 15)]
     seconds: u16,
+    /// As many seconds over and over, up to N times, while a ratio is within two standard errors of its bound
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    most_times: u32,
     /// Keep the sample files in this folder, and use those that are there [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -100,6 +103,7 @@ fn run(args: &Args) -> Result<bool> {
         effort: Effort {
             rounds: args.epochs.into(),
             time: Duration::from_secs(args.seconds.into()),
+            most_times: args.most_times,
         },
         data: Data::new(args.data.clone())?,
     };
@@ -125,4 +129,27 @@ fn run(args: &Args) -> Result<bool> {
 struct Lab {
     effort: Effort,
     data: Data,
+}
+
+impl Lab {
+    /// Measures `sides` in turn, until the `rows` made of what they took are clear, or it has been long enough.
+    fn rows<const N: usize>(
+        &self,
+        sides: [Epoch<'_>; N],
+        rows: impl Fn(&[Times; N]) -> Vec<Row>,
+    ) -> Result<Vec<Row>> {
+        self.rows_of_all(sides.into(), |times| {
+            rows(times.try_into().expect("times for each side"))
+        })
+    }
+
+    /// As [`rows`](Self::rows), of any number of sides.
+    fn rows_of_all(
+        &self,
+        sides: Vec<Epoch<'_>>,
+        rows: impl Fn(&[Times]) -> Vec<Row>,
+    ) -> Result<Vec<Row>> {
+        let are_clear = |times: &[Times]| rows(times).iter().all(Row::is_clear);
+        Ok(rows(&in_turn(self.effort, sides, are_clear)?))
+    }
 }

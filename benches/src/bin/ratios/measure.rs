@@ -63,6 +63,8 @@ pub(crate) struct Effort {
     /// Measured time at least: where epochs are short there are more of them, since what disturbs
     /// the machine lasts as long.
     pub(crate) time: Duration,
+    /// As much time over and over, up to so many times, while what is found is not clear.
+    pub(crate) most_times: u32,
 }
 
 /// Of the orders of rounds.
@@ -74,13 +76,12 @@ pub(crate) type Epoch<'a> = Box<dyn FnMut() -> Result<u64> + 'a>;
 /// Runs an epoch of each side, one side after the other, for as many rounds as the effort asks for, after
 /// one that is not measured: what drifts meanwhile, drifts for all. Each round has another random order: an
 /// epoch takes longer or shorter by what ran before it, which otherwise would be the same side each time.
-pub(crate) fn in_turn<const N: usize>(effort: Effort, sides: [Epoch<'_>; N]) -> Result<[Times; N]> {
-    let times = all_in_turn(effort, sides.into())?;
-    Ok(times.try_into().expect("times for each side"))
-}
-
-/// As [`in_turn`], of any number of sides.
-pub(crate) fn all_in_turn(effort: Effort, mut sides: Vec<Epoch<'_>>) -> Result<Vec<Times>> {
+/// While `is_clear` is not so of what was found, it goes on for as long again, as often as the effort allows.
+pub(crate) fn in_turn(
+    effort: Effort,
+    mut sides: Vec<Epoch<'_>>,
+    is_clear: impl Fn(&[Times]) -> bool,
+) -> Result<Vec<Times>> {
     let mut all = Vec::with_capacity(sides.len());
     for side in &mut sides {
         all.push(Times {
@@ -91,16 +92,21 @@ pub(crate) fn all_in_turn(effort: Effort, mut sides: Vec<Epoch<'_>>) -> Result<V
     }
     let begun = Instant::now();
     let mut rounds = 0;
-    while rounds < effort.rounds || begun.elapsed() < effort.time {
-        rounds += 1;
-        for side in file_order(SEED, rounds as u64, sides.len()) {
-            let (side, times) = (&mut sides[side], &mut all[side]);
-            let start = Instant::now();
-            let records = side()? as f64;
-            times.seconds.push(start.elapsed().as_secs_f64());
-            if records != times.amount {
-                return Err(format!("{records} records after {}", times.amount).into());
+    for nth in 1..=effort.most_times {
+        while rounds < effort.rounds || begun.elapsed() < effort.time * nth {
+            rounds += 1;
+            for side in file_order(SEED, rounds as u64, sides.len()) {
+                let (side, times) = (&mut sides[side], &mut all[side]);
+                let start = Instant::now();
+                let records = side()? as f64;
+                times.seconds.push(start.elapsed().as_secs_f64());
+                if records != times.amount {
+                    return Err(format!("{records} records after {}", times.amount).into());
+                }
             }
+        }
+        if is_clear(&all) {
+            break;
         }
     }
     Ok(all)
@@ -126,13 +132,21 @@ pub(crate) fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
 
     use super::*;
 
     fn rounds(rounds: usize) -> Effort {
-        let time = Duration::ZERO;
-        Effort { rounds, time }
+        Effort {
+            rounds,
+            time: Duration::ZERO,
+            most_times: 1,
+        }
+    }
+
+    /// Nothing more is asked for.
+    fn always(_: &[Times]) -> bool {
+        true
     }
 
     #[test]
@@ -158,7 +172,9 @@ mod tests {
                 Ok(7)
             })
         };
-        let [a, b] = in_turn(rounds(40), [side('a'), side('b')]).expect("nothing fails");
+        let sides = vec![side('a'), side('b')];
+        let times = in_turn(rounds(40), sides, always).expect("nothing fails");
+        let (a, b) = (&times[0], &times[1]);
         assert_eq!((a.amount, a.seconds.len(), b.seconds.len()), (7.0, 40, 40));
         let order = order.borrow();
         let orders = Vec::from_iter((0..=40).map(|round| &order[2 * round..][..2]));
@@ -175,10 +191,23 @@ mod tests {
     #[test]
     fn sides_take_turns_for_as_long_as_is_asked_for() {
         let time = Duration::from_millis(20);
-        let side: Epoch<'_> = Box::new(|| Ok(7));
-        let begun = Instant::now();
-        let [times] = in_turn(Effort { rounds: 1, time }, [side]).expect("nothing fails");
-        assert!(begun.elapsed() >= time && !times.seconds.is_empty());
+        for (most_times, clear_after, expected) in [(1, 1, 1), (3, 2, 2), (3, 9, 3)] {
+            let effort = Effort {
+                rounds: 1,
+                time,
+                most_times,
+            };
+            let side: Epoch<'_> = Box::new(|| Ok(7));
+            let asked = Cell::new(0);
+            let is_clear = |_: &[Times]| {
+                asked.set(asked.get() + 1);
+                asked.get() == clear_after
+            };
+            let begun = Instant::now();
+            let times = in_turn(effort, vec![side], is_clear).expect("nothing fails");
+            assert!(begun.elapsed() >= time * expected && !times[0].seconds.is_empty());
+            assert_eq!(asked.get(), expected);
+        }
     }
 
     #[test]
@@ -188,6 +217,6 @@ mod tests {
             left -= 1;
             Ok(left)
         });
-        assert!(in_turn(rounds(1), [side]).is_err());
+        assert!(in_turn(rounds(1), vec![side], always).is_err());
     }
 }

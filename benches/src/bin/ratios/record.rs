@@ -23,7 +23,7 @@ pub(crate) fn write(
     let date = machine::today()?;
     let (commit, rustc) = machine::versions()?;
     let command = command();
-    let (epochs, seconds) = (effort.rounds, effort.time.as_secs());
+    let (epochs, seconds, most_times) = (effort.rounds, effort.time.as_secs(), effort.most_times);
 
     let record = json!({
         "name": name,
@@ -33,6 +33,7 @@ pub(crate) fn write(
         "command": command,
         "epochs": epochs,
         "seconds": seconds,
+        "most_times": most_times,
         "results": rows.iter().map(json).collect::<Vec<_>>(),
     });
     let markdown = format!(
@@ -40,8 +41,9 @@ pub(crate) fn write(
          - machine: {}\n\
          - versions: commit {commit}, rustc {rustc}\n\
          - `{command}`\n\
-         - {epochs} epochs of each side or more, in random order each round, for {seconds} seconds at least, after \
-         one that is not measured; files in the page cache\n\n\
+         - {epochs} epochs of each side or more, in random order each round, for {seconds} seconds at least, and up to \
+         {most_times} times as long while a ratio is within two standard errors of its bound, after one that is not \
+         measured; files in the page cache\n\n\
          Medians. A ratio is the median of those of the rounds, not the ratio of the medians; its quartiles are theirs, \
          too.\n\n{}",
         machine.line(),
@@ -87,7 +89,8 @@ fn json(row: &Row) -> Value {
         "b": figure(&row.b),
         "of": row.of.name(),
         "ratio": row.ratio,
-        "quartiles": row.quartiles,
+        "rounds": row.spread.map(|spread| spread.rounds),
+        "quartiles": row.spread.map(|spread| spread.quartiles),
         "bound": bound,
         "holds": row.holds(),
     })

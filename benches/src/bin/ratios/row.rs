@@ -15,9 +15,17 @@ pub(crate) struct Row {
     pub(crate) of: Quantity,
     /// A over B: the median over the rounds.
     pub(crate) ratio: f64,
-    /// The first and the third quartile of those of the rounds, where there were any.
-    pub(crate) quartiles: Option<[f64; 2]>,
+    /// Of those of the rounds, where there were any.
+    pub(crate) spread: Option<Spread>,
     pub(crate) bound: Option<Bound>,
+}
+
+/// How far apart the ratios of the rounds are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) rounds: usize,
+    /// The first and the third.
+    pub(crate) quartiles: [f64; 2],
 }
 
 /// What a side gave.
@@ -72,7 +80,7 @@ impl Row {
             b: Figure::megabytes(b),
             of: Quantity::Memory,
             ratio: a.1 as f64 / b.1 as f64,
-            quartiles: None,
+            spread: None,
             bound: None,
         }
     }
@@ -91,7 +99,10 @@ impl Row {
             b: Figure::speed(b),
             of,
             ratio,
-            quartiles: Some([first, third]),
+            spread: Some(Spread {
+                rounds: a.1.seconds.len(),
+                quartiles: [first, third],
+            }),
             bound: None,
         }
     }
@@ -119,6 +130,25 @@ impl Row {
             Some(Bound::AtLeast(least)) => self.ratio >= least,
             Some(Bound::AtMost(most)) => self.ratio <= most,
         }
+    }
+
+    /// Whether chance is unlikely to have decided on which side of its bound the ratio is.
+    pub(crate) fn is_clear(&self) -> bool {
+        let (Some(bound), Some(spread)) = (self.bound, self.spread) else {
+            return true;
+        };
+        let (Bound::AtLeast(bound) | Bound::AtMost(bound)) = bound;
+        (self.ratio - bound).abs() > 2.0 * spread.standard_error()
+    }
+}
+
+impl Spread {
+    /// Of the median, were the ratios distributed normally, by their quartiles.
+    fn standard_error(&self) -> f64 {
+        let [first, third] = self.quartiles;
+        // Quartiles are 1.349 standard deviations apart, and the error of a median is 1.253 times
+        // that of a mean.
+        1.253 * (third - first) / 1.349 / (self.rounds as f64).sqrt()
     }
 }
 
@@ -170,8 +200,31 @@ mod tests {
         let (a, b) = (times(&[1.0, 2.0, 1.0]), times(&[2.0, 4.0, 2.0]));
         let row = Row::speed("", ("a", &a), ("b", &b));
         assert_eq!((row.ratio, row.a.median, row.a.least), (2.0, 10.0, 5.0));
-        assert_eq!(row.quartiles, Some([2.0, 2.0]));
+        let (rounds, quartiles) = (3, [2.0, 2.0]);
+        assert_eq!(row.spread, Some(Spread { rounds, quartiles }));
         assert_eq!(Row::time("", ("a", &a), ("b", &b)).ratio, 0.5);
+    }
+
+    #[test]
+    fn a_ratio_is_clear_two_errors_from_its_bound() {
+        let seconds = Vec::from_iter((0..100).map(|nth| 0.8 + 0.4 * f64::from(nth) / 99.0));
+        let times = |seconds| Times {
+            amount: 1.0,
+            unit: "records/s",
+            seconds,
+        };
+        let (a, b) = (times(seconds), times(vec![1.0; 100]));
+        // Half of the ratios lie within 0.2, so the error is 0.0186.
+        let row = Row::time("", ("a", &a), ("b", &b));
+        assert!(row.is_clear());
+        for bound in [0.97, 1.03] {
+            let (least, most) = (row.clone().at_least(bound), row.clone().at_most(bound));
+            assert!(!least.is_clear() && !most.is_clear());
+        }
+        for bound in [0.96, 1.04] {
+            let (least, most) = (row.clone().at_least(bound), row.clone().at_most(bound));
+            assert!(least.is_clear() && most.is_clear());
+        }
     }
 
     #[test]

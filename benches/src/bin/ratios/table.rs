@@ -56,7 +56,8 @@ fn cells(row: &Row) -> [String; 9] {
         figure(&row.b),
         row.of.name().to_owned(),
         format!("{:.3}", row.ratio),
-        row.quartiles.map_or_else(String::new, |[first, third]| {
+        row.spread.map_or_else(String::new, |spread| {
+            let [first, third] = spread.quartiles;
             format!("{first:.3} to {third:.3}")
         }),
         bound,

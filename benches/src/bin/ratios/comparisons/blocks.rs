@@ -3,9 +3,9 @@
 use atds::generate::{GenerateOptions, Preset, RecordShape};
 use atds::{DType, Feature, Features};
 
-use super::Comparison;
+use super::{Comparison, of_each};
 use crate::data::RECORDS;
-use crate::measure::{Times, all_in_turn};
+use crate::measure::Times;
 use crate::pipeline::{epochs, in_batches};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -34,9 +34,7 @@ struct Records {
 }
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
-    let kinds = [small()?, ads(), large()?];
-    let rows = kinds.iter().map(|kind| rows(lab, kind));
-    Ok(rows.collect::<Result<Vec<_>>>()?.concat())
+    of_each([small()?, ads(), large()?], |kind| rows(lab, &kind))
 }
 
 /// Three scalars: some ten bytes.
@@ -91,20 +89,17 @@ fn rows(lab: &Lab, records: &Records) -> Result<Vec<Row>> {
         let builder = in_batches(&files, records.batch_size);
         sides.push(epochs(builder.features(records.shape.features().to_vec()))?);
     }
-    let times = all_in_turn(lab.effort, sides)?;
-    let times: Vec<Times> = times
-        .into_iter()
-        .zip(bytes)
-        .map(|(times, bytes)| times.of_bytes(bytes))
-        .collect();
-
-    let sides: Vec<(&str, &Times)> = BLOCKS.iter().map(|block| block.1).zip(&times).collect();
-    let row = |pair: &[(&str, &Times)]| {
-        let (mut slow, mut fast) = (pair[0], pair[1]);
+    let row = |pair: &[(&str, Times)]| {
+        let [mut slow, mut fast] = [&pair[0], &pair[1]].map(|(label, times)| (*label, times));
         if slow.1.median_speed() > fast.1.median_speed() {
             (slow, fast) = (fast, slow);
         }
         Row::speed(records.name, slow, fast).at_least(0.5)
     };
-    Ok(sides.windows(2).map(row).collect())
+    lab.rows_of_all(sides, |times| {
+        let times = times.iter().zip(&bytes);
+        let times = times.map(|(times, &bytes)| times.clone().of_bytes(bytes));
+        let sides: Vec<_> = BLOCKS.map(|block| block.1).into_iter().zip(times).collect();
+        sides.windows(2).map(row).collect()
+    })
 }

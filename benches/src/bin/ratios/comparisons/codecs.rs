@@ -4,9 +4,9 @@ use atds::Codec;
 use atds::generate::{GenerateOptions, Preset};
 use avro_block::{InflateBuffer, Inflater};
 
-use super::Comparison;
+use super::{Comparison, of_each};
 use crate::data::RECORDS;
-use crate::measure::in_turn;
+use crate::measure::Epoch;
 use crate::pipeline::{epochs, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -19,10 +19,10 @@ pub(super) const COMPARISON: Comparison = Comparison {
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let compressed = Codec::ALL.into_iter().filter(|codec| *codec != Codec::Null);
-    compressed.map(|codec| row(lab, codec)).collect()
+    of_each(compressed, |codec| row(lab, codec))
 }
 
-fn row(lab: &Lab, codec: Codec) -> Result<Row> {
+fn row(lab: &Lab, codec: Codec) -> Result<Vec<Row>> {
     let records = match codec {
         // They take ten times as long as the others.
         Codec::Bzip2 | Codec::Xz => RECORDS / 10,
@@ -37,26 +37,22 @@ fn row(lab: &Lab, codec: Codec) -> Result<Row> {
     let (files, inflated) = (files(codec)?, files(Codec::Null)?);
     let blocks = files.blocks()?;
     let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
-    let [ours, inflating, on_null] = in_turn(
-        lab.effort,
-        [
-            epochs(pipeline(&files, Preset::Ads))?,
-            Box::new(|| {
-                for block in &blocks {
-                    inflater.inflate(codec, &block.payload, &mut out, MAX_BLOCK_BYTES)?;
-                }
-                Ok(records)
-            }),
-            epochs(pipeline(&inflated, Preset::Ads))?,
-        ],
-    )?;
-    let parts = inflating.and_then(&on_null);
-    let row = Row::time(
-        format!("ads, {codec}"),
-        ("pipeline", &ours),
-        ("inflating + null", &parts),
-    );
-    Ok(row.at_most(1.1))
+    let inflating: Epoch<'_> = Box::new(|| {
+        for block in &blocks {
+            inflater.inflate(codec, &block.payload, &mut out, MAX_BLOCK_BYTES)?;
+        }
+        Ok(records)
+    });
+    let sides = [
+        epochs(pipeline(&files, Preset::Ads))?,
+        inflating,
+        epochs(pipeline(&inflated, Preset::Ads))?,
+    ];
+    lab.rows(sides, |[ours, inflating, on_null]| {
+        let parts = inflating.and_then(on_null);
+        let (a, b) = (("pipeline", ours), ("inflating + null", &parts));
+        vec![Row::time(format!("ads, {codec}"), a, b).at_most(1.1)]
+    })
 }
 
 /// Above any block of the sample files.

@@ -18,7 +18,7 @@ use avro_block::{Block, InflateBuffer, InflateJob, Inflater};
 use avro_decode::prefetch;
 
 use super::Comparison;
-use crate::measure::in_turn;
+use crate::measure::Epoch;
 use crate::pipeline::{BATCH_SIZE, epochs, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -95,27 +95,28 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
         })
     });
     let pipeline = epochs(pipeline(&files, Preset::Ads))?;
-    let [in_order, window, scattered, pipeline] =
-        in_turn(lab.effort, [in_order, through_window, scattered, pipeline])?;
-    let with_window = pipeline.and_then(&window.without(&in_order));
-    let in_order = ("in order", &in_order);
-    Ok(vec![
-        Row::time(
-            "ads, deflate, through a window",
-            ("window", &window),
-            in_order,
-        ),
-        Row::time(
-            "ads, deflate, to later batches at once",
-            ("scattered", &scattered),
-            in_order,
-        ),
-        Row::time(
-            "ads, deflate, the window's part of an epoch",
-            ("with it", &with_window),
-            ("pipeline in order", &pipeline),
-        ),
-    ])
+    let sides: [Epoch<'_>; 4] = [in_order, through_window, scattered, pipeline];
+    lab.rows(sides, |[in_order, window, scattered, pipeline]| {
+        let with_window = pipeline.and_then(&window.without(in_order));
+        let in_order = ("in order", in_order);
+        vec![
+            Row::time(
+                "ads, deflate, through a window",
+                ("window", window),
+                in_order,
+            ),
+            Row::time(
+                "ads, deflate, to later batches at once",
+                ("scattered", scattered),
+                in_order,
+            ),
+            Row::time(
+                "ads, deflate, the window's part of an epoch",
+                ("with it", &with_window),
+                ("pipeline in order", pipeline),
+            ),
+        ]
+    })
 }
 
 /// Inflates all blocks, several together, and gives each of them, as records of equal length, to

@@ -5,7 +5,7 @@ use atds::generate::Preset;
 use libdeflater::Decompressor;
 
 use super::Comparison;
-use crate::measure::in_turn;
+use crate::measure::Epoch;
 use crate::pipeline::{epochs, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -22,24 +22,17 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let records = blocks.iter().map(|block| block.count).sum();
     let mut library = Decompressor::new();
     let mut out = vec![0; MAX_BLOCK_BYTES];
-    let [ours, bare] = in_turn(
-        lab.effort,
-        [
-            epochs(pipeline(&files, Preset::Ads))?,
-            Box::new(|| {
-                for block in &blocks {
-                    library.deflate_decompress(&block.payload, &mut out)?;
-                }
-                Ok(records)
-            }),
-        ],
-    )?;
-    let row = Row::time(
-        "ads, deflate",
-        ("pipeline", &ours),
-        ("libdeflate alone", &bare),
-    );
-    Ok(vec![row.at_most(1.25)])
+    let bare: Epoch<'_> = Box::new(|| {
+        for block in &blocks {
+            library.deflate_decompress(&block.payload, &mut out)?;
+        }
+        Ok(records)
+    });
+    let ours = epochs(pipeline(&files, Preset::Ads))?;
+    lab.rows([ours, bare], |[ours, bare]| {
+        let (a, b) = (("pipeline", ours), ("libdeflate alone", bare));
+        vec![Row::time("ads, deflate", a, b).at_most(1.25)]
+    })
 }
 
 /// Above any block of the sample files.

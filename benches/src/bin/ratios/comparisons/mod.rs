@@ -44,6 +44,15 @@ pub(crate) const COMPARISONS: [Comparison; 13] = [
     memory::COMPARISON,
 ];
 
+/// The rows that `measure` finds of each of `cases`.
+fn of_each<T>(
+    cases: impl IntoIterator<Item = T>,
+    measure: impl FnMut(T) -> Result<Vec<Row>>,
+) -> Result<Vec<Row>> {
+    let rows: Vec<_> = cases.into_iter().map(measure).collect::<Result<_>>()?;
+    Ok(rows.concat())
+}
+
 /// The names, for the command line.
 pub(crate) fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(COMPARISONS.map(|comparison| comparison.name))

@@ -4,7 +4,6 @@ use atds::Codec;
 use atds::generate::Preset;
 
 use super::Comparison;
-use crate::measure::in_turn;
 use crate::pipeline::{epochs, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -17,7 +16,8 @@ pub(super) const COMPARISON: Comparison = Comparison {
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let of = |preset| epochs(pipeline(&lab.data.of(preset, Codec::Null)?, preset));
-    let [nullable, plain] = in_turn(lab.effort, [of(Preset::AdsNullable)?, of(Preset::Ads)?])?;
-    let row = Row::speed("ads", ("nullable", &nullable), ("plain", &plain));
-    Ok(vec![row.at_least(0.8)])
+    let sides = [of(Preset::AdsNullable)?, of(Preset::Ads)?];
+    lab.rows(sides, |[nullable, plain]| {
+        vec![Row::speed("ads", ("nullable", nullable), ("plain", plain)).at_least(0.8)]
+    })
 }

@@ -5,7 +5,6 @@ use atds::{Codec, Feature, Schema};
 use serde_json::Value;
 
 use super::Comparison;
-use crate::measure::in_turn;
 use crate::pipeline::{BATCH_SIZE, epochs, in_batches};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -25,12 +24,13 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     features.retain(|feature: &Feature| KEPT.contains(&feature.name.as_str()));
     let writer = in_batches(&files, BATCH_SIZE).features(features);
     let reader = writer.clone().reader_schema(reader_schema()?);
-    let [reader, writer] = in_turn(lab.effort, [epochs(reader)?, epochs(writer)?])?;
-    let (a, b) = (
-        ("4 of 19 in the reader's schema", &reader),
-        ("4 of 19 features", &writer),
-    );
-    Ok(vec![Row::speed("ads, null", a, b).at_least(0.95)])
+    lab.rows([epochs(reader)?, epochs(writer)?], |[reader, writer]| {
+        let (a, b) = (
+            ("4 of 19 in the reader's schema", reader),
+            ("4 of 19 features", writer),
+        );
+        vec![Row::speed("ads, null", a, b).at_least(0.95)]
+    })
 }
 
 /// The preset's schema with no other fields than those [`KEPT`].

@@ -5,7 +5,7 @@ use atds::{Codec, Feature};
 
 use super::Comparison;
 use crate::data::{Files, RECORDS};
-use crate::measure::{Epoch, in_turn};
+use crate::measure::Epoch;
 use crate::pipeline::{BATCH_SIZE, epochs, in_batches, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -17,62 +17,54 @@ pub(super) const COMPARISON: Comparison = Comparison {
 };
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
-    let mut rows = scalars(lab)?;
-    rows.extend(strings(lab)?);
-    Ok(rows)
+    Ok([scalars(lab)?, strings(lab)?].concat())
 }
 
 /// The first scalar, one in the middle and the string, among arrays of plain values.
 fn scalars(lab: &Lab) -> Result<Vec<Row>> {
     let plain = lab.data.of(Preset::Ads, Codec::Null)?;
     let sized = with_byte_sizes(lab, Preset::Ads)?;
-    let [label, member, country, sized, all] = in_turn(
-        lab.effort,
-        [
-            one(&plain, Preset::Ads, "s_label")?,
-            one(&plain, Preset::Ads, "s_member")?,
-            one(&plain, Preset::Ads, "s_country")?,
-            one(&sized, Preset::Ads, "s_label")?,
-            epochs(pipeline(&plain, Preset::Ads))?,
-        ],
-    )?;
-    let all = ("all 19", &all);
     let sides = [
-        ("s_label", &label),
-        ("s_member", &member),
-        ("s_country", &country),
+        one(&plain, Preset::Ads, "s_label")?,
+        one(&plain, Preset::Ads, "s_member")?,
+        one(&plain, Preset::Ads, "s_country")?,
+        one(&sized, Preset::Ads, "s_label")?,
+        epochs(pipeline(&plain, Preset::Ads))?,
     ];
-    let mut rows: Vec<Row> = Vec::new();
-    for side in sides {
-        rows.push(Row::speed(format!("ads, {}", side.0), side, all).at_least(3.0));
-    }
-    let (sized, plain) = (("byte sizes", &sized), ("none", &label));
-    rows.push(Row::speed("ads, s_label, arrays with byte sizes", sized, plain).at_least(1.0));
-    Ok(rows)
+    lab.rows(sides, |[label, member, country, sized, all]| {
+        let row = |name, one| {
+            let (a, b) = ((name, one), ("all 19", all));
+            Row::speed(format!("ads, {name}"), a, b).at_least(3.0)
+        };
+        let (sized, plain) = (("byte sizes", sized), ("none", label));
+        vec![
+            row("s_label", label),
+            row("s_member", member),
+            row("s_country", country),
+            Row::speed("ads, s_label, arrays with byte sizes", sized, plain).at_least(1.0),
+        ]
+    })
 }
 
 /// A scalar among arrays of strings.
 fn strings(lab: &Lab) -> Result<Vec<Row>> {
     let plain = lab.data.of(Preset::Strings, Codec::Null)?;
     let sized = with_byte_sizes(lab, Preset::Strings)?;
-    let [one_plain, one_sized, all_plain, all_sized] = in_turn(
-        lab.effort,
-        [
-            one(&plain, Preset::Strings, "s_country")?,
-            one(&sized, Preset::Strings, "s_country")?,
-            epochs(pipeline(&plain, Preset::Strings))?,
-            epochs(pipeline(&sized, Preset::Strings))?,
-        ],
-    )?;
-    let row = |what, one, all| Row::speed(what, ("s_country", one), ("all 10", all)).at_least(4.0);
-    Ok(vec![
-        row("strings, s_country", &one_plain, &all_plain),
-        row(
-            "strings, s_country, arrays with byte sizes",
-            &one_sized,
-            &all_sized,
-        ),
-    ])
+    let sides = [
+        one(&plain, Preset::Strings, "s_country")?,
+        one(&sized, Preset::Strings, "s_country")?,
+        epochs(pipeline(&plain, Preset::Strings))?,
+        epochs(pipeline(&sized, Preset::Strings))?,
+    ];
+    lab.rows(sides, |[one_plain, one_sized, all_plain, all_sized]| {
+        let row =
+            |what, one, all| Row::speed(what, ("s_country", one), ("all 10", all)).at_least(4.0);
+        let sized = "strings, s_country, arrays with byte sizes";
+        vec![
+            row("strings, s_country", one_plain, all_plain),
+            row(sized, one_sized, all_sized),
+        ]
+    })
 }
 
 fn with_byte_sizes(lab: &Lab, preset: Preset) -> Result<Files> {

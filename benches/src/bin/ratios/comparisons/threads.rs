@@ -8,10 +8,10 @@ use atds::{Codec, Dataset, Threads};
 use atds_benches::handwritten::HandwrittenLoop;
 use libdeflater::Decompressor;
 
-use super::Comparison;
 use super::inflate::MAX_BLOCK_BYTES;
+use super::{Comparison, of_each};
 use crate::data::Files;
-use crate::measure::{Epoch, in_turn};
+use crate::measure::Epoch;
 use crate::pipeline::{BATCH_SIZE, epochs, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -23,10 +23,9 @@ pub(super) const COMPARISON: Comparison = Comparison {
 };
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
-    let mut rows = of_codec(lab, Codec::Deflate, 1.85)?;
-    // Bound by memory.
-    rows.extend(of_codec(lab, Codec::Null, 1.6)?);
-    Ok(rows)
+    // Null is bound by memory.
+    let codecs = [(Codec::Deflate, 1.85), (Codec::Null, 1.6)];
+    of_each(codecs, |(codec, least)| of_codec(lab, codec, least))
 }
 
 fn of_codec(lab: &Lab, codec: Codec, least: f64) -> Result<Vec<Row>> {
@@ -40,21 +39,19 @@ fn of_codec(lab: &Lab, codec: Codec, least: f64) -> Result<Vec<Row>> {
         bare(&halves, codec)?,
         bare(&all, codec)?,
     ];
-    let [two, one, apart, bare_two, bare_one] = in_turn(lab.effort, sides)?;
     let what = format!("ads, {codec}");
     let bare = match codec {
         Codec::Null => "loop by hand",
         _ => "libdeflate alone",
     };
-    Ok(vec![
-        Row::speed(&what, ("two", &two), ("one", &one)).at_least(least),
-        Row::speed(&what, ("two pipelines of one", &apart), ("one", &one)),
-        Row::speed(
-            &what,
-            (&format!("two of {bare}"), &bare_two),
-            (bare, &bare_one),
-        ),
-    ])
+    lab.rows(sides, |[two, one, apart, bare_two, bare_one]| {
+        let (two_bare, one) = (format!("two of {bare}"), ("one", one));
+        vec![
+            Row::speed(&what, ("two", two), one).at_least(least),
+            Row::speed(&what, ("two pipelines of one", apart), one),
+            Row::speed(&what, (&two_bare, bare_two), (bare, bare_one)),
+        ]
+    })
 }
 
 /// Pipelines of one thread each at the same time, that have nothing to do with one another.

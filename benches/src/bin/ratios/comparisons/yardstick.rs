@@ -7,7 +7,7 @@ use atds::generate::Preset;
 use atds_benches::handwritten::HandwrittenLoop;
 
 use super::Comparison;
-use crate::measure::in_turn;
+use crate::measure::Epoch;
 use crate::pipeline::{BATCH_SIZE, epochs, pipeline};
 use crate::row::Row;
 use crate::{Lab, Result};
@@ -21,17 +21,14 @@ pub(super) const COMPARISON: Comparison = Comparison {
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
     let files = lab.data.of(Preset::Ads, Codec::Null)?;
     let mut handwritten = HandwrittenLoop::new(BATCH_SIZE);
-    let [ours, by_hand] = in_turn(
-        lab.effort,
-        [
-            epochs(pipeline(&files, Preset::Ads))?,
-            Box::new(|| {
-                Ok(handwritten.epoch(&files.paths, |batch| {
-                    black_box(batch);
-                })?)
-            }),
-        ],
-    )?;
-    let row = Row::speed("ads, null", ("pipeline", &ours), ("by hand", &by_hand));
-    Ok(vec![row.at_least(0.85)])
+    let by_hand: Epoch<'_> = Box::new(|| {
+        Ok(handwritten.epoch(&files.paths, |batch| {
+            black_box(batch);
+        })?)
+    });
+    let ours = epochs(pipeline(&files, Preset::Ads))?;
+    lab.rows([ours, by_hand], |[ours, by_hand]| {
+        let (a, b) = (("pipeline", ours), ("by hand", by_hand));
+        vec![Row::speed("ads, null", a, b).at_least(0.85)]
+    })
 }
