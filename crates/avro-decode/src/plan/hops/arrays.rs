@@ -1,6 +1,8 @@
 //! The ways past arrays: the place behind one, or `None` if it is not laid out as
 //! most are, or is at fault.
 
+use std::hint::select_unpredictable;
+
 use super::super::blocks::{ItemBlock, fits};
 use super::super::cursor::Cursor;
 use super::{Guess, behind_string, cursor_at};
@@ -97,6 +99,9 @@ fn any_sparse(
     data: &[u8],
     at: usize,
 ) -> Option<usize> {
+    if let Some(behind) = both_sized(1, width, data, at) {
+        return Some(behind);
+    }
     let (_, at) = varint_items(1, kernels, data, at)?;
     match sized(width, data, at) {
         Some((_, behind)) => Some(behind),
@@ -139,6 +144,9 @@ pub(super) fn pair(kernels: Kernels, guess: &mut Guess, data: &[u8], at: usize) 
 /// As [`pair`], where they are laid out in another way.
 #[inline(never)]
 fn any_pair(kernels: Kernels, guess: &mut Guess, data: &[u8], at: usize) -> Option<usize> {
+    if let Some(behind) = both_sized(1, 1, data, at) {
+        return Some(behind);
+    }
     let (first, middle) = varint_items(1, kernels, data, at)?;
     let (second, behind) = varint_items(1, kernels, data, middle)?;
     guess.len = usize::from(first == second);
@@ -165,18 +173,26 @@ fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
 fn sized(min_item: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
     let word = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
     // A negative count of a byte, and a size of one or two: which it is, is
-    // chance, and no branch.
+    // chance, so both are computed and no branch taken.
     let count = (word as usize & 0xff).div_ceil(2);
-    let more = word >> 15 & 1;
-    let size = (word >> 8 & 0x7f) | (word >> 16 & (0x7f * more)) << 7;
-    let bytes = size as usize / 2;
-    let behind = at + 2 + more as usize + bytes;
-    let is_sized = word & 0x81 == 1
-        && word >> 23 & more == 0
-        && size & 1 == 0
+    let is_long = word & 0x8000 != 0;
+    let short = word as usize >> 9 & 0x3f;
+    let long = short | word as usize >> 10 & 0x1fc0;
+    let bytes = select_unpredictable(is_long, long, short);
+    let behind = select_unpredictable(is_long, at + 3 + long, at + 2 + short);
+    let is_sized = word & 0x181 == 1
+        && word & word << 8 & 0x80_0000 == 0 // of a long size, the second byte ends it
         && count * min_item <= bytes
         && data.get(behind) == Some(&0);
     is_sized.then_some((count, behind + 1))
+}
+
+/// The place behind two arrays that say their sizes.
+#[inline(always)]
+fn both_sized(first: usize, second: usize, data: &[u8], at: usize) -> Option<usize> {
+    let (_, middle) = sized(first, data, at)?;
+    let (_, behind) = sized(second, data, middle)?;
+    Some(behind)
 }
 
 /// The place behind an array of strings, or at a `depth` of 1 of arrays of them.
