@@ -2,7 +2,7 @@
 
 use std::iter::zip;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atds_sched::{BlockWork, Observed, Pool, Schedule, Wishes};
 use avro_block::Codec;
@@ -23,6 +23,15 @@ pub(crate) struct Crew {
     counters: Arc<Counters>,
     pool: Pool,
     gear: Gear,
+    /// How the last batches went, until those that follow have their blocks.
+    last: Option<Lap>,
+}
+
+/// What filling batches took, and how long all bytes had been waited for by then.
+#[derive(Clone, Copy, Debug)]
+struct Lap {
+    took: Duration,
+    waited: Duration,
 }
 
 /// What a crew works with, one iteration after another.
@@ -76,6 +85,7 @@ impl Crew {
             counters,
             pool: Pool::new(workers),
             gear,
+            last: None,
         }
     }
 
@@ -110,6 +120,7 @@ impl Crew {
         batches: usize,
         held: u64,
     ) -> Result<Done, Option<Failed>> {
+        self.end_lap();
         let begun = Instant::now();
         self.plan(&window, visits, batches);
         let done = self.decode(window, visits, batches, held)?;
@@ -120,8 +131,20 @@ impl Crew {
             .check(padded.fold(held, u64::saturating_add))
             .map_err(|error| Some(Failed { error, row: 0 }))?;
         self.gather(batches);
-        self.counters.scheduler().took(begun.elapsed());
+        self.last = Some(Lap {
+            took: begun.elapsed(),
+            waited: self.counters.read_wait.get(),
+        });
         Ok(done)
+    }
+
+    /// Tells the scheduler how the last batches went, and how long those that follow were
+    /// waited for.
+    fn end_lap(&mut self) {
+        if let Some(Lap { took, waited }) = self.last.take() {
+            let waited = self.counters.read_wait.get().saturating_sub(waited);
+            self.counters.scheduler().took(took, waited);
+        }
     }
 
     /// The batches that were filled, so many of them.

@@ -10,7 +10,6 @@ use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use atds_sched::Scheduler;
 use avro_block::{BlockIndex, InflateBuffer, Inflater};
 use avro_decode::LeftOut;
 use tensor_batch::{Batch, BatchSpec};
@@ -33,9 +32,9 @@ use crate::{Error, ErrorKind};
 /// Avro files, and how to make batches of them.
 ///
 /// A dataset is a description: each [`iter`](Dataset::iter) reads the files
-/// anew, with threads of its own. Only memory is kept from one iteration to the
-/// next, that of a few batches and inflated blocks, and mapped files stay
-/// mapped, up to the memory limit, while the dataset lives.
+/// anew, with threads of its own. Kept from one iteration to the next are the
+/// memory of a few batches and inflated blocks, mapped files up to the memory
+/// limit, and what was measured to choose the number of threads by.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     settings: Arc<Settings>,
@@ -224,10 +223,10 @@ pub struct Batches {
 impl Batches {
     fn start(settings: &Settings, epochs: Range<u64>) -> Self {
         let budget = Arc::new(Budget::new(settings.memory_limit));
-        let scheduler = Scheduler::new(settings.engine.threads);
+        let kept = settings.kept.clone();
+        let scheduler = kept.scheduler(settings.engine.threads);
         let counters = Arc::new(Counters::new(scheduler));
         let (steps_out, steps) = handoff(READ_AHEAD, READ_ON);
-        let kept = settings.kept.clone();
         let groups = kept.groups.clone();
         let prefetch = settings.engine.prefetch;
         let (ready_out, ready) = handoff(prefetch, prefetch);

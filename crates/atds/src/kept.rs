@@ -1,6 +1,8 @@
-//! What one iteration leaves for the next: memory, and mapped files.
+//! What one iteration leaves for the next: memory, mapped files, and what it has learnt.
 
 use std::sync::{Arc, Mutex, PoisonError};
+
+use atds_sched::{Scheduler, Threads};
 
 use crate::crew::Gear;
 use crate::outlet::Groups;
@@ -16,6 +18,7 @@ pub(crate) struct Kept {
     pub(crate) groups: Arc<Groups>,
     gear: Mutex<Option<Gear>>,
     opener: Mutex<Option<Opener>>,
+    scheduler: Mutex<Option<Scheduler>>,
 }
 
 impl Kept {
@@ -33,6 +36,16 @@ impl Kept {
 
     pub(crate) fn keep_opener(&self, opener: Opener) {
         keep(&self.opener, opener);
+    }
+
+    /// A scheduler for an iteration of the data set, with what the last that ended has learnt.
+    pub(crate) fn scheduler(&self, threads: Threads) -> Scheduler {
+        let last = take(&self.scheduler);
+        last.map_or_else(|| Scheduler::new(threads), |last| last.again())
+    }
+
+    pub(crate) fn keep_scheduler(&self, scheduler: Scheduler) {
+        keep(&self.scheduler, scheduler);
     }
 }
 

@@ -57,6 +57,11 @@ pub(crate) const WARM_UP: u64 = 4;
 /// other.
 pub(crate) const SETTLING: u64 = 64;
 
+/// A wait for bytes counts for at most so many times the run before it: whoever reads has the
+/// cores for himself for most of a longer one. Nor is a number of threads then remembered for
+/// what the bytes took once: it seems to take four times its runs at most, and is tried again.
+pub(crate) const MOST_WAITED: u32 = 3;
+
 /// A thread is late where one part in so many of a run is over.
 pub(crate) const LATE: u64 = 2;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::choose::{Decision, Timings};
 use crate::cost::{BlockWork, CostModel, Observed};
 use crate::cut::Cutter;
-use crate::limits::{MAX_THREADS, SETTLING, WARM_UP};
+use crate::limits::{MAX_THREADS, MOST_WAITED, SETTLING, WARM_UP};
 use crate::pool::RunReport;
 use crate::schedule::{Schedule, Wishes};
 
@@ -33,6 +33,9 @@ pub struct Scheduler {
     timings: Timings,
     decision: Option<Decision>,
     runs: u64,
+    /// Runs before these, of which there were too few each time for threads to find their
+    /// cores.
+    runs_before: u64,
     /// Work of the last run, in decoded records.
     units: f64,
     /// Whether most of the threads called came late to it.
@@ -77,6 +80,7 @@ impl Scheduler {
             timings: Timings::new(max_threads),
             decision: None,
             runs: 0,
+            runs_before: 0,
             units: 0.0,
             was_late: false,
             steals: 0,
@@ -84,6 +88,27 @@ impl Scheduler {
             mean_ns: 0,
             costs: Vec::new(),
             cutter: Cutter::default(),
+        }
+    }
+
+    /// One for the same work another time, with memory and threads that may be new: the
+    /// counts start anew, what was learnt stays. Where this process may use another number of
+    /// cores by now, nothing does.
+    pub fn again(&self) -> Self {
+        self.again_on(Scheduler::new(self.threads))
+    }
+
+    fn again_on(&self, new: Self) -> Self {
+        if new.max_threads != self.max_threads {
+            return new;
+        }
+        let is_short = self.runs <= SETTLING;
+        let runs_before = u64::from(is_short) * (self.runs_before + self.runs);
+        Scheduler {
+            model: self.model,
+            timings: self.timings.clone(),
+            runs_before,
+            ..new
         }
     }
 
@@ -152,15 +177,19 @@ impl Scheduler {
     }
 
     /// Learns how long the whole of what was recorded last took, from its plan
-    /// until all was done that depends on the number of threads: what that
-    /// number is decided by.
-    pub fn took(&mut self, wall: Duration) {
-        let settling = if self.was_late { SETTLING } else { WARM_UP };
+    /// until all was done that depends on the number of threads, and how long the
+    /// bytes for what follows were `waited` for behind it: the time that number is
+    /// decided by. Threads that do the work sooner, but keep whoever reads from a
+    /// core, gain nothing.
+    pub fn took(&mut self, wall: Duration, waited: Duration) {
+        let has_settled = !self.was_late || self.runs_before + self.runs > SETTLING;
         if let Some(decision) = &self.decision
-            && self.runs > settling
+            && self.runs > WARM_UP
+            && has_settled
         {
+            let took = wall + waited.min(MOST_WAITED * wall);
             self.timings
-                .observe(decision.threads, self.units, wall.as_nanos() as u64);
+                .observe(decision.threads, self.units, took.as_nanos() as u64);
         }
     }
 
@@ -225,33 +254,45 @@ impl fmt::Display for SchedulerStats {
 mod tests {
     use super::*;
 
+    const WORK: [BlockWork; 30] = [BlockWork {
+        records_to_inflate: 0,
+        records_to_decode: 10,
+    }; 30];
+
+    /// One for two cores, whatever this machine has.
+    fn scheduler() -> Scheduler {
+        let mut scheduler = Scheduler::new(Threads::Auto);
+        (scheduler.max_threads, scheduler.timings) = (2, Timings::new(2));
+        scheduler
+    }
+
+    /// Has it learn of a run of the work, `late` or not, and of the wait behind it.
+    fn learn(scheduler: &mut Scheduler, threads: usize, late: bool, wall: u64, waited: u64) {
+        let mut report = RunReport::default();
+        (report.threads, report.wall_ns) = (threads, wall);
+        report.late = usize::from(late);
+        let observed = Observed {
+            records_decoded: 300,
+            decode_ns: 150_000,
+            ..Observed::default()
+        };
+        scheduler.record(&report, &observed);
+        scheduler.took(Duration::from_nanos(wall), Duration::from_nanos(waited));
+    }
+
     /// What is decided after so many runs, `late` ones of which took two threads as long as
     /// one and a half times one alone, all others two thirds of it.
     fn decided(runs: u64, late: impl Fn(u64) -> bool) -> Option<usize> {
-        let mut scheduler = Scheduler::new(Threads::Auto);
-        // Whatever this machine has.
-        (scheduler.max_threads, scheduler.timings) = (2, Timings::new(2));
-        let work = [BlockWork {
-            records_to_inflate: 0,
-            records_to_decode: 10,
-        }; 30];
+        let mut scheduler = scheduler();
         for run in 0..runs {
-            let threads = scheduler.plan(&work).threads;
+            let threads = scheduler.plan(&WORK).threads;
             let wall_ns = match (threads, late(run)) {
                 (1, _) => 150_000,
                 (_, true) => 225_000,
                 (_, false) => 100_000,
             };
-            let mut report = RunReport::default();
-            (report.threads, report.wall_ns) = (threads, wall_ns);
-            report.late = usize::from(threads > 1 && late(run));
-            let observed = Observed {
-                records_decoded: 300,
-                decode_ns: 150_000,
-                ..Observed::default()
-            };
-            scheduler.record(&report, &observed);
-            scheduler.took(Duration::from_nanos(wall_ns));
+            let is_late = threads > 1 && late(run);
+            learn(&mut scheduler, threads, is_late, wall_ns, 0);
         }
         scheduler.stats().decision.map(|decision| decision.threads)
     }
@@ -262,5 +303,109 @@ mod tests {
         assert_eq!(decided(60, |run| run < 60), Some(2));
         // If it goes on so, that is what two threads take.
         assert_eq!(decided(90, |_| true), Some(1));
+    }
+
+    #[test]
+    fn what_was_learnt_stays_and_counts_start_anew() {
+        let (mut learning, mut threads) = (scheduler(), Vec::new());
+        for _ in 0..5 {
+            // Each time too few to settle, with a second thread that always comes late.
+            for _ in 0..20 {
+                threads.push(learning.plan(&WORK).threads);
+                let threads = threads[threads.len() - 1];
+                let wall = [150_000, 225_000][threads - 1];
+                learn(&mut learning, threads, threads > 1, wall, 0);
+            }
+            learning = learning.again_on(scheduler());
+            let stats = learning.stats();
+            assert_eq!(stats.runs, 0);
+            assert!(stats.decode_ns_per_record.is_some());
+        }
+        // On another machine nothing of it holds.
+        let mut other = scheduler();
+        other.max_threads = 3;
+        assert_eq!(learning.again_on(other).stats().decode_ns_per_record, None);
+        assert_eq!(threads[..20], [2; 20]);
+        assert_eq!(threads[80..], [1; 20]);
+    }
+
+    /// Two cores and a reader, who reads up to four runs ahead.
+    #[derive(Clone, Copy)]
+    struct Machine {
+        /// Nanoseconds to read what a run needs, with a core for it.
+        read: f64,
+        /// Nanoseconds a run takes with one thread, and with two.
+        run: [f64; 2],
+        /// How much of a core the reader has during a run, with one thread and with two.
+        cores: [f64; 2],
+    }
+
+    /// Nanoseconds that `runs` take a machine with a fixed number of threads, or by what a
+    /// scheduler says, which learns of each.
+    fn play(
+        machine: Machine,
+        runs: usize,
+        scheduler: &mut Scheduler,
+        fixed: Option<usize>,
+    ) -> f64 {
+        let (mut ahead, mut took) = (0.0f64, 0.0);
+        for _ in 0..runs {
+            let threads = fixed.unwrap_or_else(|| scheduler.plan(&WORK).threads);
+            let run = machine.run[threads - 1];
+            ahead = (ahead + run * machine.cores[threads - 1] / machine.read).min(4.0);
+            let waited = (1.0 - ahead).max(0.0) * machine.read;
+            ahead = (ahead - 1.0).max(0.0);
+            took += run + waited;
+            if fixed.is_none() {
+                learn(scheduler, threads, false, run as u64, waited as u64);
+            }
+        }
+        took
+    }
+
+    #[test]
+    fn threads_that_keep_the_reader_from_a_core_gain_nothing() {
+        let machine = |read, with_two, share| Machine {
+            read,
+            run: [150e3, with_two],
+            cores: [1.0, share],
+        };
+        for machine in [
+            // One decodes about as fast as the reader reads; two leave him half a core or less.
+            machine(160e3, 90e3, 0.0),
+            machine(160e3, 90e3, 0.5),
+            machine(140e3, 80e3, 0.25),
+            machine(190e3, 100e3, 0.0),
+            // He has little to do, or enough cores, or waits for a slow disk.
+            machine(10e3, 80e3, 0.0),
+            machine(60e3, 80e3, 0.5),
+            machine(100e3, 80e3, 1.0),
+            machine(5e6, 80e3, 0.5),
+        ] {
+            const RUNS: usize = 4_000;
+            let fixed = [1, 2].map(|n| play(machine, RUNS, &mut scheduler(), Some(n)));
+            let best = fixed[0].min(fixed[1]);
+            let over = play(machine, RUNS, &mut scheduler(), None) / best;
+            let Machine { read, run, cores } = machine;
+            assert!(over < 1.05, "{over:.3} for {read}, {run:?}, {cores:?}");
+        }
+    }
+
+    #[test]
+    fn what_bytes_took_once_is_not_remembered() {
+        // The first time from a disk, where one thread is no worse; later from memory.
+        let disk = Machine {
+            read: 20e6,
+            run: [150e3, 90e3],
+            cores: [1.0, 0.0],
+        };
+        let memory = Machine { read: 5e3, ..disk };
+        let mut learning = scheduler();
+        play(disk, 1_000, &mut learning, None);
+        // It has forgotten soon enough.
+        play(memory, 1_000, &mut learning, None);
+        let took = play(memory, 4_000, &mut learning, None);
+        let with_two = play(memory, 4_000, &mut scheduler(), Some(2));
+        assert!(took / with_two < 1.05, "{:.3}", took / with_two);
     }
 }

@@ -236,7 +236,7 @@ fn auto_uses_what_pays() {
     // Dear: a second a record.
     for _ in 0..200 {
         scheduler.record(&report, &decoded(100, 100_000_000_000));
-        scheduler.took(Duration::from_secs(100));
+        scheduler.took(Duration::from_secs(100), Duration::ZERO);
     }
     assert_eq!(scheduler.plan(&[decode(1); 1_000]).threads, most.min(1_000));
 }
@@ -445,7 +445,7 @@ proptest! {
                 decode_ns,
             };
             scheduler.record(&report, &observed);
-            scheduler.took(Duration::from_nanos(report.wall_ns));
+            scheduler.took(Duration::from_nanos(report.wall_ns), Duration::ZERO);
         }
     }
 }

@@ -12,26 +12,31 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "auto",
-    about: "automatic threads against the best fixed number of them, by batch size",
+    about: "automatic threads against the best fixed number of them, by batch size, of mapped files and of files read",
     measure,
 };
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
-    of_each([Codec::Null, Codec::Deflate], |codec| {
-        of_each([16, 64, 256, 1_024, 8_192], |batch_size| {
-            row(lab, codec, batch_size)
+    // Who reads files copies all of them, on cores that the threads share with him.
+    let ways = [("mapped", true), ("read", false)];
+    of_each(ways, |way| {
+        of_each([Codec::Null, Codec::Deflate], |codec| {
+            of_each([16, 64, 256, 1_024, 8_192], |batch_size| {
+                row(lab, way, codec, batch_size)
+            })
         })
     })
 }
 
-fn row(lab: &Lab, codec: Codec, batch_size: usize) -> Result<Vec<Row>> {
+fn row(lab: &Lab, way: (&str, bool), codec: Codec, batch_size: usize) -> Result<Vec<Row>> {
+    let (way, mmap) = way;
     let files = lab.data.of(Preset::Ads, codec)?;
     let numbers = numbers(available_parallelism()?.get());
     let choices = numbers.iter().map(|&n| Threads::Fixed(n));
     let choices = [Threads::Auto].into_iter().chain(choices);
     let sides = choices.map(|threads| {
         let builder = in_batches(&files, batch_size).features(Preset::Ads.features());
-        epochs(builder.threads(threads))
+        epochs(builder.threads(threads).mmap(mmap))
     });
     lab.rows_of_all(sides.collect::<Result<_>>()?, |times| {
         let (auto, fixed) = times
@@ -45,7 +50,7 @@ fn row(lab: &Lab, codec: Codec, batch_size: usize) -> Result<Vec<Row>> {
             .max_by(by_speed)
             .expect("one thread at least");
         let label = format!("fixed to {}", numbers[best]);
-        let what = format!("ads, {codec}, batch {batch_size}");
+        let what = format!("ads, {codec}, {way}, batch {batch_size}");
         vec![Row::speed(what, ("auto", auto), (&label, &fixed[best])).at_least(0.95)]
     })
 }
