@@ -342,12 +342,7 @@ mod tests {
 
     /// Nanoseconds that `runs` take a machine with a fixed number of threads, or by what a
     /// scheduler says, which learns of each.
-    fn play(
-        machine: Machine,
-        runs: usize,
-        scheduler: &mut Scheduler,
-        fixed: Option<usize>,
-    ) -> f64 {
+    fn play(machine: Machine, runs: usize, scheduler: &mut Scheduler, fixed: Option<usize>) -> f64 {
         let (mut ahead, mut took) = (0.0f64, 0.0);
         for _ in 0..runs {
             let threads = fixed.unwrap_or_else(|| scheduler.plan(&WORK).threads);
