@@ -1,6 +1,6 @@
 //! What one iteration leaves for the next: memory, mapped files, and what it has learnt.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_sched::{Scheduler, Threads};
 
@@ -40,8 +40,9 @@ impl Kept {
 
     /// A scheduler for an iteration of the data set, with what the last that ended has learnt.
     pub(crate) fn scheduler(&self, threads: Threads) -> Scheduler {
-        let last = take(&self.scheduler);
-        last.map_or_else(|| Scheduler::new(threads), |last| last.again())
+        let last = lock(&self.scheduler);
+        let last = last.as_ref().map(Scheduler::again);
+        last.unwrap_or_else(|| Scheduler::new(threads))
     }
 
     pub(crate) fn keep_scheduler(&self, scheduler: Scheduler) {
@@ -49,10 +50,14 @@ impl Kept {
     }
 }
 
+fn lock<T>(slot: &Mutex<Option<T>>) -> MutexGuard<'_, Option<T>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    lock(slot).take()
 }
 
 fn keep<T>(slot: &Mutex<Option<T>>, value: T) {
-    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    *lock(slot) = Some(value);
 }
