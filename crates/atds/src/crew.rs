@@ -90,7 +90,8 @@ impl Crew {
     }
 
     /// Ends the work; the gear is for another crew.
-    pub(crate) fn into_gear(self) -> Gear {
+    pub(crate) fn into_gear(mut self) -> Gear {
+        self.end_lap();
         self.gear
     }
 
@@ -138,7 +139,7 @@ impl Crew {
         Ok(done)
     }
 
-    /// Tells the scheduler how the last batches went, and how long those that follow were
+    /// Tells the scheduler how the last batches went, and how long the blocks behind them were
     /// waited for.
     fn end_lap(&mut self) {
         if let Some(Lap { took, waited }) = self.last.take() {

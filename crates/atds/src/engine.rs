@@ -103,8 +103,7 @@ impl Engine {
     pub(crate) fn run(mut self, epochs: std::ops::Range<u64>) {
         self.epochs(epochs);
         self.kept.keep_gear(self.crew.into_gear());
-        let scheduler = self.counters.scheduler().clone();
-        self.kept.keep_scheduler(scheduler);
+        self.kept.keep_scheduler(&self.counters.scheduler());
     }
 
     fn epochs(&mut self, epochs: std::ops::Range<u64>) {

@@ -11,7 +11,8 @@ use crate::spare::Spare;
 
 /// Kept with the data set: an epoch that starts with the memory of the last one
 /// is spared asking for it, which costs as much as reading thousands of records.
-/// Of several iterations at the same time, one leaves what it has.
+/// Of several iterations at the same time, one leaves what it has: the last to end its
+/// memory, the longest what it has learnt.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) spare: Arc<Spare>,
@@ -38,15 +39,24 @@ impl Kept {
         keep(&self.opener, opener);
     }
 
-    /// A scheduler for an iteration of the data set, with what the last that ended has learnt.
+    /// A scheduler for an iteration of the data set, with what earlier ones have learnt.
     pub(crate) fn scheduler(&self, threads: Threads) -> Scheduler {
         let last = lock(&self.scheduler);
         let last = last.as_ref().map(Scheduler::again);
         last.unwrap_or_else(|| Scheduler::new(threads))
     }
 
-    pub(crate) fn keep_scheduler(&self, scheduler: Scheduler) {
-        keep(&self.scheduler, scheduler);
+    /// Keeps what an iteration has learnt, unless another that went on meanwhile has learnt
+    /// more.
+    pub(crate) fn keep_scheduler(&self, scheduler: &Scheduler) {
+        let mut last = lock(&self.scheduler);
+        if last
+            .as_ref()
+            .is_none_or(|last| last.runs_in_all() <= scheduler.runs_in_all())
+        {
+            // Without the memory of its plans.
+            *last = Some(scheduler.again());
+        }
     }
 }
 

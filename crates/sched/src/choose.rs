@@ -37,8 +37,14 @@ const DOUBT: f64 = 1.0 / 1024.0;
 /// reader, too, has most to do.
 const EARLY: f64 = 8.0;
 
-/// The most that is doubted: what takes four times as long is not tried again.
+/// The most that is doubted: what takes four times as long is not tried again. But all that
+/// bytes were waited for may be doubted, since they may have come from a disk that once. A
+/// trial where they still do costs as much as reading them, which each number takes at least.
 const MOST_DOUBT: f64 = 0.75;
+
+/// How many times as long as the least a number is remembered to take when the work is done
+/// another time: just so long that it is tried again.
+const MOST_KEPT: f64 = 0.95 / (1.0 - MOST_DOUBT);
 
 /// Runs with other numbers after which more threads than were used last have slept.
 const ASLEEP: u32 = 16;
@@ -53,7 +59,7 @@ const WAKING: u32 = 3;
 const WAKING_NS: f64 = 150_000.0;
 const CALLED_NS: f64 = 2_000.0;
 
-/// What runs took with each number of threads that is considered: 1, 2, 3, 4,
+/// What runs took, and waits for bytes behind them, with each number of threads that is considered: 1, 2, 3, 4,
 /// 6, 8, 12, 16, .. up to a largest. What lies between could not gain much.
 #[derive(Clone, Debug)]
 pub struct Timings {
@@ -66,8 +72,9 @@ pub struct Timings {
 #[derive(Clone, Debug)]
 struct Timing {
     threads: usize,
-    /// Nanoseconds a unit of work, once measured.
-    ns_per_unit: f64,
+    /// Nanoseconds a unit of work, once measured: in runs, and waited for bytes behind them.
+    run_ns: f64,
+    wait_ns: f64,
     measured: u32,
     /// Runs with other numbers since it was measured.
     idle: u32,
@@ -90,20 +97,35 @@ impl Timings {
         Timings { numbers, last: 0 }
     }
 
+    /// What is known when the same work is done another time, maybe in better times: no
+    /// number took so long that it is never tried again.
+    pub(crate) fn again(&self) -> Self {
+        let mut again = self.clone();
+        let measured = self.numbers.iter().filter(|timing| timing.measured > 0);
+        let least = measured.map(|timing| timing.run_ns);
+        let most = MOST_KEPT * least.fold(f64::INFINITY, f64::min);
+        for timing in &mut again.numbers {
+            timing.run_ns = timing.run_ns.min(most);
+        }
+        again
+    }
+
     /// Takes a measurement in: a run of `units` of work, in whatever unit, with
-    /// `threads` threads took `wall_ns`.
-    pub fn observe(&mut self, threads: usize, units: f64, wall_ns: u64) {
+    /// `threads` threads took `wall_ns`, and behind it the bytes for the next were
+    /// `waited_ns` for.
+    pub fn observe(&mut self, threads: usize, units: f64, wall_ns: u64, waited_ns: u64) {
         let slowest =
             self.least(threads, units) + WAKING_NS + CALLED_NS * threads.saturating_sub(1) as f64;
+        let (wall_ns, waited_ns) = (wall_ns as f64, waited_ns as f64);
         for timing in &mut self.numbers {
             if timing.threads != threads {
                 timing.idle = timing.idle.saturating_add(1);
             } else if units > 0.0 {
                 let more = threads > self.last;
-                if wall_ns as f64 <= slowest && timing.is_waking(more) {
+                if wall_ns + waited_ns <= slowest && timing.is_waking(more) {
                     timing.waking += 1;
                 } else {
-                    timing.add(wall_ns as f64 / units);
+                    timing.add(wall_ns / units, waited_ns / units);
                 }
             }
         }
@@ -115,7 +137,7 @@ impl Timings {
     fn least(&self, threads: usize, units: f64) -> f64 {
         let fewer = self.up_to(threads.saturating_sub(1));
         let measured = fewer.filter(|timing| timing.measured > 0);
-        let least = measured.map(|timing| timing.ns_per_unit * units);
+        let least = measured.map(|timing| timing.ns() * units);
         least.fold(f64::INFINITY, f64::min)
     }
 
@@ -137,7 +159,8 @@ impl Timing {
     fn new(threads: usize) -> Self {
         Timing {
             threads,
-            ns_per_unit: 0.0,
+            run_ns: 0.0,
+            wait_ns: 0.0,
             measured: 0,
             idle: 0,
             waking: 0,
@@ -151,9 +174,14 @@ impl Timing {
         slept && (more || self.waking > 0) && self.waking < WAKING
     }
 
-    fn add(&mut self, ns_per_unit: f64) {
+    /// Nanoseconds a unit of work.
+    fn ns(&self) -> f64 {
+        self.run_ns + self.wait_ns
+    }
+
+    fn add(&mut self, run_ns: f64, wait_ns: f64) {
         if self.measured == 0 {
-            self.ns_per_unit = ns_per_unit;
+            (self.run_ns, self.wait_ns) = (run_ns, wait_ns);
         } else {
             let weight = match self.measured {
                 // What was measured before may have been threads that slept.
@@ -162,8 +190,10 @@ impl Timing {
                 _ if self.idle > OLD => FIRST_WEIGHT,
                 _ => WEIGHT,
             };
-            let measurement = ns_per_unit.min(OUTLIER * self.ns_per_unit);
-            self.ns_per_unit += (measurement - self.ns_per_unit) * weight;
+            let (all, most) = (run_ns + wait_ns, OUTLIER * self.ns());
+            let counts = if all > most { most / all } else { 1.0 };
+            self.run_ns += (run_ns * counts - self.run_ns) * weight;
+            self.wait_ns += (wait_ns * counts - self.wait_ns) * weight;
         }
         self.measured = self.measured.saturating_add(1);
         (self.idle, self.waking) = (0, 0);
@@ -173,10 +203,20 @@ impl Timing {
     /// where calling a thread is taken to cost `call_ns`.
     fn expected(&self, units: f64, total_ns: f64, call_ns: f64) -> f64 {
         if self.measured > 0 {
-            return units * self.ns_per_unit;
+            return units * self.ns();
         }
         let threads = self.threads as f64;
         total_ns / threads + call_ns * (threads - 1.0)
+    }
+
+    /// Of what is `expected` for `units` of work, what it may take at least.
+    fn hoped(&self, units: f64, expected: f64) -> f64 {
+        if self.measured == 0 {
+            return expected * (1.0 - HOPE);
+        }
+        let doubt = self.doubt();
+        let run_ns = self.run_ns * (1.0 - doubt.min(MOST_DOUBT));
+        units * (run_ns + self.wait_ns * (1.0 - doubt))
     }
 
     /// What calling a thread costs if a run is to take `expected_ns`.
@@ -185,17 +225,14 @@ impl Timing {
         ((expected_ns - total_ns / threads) / (threads - 1.0)).max(0.0)
     }
 
-    /// By how much of what is expected less it may take.
+    /// The part of what was measured that may not hold any more.
     fn doubt(&self) -> f64 {
         if self.waking > 0 {
             // A trial that has begun goes on.
-            MOST_DOUBT
-        } else if self.measured > 0 {
-            let early = 1.0 + EARLY / f64::from(self.measured);
-            (f64::from(self.idle) * DOUBT * early).min(MOST_DOUBT)
-        } else {
-            HOPE
+            return 1.0;
         }
+        let early = 1.0 + EARLY / f64::from(self.measured);
+        (f64::from(self.idle) * DOUBT * early).min(1.0)
     }
 }
 
@@ -237,7 +274,7 @@ impl Decision {
                 // What is known of fewer threads tells something of more.
                 call_ns = timing.call_ns(total_ns, expected);
             }
-            let hoped = expected * (1.0 - timing.doubt());
+            let hoped = timing.hoped(units, expected);
             if hoped < least {
                 (self.threads, least) = (timing.threads, hoped);
             }

@@ -54,13 +54,8 @@ pub(crate) const WARM_UP: u64 = 4;
 /// Runs until each thread has found a core. When an iteration starts, the reader has most to
 /// do, and a thread that is called meanwhile may be put behind another on the same core. Runs
 /// that most of those called came late to tell what fewer take; behind these, they count as any
-/// other.
+/// other; so they do behind shorter iterations that have as many together.
 pub(crate) const SETTLING: u64 = 64;
-
-/// A wait for bytes counts for at most so many times the run before it: whoever reads has the
-/// cores for himself for most of a longer one. Nor is a number of threads then remembered for
-/// what the bytes took once: it seems to take four times its runs at most, and is tried again.
-pub(crate) const MOST_WAITED: u32 = 3;
 
 /// A thread is late where one part in so many of a run is over.
 pub(crate) const LATE: u64 = 2;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::choose::{Decision, Timings};
 use crate::cost::{BlockWork, CostModel, Observed};
 use crate::cut::Cutter;
-use crate::limits::{MAX_THREADS, MOST_WAITED, SETTLING, WARM_UP};
+use crate::limits::{MAX_THREADS, SETTLING, WARM_UP};
 use crate::pool::RunReport;
 use crate::schedule::{Schedule, Wishes};
 
@@ -33,9 +33,10 @@ pub struct Scheduler {
     timings: Timings,
     decision: Option<Decision>,
     runs: u64,
-    /// Runs before these, of which there were too few each time for threads to find their
-    /// cores.
+    /// Runs before these, of which something may have been learnt.
     runs_before: u64,
+    /// The last of them, where there were too few each time for threads to find their cores.
+    unsettled: u64,
     /// Work of the last run, in decoded records.
     units: f64,
     /// Whether most of the threads called came late to it.
@@ -81,6 +82,7 @@ impl Scheduler {
             decision: None,
             runs: 0,
             runs_before: 0,
+            unsettled: 0,
             units: 0.0,
             was_late: false,
             steals: 0,
@@ -103,13 +105,19 @@ impl Scheduler {
             return new;
         }
         let is_short = self.runs <= SETTLING;
-        let runs_before = u64::from(is_short) * (self.runs_before + self.runs);
         Scheduler {
             model: self.model,
-            timings: self.timings.clone(),
-            runs_before,
+            timings: self.timings.again(),
+            runs_before: self.runs_in_all(),
+            unsettled: u64::from(is_short) * (self.unsettled + self.runs),
             ..new
         }
+    }
+
+    /// Runs of which something may have been learnt, those before it was made
+    /// [again](Self::again) too.
+    pub fn runs_in_all(&self) -> u64 {
+        self.runs_before + self.runs
     }
 
     /// The most threads it ever decides for.
@@ -182,14 +190,14 @@ impl Scheduler {
     /// decided by. Threads that do the work sooner, but keep whoever reads from a
     /// core, gain nothing.
     pub fn took(&mut self, wall: Duration, waited: Duration) {
-        let has_settled = !self.was_late || self.runs_before + self.runs > SETTLING;
+        let has_settled = !self.was_late || self.unsettled + self.runs > SETTLING;
         if let Some(decision) = &self.decision
-            && self.runs > WARM_UP
+            && self.runs_in_all() > WARM_UP
             && has_settled
         {
-            let took = wall + waited.min(MOST_WAITED * wall);
+            let [wall, waited] = [wall, waited].map(|time| time.as_nanos() as u64);
             self.timings
-                .observe(decision.threads, self.units, took.as_nanos() as u64);
+                .observe(decision.threads, self.units, wall, waited);
         }
     }
 
@@ -211,7 +219,8 @@ impl Scheduler {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SchedulerStats {
-    /// Nanoseconds to inflate a record, if any were.
+    /// Nanoseconds to inflate a record, if any were; like the next, also of runs before
+    /// those that are counted here.
     pub inflate_ns_per_record: Option<f64>,
     /// Nanoseconds to decode a record.
     pub decode_ns_per_record: Option<f64>,
@@ -329,6 +338,27 @@ mod tests {
         assert_eq!(threads[80..], [1; 20]);
     }
 
+    #[test]
+    fn first_runs_that_come_late_are_not_learnt_from_behind_long_iterations_either() {
+        let mut learning = scheduler();
+        for iteration in 0..5 {
+            let run = |run| {
+                let threads = learning.plan(&WORK).threads;
+                let is_late = threads > 1 && run < 13;
+                let wall = match (threads, is_late) {
+                    (1, _) => 150_000,
+                    (_, true) => 225_000,
+                    (_, false) => 100_000,
+                };
+                learn(&mut learning, threads, is_late, wall, 0);
+                threads
+            };
+            let alone = (0..90).map(run).filter(|&threads| threads == 1).count();
+            assert!(alone < 5, "{alone} in iteration {iteration}");
+            learning = learning.again_on(scheduler());
+        }
+    }
+
     /// Two cores and a reader, who reads up to four runs ahead.
     #[derive(Clone, Copy)]
     struct Machine {
@@ -371,11 +401,15 @@ mod tests {
             machine(160e3, 90e3, 0.5),
             machine(140e3, 80e3, 0.25),
             machine(190e3, 100e3, 0.0),
+            machine(300e3, 60e3, 0.0),
+            machine(400e3, 90e3, 0.0),
+            machine(400e3, 90e3, 0.5),
+            machine(1.8e6, 90e3, 0.0),
             // He has little to do, or enough cores, or waits for a slow disk.
             machine(10e3, 80e3, 0.0),
             machine(60e3, 80e3, 0.5),
             machine(100e3, 80e3, 1.0),
-            machine(5e6, 80e3, 0.5),
+            machine(20e6, 80e3, 0.5),
         ] {
             const RUNS: usize = 4_000;
             let fixed = [1, 2].map(|n| play(machine, RUNS, &mut scheduler(), Some(n)));
@@ -388,19 +422,70 @@ mod tests {
 
     #[test]
     fn what_bytes_took_once_is_not_remembered() {
-        // The first time from a disk, where one thread is no worse; later from memory.
+        // The first time from a disk, where one thread is better; later from memory.
         let disk = Machine {
             read: 20e6,
-            run: [150e3, 90e3],
+            run: [90e3, 100e3],
             cores: [1.0, 0.0],
         };
-        let memory = Machine { read: 5e3, ..disk };
+        let memory = Machine {
+            read: 5e3,
+            run: [150e3, 90e3],
+            ..disk
+        };
         let mut learning = scheduler();
         play(disk, 1_000, &mut learning, None);
+        assert_eq!(learning.plan(&WORK).threads, 1);
         // It has forgotten soon enough.
-        play(memory, 1_000, &mut learning, None);
+        play(memory, 1_200, &mut learning, None);
         let took = play(memory, 4_000, &mut learning, None);
         let with_two = play(memory, 4_000, &mut scheduler(), Some(2));
         assert!(took / with_two < 1.05, "{:.3}", took / with_two);
+    }
+
+    #[test]
+    fn what_runs_took_once_is_not_remembered_for_ever() {
+        // Pages of the files are read in by the workers, the first time.
+        let cold = Machine {
+            read: 5e3,
+            run: [20e6, 18e6],
+            cores: [1.0, 1.0],
+        };
+        let warm = Machine {
+            run: [150e3, 225e3],
+            ..cold
+        };
+        let mut learning = scheduler();
+        play(cold, 200, &mut learning, None);
+        assert_eq!(learning.plan(&WORK).threads, 2);
+        let mut epochs = |count| {
+            let epoch = |_| {
+                learning = learning.again_on(scheduler());
+                play(warm, 100, &mut learning, None)
+            };
+            (0..count).map(epoch).sum::<f64>()
+        };
+        epochs(10);
+        let took = epochs(40);
+        let alone = play(warm, 4_000, &mut scheduler(), Some(1));
+        assert!(took / alone < 1.05, "{:.3}", took / alone);
+    }
+
+    #[test]
+    fn many_short_iterations_learn_as_a_long_one_does() {
+        for runs in [1, 3, 5] {
+            let machine = Machine {
+                read: 5e3,
+                run: [150e3, 225e3],
+                cores: [1.0, 1.0],
+            };
+            let mut learning = scheduler();
+            for _ in 0..20 {
+                play(machine, runs, &mut learning, None);
+                learning = learning.again_on(scheduler());
+            }
+            assert_eq!(learning.plan(&WORK).threads, 1, "{runs}");
+            assert_eq!(learning.runs_in_all(), 20 * runs as u64);
+        }
     }
 }

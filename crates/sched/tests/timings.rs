@@ -38,12 +38,12 @@ fn what_was_not_measured_is_guessed() {
 #[test]
 fn measurements_count_more_than_guesses() {
     let mut timings = Timings::new(2);
-    timings.observe(2, 100.0, 80_000);
+    timings.observe(2, 100.0, 80_000, 0);
     let decision = Decision::by_timings(&timings, 100.0, 90_000.0, 2);
     // The hope that one thread alone is faster than two together is tried out.
     assert_eq!(decision.expected_ns, [(1, 90_000.0), (2, 80_000.0)]);
     assert_eq!(decision.threads, 1);
-    timings.observe(1, 100.0, 85_000);
+    timings.observe(1, 100.0, 85_000, 0);
     let decision = Decision::by_timings(&timings, 100.0, 90_000.0, 2);
     assert_eq!(decision.expected_ns, [(1, 85_000.0), (2, 80_000.0)]);
     assert_eq!(decision.threads, 2);
@@ -52,13 +52,13 @@ fn measurements_count_more_than_guesses() {
     assert_eq!(double.expected_ns, [(1, 170_000.0), (2, 160_000.0)]);
     // A core that was busy elsewhere is not the threads' fault.
     for _ in 0..10 {
-        timings.observe(2, 100.0, 80_000);
+        timings.observe(2, 100.0, 80_000, 0);
     }
-    timings.observe(2, 100.0, 100_000_000);
+    timings.observe(2, 100.0, 100_000_000, 0);
     let after = Decision::by_timings(&timings, 100.0, 90_000.0, 2);
     assert!(after.expected_ns[1].1 < 95_000.0, "{after}");
     // A run without work says nothing.
-    timings.observe(2, 0.0, 1_000);
+    timings.observe(2, 0.0, 1_000, 0);
     let same = Decision::by_timings(&timings, 100.0, 90_000.0, 2);
     assert_eq!(same.expected_ns[1], after.expected_ns[1]);
 }
@@ -69,11 +69,11 @@ fn what_was_measured_once_is_tried_again_soon() {
     let runs_until_tried = |measured| {
         let mut timings = Timings::new(2);
         for _ in 0..measured {
-            timings.observe(2, 100.0, 180_000);
+            timings.observe(2, 100.0, 180_000, 0);
         }
         let alone = |timings: &mut Timings| {
             let decision = Decision::by_timings(timings, 100.0, 90_000.0, 2);
-            timings.observe(1, 100.0, 90_000);
+            timings.observe(1, 100.0, 90_000, 0);
             decision.threads == 1
         };
         (0..10_000).take_while(|_| alone(&mut timings)).count()
@@ -90,7 +90,7 @@ fn a_slow_start_is_learnt_and_tried_again() {
     let mut runs = |nanos: [u64; 2]| -> Vec<usize> {
         let run = |_| {
             let decision = Decision::by_timings(&timings, 100.0, 200_000.0, 2);
-            timings.observe(decision.threads, 100.0, nanos[decision.threads - 1]);
+            timings.observe(decision.threads, 100.0, nanos[decision.threads - 1], 0);
             decision.threads
         };
         (0..3_000).map(run).collect()
@@ -123,7 +123,7 @@ fn threads_that_slept_are_tried_until_they_are_awake() {
             _ if awake > 3 => 60_000,
             _ => asleep,
         };
-        timings.observe(decision.threads, 100.0, wall);
+        timings.observe(decision.threads, 100.0, wall, 0);
         decision.threads
     };
     let threads: Vec<usize> = (0..1_000).map(|_| run(150_000)).collect();
@@ -142,7 +142,7 @@ fn threads_that_slept_are_tried_until_they_are_awake() {
         } else {
             300_000
         };
-        timings.observe(decision.threads, 100.0, wall);
+        timings.observe(decision.threads, 100.0, wall, 0);
         decision.threads
     };
     let threads: Vec<usize> = (0..2_000).map(|_| run()).collect();
@@ -160,8 +160,8 @@ fn a_trial_ends_where_few_runs_can_have_so_many_threads() {
             let decision = Decision::by_timings(&timings, 100.0, 100_000.0, 2);
             several += usize::from(decision.threads == 2);
             let wall = [100_000, with_two][decision.threads - 1];
-            timings.observe(decision.threads, 100.0, wall);
-            timings.observe(1, 100.0, 100_000);
+            timings.observe(decision.threads, 100.0, wall, 0);
+            timings.observe(1, 100.0, 100_000, 0);
         }
         several
     };
@@ -207,7 +207,7 @@ fn automatic_comes_within_five_per_cent_of_the_best() {
                 // As measured: a tenth more or less, and now and then far more.
                 let busy = if random(&mut state) < 0.01 { 20.0 } else { 0.0 };
                 let measured = wall * (0.9 + 0.2 * random(&mut state) + busy);
-                timings.observe(decision.threads, work / 100.0, measured as u64);
+                timings.observe(decision.threads, work / 100.0, measured as u64, 0);
                 total += (cost - total) / 10.0;
             }
             let best = (1..=cores).map(|threads| wall(threads).1);

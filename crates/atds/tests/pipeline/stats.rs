@@ -1,8 +1,21 @@
 //! The figures of a run add up.
 
-use atds::{Codec, Threads, inspect};
+use std::fs::File;
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
 
-use crate::common::{CODECS, Folder};
+use atds::{Batches, Codec, Threads, inspect};
+
+use crate::common::{CODECS, Folder, rows_file};
+
+/// Takes all batches; gives the number of runs they were made in, and whether the last was
+/// decided by what runs before it cost.
+fn runs(mut batches: Batches) -> (u64, bool) {
+    batches.by_ref().for_each(|batch| drop(batch.unwrap()));
+    let schedule = batches.stats().schedule.unwrap();
+    (schedule.runs, schedule.decision.unwrap().total_ns.is_some())
+}
 
 #[test]
 fn records_steps_and_bytes_add_up() {
@@ -74,4 +87,50 @@ fn figures_grow_while_batches_are_taken_and_stand_still_afterwards() {
     let (end, later) = (batches.stats(), batches.stats());
     assert_eq!(end.elapsed, later.elapsed);
     assert!(!end.elapsed.is_zero());
+}
+
+#[test]
+fn an_iteration_knows_what_earlier_ones_of_the_data_set_have_learnt() {
+    for threads in [Threads::Auto, Threads::Fixed(1)] {
+        let folder = Folder::of_rows(1, 10, 8, Codec::Deflate);
+        let dataset = folder.rows(10).threads(threads).build().unwrap();
+        assert_eq!(runs(dataset.iter()), (1, false));
+        assert_eq!(runs(dataset.iter()), (1, true));
+        let slice = dataset.slice(0..5, dataset.file_records().unwrap());
+        assert_eq!(runs(slice.unwrap().iter()), (1, true));
+        // Another has learnt nothing.
+        let dataset = folder.rows(10).threads(threads).build().unwrap();
+        assert_eq!(runs(dataset.iter()), (1, false));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_a_run_is_expected_to_take_has_the_wait_for_bytes_in_it() {
+    const BLOCKS: usize = 60;
+    const EACH: Duration = Duration::from_millis(4);
+    let bytes = rows_file(0..BLOCKS as i64, 1, Codec::Null);
+    let folder = Folder::new();
+    let path = folder.write("pipe.avro", &bytes);
+    // Only what the schema is read from need be a file.
+    let dataset = folder.rows(1).build().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo, of the system, is there").success());
+    let mut batches = dataset.iter();
+    let writer = std::thread::spawn(move || {
+        let mut pipe = File::create(path).unwrap();
+        for part in bytes.chunks(bytes.len().div_ceil(BLOCKS)) {
+            std::thread::sleep(EACH);
+            pipe.write_all(part).unwrap();
+        }
+    });
+    assert_eq!(batches.by_ref().flatten().count(), BLOCKS);
+    writer.join().unwrap();
+    let schedule = batches.stats().schedule.unwrap();
+    let decision = schedule.decision.unwrap();
+    let expected = decision.expected_ns.iter();
+    let of_all = expected.map(|&(_, ns)| ns).fold(0.0, f64::max);
+    // Decoding a record takes some microseconds.
+    assert!(of_all > EACH.as_nanos() as f64 / 4.0, "{decision}");
 }
