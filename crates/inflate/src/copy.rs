@@ -74,45 +74,50 @@ fn copy_roomy<'a>(
     let Some(roomy) = room.len().checked_sub(2 * CHUNK) else {
         return (place, pairs);
     };
-    let (mut used, mut written) = (place.literals, place.written);
-    assert!(used <= tokens.literal_count && tokens.literal_count <= ROOM && written <= room.len());
-    let mut left = tokens.literal_count - used;
-    let (literal_bytes, bytes) = (tokens.literals.as_ptr(), room.as_mut_ptr());
-    let mut copied = 0;
-    for &pair in pairs {
-        let Match {
-            literals,
-            length,
-            distance,
-        } = Match::new(pair);
-        let run = literals.wrapping_sub(used);
+    let mut written = place.written;
+    assert!(
+        place.literals <= tokens.literal_count
+            && tokens.literal_count <= ROOM
+            && written <= room.len()
+    );
+    let (literals, bytes) = (tokens.literals.as_ptr(), room.as_mut_ptr());
+    let mut used = literals.wrapping_add(place.literals);
+    let mut pairs = pairs.iter();
+    let left = loop {
+        let left = pairs.as_slice();
+        let Some(&pair) = pairs.next() else {
+            break left;
+        };
+        let next = Match::new(pair);
+        let upto = literals.wrapping_add(next.literals);
+        let run = (upto as usize).wrapping_sub(used as usize);
         let start = written.wrapping_add(run);
-        let end = start.wrapping_add(length);
+        let end = start.wrapping_add(next.length);
         // A distance of zero is too large here, and is looked into elsewhere.
-        if run > left || end > roomy || distance.wrapping_sub(1) >= start {
-            break;
+        if end > roomy || next.distance.wrapping_sub(1) >= start {
+            break left;
         }
-        // SAFETY: `used + run` is at most `literal_count`, so at most `ROOM`, and `literals` has a
-        // chunk more. `written + run + length` is at most `roomy`, and `room` has two chunks more;
-        // none of it wraps, as `run` is at most `ROOM`, `length` has 16 bits and `written` is at
-        // most `room.len()`. `distance` is from 1 to `start`.
+        debug_assert!(used <= upto && next.literals <= tokens.literal_count);
+        // SAFETY: the literals before matches never get fewer, and are `literal_count` at most, as
+        // `Tokens` promises: `upto` is not before `used`, and the `run` between them is part of
+        // `literals`, which has a chunk more. `written + run + length` is at most `roomy`, and
+        // `room` has two chunks more; none of it wraps, as `run` is at most `ROOM`, `length` has
+        // 16 bits and `written` is at most `room.len()`. `distance` is from 1 to `start`.
         unsafe {
-            copy_chunks(literal_bytes.add(used), bytes.add(written), run);
+            copy_chunks(used, bytes.add(written), run);
             let to = bytes.add(start);
             prefetch(to.wrapping_add(AHEAD));
-            if distance >= CHUNK {
-                copy_chunks(to.sub(distance), to, length);
+            if next.distance >= CHUNK {
+                copy_chunks(to.sub(next.distance), to, next.length);
             } else {
-                repeat(to, distance, length);
+                repeat(to, next.distance, next.length);
             }
         }
-        left -= run;
-        used = literals;
+        used = upto;
         written = end;
-        copied += 1;
-    }
-    let literals = used;
-    (Place { literals, written }, &pairs[copied..])
+    };
+    let literals = used as usize - literals as usize;
+    (Place { literals, written }, left)
 }
 
 /// Has the processor load the first of `bytes`, while other work goes on.
@@ -172,13 +177,27 @@ fn copy_exact(
 /// was written if it is a chunk behind.
 #[inline(always)]
 unsafe fn copy_chunks(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: whole chunks are less than a chunk more than `len`, if that is not zero.
+    // SAFETY: as is said above.
     unsafe {
         std::ptr::copy(from, to, CHUNK);
         if len > CHUNK {
-            for done in (CHUNK..len).step_by(CHUNK) {
-                std::ptr::copy(from.add(done), to.add(done), CHUNK);
-            }
+            copy_further_chunks(from, to, len);
+        }
+    }
+}
+
+/// Copies the others. Out of line, where it takes no registers from what is done for each match.
+///
+/// # Safety
+///
+/// That of [`copy_chunks`].
+#[cold]
+#[inline(never)]
+unsafe fn copy_further_chunks(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: whole chunks are less than a chunk more than `len`.
+    unsafe {
+        for done in (CHUNK..len).step_by(CHUNK) {
+            std::ptr::copy(from.add(done), to.add(done), CHUNK);
         }
     }
 }
@@ -189,31 +208,35 @@ unsafe fn copy_chunks(from: *const u8, to: *mut u8, len: usize) {
 /// # Safety
 ///
 /// `distance` is from 1 to 15, and so many bytes are before `to`. `len` bytes and a chunk more may
-/// be written at it.
+/// be read from there on, and written at `to`.
 #[inline(never)]
 unsafe fn repeat(to: *mut u8, distance: usize, len: usize) {
-    const HALF: usize = CHUNK / 2;
-    // SAFETY: whole halves are less than a half more than `len`. Halves that are read begin before
-    // halves that are written, or where those do.
+    // SAFETY: whole chunks are less than a chunk more than `len`.
     unsafe {
-        let from = to.sub(distance);
-        if distance >= HALF {
-            for done in (0..len).step_by(HALF) {
-                std::ptr::copy(from.add(done), to.add(done), HALF);
-            }
-            return;
-        }
+        let bytes = to.sub(distance).cast::<[u8; CHUNK]>().read();
         let mut bits = distance * 8;
-        let bytes = from.cast::<[u8; HALF]>().read();
-        let mut pattern = u64::from_le_bytes(bytes) & ((1 << bits) - 1);
-        while bits < 64 {
+        let mut pattern = u128::from_le_bytes(bytes) & ((1 << bits) - 1);
+        while bits < CHUNK * 8 {
             pattern |= pattern << bits;
             bits *= 2;
         }
-        // As often as they fit a half.
-        for done in (0..len).step_by(HALF / distance * distance) {
-            let half = to.add(done).cast::<[u8; HALF]>();
-            half.write(pattern.to_le_bytes());
+        let mut done = 0;
+        while done < len {
+            to.add(done)
+                .cast::<[u8; CHUNK]>()
+                .write(pattern.to_le_bytes());
+            done += WHOLE[distance];
         }
     }
 }
+
+/// Of each distance below a chunk, the most bytes of a chunk that are whole repetitions.
+static WHOLE: [usize; CHUNK] = {
+    let mut whole = [0; CHUNK];
+    let mut distance = 1;
+    while distance < CHUNK {
+        whole[distance] = CHUNK / distance * distance;
+        distance += 1;
+    }
+    whole
+};

@@ -31,10 +31,11 @@ impl Inflater {
         Self::with_kernel(Kernel::detect())
     }
 
-    /// An inflater with loops that any processor can run, which is what the others are held
-    /// against.
-    pub fn portable() -> Self {
-        Self::with_kernel(Kernel::Generic)
+    /// An inflater with each kind of loops that this processor can run, the fastest first: what
+    /// [`new`](Self::new) gives. The last has those that any processor can run, which the others
+    /// are held against.
+    pub fn of_each_kind() -> impl Iterator<Item = Self> {
+        Kernel::all().map(Self::with_kernel)
     }
 
     /// Whether this processor has what makes several streams at once faster than one after another:

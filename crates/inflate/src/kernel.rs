@@ -51,16 +51,28 @@ pub(crate) enum Kernel {
     /// With AVX2 and BMI2, which came together.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// With AVX-512 too, as processors have it that compress bytes and count bits with it.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Kernel {
     /// The fastest that this processor has.
     pub(crate) fn detect() -> Self {
+        Self::all().next().unwrap_or(Kernel::Generic)
+    }
+
+    /// All that this processor has, the fastest first.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
-        if x86::is_supported() {
-            return Kernel::Avx2;
-        }
-        Kernel::Generic
+        let those_of_machine = [
+            x86::has_masks().then_some(Kernel::Avx512),
+            x86::is_supported().then_some(Kernel::Avx2),
+        ];
+        #[cfg(not(target_arch = "x86_64"))]
+        let those_of_machine = [];
+        let those_of_machine = those_of_machine.into_iter().flatten();
+        those_of_machine.chain([Kernel::Generic])
     }
 
     /// Looks up what comes next in all `lanes`, which read `windows`, until one halts or [`STEPS`]
@@ -82,7 +94,7 @@ impl Kernel {
         match self {
             Kernel::Generic => generic::run(lanes, windows),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => x86::run(lanes, windows),
+            Kernel::Avx2 | Kernel::Avx512 => x86::run(lanes, windows),
         }
     }
 
@@ -93,6 +105,8 @@ impl Kernel {
             Kernel::Generic => generic::split(steps, count, tokens),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 => x86::split(steps, count, tokens),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => x86::split_by_masks(steps, count, tokens),
         }
     }
 }

@@ -10,9 +10,12 @@ pub(crate) const ROOM: usize = (STEPS + 1).next_power_of_two();
 pub(crate) const CHUNK: usize = 16;
 
 /// Lookups that are sorted at a time, at most.
-pub(crate) const WIDTH: usize = 8;
+pub(crate) const WIDTH: usize = 16;
 
 /// Literals and matches.
+///
+/// Whoever makes them promises that the literals before a token are at least those before the
+/// token in front of it, and at most `literal_count`. Memory safety hangs on that.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     /// The literals, and room for the rest of a chunk.

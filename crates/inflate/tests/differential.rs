@@ -13,7 +13,7 @@ fn what_compressors_write() {
     for len in [100, 40_000] {
         for (kind, bytes) in data::kinds(len) {
             for (compressor, payload) in data::compressed(&bytes) {
-                for mut inflater in [Inflater::new(), Inflater::portable()] {
+                for mut inflater in Inflater::of_each_kind() {
                     let result = inflate(&mut inflater, &payload, LIMIT);
                     assert!(
                         result.as_deref() == Ok(&*bytes),
@@ -80,7 +80,7 @@ fn streams_have_no_bearing_on_each_other() {
         .collect();
     assert!(expected.contains(&Err(Error::Truncated)));
     assert!(expected.contains(&Err(Error::TooLarge { limit: 15_000 })));
-    for mut inflater in [Inflater::new(), Inflater::portable()] {
+    for mut inflater in Inflater::of_each_kind() {
         for together in [2, 3, LANES, 2 * LANES + 1, payloads.len()] {
             let results = payloads.chunks(together);
             let results: Vec<_> = results
@@ -249,7 +249,7 @@ fn long_words_with_extra_bits() {
             for distances in [steep, many_long_distances(first)] {
                 let payload = matches(litlens, &distances, (nth * 30 + first) as u64);
                 let expected = common::libdeflate(&payload, LIMIT).unwrap();
-                for mut inflater in [Inflater::new(), Inflater::portable()] {
+                for mut inflater in Inflater::of_each_kind() {
                     let result = inflate(&mut inflater, &payload, LIMIT);
                     assert!(
                         result.as_deref() == Ok(&*expected),

@@ -21,7 +21,7 @@ pub(super) fn check(data: &[u8]) {
     let payloads = payloads(&mut input);
 
     let expected: Vec<_> = payloads.iter().map(|p| twin::inflate(p, limit)).collect();
-    for mut inflater in [Inflater::new(), Inflater::portable()] {
+    for mut inflater in Inflater::of_each_kind() {
         let together = inflate(&mut inflater, &payloads, limit);
         assert!(together == expected, "{inflater:?}: together");
         for (payload, expected) in payloads.iter().zip(&expected) {
