@@ -5,7 +5,7 @@ use crate::kernel::MOST_ROUNDS;
 
 /// Bytes that a window may be read from on: a power of two, so that a mask is all the bounds
 /// checking there is.
-const SPAN: usize = 1024;
+pub(crate) const SPAN: usize = 1024;
 
 // A round consumes 55 bits at most, a block's header some 4,600.
 const _: () = assert!(MOST_ROUNDS * 7 + 8 <= SPAN);

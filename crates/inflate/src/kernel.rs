@@ -19,7 +19,7 @@ const ROUNDS: usize = 16;
 /// Lookups between two looks.
 const SPRINT: usize = ROUND * ROUNDS;
 /// Most sprints before what was looked up is written.
-const SPRINTS: usize = 9;
+const SPRINTS: usize = 8;
 /// Most lookups before what was looked up is written. What they leave fits the first-level cache
 /// beside the tables.
 pub(crate) const STEPS: usize = SPRINT * SPRINTS;
