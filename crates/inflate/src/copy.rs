@@ -207,11 +207,11 @@ unsafe fn copy_further_chunks(from: *const u8, to: *mut u8, len: usize) {
 ///
 /// # Safety
 ///
-/// `distance` is from 1 to 15, and so many bytes are before `to`. `len` bytes and a chunk more may
-/// be read from there on, and written at `to`.
+/// `distance` is from 1 to 15, and so many bytes are before `to`. A chunk may be read from the first
+/// of these on, and `len` bytes and a chunk more may be written at `to`.
 #[inline(never)]
 unsafe fn repeat(to: *mut u8, distance: usize, len: usize) {
-    // SAFETY: whole chunks are less than a chunk more than `len`.
+    // SAFETY: the last chunk begins before `len`.
     unsafe {
         let bytes = to.sub(distance).cast::<[u8; CHUNK]>().read();
         let mut bits = distance * 8;

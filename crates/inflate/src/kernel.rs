@@ -70,7 +70,7 @@ impl Kernel {
             x86::is_supported().then_some(Kernel::Avx2),
         ];
         #[cfg(not(target_arch = "x86_64"))]
-        let those_of_machine = [];
+        let those_of_machine: [Option<Self>; 0] = [];
         let those_of_machine = those_of_machine.into_iter().flatten();
         those_of_machine.chain([Kernel::Generic])
     }

@@ -15,7 +15,8 @@ pub(crate) const WIDTH: usize = 16;
 /// Literals and matches.
 ///
 /// Whoever makes them promises that the literals before a token are at least those before the
-/// token in front of it, and at most `literal_count`. Memory safety hangs on that.
+/// token in front of it, and at most `literal_count`: memory safety hangs on that. Lengths and
+/// distances, of which 32,768 is the largest (RFC 1951, 3.2.5), never reach into their half.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     /// The literals, and room for the rest of a chunk.

@@ -1,4 +1,4 @@
-//! Both kinds of loops, the bit by bit twin and libdeflate, on the same streams.
+//! All kinds of loops that the processor has, the bit by bit twin and libdeflate, on the same streams.
 #![allow(clippy::unwrap_used)]
 
 mod common;

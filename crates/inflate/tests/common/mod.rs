@@ -62,7 +62,7 @@ pub(crate) fn libdeflate(payload: &[u8], limit: usize) -> Option<Vec<u8>> {
     Some(room)
 }
 
-/// Holds both kinds of loops against the twin, and the twin against libdeflate.
+/// Holds all kinds of loops that the processor has against the twin, and the twin against libdeflate.
 pub(crate) fn check(payload: &[u8]) {
     let expected = twin::inflate(payload, LIMIT);
     for mut inflater in Inflater::of_each_kind() {

@@ -10,7 +10,7 @@ use super::super::{SPRINT, Steps};
 use crate::entry::LEAST_TOKEN;
 use crate::tokens::{CHUNK, ROOM, Tokens, WIDTH};
 
-const _: () = assert!(SPRINT.is_multiple_of(WIDTH));
+const _: () = assert!(SPRINT.is_multiple_of(WIDTH) && WIDTH == CHUNK);
 
 /// See [`Kernel::split`](crate::kernel::Kernel::split), of whole [`WIDTH`]s.
 #[target_feature(
