@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atds::Codec;
 use atds::generate::{GenerateOptions, Preset};
-use avro_block::{InflateBuffer, Inflater};
+use avro_block::{InflateBuffer, InflateJob, Inflater};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
 use bytes::Bytes;
 use tensor_batch::{Batch, BatchBuilder};
@@ -51,7 +51,8 @@ pub fn runs(mut options: GenerateOptions, batches: usize, batch_size: usize) -> 
 #[derive(Debug)]
 pub struct Decoder {
     inflater: Inflater,
-    inflated: InflateBuffer,
+    /// As many as are inflated together, as the pipeline does.
+    inflated: [InflateBuffer; TOGETHER],
     plan: Plan,
     builder: BatchBuilder,
 }
@@ -67,7 +68,7 @@ impl Decoder {
         let plan = Plan::compile(&Arc::new(schema), features, &PlanOptions::default());
         Decoder {
             inflater: Inflater::new(),
-            inflated: InflateBuffer::new(),
+            inflated: [(); TOGETHER].map(|()| InflateBuffer::new()),
             plan: plan.expect("features of the preset"),
             builder: BatchBuilder::new(features.spec().clone()),
         }
@@ -81,19 +82,17 @@ impl Decoder {
     pub fn batch(&mut self, runs: &[Run]) -> Batch {
         let rows = runs.iter().map(|run| run.records).sum();
         for mut slots in self.builder.slots(&[rows]) {
-            for run in runs {
-                let records: &[u8] = match run.codec {
-                    Codec::Null => &run.payload,
-                    codec => {
-                        self.inflater
-                            .inflate(codec, &run.payload, &mut self.inflated, MAX_BLOCK_BYTES)
-                            .expect("a sound payload");
-                        &self.inflated
-                    }
-                };
-                self.plan
-                    .execute(records, 0, run.records, &mut slots)
-                    .expect("records of the preset");
+            for runs in runs.chunks(TOGETHER) {
+                inflate(&mut self.inflater, runs, &mut self.inflated);
+                for (run, inflated) in runs.iter().zip(&self.inflated) {
+                    let records: &[u8] = match run.codec {
+                        Codec::Null => &run.payload,
+                        _ => inflated,
+                    };
+                    self.plan
+                        .execute(records, 0, run.records, &mut slots)
+                        .expect("records of the preset");
+                }
             }
         }
         let gather = self.builder.gather();
@@ -101,6 +100,27 @@ impl Decoder {
         self.builder.finish()
     }
 }
+
+/// Inflates runs of one codec, each to its buffer.
+fn inflate(inflater: &mut Inflater, runs: &[Run], buffers: &mut [InflateBuffer]) {
+    let Some(codec) = runs.first().map(|run| run.codec) else {
+        return;
+    };
+    if codec == Codec::Null {
+        return;
+    }
+    let jobs = runs.iter().zip(buffers);
+    let mut jobs: Vec<_> = jobs
+        .map(|(run, buffer)| InflateJob::new(&run.payload, buffer, MAX_BLOCK_BYTES))
+        .collect();
+    inflater.inflate_many(codec, &mut jobs);
+    for job in jobs {
+        job.result.expect("a sound payload");
+    }
+}
+
+/// Blocks that are inflated together.
+const TOGETHER: usize = 8;
 
 /// Above any block of the sample files.
 const MAX_BLOCK_BYTES: usize = 1 << 16;
