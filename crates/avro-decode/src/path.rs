@@ -26,13 +26,14 @@
 //! index      = "[", digits, "]" ;
 //! key        = "[", quoted, "]" ;
 //! filter     = "[", operand, "=", operand, "]" ;
-//! branch     = ":", ( name | quoted ) ;
+//! branch     = ":", name ;
 //!
-//! operand    = [ "@" ], value path | constant ;
+//! operand    = [ "@" | "." ], value path | constant ;
 //! value path = name, { field | index | key | branch } ;
 //! constant   = quoted | number | "true" | "false" ;
 //!
-//! name       = ( letter | "_" ), { letter | digit | "_" } ;
+//! name       = plain | quoted ;
+//! plain      = ( letter | "_" ), { letter | digit | "_" } ;
 //! number     = [ "+" | "-" ], digits, [ ".", digits ], [ ( "e" | "E" ), [ "+" | "-" ], digits ] ;
 //! digits     = digit, { digit } ;
 //! quoted     = "'", { character | escape }, "'" | '"', { character | escape }, '"' ;
@@ -45,12 +46,14 @@
 //!
 //! What the grammar leaves open:
 //!
-//! - A branch without quotes is a single name: `f:Rec.name` is the field `name`
-//!   of the branch `Rec`. A full name stands in quotes: `f:'com.x.Rec'.name`.
+//! - A name without quotes has no dots: `f:Rec.name` is the field `name` of the
+//!   branch `Rec`. A full name stands in quotes: `f:'com.x.Rec'.name`.
+//! - A name in quotes is any text: `'user-id'`, `a.'größe'`, `'a.b'`, `''`.
 //! - A side of a filter is a single value, so that its path has neither `[*]`
 //!   nor a filter. At least one of the two sides is a path.
-//! - A side that is `true` or `false` and nothing else is a constant; `@true`
-//!   and `true.x` are paths.
+//! - A side that is a quoted text, `true` or `false`, and nothing else, is a
+//!   constant. A `.` before it makes it a field of the element: `.'user-id'`,
+//!   `.true`. With more steps it is a path in any case: `'user-id'.x`, `true.x`.
 //! - A number with a point or an exponent is a float, any other an integer.
 //!
 //! Lengths are limited by [`MAX_PATH_BYTES`](crate::limits::MAX_PATH_BYTES) and
@@ -69,6 +72,7 @@ mod print;
 use std::str::FromStr;
 
 pub use error::{PathError, PathErrorKind, Side};
+pub use print::field_step;
 
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +84,7 @@ pub struct Path {
 /// A step of a [`Path`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// `name`, `.name`: a field of a record. A namespace before the name is a
+    /// `name`, `.name`, `.'any name'`: a field of a record. A namespace before the name is a
     /// field step each, which the schema tells apart.
     Field(String),
     /// `[2]`: one element of an array, counted from 0.

@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use thiserror::Error;
 
+use super::print::field_step;
 use crate::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
 
 /// A text that is not a path expression.
@@ -38,6 +39,13 @@ pub enum PathErrorKind {
     /// Something else was expected.
     #[error("expected {0}")]
     Expected(&'static str),
+    /// A name without quotes goes on with a character that only names in quotes
+    /// have.
+    #[error("a name of other characters than letters, digits and '_' stands in quotes: write {}", OneLine(&field_step(name)))]
+    NeedsQuotes {
+        /// The name as it seems to be meant.
+        name: String,
+    },
     /// Brackets hold more than they can, or the text ends before the `]`.
     #[error("expected a closing ']'")]
     UnclosedBracket,
@@ -62,7 +70,7 @@ pub enum PathErrorKind {
     #[error("a filter with a second '='")]
     SecondEquals,
     /// A filter does not depend on the data.
-    #[error("a filter of two constants")]
+    #[error("a filter of two constants; a field in quotes has a '.' before it: .'name'")]
     BothConstant,
     /// A path in a filter has other brackets than those of an index or a key,
     /// such as `[*]` or a filter.

@@ -80,16 +80,22 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn path(&mut self, within: Within) -> Result<Path, PathError> {
-        let mut steps = vec![Step::Field(self.name()?)];
+        let first = self.name(within)?;
+        self.steps(first, within)
+    }
+
+    /// The steps after the name `first`.
+    fn steps(&mut self, first: String, within: Within) -> Result<Path, PathError> {
+        let mut steps = vec![Step::Field(first)];
         loop {
             let start = self.at;
             let step = match self.peek() {
                 Some(b'.') => {
                     self.at += 1;
-                    Step::Field(self.name()?)
+                    Step::Field(self.name(within)?)
                 }
                 Some(b'[') => self.brackets(within)?,
-                Some(b':') => self.branch()?,
+                Some(b':') => self.branch(within)?,
                 _ => return Ok(Path { steps }),
             };
             if steps.len() == MAX_PATH_STEPS {
@@ -99,25 +105,56 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn name(&mut self) -> Result<String, PathError> {
+    /// The name of a field, plain or in quotes.
+    fn name(&mut self, within: Within) -> Result<String, PathError> {
+        self.plain_or_quoted(within, "a field's name")
+    }
+
+    /// `:name` or `:'full.name'`.
+    fn branch(&mut self, within: Within) -> Result<Step, PathError> {
+        self.at += 1;
+        let name = self.plain_or_quoted(within, "a type's name")?;
+        Ok(Step::Branch(name))
+    }
+
+    fn plain_or_quoted(
+        &mut self,
+        within: Within,
+        expected: &'static str,
+    ) -> Result<String, PathError> {
+        if self.at_quote() {
+            return self.quoted();
+        }
+        let start = self.at;
         let length = name_length(self.rest());
+        if let Some(name) = self.name_that_needs_quotes(length, within) {
+            return Err(self.error_at(PathErrorKind::NeedsQuotes { name }, start + length));
+        }
         if length == 0 {
-            return Err(self.error(PathErrorKind::Expected("a field's name")));
+            return Err(self.error(PathErrorKind::Expected(expected)));
         }
         Ok(self.take(length).to_owned())
     }
 
-    /// `:name` or `:'full.name'`.
-    fn branch(&mut self) -> Result<Step, PathError> {
-        self.at += 1;
-        if self.at_quote() {
-            return Ok(Step::Branch(self.quoted()?));
+    /// The name that was meant, if the text goes on after `length` bytes of a
+    /// plain name with what only a name in quotes can have.
+    fn name_that_needs_quotes(&self, length: usize, within: Within) -> Option<String> {
+        let rest = &self.text[self.at..];
+        let is_step = |c: char| matches!(c, '.' | '[' | ':');
+        let is_of_filter = |c: char| matches!(c, '=' | ']') && within == Within::Operand;
+        // White space, brackets, quotes and what other languages compare with
+        // are rather a mistake than a name.
+        let is_mistake = |c: char| {
+            let sign = matches!(c, ']' | '=' | '\'' | '"' | '*' | '!' | '<' | '>' | '?');
+            sign || (c.is_ascii_whitespace() && within == Within::Operand)
+        };
+        let next = rest[length..].chars().next()?;
+        if is_step(next) || is_of_filter(next) || is_mistake(next) {
+            return None;
         }
-        let length = name_length(self.rest());
-        if length == 0 {
-            return Err(self.error(PathErrorKind::Expected("a type's name")));
-        }
-        Ok(Step::Branch(self.take(length).to_owned()))
+        let end = rest.find(|c| is_step(c) || is_of_filter(c));
+        let name = rest[..end.unwrap_or(rest.len())].trim_ascii_end();
+        (name.len() > length).then(|| name.to_owned())
     }
 
     /// `[...]`, which only what stands behind the first value tells apart:
@@ -139,6 +176,14 @@ impl<'a> Parser<'a> {
             }
             Some(b'=') => return Err(self.error(PathErrorKind::MissingSide(Side::Left))),
             _ => Inside::Other(self.operand("an index, '*', a key in quotes or a filter")?),
+        };
+        let inside = match inside {
+            // Of a key there is no more.
+            Inside::Quoted(name) if within == Within::Expression && self.at_step() => {
+                let path = self.steps(name, Within::Operand)?;
+                Inside::Other(Operand::Element(path))
+            }
+            inside => inside,
         };
         self.skip_whitespace();
         match (self.peek(), inside) {
@@ -190,15 +235,22 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 self.path(Within::Operand).map(Operand::Root)
             }
+            Some(b'.') => {
+                self.at += 1;
+                self.path(Within::Operand).map(Operand::Element)
+            }
             Some(b'\'' | b'"') => {
                 let text = self.quoted()?;
+                if self.at_step() {
+                    return self.steps(text, Within::Operand).map(Operand::Element);
+                }
                 self.side(Inside::Quoted(text))
             }
             Some(b'0'..=b'9' | b'+' | b'-') => {
                 let number = self.number()?;
                 self.side(Inside::Number(number))
             }
-            _ if name_length(self.rest()) == 0 => {
+            _ if !self.at_name(Within::Operand) => {
                 Err(self.error(PathErrorKind::Expected(expected)))
             }
             _ => self.path(Within::Operand).map(path_or_boolean),
@@ -282,6 +334,16 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), Some(b'\'' | b'"'))
     }
 
+    /// Whether a path goes on.
+    fn at_step(&self) -> bool {
+        matches!(self.peek(), Some(b'.' | b'[' | b':'))
+    }
+
+    /// Whether there is a name, with quotes or one that lacks them.
+    fn at_name(&self, within: Within) -> bool {
+        name_length(self.rest()) > 0 || self.name_that_needs_quotes(0, within).is_some()
+    }
+
     fn eat(&mut self, byte: u8) -> bool {
         let there = self.peek() == Some(byte);
         self.at += usize::from(there);
@@ -340,10 +402,16 @@ impl Number<'_> {
 /// A path of an element, if it is not one of the two words that are constants.
 fn path_or_boolean(path: Path) -> Operand {
     match path.steps.as_slice() {
-        [Step::Field(word)] if word == "true" => Operand::Constant(Constant::Boolean(true)),
-        [Step::Field(word)] if word == "false" => Operand::Constant(Constant::Boolean(false)),
+        [Step::Field(word)] if is_boolean(word) => {
+            Operand::Constant(Constant::Boolean(word == "true"))
+        }
         _ => Operand::Element(path),
     }
+}
+
+/// Whether a word is a constant.
+pub(super) fn is_boolean(word: &str) -> bool {
+    matches!(word, "true" | "false")
 }
 
 fn sign_length(text: &[u8]) -> usize {

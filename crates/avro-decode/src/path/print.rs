@@ -1,22 +1,40 @@
 //! Paths as text, which parses to the same paths.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use super::parse::name_length;
+use super::parse::{is_boolean, name_length};
 use super::{Constant, Filter, Operand, Path, Reference, Step};
+
+/// The text of a step to the field `name`: the name, in quotes where it is not a
+/// plain one.
+///
+/// ```
+/// use avro_decode::path::field_step;
+///
+/// assert_eq!(field_step("age"), "age");
+/// assert_eq!(field_step("user-id"), "'user-id'");
+/// assert_eq!(field_step(""), "''");
+/// ```
+pub fn field_step(name: &str) -> Cow<'_, str> {
+    if is_name(name) {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(Quoted(name).to_string())
+    }
+}
 
 impl Display for Path {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (i, step) in self.steps.iter().enumerate() {
             match step {
-                Step::Field(name) if i == 0 => f.write_str(name),
-                Step::Field(name) => write!(f, ".{name}"),
+                Step::Field(name) if i == 0 => f.write_str(&field_step(name)),
+                Step::Field(name) => write!(f, ".{}", field_step(name)),
                 Step::Index(index) => write!(f, "[{index}]"),
                 Step::All => f.write_str("[*]"),
                 Step::Key(key) => write!(f, "[{}]", Quoted(key)),
                 Step::Filter(filter) => write!(f, "[{filter}]"),
-                Step::Branch(name) if is_name(name) => write!(f, ":{name}"),
-                Step::Branch(name) => write!(f, ":{}", Quoted(name)),
+                Step::Branch(name) => write!(f, ":{}", field_step(name)),
             }?;
         }
         Ok(())
@@ -39,6 +57,7 @@ impl Display for Filter {
 impl Display for Operand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Operand::Element(path) if looks_like_a_constant(path) => write!(f, ".{path}"),
             Operand::Element(path) => path.fmt(f),
             Operand::Root(path) => write!(f, "@{path}"),
             Operand::Constant(constant) => constant.fmt(f),
@@ -55,6 +74,15 @@ impl Display for Constant {
             Constant::Float(number) => write!(f, "{number:?}"),
             Constant::Boolean(truth) => write!(f, "{truth}"),
         }
+    }
+}
+
+/// Whether a path would be a constant, or begin like one, without a `.` before it.
+fn looks_like_a_constant(path: &Path) -> bool {
+    match path.steps.as_slice() {
+        [Step::Field(word)] if is_boolean(word) => true,
+        [Step::Field(name), ..] => !is_name(name),
+        _ => false,
     }
 }
 

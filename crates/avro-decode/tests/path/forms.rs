@@ -34,6 +34,41 @@ fn fields_of_nested_records() {
 }
 
 #[test]
+fn fields_of_any_name() {
+    assert_path("'user-id'.x", [field("user-id"), field("x")]);
+    assert_path("a.'größe'[0]", [field("a"), field("größe"), Step::Index(0)]);
+    assert_path("'a.b'.''", [field("a.b"), field("")]);
+    assert_path("'x#2'", [field("x#2")]);
+    assert_path("'[*]'['k']:'a b'", [field("[*]"), key("k"), branch("a b")]);
+    assert_path(r"'it\'s'", [field("it's")]);
+    assert_printed(r#""a b"."c""#, [field("a b"), field("c")], "'a b'.c");
+    assert_printed("'a'.'b'", [field("a"), field("b")], "a.b");
+}
+
+#[test]
+fn filters_of_fields_of_any_name() {
+    let odd = || element(path([field("user-id")]));
+    assert_filter(".'user-id'=5", odd(), integer(5), ".'user-id'=5");
+    assert_filter(
+        "'user-id'=.'user-id'",
+        string("user-id"),
+        odd(),
+        "'user-id'=.'user-id'",
+    );
+    let more = || element(path([field("a-b"), field("x")]));
+    assert_filter("'a-b'.x='c'", more(), string("c"), ".'a-b'.x='c'");
+    assert_filter("1= 'a-b'.x ", integer(1), more(), "1=.'a-b'.x");
+    let item = element(path([field("a-b"), Step::Index(0)]));
+    assert_filter("'a-b'[0]=1", item, integer(1), ".'a-b'[0]=1");
+    let one = element(path([field("a-b"), branch("int")]));
+    assert_filter("'a-b':int=1", one, integer(1), ".'a-b':int=1");
+    let root = root(path([field("größe")]));
+    assert_filter(".x=@'größe'", element(fields("x")), root, "x=@'größe'");
+    let word = element(fields("true"));
+    assert_filter(".true=true", word, boolean(true), ".true=true");
+}
+
+#[test]
 fn elements_of_arrays() {
     assert_path("a[2].b", [field("a"), Step::Index(2), field("b")]);
     assert_path("a[*].b", [field("a"), Step::All, field("b")]);

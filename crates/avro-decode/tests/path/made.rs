@@ -70,7 +70,6 @@ fn any_value_step() -> impl Strategy<Value = Step> {
         any::<u64>().prop_map(Step::Index),
         any::<String>().prop_map(Step::Key),
         any_name().prop_map(Step::Branch),
-        any::<String>().prop_map(Step::Branch),
     ]
 }
 
@@ -86,11 +85,8 @@ fn any_filter() -> impl Strategy<Value = Filter> {
 
 fn any_operand() -> impl Strategy<Value = Operand> {
     let value_path = || path_of(any_value_step(), 2);
-    let constant = |path: &Path| ["true", "false"].contains(&path.to_string().as_str());
     prop_oneof![
-        value_path()
-            .prop_filter("a constant", move |path| !constant(path))
-            .prop_map(Operand::Element),
+        value_path().prop_map(Operand::Element),
         value_path().prop_map(Operand::Root),
         any_constant().prop_map(Operand::Constant),
     ]
@@ -108,5 +104,9 @@ fn any_constant() -> impl Strategy<Value = Constant> {
 }
 
 fn any_name() -> impl Strategy<Value = String> {
-    prop_oneof![4 => "[A-Za-z_][A-Za-z0-9_]{0,8}", 1 => "true|false"]
+    prop_oneof![
+        4 => "[A-Za-z_][A-Za-z0-9_]{0,8}",
+        1 => "true|false",
+        2 => any::<String>(),
+    ]
 }
