@@ -12,8 +12,12 @@ iteration is an epoch, and gives a :class:`Batch`, a dict of arrays, for every s
 what to read and as which tensors: :class:`DenseFeature`, :class:`SparseFeature`,
 :class:`VarlenFeature` in the words of ATDS, :class:`FixedLenFeature`,
 :class:`FixedLenSequenceFeature`, :class:`VarLenFeature` in those of TensorFlow.
+
+What is read otherwise than expected, such as hidden files that are skipped, is logged as a
+warning to ``logging.getLogger("atds")``.
 """
 
+import atexit as _atexit
 import os as _os
 
 from atds import _native
@@ -62,6 +66,9 @@ from atds.tensors import (
 # What a process made before a fork is of no use to its child, which has to know.
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_native.forked)
+
+# Log records of threads wait for a call into the package, and there may be none after the last.
+_atexit.register(_native.forward_logs)
 
 __all__ = [
     "AUTOTUNE",

@@ -10,8 +10,9 @@ use pyo3::types::PyDict;
 use crate::batch::Columns;
 use crate::errors::OrRaise;
 use crate::fork::InProcess;
+use crate::logging::forward_logs;
 use crate::stats::StatsHandle;
-use crate::waiting::{SLICE, drop_patiently, interruptible};
+use crate::waiting::{SLICE, attend, drop_patiently, interruptible};
 
 const WHAT: &str = "this iterator";
 
@@ -58,11 +59,12 @@ impl Batches {
             match next {
                 Poll::Ready(next) => break next,
                 Poll::Pending => {
-                    py.check_signals()?;
+                    attend(py)?;
                     next = py.detach(|| next_within(&mut lock(batches), SLICE));
                 }
             }
         };
+        forward_logs(py)?;
         match next {
             Some(batch) => self.columns.batch(py, batch.or_raise(py)?).map(Some),
             None => Ok(None),

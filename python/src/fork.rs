@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pyo3::prelude::*;
 
 use crate::errors::fork_error;
+use crate::logging;
 
 /// Forks between the first process that loaded this library and this one.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -21,7 +22,13 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 /// To be called in a child after each fork.
 #[pyfunction]
 pub(crate) fn forked() {
+    logging::forked();
     GENERATION.fetch_add(1, Relaxed);
+}
+
+/// The number of forks between the first process that loaded this library and this one.
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Relaxed)
 }
 
 /// A value of the process that made it. Elsewhere it cannot be had, and is

@@ -14,6 +14,7 @@ mod dlpack;
 mod errors;
 mod files;
 mod fork;
+mod logging;
 mod memory;
 mod messages;
 mod records;
@@ -39,11 +40,19 @@ mod native {
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]
+    use crate::logging::forward_logs;
+    #[pymodule_export]
     use crate::messages::{MessageDecoder, Reencoder};
     #[pymodule_export]
     use crate::records::RecordReader;
     #[pymodule_export]
     use crate::stats::{StatsHandle, no_stats};
+
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::logging::install();
+        Ok(())
+    }
 
     /// The version of the package.
     #[pymodule_export]

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::errors::{OrRaise, schema_error};
 use crate::fork::InProcess;
+use crate::logging::forward_logs;
 use crate::waiting::interruptible;
 
 const WHAT: &str = "this reader of records";
@@ -69,6 +70,7 @@ impl RecordReader {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             state.next()
         });
+        forward_logs(py)?;
         let Some(records) = next.or_raise(py)? else {
             return Ok(None);
         };

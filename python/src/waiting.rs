@@ -7,6 +7,8 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::logging::forward_logs;
+
 /// How long is waited at most before signals are looked at: a person does not
 /// notice, and a machine does not either.
 pub(crate) const SLICE: Duration = Duration::from_millis(20);
@@ -36,6 +38,13 @@ pub(crate) fn drop_patiently<T: Send + 'static>(value: T) {
     }
 }
 
+/// What Python wants of a thread that waits in native code: acts on signals, and forwards log
+/// records.
+pub(crate) fn attend(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()?;
+    forward_logs(py)
+}
+
 /// Does `work` on a thread of its own and waits for it; a signal, such as
 /// Ctrl-C, ends the waiting at once and leaves the thread to itself.
 pub(crate) fn interruptible<T: Send + 'static>(
@@ -53,8 +62,11 @@ pub(crate) fn interruptible<T: Send + 'static>(
         let received;
         (received, result) = py.detach(move || (result.recv_timeout(SLICE), result));
         match received {
-            Ok(value) => return Ok(value),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Ok(value) => {
+                forward_logs(py)?;
+                return Ok(value);
+            }
+            Err(RecvTimeoutError::Timeout) => attend(py)?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err("a thread of atds panicked"));
             }

@@ -1,7 +1,7 @@
 //! The `atds` command: makes, describes and reads Avro files through the facade `atds`.
 //!
 //! A library, so that the command can be part of another program; the binary is
-//! [`main_with`] and nothing else.
+//! [`main_with`], with a [`StderrLogger`] for warnings.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod generate;
 mod head;
 mod inputs;
 mod inspect;
+mod logging;
 mod options;
 mod progress;
 mod units;
@@ -24,6 +25,8 @@ use std::io::{BufWriter, Write, stdout};
 use clap::{Parser, Subcommand};
 
 use failure::Failure;
+
+pub use logging::StderrLogger;
 
 /// Avro files to shuffled batches of tensors, in one fused pass.
 ///

@@ -5,5 +5,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    atds_cli::StderrLogger::install();
     atds_cli::main_with(std::env::args_os()).into()
 }

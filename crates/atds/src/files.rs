@@ -40,8 +40,14 @@ impl Files {
 
 fn folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     let mut found = Vec::new();
+    let mut hidden = 0;
     for entry in std::fs::read_dir(folder).map_err(|error| Error::io(error, folder))? {
         let path = entry.map_err(|error| Error::io(error, folder))?.path();
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        if name.starts_with(b".") && name.ends_with(b".avro") {
+            hidden += 1;
+            continue;
+        }
         if path
             .extension()
             .is_some_and(|extension| extension == "avro")
@@ -49,6 +55,9 @@ fn folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
         {
             found.push(path);
         }
+    }
+    if hidden > 0 {
+        log::warn!("{}: {hidden} hidden files were skipped", folder.display());
     }
     append(found, folder, files)
 }
