@@ -96,6 +96,20 @@ pub struct Plan {
     slow_hops: usize,
     skips: SkipTable,
     min_record_len: u64,
+    absent: Box<[Absent]>,
+}
+
+/// An expression of a feature that leads to a field, or a branch of a union,
+/// that the schema lacks.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Absent {
+    /// The expression: the feature's, or that of one of its keys or of an operand
+    /// of its filters.
+    pub expression: String,
+    /// What the schema lacks. This is the error of a feature that has neither a
+    /// default nor a mask.
+    pub error: PlanError,
 }
 
 /// What [`Plan::execute`] did.
@@ -111,6 +125,11 @@ impl Plan {
     /// Compiles the plan that reads `features` from records that were written
     /// with `writer`.
     ///
+    /// A field or a branch of a union that `writer` lacks is missing in every
+    /// record, like a null, if the feature has a default or a mask; see
+    /// [`absent`](Self::absent). With a reader's schema that is an error, since
+    /// the reader's schema says what there is.
+    ///
     /// # Errors
     /// The schema is not a record; a feature's expression leads to nothing in
     /// it; or the values there do not fit the feature in kind, rank or dtype.
@@ -123,6 +142,13 @@ impl Plan {
         options: &PlanOptions,
     ) -> Result<Plan, PlanError> {
         compile::compile(writer, features, options)
+    }
+
+    /// The expressions that lead to nothing in the writer's schema. A caller that
+    /// reads several schemas should refuse an expression that leads to nothing in
+    /// any of them: it is most likely misspelled.
+    pub fn absent(&self) -> &[Absent] {
+        &self.absent
     }
 
     /// The columns the plan fills.

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod absent;
 mod defaults;
 mod dense;
 mod filters;

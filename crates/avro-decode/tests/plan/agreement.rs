@@ -1,6 +1,8 @@
 //! On any data of any schema, the plan gives what the reference gives.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 use crate::made::case;
 use crate::properties::agree;
@@ -21,4 +23,15 @@ proptest! {
     fn one_bad_value_makes_the_same_error(bytes in any_bytes(), fault in 0..60usize) {
         agree(&case(bytes, Some(fault)));
     }
+}
+
+/// Otherwise the tests above say nothing of fields that a schema lacks.
+#[test]
+fn cases_ask_for_what_the_schema_lacks() {
+    let mut runner = TestRunner::deterministic();
+    let lacking = (0..500).filter(|_| {
+        let bytes = any_bytes().new_tree(&mut runner).expect("bytes").current();
+        !case(bytes, None).plan().absent().is_empty()
+    });
+    assert!(lacking.count() > 25);
 }

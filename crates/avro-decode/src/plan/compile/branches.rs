@@ -137,7 +137,13 @@ impl<'f> Compiler<'f> {
         for consumer in consumers {
             let error = |kind| PlanError::new(consumer.name(), kind);
             if let Some(Step::Branch(name)) = consumer.steps.first() {
-                let chosen = find_branch(schema, branches, name).map_err(error)?;
+                let chosen = match find_branch(schema, branches, name) {
+                    Ok(chosen) => chosen,
+                    Err(kind) => {
+                        operations.extend(self.absent(&consumer, kind)?);
+                        continue;
+                    }
+                };
                 if chosen == branch {
                     here.push(consumer.further());
                 } else {
@@ -169,26 +175,30 @@ impl<'f> Compiler<'f> {
     }
 
     /// Consumers whose next step names the type of a value that is not in a
-    /// union of the reader's: that step leads nowhere else.
+    /// union of the reader's: that step leads nowhere else. `operations` get what
+    /// happens for consumers that name another type.
     pub(super) fn pass_named_type(
-        &self,
+        &mut self,
         place: Place<'_>,
         consumers: Vec<Consumer<'f>>,
+        operations: &mut Vec<Operation>,
     ) -> Result<Vec<Consumer<'f>>, PlanError> {
         let Some(reader) = place.reader() else {
             return Ok(consumers);
         };
         let schema = place.reader_schema();
-        let consumers = consumers
-            .into_iter()
-            .map(|consumer| match consumer.steps.first() {
-                Some(Step::Branch(name)) => match find_branch(schema, &[reader], name) {
-                    Ok(_) => Ok(consumer.further()),
-                    Err(kind) => Err(PlanError::new(consumer.name(), kind)),
-                },
-                _ => Ok(consumer),
-            });
-        consumers.collect()
+        let mut here = Vec::with_capacity(consumers.len());
+        for consumer in consumers {
+            let Some(Step::Branch(name)) = consumer.steps.first() else {
+                here.push(consumer);
+                continue;
+            };
+            match find_branch(schema, &[reader], name) {
+                Ok(_) => here.push(consumer.further()),
+                Err(kind) => operations.extend(self.absent(&consumer, kind)?),
+            }
+        }
+        Ok(here)
     }
 }
 

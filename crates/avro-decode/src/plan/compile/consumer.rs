@@ -13,6 +13,8 @@ pub(super) struct Consumer<'f> {
     pub(super) steps: &'f [Step],
     /// The feature, for errors.
     pub(super) checked: &'f Checked,
+    /// The whole expression.
+    pub(super) path: &'f Path,
     /// The dimensions of a dense or varlen feature's lists, `None` where they
     /// vary; one for each list on the way.
     pub(super) shape: Rc<[Option<usize>]>,
@@ -97,6 +99,7 @@ impl<'f> Consumer<'f> {
             goal,
             steps: &path.steps,
             checked,
+            path,
             shape: Rc::from([]),
             registers: Vec::new(),
             arrived: false,

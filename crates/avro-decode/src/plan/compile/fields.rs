@@ -30,9 +30,13 @@ impl<'f> Compiler<'f> {
         let mut by_field: Vec<Vec<Consumer<'f>>> = vec![Vec::new(); record.fields.len()];
         for mut consumer in consumers {
             if !consumer.steps.is_empty() {
-                let (field, steps) = find_field(record, &consumer, at)?;
-                consumer.steps = steps;
-                by_field[field].push(consumer);
+                match self.find_field(record, &consumer, at)? {
+                    Ok((field, steps)) => {
+                        consumer.steps = steps;
+                        by_field[field].push(consumer);
+                    }
+                    Err(absent) => operations.extend(absent),
+                }
                 continue;
             }
             if let Goal::Record(number) = consumer.goal {
@@ -53,8 +57,10 @@ impl<'f> Compiler<'f> {
                     };
                     ends.push(Operation::new(consumer.text(), Action::EndEntry(end)));
                     for key in Consumer::keys(number, consumer.checked, false) {
-                        let (field, steps) = find_field(record, &key, at)?;
-                        by_field[field].push(Consumer { steps, ..key });
+                        match self.find_field(record, &key, at)? {
+                            Ok((field, steps)) => by_field[field].push(Consumer { steps, ..key }),
+                            Err(absent) => operations.extend(absent),
+                        }
                     }
                 }
                 goal => {
@@ -63,7 +69,8 @@ impl<'f> Compiler<'f> {
                 }
             }
         }
-        if by_field.iter().all(Vec::is_empty) && ends.is_empty() && !passes.is_empty() {
+        let reads_fields = by_field.iter().any(|consumers| !consumers.is_empty());
+        if !reads_fields && operations.is_empty() && ends.is_empty() && !passes.is_empty() {
             return Ok(in_turn(&self.writers, passes, at));
         }
         let way = |field: usize| match at {
@@ -108,6 +115,38 @@ impl<'f> Compiler<'f> {
         Ok(in_turn(&self.writers, passes, at))
     }
 
+    /// The field that a consumer's steps lead to, and the steps behind it; or,
+    /// where the record lacks it, what happens then.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a field, or an operation, or neither"
+    )]
+    fn find_field(
+        &mut self,
+        record: &Record,
+        consumer: &Consumer<'f>,
+        at: &str,
+    ) -> Result<Result<(usize, &'f [Step]), Option<Operation>>, PlanError> {
+        if let Some(found) = leads_to(record, consumer.steps) {
+            return Ok(Ok(found));
+        }
+        match &consumer.steps[0] {
+            Step::Field(name) => {
+                let missing = match at {
+                    "" => name.clone(),
+                    at => format!("{at}.{name}"),
+                };
+                let names = record.fields.iter().map(|field| field.name.as_str());
+                let kind = PlanErrorKind::no_such_field(missing, name, &record.name, names);
+                self.absent(consumer, kind).map(Err)
+            }
+            step => {
+                let kind = wrong_step(step, at, &format!("record '{}'", record.name));
+                Err(PlanError::new(consumer.name(), kind))
+            }
+        }
+    }
+
     /// The place of a consumer's first field among the writer's fields of the
     /// root, `None` where only the reader has it.
     pub(super) fn writer_field(&self, root: Place<'_>, steps: &[Step]) -> Option<usize> {
@@ -126,38 +165,6 @@ pub(super) fn record_of(schema: &Schema, node: NodeId) -> &Record {
     match schema.node(node) {
         Node::Record(record) => record,
         _ => unreachable!("resolved as a record"),
-    }
-}
-
-/// The field that a consumer's steps lead to, and the steps behind it.
-fn find_field<'f>(
-    record: &Record,
-    consumer: &Consumer<'f>,
-    at: &str,
-) -> Result<(usize, &'f [Step]), PlanError> {
-    let error = |kind| PlanError::new(consumer.name(), kind);
-    if let Some(found) = leads_to(record, consumer.steps) {
-        return Ok(found);
-    }
-    match &consumer.steps[0] {
-        Step::Field(name) => {
-            let missing = match at {
-                "" => name.clone(),
-                at => format!("{at}.{name}"),
-            };
-            let names = record.fields.iter().map(|field| field.name.as_str());
-            Err(error(PlanErrorKind::no_such_field(
-                missing,
-                name,
-                &record.name,
-                names,
-            )))
-        }
-        step => Err(error(wrong_step(
-            step,
-            at,
-            &format!("record '{}'", record.name),
-        ))),
     }
 }
 

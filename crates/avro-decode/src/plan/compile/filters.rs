@@ -178,6 +178,7 @@ impl<'f> Compiler<'f> {
         // Filters are compiled before some of their operands, whose types they
         // must know.
         self.value(root, inline.clone(), "")?;
+        self.share_absent_operands()?;
         // Those ahead are read up to the last of them, then from the start again.
         let mut operations = self.value(root, ahead, "")?;
         let is_skip = |operation: &Operation| matches!(operation.action, Action::Skip { .. });
@@ -244,7 +245,7 @@ fn round(side: &mut Side, other: Sort) {
 
 /// Every use of a value from the root in a filter: the feature, the steps of
 /// the path that has the filter, the operand.
-fn uses(features: &[Checked]) -> Vec<(&Checked, &[Step], &Path)> {
+pub(super) fn uses(features: &[Checked]) -> Vec<(&Checked, &[Step], &Path)> {
     let mut uses = Vec::new();
     for checked in features {
         let keys = checked.keys.iter();

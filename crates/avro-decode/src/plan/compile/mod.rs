@@ -6,6 +6,7 @@
 //! and what they find at its end becomes the operations that read it. What
 //! nobody wants becomes a skip.
 
+mod absent;
 mod branches;
 mod consumer;
 mod fields;
@@ -28,7 +29,7 @@ use super::hops::Hop;
 use super::program::{Action, Operation};
 use super::skip::SkipTable;
 use super::writer::{Form, Writer};
-use super::{Plan, PlanError, PlanErrorKind, PlanOptions};
+use super::{Absent, Plan, PlanError, PlanErrorKind, PlanOptions};
 use crate::DecodeErrorKind;
 use crate::feature::{Checked, Features};
 use crate::limits::MAX_PLAN_PARTS;
@@ -70,6 +71,7 @@ pub(super) fn compile(
         registers: 0,
         operands: 0,
         parts: 0,
+        absent: Vec::new(),
     };
     let mut operations = compiler.root(root)?;
     let mut states = 0..;
@@ -102,6 +104,7 @@ pub(super) fn compile(
         operands: compiler.operands,
         skips: compiler.skips,
         min_record_len: writer.min_encoded_len(writer.root()),
+        absent: compiler.absent.into(),
     })
 }
 
@@ -200,6 +203,8 @@ struct Compiler<'f> {
     operands: usize,
     /// Types, consumers and names met so far.
     parts: usize,
+    /// Expressions that lead to nothing in the schema.
+    absent: Vec<Absent>,
 }
 
 impl<'f> Compiler<'f> {
@@ -239,12 +244,28 @@ impl<'f> Compiler<'f> {
         for consumer in &mut consumers {
             arrive(place, consumer).map_err(|kind| PlanError::new(consumer.name(), kind))?;
         }
+        let mut operations = Vec::new();
         if !matches!(
             place.node(),
             Resolved::Union { .. } | Resolved::Branch { .. }
         ) {
-            consumers = self.pass_named_type(place, consumers)?;
+            consumers = self.pass_named_type(place, consumers, &mut operations)?;
+            if consumers.is_empty() {
+                operations.extend(self.skip(place.writer_schema(), place.writer(), at)?);
+                return Ok(operations);
+            }
         }
+        operations.extend(self.inside(place, consumers, at)?);
+        Ok(operations)
+    }
+
+    /// The operations that read one value for its consumers, by its type.
+    fn inside(
+        &mut self,
+        place: Place<'_>,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
         match place.node() {
             Resolved::Union { branches, .. } => self.union(place, branches, consumers, at),
             &Resolved::Branch {

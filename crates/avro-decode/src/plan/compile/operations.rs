@@ -66,6 +66,11 @@ pub(super) fn in_turn(
     peeks.chain(last).collect()
 }
 
+/// Whether a step leads to a list.
+pub(super) fn is_list(step: &Step) -> bool {
+    matches!(step, Step::All | Step::Filter(_))
+}
+
 impl<'f> Compiler<'f> {
     /// What happens where a consumer's value is not there. Nothing for an
     /// operand: it equals nothing.
@@ -75,7 +80,6 @@ impl<'f> Compiler<'f> {
         why: DecodeErrorKind,
     ) -> Option<Operation> {
         let depth = consumer.registers.len();
-        let is_list = |step: &Step| matches!(step, Step::All | Step::Filter(_));
         let gap = match consumer.goal {
             Goal::Operand(_) => return None,
             // A list of them that is missing is empty, where that is not an error.

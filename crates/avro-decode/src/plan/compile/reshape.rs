@@ -25,10 +25,16 @@ fn one_list(schema: &Schema, checked: &Checked) -> Option<usize> {
         return None;
     };
     let len = checked.shape.iter().copied().product::<Option<usize>>()?;
-    let end = end(schema, &checked.path.steps)?;
-    let (arrays, innermost) = array_rank(schema, end).ok()?;
-    // The three numbers of a duration are a list, too.
-    let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration);
+    // Where the schema lacks the end, lists of any length up to `len` are good.
+    let (arrays, is_duration) = match end(schema, &checked.path.steps) {
+        Some(end) => {
+            let (arrays, innermost) = array_rank(schema, end).ok()?;
+            // The three numbers of a duration are a list, too.
+            let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration);
+            (arrays, is_duration)
+        }
+        None => (0, false),
+    };
     let is_one = lists(&checked.path) + arrays == 1 && !is_duration;
     (is_one && checked.shape.len() > 1).then_some(len)
 }

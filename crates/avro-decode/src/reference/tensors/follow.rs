@@ -63,7 +63,10 @@ impl<'a> Place<'a> {
                 else {
                     panic!("{COMPILES}");
                 };
-                let (field, rest) = field_of(record, steps).expect(COMPILES);
+                let Some((field, rest)) = field_of(record, steps) else {
+                    // A field that the schema lacks is missing.
+                    return Found::Missing(DecodeErrorKind::Null);
+                };
                 let field = self.inside(record.fields[field].ty, &values[field]);
                 field.follow(rest, root)
             }
@@ -93,7 +96,10 @@ impl<'a> Place<'a> {
                 Found::List(kept.map(|one| one.follow(rest, root)).collect())
             }
             // Of a type that is no union, its name.
-            Step::Branch(_) => self.follow(rest, root),
+            Step::Branch(name) => match branch_of(self.schema, &[self.ty], name) {
+                Some(_) => self.follow(rest, root),
+                None => Found::Missing(DecodeErrorKind::Null),
+            },
         }
     }
 
@@ -142,12 +148,12 @@ impl<'a> Place<'a> {
 
 /// The dimensions of what `steps` lead to from the type `ty`: one for each
 /// `[*]` and filter, one for each array at the end, one for the three numbers
-/// of a duration.
-pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> usize {
+/// of a duration. `None` if they lead to nothing in the schema.
+pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<usize> {
     let go = |ty: NodeId, steps: &[Step]| dimensions(schema, ty, steps);
     match (schema.node(ty), steps) {
         (Node::Union(branches), [Step::Branch(name), rest @ ..]) => {
-            let branch = branch_of(schema, branches, name).expect(COMPILES);
+            let branch = branch_of(schema, branches, name)?;
             go(branches[branch], rest)
         }
         (Node::Union(branches), _) => {
@@ -155,17 +161,22 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> usize {
             let value = branches.find(|&&branch| *schema.node(branch) != Node::Null);
             go(*value.expect(COMPILES), steps)
         }
-        (_, [Step::Branch(_), rest @ ..]) => go(ty, rest),
+        (_, [Step::Branch(name), rest @ ..]) => {
+            branch_of(schema, &[ty], name)?;
+            go(ty, rest)
+        }
         (Node::Record(record), [Step::Field(_), ..]) => {
-            let (field, rest) = field_of(record, steps).expect(COMPILES);
+            let (field, rest) = field_of(record, steps)?;
             go(record.fields[field].ty, rest)
         }
         (Node::Array(item) | Node::Map(item), [Step::All | Step::Filter(_), rest @ ..]) => {
-            1 + go(*item, rest)
+            Some(1 + go(*item, rest)?)
         }
         (Node::Array(item) | Node::Map(item), [_, rest @ ..]) => go(*item, rest),
-        (Node::Array(item), []) => 1 + go(*item, steps),
-        (_, []) => usize::from(schema.logical(ty) == Some(&LogicalType::Duration)),
+        (Node::Array(item), []) => Some(1 + go(*item, steps)?),
+        (_, []) => Some(usize::from(
+            schema.logical(ty) == Some(&LogicalType::Duration),
+        )),
         _ => panic!("{COMPILES}"),
     }
 }

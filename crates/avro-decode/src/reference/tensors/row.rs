@@ -4,7 +4,7 @@ use tensor_batch::Scalar;
 
 use super::follow::{Found, Place, dimensions};
 use super::sparse::{named_entries, record_entries};
-use crate::feature::{Checked, FeatureKind, SparseKeys};
+use crate::feature::{Checked, FeatureKind, SparseKeys, lists as lists_of};
 use crate::reference::convert::convert;
 use crate::{DecodeErrorKind, PlanOptions, Value};
 
@@ -154,7 +154,10 @@ fn fills(checked: &Checked) -> bool {
 /// them in one list.
 fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
     let shape = &checked.shape;
-    let lists = dimensions(root.schema, root.schema.root(), &checked.path.steps);
+    let steps = &checked.path.steps;
+    let lists = dimensions(root.schema, root.schema.root(), steps);
+    // Where the schema lacks the end, the lists on the way are all there are.
+    let lists = lists.unwrap_or_else(|| lists_of(&checked.path));
     if lists == 1
         && shape.len() > 1
         && matches!(

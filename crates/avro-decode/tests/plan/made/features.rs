@@ -1,7 +1,7 @@
 //! Features that records have.
 
-use avro_decode::feature::FeatureKind;
-use avro_decode::path::Path;
+use avro_decode::feature::{FeatureKind, SparseKeys};
+use avro_decode::path::{Operand, Path, Step};
 use avro_decode::reference::{ReferenceColumn, faults, tensors};
 use avro_decode::schema::{Node, NodeId};
 use avro_decode::{DecodeErrorKind, Feature, Features, Fill, PlanOptions, Schema, Value};
@@ -26,6 +26,7 @@ pub(super) fn features(
         schema,
         records,
         options,
+        allows_misfits,
         source,
     };
     let mut features: Vec<Feature> = Vec::new();
@@ -42,6 +43,11 @@ pub(super) fn features(
         let Some(mut feature) = fitting else {
             continue;
         };
+        // The schema has not all that is asked for.
+        if options.reader_schema.is_none() && maker.source.below(5) == 4 {
+            let lacking = maker.lacking(&feature);
+            feature = lacking.unwrap_or(feature);
+        }
         // Named by its expression, where no other is.
         if maker.source.below(4) == 3
             && let Some(expression) = &feature.expression
@@ -58,6 +64,7 @@ struct Maker<'a> {
     schema: &'a Schema,
     records: &'a [Value],
     options: &'a PlanOptions,
+    allows_misfits: bool,
     source: &'a mut Source,
 }
 
@@ -251,6 +258,44 @@ impl Maker<'_> {
         })
     }
 
+    /// The feature with a name in one of its expressions that the schema does not
+    /// have; none if that is an error.
+    fn lacking(&mut self, feature: &Feature) -> Option<Feature> {
+        let mut feature = self.with_missing(feature.clone());
+        let has_way = !is_rooted(&feature);
+        let expression = match &mut feature.kind {
+            FeatureKind::Sparse {
+                keys: SparseKeys::Named { index, value },
+                ..
+            } if !has_way || self.source.flag() => match self.source.below(3) {
+                // An index is never missing, but a list of them may be.
+                0 if index[0].contains("[*]") => &mut index[0],
+                _ => value,
+            },
+            _ => feature.expression.as_mut()?,
+        };
+        let (root, way) = match expression.strip_prefix('@') {
+            Some(way) => ("@", way),
+            None => ("", &**expression),
+        };
+        let mut path = Path::parse(way).ok()?;
+        let number = self.source.below(path.steps.len());
+        match &mut path.steps[number] {
+            Step::Field(name) | Step::Branch(name) => *name = "nowhere".to_owned(),
+            Step::Filter(filter) => match (&mut filter.left, &mut filter.right) {
+                (Operand::Element(path) | Operand::Root(path), _)
+                | (_, Operand::Element(path) | Operand::Root(path)) => {
+                    path.steps[0] = Step::Field("nowhere".to_owned());
+                }
+                _ => return None,
+            },
+            _ => return None,
+        }
+        *expression = format!("{root}{path}");
+        let fits = self.faults(&feature)?.is_empty();
+        (fits || self.allows_misfits).then_some(feature)
+    }
+
     /// The feature with something for what is missing, or without if nothing
     /// is; none if the records do not fit it in any case.
     fn fitting(&mut self, feature: Feature) -> Option<Feature> {
@@ -312,6 +357,18 @@ impl Maker<'_> {
             DType::String => Scalar::String(self.source.one_of(&TEXTS).into()),
             _ => Scalar::Int32(number.into()),
         }
+    }
+}
+
+/// Whether all keys of a sparse feature start from the root, so that its
+/// expression leads nowhere.
+fn is_rooted(feature: &Feature) -> bool {
+    match &feature.kind {
+        FeatureKind::Sparse {
+            keys: SparseKeys::Named { index, value },
+            ..
+        } => index.iter().chain([value]).all(|key| key.starts_with('@')),
+        _ => false,
     }
 }
 

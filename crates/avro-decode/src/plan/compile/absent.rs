@@ -1,0 +1,74 @@
+//! Expressions that lead to a field or a branch that the schema lacks.
+
+use super::Compiler;
+use super::consumer::{Consumer, Goal};
+use super::operations::is_list;
+use crate::DecodeErrorKind;
+use crate::feature::Checked;
+use crate::plan::program::Operation;
+use crate::plan::{Absent, PlanError, PlanErrorKind};
+
+impl<'f> Compiler<'f> {
+    /// What happens for a consumer whose next step leads to nothing in the
+    /// schema: its value is missing in every record, like a null. An error if the
+    /// feature has nothing for missing values, and if a reader's schema says what
+    /// there is.
+    pub(super) fn absent(
+        &mut self,
+        consumer: &Consumer<'f>,
+        kind: PlanErrorKind,
+    ) -> Result<Option<Operation>, PlanError> {
+        let error = PlanError::new(consumer.name(), kind);
+        let lists = consumer.steps.iter().filter(|step| is_list(step)).count();
+        // An index is never missing, but a list of them may be.
+        let is_one_index = matches!(consumer.goal, Goal::Index(..)) && lists == 0;
+        if is_one_index
+            || !may_lack_fields(consumer.checked)
+            || self.options.reader_schema.is_some()
+        {
+            return Err(error);
+        }
+        let (rank, schema_rank) = (consumer.shape.len(), consumer.registers.len() + lists);
+        if matches!(consumer.goal, Goal::Values(_)) && schema_rank > rank {
+            let kind = PlanErrorKind::RankMismatch { rank, schema_rank };
+            return Err(PlanError::new(consumer.name(), kind));
+        }
+        self.note_absent(Absent {
+            expression: consumer.path.to_string(),
+            error,
+        });
+        Ok(self.missing(consumer, DecodeErrorKind::Null))
+    }
+
+    /// Filters of several features can share an operand from the root: if it is
+    /// absent, it is absent for each of them. Called while `absent` has nothing
+    /// but such operands.
+    pub(super) fn share_absent_operands(&mut self) -> Result<(), PlanError> {
+        if self.absent.is_empty() {
+            return Ok(());
+        }
+        let operands = self.absent.clone();
+        for (checked, _, path) in super::filters::uses(self.features) {
+            let expression = path.to_string();
+            let mut same = operands.iter().filter(|one| one.expression == expression);
+            let Some(operand) = same.next() else { continue };
+            let error = PlanError::new(&checked.feature.name, operand.error.kind.clone());
+            if !may_lack_fields(checked) {
+                return Err(error);
+            }
+            self.note_absent(Absent { expression, error });
+        }
+        Ok(())
+    }
+
+    fn note_absent(&mut self, absent: Absent) {
+        if !self.absent.contains(&absent) {
+            self.absent.push(absent);
+        }
+    }
+}
+
+/// Whether a feature has something for what is missing.
+fn may_lack_fields(checked: &Checked) -> bool {
+    checked.fill.is_some()
+}
