@@ -90,6 +90,7 @@ fn class(kind: &ErrorKind) -> &'static str {
         ErrorKind::Feature(_)
         | ErrorKind::Features(_)
         | ErrorKind::Plan(_)
+        | ErrorKind::MissingField { .. }
         | ErrorKind::NoFeatures
         | ErrorKind::TooManyFields { .. } => "FeatureError",
         ErrorKind::Schema(_)

@@ -1,9 +1,11 @@
 //! The options of a dataset.
 
-use std::path::Path;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use avro_decode::{Feature, Features, LeftOut, OutOfBounds, PlanOptions, Schema};
+use avro_decode::{Feature, Features, OutOfBounds, PlanOptions, Schema};
 use tensor_batch::Layout;
 
 use crate::dataset::{Dataset, Settings};
@@ -14,9 +16,10 @@ use crate::limits::{
     MAX_READER_BUFFER_SIZE, MAX_THREADS,
 };
 use crate::planner::Batching;
-use crate::plans::{Plans, infer_all, parse_schema};
+use crate::plans::{Plans, infer_all};
 use crate::reader::Order;
-use crate::source::{FileBlocks, Opener, ReadOptions};
+use crate::schemas::FileSchemas;
+use crate::source::{ReadOptions, read_header};
 use crate::{Error, ErrorKind, Threads};
 
 impl Dataset {
@@ -41,6 +44,19 @@ pub struct DatasetBuilder {
     shuffle_blocks: bool,
     epochs: u64,
     memory_limit: u64,
+    check_files: bool,
+    on_check: OnCheck,
+    schemas: Option<FileSchemas>,
+}
+
+/// What is called after each file that is checked.
+#[derive(Clone)]
+struct OnCheck(Arc<dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync>);
+
+impl fmt::Debug for OnCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnCheck")
+    }
 }
 
 impl DatasetBuilder {
@@ -68,12 +84,20 @@ impl DatasetBuilder {
             shuffle_blocks: false,
             epochs: 1,
             memory_limit: DEFAULT_MEMORY_LIMIT,
+            check_files: true,
+            on_check: OnCheck(Arc::new(|_, _| ControlFlow::Continue(()))),
+            schemas: None,
         }
     }
 
     /// The features to read; the fields not among them are skipped. Without,
-    /// they are inferred from the first file's schema, or the reader's where
-    /// there is one, see [`infer`](crate::infer).
+    /// they are inferred from the reader's schema, or else from the files', see
+    /// [`FileSchemas::infer`].
+    ///
+    /// A field, or a branch of a union, that a file's schema lacks is missing in
+    /// each of its records: the feature's default stands for it, and its mask is
+    /// false. A feature that has neither is an error, and so is one of a field that
+    /// all files lack. With a reader's schema, that schema says what there is.
     pub fn features<F: Into<Feature>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
         self.features = Some(features.into_iter().map(Into::into).collect());
         self
@@ -85,6 +109,37 @@ impl DatasetBuilder {
     /// found in each file's own schema.
     pub fn reader_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
         self.plan.reader_schema = Some(schema.into());
+        self
+    }
+
+    /// Whether the headers of all files are read when the data set is built (yes by
+    /// default), on several threads, and the features held against each distinct
+    /// schema. Without, a file's header is read when the file is opened, and its
+    /// faults come then: only those of the first file are read when the data set is
+    /// built, and of those after it until each field that is asked for has been
+    /// found.
+    pub fn check_files(mut self, check: bool) -> Self {
+        self.check_files = check;
+        self
+    }
+
+    /// Calls `on_check` after each file whose header was read to
+    /// [check](Self::check_files) it, from any of several threads, with the number
+    /// of files read and the number of all. It can stop the check, which is an
+    /// error then.
+    pub fn on_check(
+        mut self,
+        on_check: impl Fn(usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.on_check = OnCheck(Arc::new(on_check));
+        self
+    }
+
+    /// The schemas of the files, which are then not read when the data set is
+    /// built: all of them, or those that a data set of the same files and features
+    /// says in [`Dataset::schemas`].
+    pub fn schemas(mut self, schemas: FileSchemas) -> Self {
+        self.schemas = Some(schemas);
         self
     }
 
@@ -189,13 +244,13 @@ impl DatasetBuilder {
         self
     }
 
-    /// Looks up the files, reads the first one's header and compiles the
-    /// features against its schema.
+    /// Looks up the files, reads their headers and compiles the features against
+    /// each distinct schema.
     ///
     /// # Errors
     /// A file that is missing, a folder or a pattern without files; options out
-    /// of their range; a first file that is not Avro; features that its schema
-    /// does not have.
+    /// of their range; the first file that is not Avro, or whose schema the
+    /// features do not fit.
     pub fn build(self) -> Result<Dataset, Error> {
         if self.engine.batching.batch_size == 0 {
             return Err(Error::option("batch_size", "above 0"));
@@ -218,13 +273,20 @@ impl DatasetBuilder {
             return Err(Error::option("features", "at least one, or not given"));
         }
         let files = self.files.resolve()?;
-        let first = FileBlocks::open(&files[0], &mut Opener::once(self.read))?;
-        let (features, left_out) = match self.features {
-            Some(features) => (features, Vec::new()),
-            None => {
-                let reader = self.plan.reader_schema.as_deref();
-                infer_features(&first, &files[0], reader)?
+        let was_checked = self.schemas.is_some();
+        let OnCheck(on_check) = self.on_check;
+        let schemas = match self.schemas {
+            Some(schemas) => schemas,
+            None if self.check_files => FileSchemas::read(&files, &*on_check),
+            None => FileSchemas::read(&files[..1], |_, _| ControlFlow::Continue(())),
+        };
+        let (features, left_out) = match (self.features, &self.plan.reader_schema) {
+            (Some(features), _) => (features, Vec::new()),
+            (None, Some(reader)) => {
+                let inferred = infer_all(reader)?;
+                (inferred.features, inferred.left_out)
             }
+            (None, None) => schemas.infer(&files)?,
         };
         let layout = |feature: Feature| match self.layout {
             Some(layout) => feature.with_layout(layout),
@@ -234,8 +296,17 @@ impl DatasetBuilder {
         if features.spec().columns().is_empty() {
             return Err(Error::new(ErrorKind::NoFeatures).in_file(&files[0]));
         }
-        let plans = Plans::new(features, self.plan);
-        plans.context(first.header(), &files[0])?;
+        let level = match (was_checked, self.check_files) {
+            (true, _) => log::Level::Debug,
+            (false, true) => log::Level::Info,
+            (false, false) => log::Level::Warn,
+        };
+        let plans = Plans::new(features, self.plan, level);
+        let mut schemas = plans.check(&schemas, &files)?;
+        if !self.check_files && !was_checked {
+            look_further(&plans, &mut schemas, &files, &*on_check);
+        }
+        plans.check_found()?;
         Ok(Dataset::new(Settings {
             order: Order {
                 files: files.into(),
@@ -245,6 +316,7 @@ impl DatasetBuilder {
                 slice: None,
             },
             plans: Arc::new(plans),
+            schemas: schemas.into(),
             left_out,
             engine: self.engine,
             read: self.read,
@@ -255,17 +327,23 @@ impl DatasetBuilder {
     }
 }
 
-fn infer_features(
-    first: &FileBlocks,
-    path: &Path,
-    reader: Option<&Schema>,
-) -> Result<(Vec<Feature>, Vec<LeftOut>), Error> {
-    let inferred = match reader {
-        Some(reader) => infer_all(reader)?,
-        None => {
-            let schema = parse_schema(first.header()).map_err(|error| error.in_file(path))?;
-            infer_all(&schema).map_err(|error| error.in_file(path))?
+/// Reads headers after the first file's until each field that is asked for has been
+/// found, so that what a column means does not depend on the file that is opened
+/// first. A file at fault is passed over: its error comes when it is opened.
+fn look_further(
+    plans: &Plans,
+    schemas: &mut FileSchemas,
+    files: &[PathBuf],
+    on_check: &dyn Fn(usize, usize) -> ControlFlow<()>,
+) {
+    for (number, file) in files.iter().enumerate().skip(1) {
+        if !plans.lacks_any() || on_check(number, files.len()).is_break() {
+            return;
         }
-    };
-    Ok((inferred.features, inferred.left_out))
+        if let Ok(header) = read_header(file)
+            && let Ok(true) = plans.add(header.schema(), file)
+        {
+            schemas.push(number, header.schema());
+        }
+    }
 }

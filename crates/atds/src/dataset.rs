@@ -24,6 +24,7 @@ use crate::outlet::Outlet;
 use crate::planner::Planner;
 use crate::plans::Plans;
 use crate::reader::{Order, Reader};
+use crate::schemas::FileSchemas;
 use crate::slice::{Slice, shard};
 use crate::source::{Opener, ReadOptions};
 use crate::stats::{Counters, Stats, StatsHandle};
@@ -45,6 +46,7 @@ pub struct Dataset {
 pub(crate) struct Settings {
     pub(crate) order: Order,
     pub(crate) plans: Arc<Plans>,
+    pub(crate) schemas: Arc<FileSchemas>,
     pub(crate) left_out: Vec<LeftOut>,
     pub(crate) engine: EngineOptions,
     pub(crate) read: ReadOptions,
@@ -68,6 +70,14 @@ impl Dataset {
     /// The columns of a batch, sorted by name.
     pub fn spec(&self) -> &BatchSpec {
         self.settings.plans.spec()
+    }
+
+    /// The schemas that fix what the columns hold: the first file's, and those of
+    /// later files with fields that it lacks. Another process that builds the same
+    /// data set with them reads no headers, see
+    /// [`DatasetBuilder::schemas`](crate::DatasetBuilder::schemas).
+    pub fn schemas(&self) -> &FileSchemas {
+        &self.settings.schemas
     }
 
     /// Where the features were inferred: the fields that cannot be a tensor.

@@ -84,6 +84,15 @@ pub enum ErrorKind {
     /// A feature that the file's schema does not have in that form.
     #[error("{0}")]
     Plan(Box<PlanError>),
+    /// A feature asks for a field, or a branch of a union, that the file's schema
+    /// lacks, and has neither a default nor a mask; or that all schemas lack.
+    #[error("{error}{}", Remedy(found_in))]
+    MissingField {
+        /// What the schema lacks.
+        error: Box<PlanError>,
+        /// The file, or else what it is, whose schema has it, if one does.
+        found_in: Option<String>,
+    },
     /// Messages of one schema that cannot be read as another's.
     #[error("{0}")]
     Resolve(Box<ResolveError>),
@@ -174,6 +183,25 @@ pub enum ErrorKind {
         /// Bytes that the batch takes, as far as is known.
         needed: u64,
     },
+}
+
+/// What to do about a field that a schema lacks and this one has.
+struct Remedy<'a>(&'a Option<String>);
+
+impl fmt::Display for Remedy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(other) => write!(
+                f,
+                "; {other} has it: give the feature a `default` or a `mask`, or read all by a \
+                 `reader_schema` that has a default for the field",
+            ),
+            None => f.write_str(
+                " (a `default` or a `mask` stands for a field that some of the schemas lack, not \
+                 for one that all of them lack: a `reader_schema` can add that)",
+            ),
+        }
+    }
 }
 
 impl Error {

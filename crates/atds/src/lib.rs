@@ -26,6 +26,7 @@ mod plans;
 mod reader;
 mod records;
 mod room;
+mod schemas;
 mod slab;
 mod slice;
 mod source;
@@ -45,6 +46,7 @@ pub use files::Files;
 pub use inspect::{InspectOptions, InspectedPath, Inspection, inspect, inspect_with};
 pub use json::{batch_to_json, value_to_json};
 pub use records::Records;
+pub use schemas::FileSchemas;
 pub use stats::{Stats, StatsHandle};
 
 pub use atds_sched::{Decision, SchedulerStats, Threads};

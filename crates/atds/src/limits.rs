@@ -28,6 +28,18 @@ pub const MAX_READER_BUFFER_SIZE: usize = 1 << 30;
 /// Batches that may wait ready; the queue's places are allocated beforehand.
 pub const MAX_PREFETCH: usize = 1024;
 
+/// Threads that read the headers of files: files in a network answer after
+/// milliseconds, and so many of them can be asked at the same time.
+pub(crate) const HEADER_THREADS: usize = 16;
+
+/// Bytes of a file's header that are read at a time: most are smaller.
+pub(crate) const HEADER_BUFFER_SIZE: usize = 8 << 10;
+
+/// Bytes of schemas that are kept while a data set is built, and of schemas whose
+/// plans are kept: thousands of distinct ones. The others are read or compiled
+/// again when they are needed.
+pub(crate) const MAX_SCHEMA_BYTES: usize = 32 << 20;
+
 /// Bytes of dense columns in a batch above which the record counts of its
 /// blocks are held against the bytes of their payloads, before memory is made
 /// of what may be a damaged count.

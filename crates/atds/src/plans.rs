@@ -1,14 +1,16 @@
 //! Plans for the files of a dataset, one per schema.
 
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use avro_block::Header;
-use avro_decode::{Features, Inferred, Plan, PlanOptions, Schema};
+use avro_decode::{Absent, Feature, Features, Inferred, Plan, PlanError, PlanOptions, Schema};
 use tensor_batch::BatchSpec;
 
 use crate::block::FileContext;
+use crate::limits::MAX_SCHEMA_BYTES;
+use crate::schemas::FileSchemas;
 use crate::{Error, ErrorKind};
 
 /// Compiles each schema that files bring against the features asked for.
@@ -16,15 +18,32 @@ use crate::{Error, ErrorKind};
 pub(crate) struct Plans {
     features: Features,
     options: PlanOptions,
-    by_schema: Mutex<HashMap<String, Arc<Plan>>>,
+    /// The level at which a field that a file lacks is logged.
+    lacking: log::Level,
+    known: Mutex<Known>,
+}
+
+/// What is known of the schemas met so far.
+#[derive(Debug, Default)]
+struct Known {
+    by_schema: HashMap<String, Arc<Plan>>,
+    /// Bytes of these schemas.
+    bytes: usize,
+    /// The first file that the features fit.
+    first: Option<PathBuf>,
+    /// The expressions that lead to nothing in any schema, each with a file.
+    absent: Vec<(Absent, PathBuf)>,
+    /// The expressions of which it was logged that a file lacks them.
+    logged: HashSet<(String, String)>,
 }
 
 impl Plans {
-    pub(crate) fn new(features: Features, options: PlanOptions) -> Self {
+    pub(crate) fn new(features: Features, options: PlanOptions, lacking: log::Level) -> Self {
         Plans {
             features,
             options,
-            by_schema: Mutex::default(),
+            lacking,
+            known: Mutex::default(),
         }
     }
 
@@ -32,20 +51,58 @@ impl Plans {
         self.features.spec()
     }
 
+    /// Holds the features against all `schemas`. Gives those of them that say
+    /// anything of the columns that earlier ones do not: with these, another
+    /// process knows of the columns what this one does.
+    ///
+    /// # Errors
+    /// The first file that the features do not fit, or that cannot be read.
+    pub(crate) fn check(
+        &self,
+        schemas: &FileSchemas,
+        files: &[PathBuf],
+    ) -> Result<FileSchemas, Error> {
+        let mut telling = Vec::new();
+        for (number, (file, text)) in schemas.texts(files).enumerate() {
+            let text = text?;
+            let tells = self.add(&text, &files[file]);
+            let tells = tells.map_err(|error| self.found_later(error, schemas, number, files))?;
+            if tells {
+                telling.push((file, text));
+            }
+        }
+        match schemas.fault() {
+            Some(fault) => Err(fault.clone()),
+            None => Ok(telling.into_iter().collect()),
+        }
+    }
+
+    /// Compiles the plan of a file's schema. Gives whether it says anything of the
+    /// columns that the schemas before do not.
+    pub(crate) fn add(&self, schema: &str, file: &Path) -> Result<bool, Error> {
+        let mut known = self.known();
+        let is_first = known.first.is_none();
+        let absent = known.absent.len();
+        self.plan(&mut known, schema, file)?;
+        Ok(is_first || known.absent.len() < absent)
+    }
+
+    /// Whether there is nothing in any schema that an expression leads to.
+    pub(crate) fn lacks_any(&self) -> bool {
+        !self.known().absent.is_empty()
+    }
+
+    /// An error if there is nothing in any schema that an expression leads to.
+    pub(crate) fn check_found(&self) -> Result<(), Error> {
+        match self.known().absent.first() {
+            Some((absent, file)) => Err(missing_everywhere(absent).in_file(file)),
+            None => Ok(()),
+        }
+    }
+
     /// What the blocks of the file at `path` need, by its `header`.
     pub(crate) fn context(&self, header: &Header, path: &Path) -> Result<FileContext, Error> {
-        let mut plans = self
-            .by_schema
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let plan = match plans.get(header.schema()) {
-            Some(plan) => plan.clone(),
-            None => {
-                let plan = Arc::new(self.compile(header).map_err(|e| e.in_file(path))?);
-                plans.insert(header.schema().to_owned(), plan.clone());
-                plan
-            }
-        };
+        let plan = self.plan(&mut self.known(), header.schema(), path)?;
         Ok(FileContext {
             path: path.to_owned(),
             codec: header.codec(),
@@ -54,16 +111,150 @@ impl Plans {
         })
     }
 
-    fn compile(&self, header: &Header) -> Result<Plan, Error> {
-        let schema = Arc::new(parse_schema(header)?);
-        Plan::compile(&schema, &self.features, &self.options)
-            .map_err(|error| Error::new(ErrorKind::Plan(Box::new(error))))
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn plan(&self, known: &mut Known, schema: &str, file: &Path) -> Result<Arc<Plan>, Error> {
+        if let Some(plan) = known.by_schema.get(schema) {
+            return Ok(plan.clone());
+        }
+        let parsed = parse_text(schema).map_err(|error| error.in_file(file))?;
+        let plan = Plan::compile(&Arc::new(parsed), &self.features, &self.options);
+        let plan = Arc::new(plan.map_err(|error| self.refused(known, error).in_file(file))?);
+        self.log_absent(known, &plan, file);
+        known.note(&plan, file);
+        if known.bytes.saturating_add(schema.len()) > MAX_SCHEMA_BYTES {
+            known.by_schema.clear();
+            known.bytes = 0;
+        }
+        known.bytes += schema.len();
+        known.by_schema.insert(schema.to_owned(), plan.clone());
+        Ok(plan)
+    }
+
+    /// The error of features that do not fit a file's schema.
+    #[cold]
+    fn refused(&self, known: &Known, error: PlanError) -> Error {
+        let error = Box::new(error);
+        match &known.first {
+            Some(first) if may_be_covered(&error, &self.features) => {
+                Error::new(ErrorKind::MissingField {
+                    error,
+                    found_in: Some(quoted(first)),
+                })
+            }
+            _ => Error::new(ErrorKind::Plan(error)),
+        }
+    }
+
+    /// The error of the first file, with the name of a later one that has what it
+    /// lacks.
+    #[cold]
+    fn found_later(
+        &self,
+        error: Error,
+        schemas: &FileSchemas,
+        number: usize,
+        files: &[PathBuf],
+    ) -> Error {
+        let ErrorKind::Plan(lacking) = &error.kind else {
+            return error;
+        };
+        if !may_be_covered(lacking, &self.features) {
+            return error;
+        }
+        let later = schemas.texts(files).skip(number + 1).take(TRIED_LATER);
+        for (file, text) in later {
+            if text.is_ok_and(|text| self.add(&text, &files[file]).is_ok()) {
+                let kind = ErrorKind::MissingField {
+                    error: lacking.clone(),
+                    found_in: Some(quoted(&files[file])),
+                };
+                return Error { kind, ..error };
+            }
+        }
+        error
+    }
+
+    /// Logs what a file lacks, once for each expression.
+    fn log_absent(&self, known: &mut Known, plan: &Plan, file: &Path) {
+        for absent in plan.absent() {
+            let error = &absent.error;
+            let key = (error.feature.clone(), absent.expression.clone());
+            if known.logged.insert(key) {
+                let file = file.display();
+                log::log!(
+                    self.lacking,
+                    "{file}: {error}; its values are missing there"
+                );
+            }
+        }
+    }
+}
+
+/// Whether a default or a mask of the feature would do away with the error.
+pub(crate) fn may_be_covered(error: &PlanError, features: &Features) -> bool {
+    let mut features = features.iter();
+    let feature = features.find(|feature| feature.name == error.feature);
+    let has_nothing = |feature: &Feature| {
+        let missing = &feature.missing;
+        missing.default.is_none() && missing.mask.is_none() && missing.row_mask.is_none()
+    };
+    error.is_absent() && feature.is_some_and(has_nothing)
+}
+
+/// Schemas that are tried for one that has a field.
+const TRIED_LATER: usize = 64;
+
+impl Known {
+    /// Notes what a plan has.
+    fn note(&mut self, plan: &Plan, file: &Path) {
+        let absent = plan.absent();
+        if self.first.is_none() {
+            self.first = Some(file.to_owned());
+            self.absent = absent
+                .iter()
+                .cloned()
+                .map(|one| (one, file.to_owned()))
+                .collect();
+            return;
+        }
+        self.absent.retain_mut(|(before, first)| {
+            let Some(now) = absent.iter().find(|now| now.is_same(before)) else {
+                return false;
+            };
+            // The name that is meant may only stand in this file.
+            if before.error.nearest().is_none() && now.error.nearest().is_some() {
+                before.clone_from(now);
+                *first = file.to_owned();
+            }
+            true
+        });
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().escape_debug())
+}
+
+/// The error of an expression that leads to nothing in any schema.
+#[cold]
+pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
+    Error::new(ErrorKind::MissingField {
+        error: Box::new(absent.error.clone()),
+        found_in: None,
+    })
 }
 
 /// The schema in a file's header.
 pub(crate) fn parse_schema(header: &Header) -> Result<Schema, Error> {
-    Schema::parse(header.schema()).map_err(|error| Error::new(ErrorKind::Schema(error)))
+    parse_text(header.schema())
+}
+
+/// The schema that a header has as this text.
+pub(crate) fn parse_text(text: &str) -> Result<Schema, Error> {
+    Schema::parse(text).map_err(|error| Error::new(ErrorKind::Schema(error)))
 }
 
 /// The features of a schema; an error rather than only some of them.

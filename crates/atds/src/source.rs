@@ -11,6 +11,7 @@ use avro_block::{
 use bytes::Bytes;
 
 use crate::Error;
+use crate::limits::HEADER_BUFFER_SIZE;
 use crate::mappings::{MappedFile, Mappings, touch};
 
 /// How files are read.
@@ -18,6 +19,16 @@ use crate::mappings::{MappedFile, Mappings, touch};
 pub(crate) struct ReadOptions {
     pub(crate) mmap: bool,
     pub(crate) buffer_size: usize,
+}
+
+/// Reads the header of the file at `path`, and little more.
+pub(crate) fn read_header(path: &Path) -> Result<Header, Error> {
+    let options = ReadOptions {
+        mmap: false,
+        buffer_size: HEADER_BUFFER_SIZE,
+    };
+    let blocks = FileBlocks::open(path, &mut Opener::once(options))?;
+    Ok(blocks.header)
 }
 
 /// Opens files, with memory that is used for one after another.

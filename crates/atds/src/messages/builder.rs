@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use avro_decode::{Feature, Features, OutOfBounds, Plan, PlanOptions, Schema};
+use avro_decode::{Absent, Feature, Features, OutOfBounds, Plan, PlanOptions, Schema};
 
 use super::writers::Writers;
 use super::{Framing, MessageDecoder};
 use crate::limits::DEFAULT_MEMORY_LIMIT;
+use crate::plans::{may_be_covered, missing_everywhere};
 use crate::{Error, ErrorKind};
 
 /// Builds a [`MessageDecoder`]; every option has a default.
@@ -69,11 +70,14 @@ impl MessageDecoderBuilder {
         self
     }
 
-    /// Compiles the features against each writer's schema.
+    /// Compiles the features against each writer's schema. A field that one of
+    /// several writers lacks is missing in its messages, for which a feature needs
+    /// a default or a mask.
     ///
     /// # Errors
     /// Features that cannot be, or none; a writer's schema that does not have
-    /// them, or cannot become the reader's; several writers' schemas where
+    /// them, a field that no writer's schema has, or one that cannot become the
+    /// reader's; several writers' schemas where
     /// messages do not say theirs, or of one fingerprint and with different
     /// logical types.
     pub fn build(self) -> Result<MessageDecoder, Error> {
@@ -82,14 +86,43 @@ impl MessageDecoderBuilder {
         }
         let features = Features::new(self.features)?;
         let writers = Writers::new(self.framing, &self.writers, |schema| {
-            Plan::compile(schema, &features, &self.plan)
-                .map_err(|error| Error::new(ErrorKind::Plan(Box::new(error))))
+            Plan::compile(schema, &features, &self.plan).map_err(|error| {
+                let others = self
+                    .writers
+                    .iter()
+                    .filter(|other| !Arc::ptr_eq(other, schema));
+                let has_it = |other| Plan::compile(other, &features, &self.plan).is_ok();
+                let found = may_be_covered(&error, &features) && others.map(has_it).any(|has| has);
+                let error = Box::new(error);
+                Error::new(match found {
+                    true => ErrorKind::MissingField {
+                        error,
+                        found_in: Some("another writer's schema".to_owned()),
+                    },
+                    false => ErrorKind::Plan(error),
+                })
+            })
         })?;
+        check_found(&writers)?;
         let spec = features.spec().clone();
         Ok(MessageDecoder::new(
             Arc::new(writers),
             spec,
             self.memory_limit,
         ))
+    }
+}
+
+/// An error if an expression leads to nothing in the schema of any writer.
+fn check_found(writers: &Writers<Plan>) -> Result<(), Error> {
+    let plans = || writers.readers();
+    let Some(first) = plans().next() else {
+        return Ok(());
+    };
+    let is_in = |absent: &Absent, plan: &Plan| plan.absent().iter().any(|one| one.is_same(absent));
+    let mut absent = first.absent().iter();
+    match absent.find(|absent| plans().all(|plan| is_in(absent, plan))) {
+        Some(absent) => Err(missing_everywhere(absent)),
+        None => Ok(()),
     }
 }

@@ -47,6 +47,15 @@ impl<T> Writers<T> {
         }
     }
 
+    /// What reads the messages, of each schema.
+    pub(super) fn readers(&self) -> impl Iterator<Item = &T> {
+        let (one, several) = match self {
+            Writers::Raw(reader) => (Some(reader), None),
+            Writers::SingleObject(readers) => (None, Some(readers.values())),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
+    }
+
     /// Matches a message with its schema.
     pub(super) fn of<'w, 'm>(&'w self, message: &'m [u8]) -> Result<Matched<'w, 'm, T>, Error> {
         match self {

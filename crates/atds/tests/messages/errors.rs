@@ -77,7 +77,9 @@ fn one_of_several_schemas_without_the_features() {
         build_error(decoder.clone().framing(Framing::SingleObject)),
         format!(
             "schema {fingerprint:016x}: feature 'x': the schema has no field 'x': the record \
-             'R' has 'y'"
+             'R' has 'y'; another \
+         writer's schema has it: give the feature a `default` or a `mask`, or read all by a \
+         `reader_schema` that has a default for the field"
         )
     );
     assert_eq!(

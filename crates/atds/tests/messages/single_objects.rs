@@ -3,7 +3,7 @@
 use apache_avro::types::Value;
 use apache_avro::{GenericSingleObjectReader, GenericSingleObjectWriter};
 use atds::messages::{Framing, MessageDecoder, Reencoder};
-use atds::{ColumnSpec, DType, Schema};
+use atds::{ColumnSpec, DType, Feature, Fill, Scalar, Schema};
 
 use crate::common::{Row, SCHEMA, rows};
 use crate::{everything, messages, rows_decoder};
@@ -78,6 +78,35 @@ fn messages_of_several_schemas_mix() {
     let texts: Vec<&[u8]> = batch.strings("text").unwrap().iter().collect();
     let expected = ["old 0", "new 1", "new 2", "old 3", "old 4", "new 5"];
     assert_eq!(texts, expected.map(str::as_bytes));
+}
+
+/// A field that one writer lacks is missing in its messages.
+#[test]
+fn a_field_that_one_writer_lacks() {
+    let weight = || Feature::dense("weight", &[], DType::Float64);
+    let or_2 = || weight().with_default(Fill::Scalar(Scalar::Float64(2.0)));
+    let build = |schemas: [&str; 2], feature: Feature| {
+        let [first, second] = schemas.map(|schema| Schema::parse(schema).unwrap());
+        let decoder = MessageDecoder::builder(first, [feature]).writer_schema(second);
+        decoder.framing(Framing::SingleObject).build()
+    };
+    for schemas in [[OLD, NEW], [NEW, OLD]] {
+        let mut decoder = build(schemas, or_2()).unwrap();
+        let batch = decoder.decode(&[old(1), new(2, 3.0)]).unwrap();
+        assert_eq!(batch.dense::<f64>("weight").unwrap(), [2.0, 3.0]);
+        let error = build(schemas, weight()).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "feature 'weight': the schema has no field 'weight': the record 'x.y.R' has 'id', \
+                 'text'; another writer's schema has it: give the feature a `default` or a \
+                 `mask`, or read all by a `reader_schema` that has a default for the field"
+            ),
+            "{error}"
+        );
+    }
+    // One that all lack is misspelled.
+    let error = build([OLD, NEW], or_2().at("wait")).unwrap_err();
+    assert!(error.to_string().contains("no field 'wait'"), "{error}");
 }
 
 #[test]

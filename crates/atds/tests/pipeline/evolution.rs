@@ -157,14 +157,17 @@ fn a_file_that_cannot_become_the_readers_names_itself() {
         atds::Dataset::builder(files, 20)
             .features([Feature::dense("rating", &[], DType::Float32)])
             .reader_schema(Schema::parse(&narrow).unwrap())
-            .build()
     };
-    let error = build(folder.join("day2.avro")).unwrap_err();
-    assert_eq!(
-        folder.message(&error),
-        "day2.avro: field 'rating': double cannot be read as float"
-    );
-    let dataset = build(folder.path().to_owned()).unwrap();
+    for files in [folder.join("day2.avro"), folder.path().to_owned()] {
+        let error = build(files).build().unwrap_err();
+        assert_eq!(
+            folder.message(&error),
+            "day2.avro: field 'rating': double cannot be read as float"
+        );
+    }
+    // Without the check it is found when the file is opened.
+    let dataset = build(folder.path().to_owned()).check_files(false).build();
+    let dataset = dataset.unwrap();
     let mut batches = dataset.iter();
     assert_eq!(batches.next().unwrap().unwrap().rows(), 20);
     let error = batches.next().unwrap().unwrap_err();

@@ -20,6 +20,24 @@ pub struct PlanError {
 }
 
 impl PlanError {
+    /// Whether the schema lacks a field or a branch of a union: a default or a mask
+    /// stands for that where only some files lack it.
+    pub fn is_absent(&self) -> bool {
+        matches!(
+            self.kind,
+            PlanErrorKind::NoSuchField { .. } | PlanErrorKind::NoSuchBranch { .. }
+        )
+    }
+
+    /// The name in the schema that is spelled most like the one it lacks, if one is.
+    pub fn nearest(&self) -> Option<&str> {
+        match &self.kind {
+            PlanErrorKind::NoSuchField { nearest, .. }
+            | PlanErrorKind::NoSuchSymbol { nearest, .. } => nearest.as_deref(),
+            _ => None,
+        }
+    }
+
     #[cold]
     pub(super) fn new(feature: &str, kind: PlanErrorKind) -> Self {
         let feature = feature.to_owned();

@@ -112,6 +112,14 @@ pub struct Absent {
     pub error: PlanError,
 }
 
+impl Absent {
+    /// Whether this is the same expression of the same feature, which may lead to
+    /// different ends in two schemas.
+    pub fn is_same(&self, other: &Absent) -> bool {
+        self.error.feature == other.error.feature && self.expression == other.expression
+    }
+}
+
 /// What [`Plan::execute`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executed {

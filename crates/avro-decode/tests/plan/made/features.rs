@@ -43,11 +43,6 @@ pub(super) fn features(
         let Some(mut feature) = fitting else {
             continue;
         };
-        // The schema has not all that is asked for.
-        if options.reader_schema.is_none() && maker.source.below(5) == 4 {
-            let lacking = maker.lacking(&feature);
-            feature = lacking.unwrap_or(feature);
-        }
         // Named by its expression, where no other is.
         if maker.source.below(4) == 3
             && let Some(expression) = &feature.expression
@@ -56,6 +51,16 @@ pub(super) fn features(
             feature.name = feature.expression.take().unwrap_or_default();
         }
         features.push(feature);
+    }
+    // The schema may not have all that is asked for. Decided last, so that the bytes
+    // of other cases mean what they meant before.
+    for feature in &mut features {
+        if options.reader_schema.is_none()
+            && maker.source.below(5) == 4
+            && let Some(lacking) = maker.lacking(feature)
+        {
+            *feature = lacking;
+        }
     }
     features
 }

@@ -1,0 +1,323 @@
+//! The schemas in the headers of files, each read once.
+
+use std::collections::HashMap;
+use std::collections::hash_map::{Entry, RandomState};
+use std::hash::BuildHasher;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use avro_decode::{Feature, Inferred, LeftOut};
+
+use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
+use crate::plans::{infer_all, parse_text};
+use crate::source::read_header;
+use crate::{Error, ErrorKind};
+
+/// The schemas in the headers of files, each distinct one once, in the order of
+/// the files.
+///
+/// A [`Dataset`](crate::Dataset) reads them when it is built, and compiles the
+/// features against each. Another process that builds a data set of the same
+/// files needs only the schemas of [`Dataset::schemas`](crate::Dataset::schemas),
+/// see [`DatasetBuilder::schemas`](crate::DatasetBuilder::schemas).
+#[derive(Clone, Debug, Default)]
+pub struct FileSchemas {
+    schemas: Vec<FileSchema>,
+    /// Why the header of the first file that is at fault cannot be read. The files
+    /// after it are not read.
+    fault: Option<Error>,
+}
+
+/// A schema, and the first of the files that have it.
+#[derive(Clone, Debug)]
+struct FileSchema {
+    file: usize,
+    /// `None` beyond [`MAX_SCHEMA_BYTES`]: then it is read again.
+    text: Option<Arc<str>>,
+}
+
+impl FileSchemas {
+    /// Reads the headers of `files` on several threads. `on_check` is called after
+    /// each file, from any of the threads, with the number of files read and the
+    /// number of all; it can stop the others from being read.
+    ///
+    /// A file that cannot be read, or is not Avro, is no error here but when a data
+    /// set is built, after the files before it were checked.
+    pub fn read(
+        files: &[PathBuf],
+        on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
+    ) -> FileSchemas {
+        let reading = Reading {
+            files,
+            hasher: RandomState::new(),
+            next: AtomicUsize::new(0),
+            checked: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            found: Mutex::default(),
+            logged: Mutex::new(Instant::now()),
+        };
+        let read = || reading.run(&on_check);
+        thread::scope(|scope| {
+            for _ in 1..files.len().min(HEADER_THREADS) {
+                // Fewer threads than wanted do as well.
+                let thread = thread::Builder::new().name("atds-headers".to_owned());
+                if thread.spawn_scoped(scope, read).is_err() {
+                    break;
+                }
+            }
+            read();
+        });
+        reading.into_schemas()
+    }
+
+    /// Each schema's text, after the number of the first file that has it, counted
+    /// from 0.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        let schemas = self.schemas.iter();
+        schemas.filter_map(|schema| Some((schema.file, schema.text.as_deref()?)))
+    }
+
+    /// The features of the first file's schema, as [`infer`](crate::infer) has
+    /// them, with a mask where another file's schema allows a null or lacks the
+    /// field. Logs a warning of the fields that only other files have.
+    ///
+    /// # Errors
+    /// A header that cannot be read, a schema that is none or has too many fields.
+    pub fn infer(&self, files: &[PathBuf]) -> Result<(Vec<Feature>, Vec<LeftOut>), Error> {
+        let mut merged: Option<Inferred> = None;
+        let mut only_later = Vec::new();
+        for (file, text) in self.texts(files) {
+            let path = &files[file];
+            let inferred = text.and_then(|text| {
+                let schema = parse_text(&text).map_err(|error| error.in_file(path))?;
+                infer_all(&schema).map_err(|error| error.in_file(path))
+            });
+            match &mut merged {
+                None => merged = Some(inferred?),
+                Some(merged) => {
+                    // What is wrong with another file is found when the features are
+                    // held against it.
+                    let Ok(inferred) = inferred else { continue };
+                    for name in merge(merged, &inferred) {
+                        only_later.push((name, file));
+                    }
+                }
+            }
+        }
+        warn_of_fields(&only_later, files);
+        match (merged, &self.fault) {
+            (Some(merged), _) => Ok((merged.features, merged.left_out)),
+            (None, Some(fault)) => Err(fault.clone()),
+            (None, None) => Err(Error::new(ErrorKind::NoFiles)),
+        }
+    }
+
+    /// The schemas with the numbers of their files; those that were too large to be
+    /// kept are read again.
+    pub(crate) fn texts<'s>(
+        &'s self,
+        files: &'s [PathBuf],
+    ) -> impl Iterator<Item = (usize, Result<Arc<str>, Error>)> + 's {
+        self.schemas.iter().map(|schema| {
+            let text = match &schema.text {
+                Some(text) => Ok(text.clone()),
+                None => read_header(&files[schema.file]).map(|header| header.schema().into()),
+            };
+            (schema.file, text)
+        })
+    }
+
+    pub(crate) fn push(&mut self, file: usize, text: &str) {
+        let text = Some(text.into());
+        self.schemas.push(FileSchema { file, text });
+    }
+
+    /// Why the first file that is at fault cannot be read.
+    pub(crate) fn fault(&self) -> Option<&Error> {
+        self.fault.as_ref()
+    }
+}
+
+impl FromIterator<(usize, Arc<str>)> for FileSchemas {
+    /// Schemas that were read before, each with the number of its file.
+    fn from_iter<I: IntoIterator<Item = (usize, Arc<str>)>>(schemas: I) -> Self {
+        let schemas = schemas.into_iter();
+        let schemas = schemas.map(|(file, text)| FileSchema {
+            file,
+            text: Some(text),
+        });
+        FileSchemas {
+            schemas: schemas.collect(),
+            fault: None,
+        }
+    }
+}
+
+/// Adds masks to `first` where `later` allows nulls or lacks fields; gives the names
+/// of features that only `later` has.
+fn merge(first: &mut Inferred, later: &Inferred) -> Vec<String> {
+    let features = later.features.iter();
+    let mut by_name: HashMap<&str, &Feature> = features
+        .map(|feature| (feature.name.as_str(), feature))
+        .collect();
+    for feature in &mut first.features {
+        let mask = match by_name.remove(feature.name.as_str()) {
+            Some(later) => later.missing.mask.clone(),
+            None => Some(format!("{}.mask", feature.name)),
+        };
+        if feature.missing.mask.is_none() {
+            feature.missing.mask = mask;
+        }
+    }
+    // In the order of the schema.
+    let only_later = later.features.iter().map(|feature| &feature.name);
+    let only_later = only_later.filter(|name| by_name.contains_key(name.as_str()));
+    only_later.cloned().collect()
+}
+
+/// Names in a warning before the rest is only counted.
+const MAX_NAMES: usize = 10;
+
+fn warn_of_fields(only_later: &[(String, usize)], files: &[PathBuf]) {
+    let mut seen = std::collections::HashSet::new();
+    let names = only_later.iter();
+    let names: Vec<_> = names.filter(|(name, _)| seen.insert(name)).collect();
+    let Some((_, file)) = names.first() else {
+        return;
+    };
+    let said = names.iter().take(MAX_NAMES);
+    let said: Vec<_> = said
+        .map(|(name, _)| format!("'{}'", name.escape_debug()))
+        .collect();
+    let more = match names.len().saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    log::warn!(
+        "{}: the first file lacks {}{more}, which are not read: name them in `features`, with a \
+         `default` or a `mask`",
+        files[*file].display(),
+        said.join(", ")
+    );
+}
+
+/// Headers being read.
+struct Reading<'f> {
+    files: &'f [PathBuf],
+    hasher: RandomState,
+    /// The file to be read next.
+    next: AtomicUsize,
+    checked: AtomicUsize,
+    stopped: AtomicBool,
+    found: Mutex<Found>,
+    /// When the log was last told how far reading has come.
+    logged: Mutex<Instant>,
+}
+
+#[derive(Default)]
+struct Found {
+    /// By the hashes of their texts. Two schemas of one hash are as unlikely as a
+    /// fault of the machine, and the second is then checked when its file is opened.
+    schemas: HashMap<u64, FileSchema>,
+    /// Bytes of the texts.
+    bytes: usize,
+    /// The first file at fault.
+    fault: Option<(usize, Error)>,
+}
+
+impl Reading<'_> {
+    fn run(&self, on_check: &(impl Fn(usize, usize) -> ControlFlow<()> + Sync)) {
+        let total = self.files.len();
+        while !self.stopped.load(Relaxed) {
+            let file = self.next.fetch_add(1, Relaxed);
+            // Files are begun in order: all before the first at fault are read.
+            if file >= total || self.is_beyond_fault(file) {
+                return;
+            }
+            self.read(file);
+            let checked = self.checked.fetch_add(1, Relaxed) + 1;
+            self.log(checked);
+            if on_check(checked, total).is_break() {
+                self.stopped.store(true, Relaxed);
+            }
+        }
+    }
+
+    fn read(&self, file: usize) {
+        let header = match read_header(&self.files[file]) {
+            Ok(header) => header,
+            Err(error) => {
+                let fault = &mut self.found().fault;
+                if fault.as_ref().is_none_or(|(first, _)| file < *first) {
+                    *fault = Some((file, error));
+                }
+                return;
+            }
+        };
+        let text = header.schema();
+        let hash = self.hasher.hash_one(text);
+        let Found { schemas, bytes, .. } = &mut *self.found();
+        match schemas.entry(hash) {
+            Entry::Occupied(mut entry) => {
+                let known = entry.get_mut();
+                known.file = known.file.min(file);
+            }
+            Entry::Vacant(entry) => {
+                *bytes = bytes.saturating_add(text.len());
+                let text = (*bytes <= MAX_SCHEMA_BYTES).then(|| text.into());
+                entry.insert(FileSchema { file, text });
+            }
+        }
+    }
+
+    fn is_beyond_fault(&self, file: usize) -> bool {
+        let found = self.found();
+        found.fault.as_ref().is_some_and(|(first, _)| file > *first)
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says now and then how far reading has come.
+    fn log(&self, checked: usize) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.elapsed() >= LOGGED_EVERY {
+            *logged = Instant::now();
+            log::info!(
+                "read the headers of {checked} of {} files",
+                self.files.len()
+            );
+        }
+    }
+
+    fn into_schemas(self) -> FileSchemas {
+        let found = self.found.into_inner();
+        let found = found.unwrap_or_else(PoisonError::into_inner);
+        let fault = match self.stopped.into_inner() {
+            true => Some((0, stopped())),
+            false => found.fault,
+        };
+        let before = fault.as_ref().map_or(usize::MAX, |(file, _)| *file);
+        let schemas = found.schemas.into_values();
+        let mut schemas: Vec<_> = schemas.filter(|schema| schema.file < before).collect();
+        schemas.sort_by_key(|schema| schema.file);
+        FileSchemas {
+            schemas,
+            fault: fault.map(|(_, error)| error),
+        }
+    }
+}
+
+/// How long nothing is logged of headers being read.
+const LOGGED_EVERY: Duration = Duration::from_secs(5);
+
+#[cold]
+fn stopped() -> Error {
+    let error = std::io::Error::new(std::io::ErrorKind::Interrupted, "stopped");
+    Error::new(ErrorKind::Io(Arc::new(error)))
+}
