@@ -5,6 +5,7 @@ mod buffer;
 mod compress;
 mod error;
 mod inflate;
+mod refused;
 #[cfg(any(feature = "zstandard", feature = "bzip2", feature = "xz"))]
 mod stream;
 
@@ -62,6 +63,27 @@ impl Codec {
     /// The codec that a header's `avro.codec` names.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|codec| codec.name() == name)
+    }
+
+    /// The names of the codecs that this build has, with commas.
+    pub(crate) fn enabled_names() -> String {
+        let enabled = Self::ALL.into_iter().filter(|codec| codec.is_enabled());
+        let names: Vec<_> = enabled.map(Self::name).collect();
+        names.join(", ")
+    }
+
+    /// The codec that a name which is no codec's may stand for: another spelling, or the name of a
+    /// program or format.
+    pub(crate) fn meant_by(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "none" | "uncompressed" | "" => Self::Null,
+            "zlib" | "gzip" | "gz" | "deflated" => Self::Deflate,
+            "snappy-java" | "snappyblock" => Self::Snappy,
+            "zstd" | "zst" => Self::Zstandard,
+            "bzip" | "bz2" => Self::Bzip2,
+            "lzma" | "lzma2" => Self::Xz,
+            name => return Self::from_name(name),
+        })
     }
 
     /// The codec's name in a header.

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use crate::codec::{CompressError, InflateError};
+use crate::codec::{Codec, CompressError, InflateError};
+use crate::diagnose::{Found, InsteadOfAvro};
 use crate::sync::SyncMarker;
 
 /// What went wrong and where.
@@ -56,8 +57,21 @@ pub enum ErrorKind {
     #[error("the file is empty")]
     Empty,
     /// The first four bytes are not Avro's.
-    #[error("not an Avro object container file: it does not begin with \"Obj\" and 1")]
-    NotAvro,
+    #[error("{}", InsteadOfAvro(*.found))]
+    NotAvro {
+        /// What the file is instead, if that is known.
+        found: Option<Found>,
+    },
+    /// What follows a whole block, or the header, is no block and no part of the file, or need not
+    /// be one. [`TrailingBytes::LeaveOut`](crate::TrailingBytes::LeaveOut) leaves it out where
+    /// that is sure.
+    #[error("{}", not_a_block(*.found, .cause))]
+    NotABlock {
+        /// What it is.
+        found: Found,
+        /// What is wrong with it as a block.
+        cause: Box<ErrorKind>,
+    },
     /// The file ends inside the header or inside a block.
     #[error("the file ends inside {part}, {missing} or more bytes short")]
     Truncated {
@@ -84,7 +98,7 @@ pub enum ErrorKind {
         value: i64,
     },
     /// A declared count or size above its limit in [`Limits`](crate::Limits).
-    #[error("{part} is {value}, above the limit of {limit}")]
+    #[error("{part} is {value}, above the limit of {limit}{}", raise(*.part))]
     TooLarge {
         /// What was declared.
         part: Part,
@@ -111,7 +125,7 @@ pub enum ErrorKind {
     #[error("the schema is not UTF-8")]
     SchemaNotUtf8,
     /// The header names a codec that Avro does not define.
-    #[error("unknown codec {0:?}")]
+    #[error("{}", unknown_codec(.0))]
     UnknownCodec(String),
     /// A payload that its codec cannot inflate.
     #[error(transparent)]
@@ -131,6 +145,46 @@ impl From<io::Error> for ErrorKind {
     fn from(error: io::Error) -> Self {
         Self::Io(Arc::new(error))
     }
+}
+
+/// The text for what follows a block and is no block.
+fn not_a_block(found: Found, cause: &ErrorKind) -> String {
+    const OPTION: &str = "`tolerate` 'trailing-file-bytes'";
+    match found {
+        Found::SecondFile => format!(
+            "another Avro file begins after the last block, as in what 'cat a.avro b.avro' \
+             writes: keep the files apart, or leave out all but the first with {OPTION}"
+        ),
+        Found::Unknown => {
+            format!("{cause}; if these bytes are no part of the file, {OPTION} leaves them out")
+        }
+        found => format!(
+            "{found} where a block should begin: cut off what follows the last block, or leave it \
+             out with {OPTION}"
+        ),
+    }
+}
+
+/// The option that a limit is raised with.
+fn raise(part: Part) -> &'static str {
+    match part {
+        Part::PayloadSize => ": raise `max_block_bytes` if the file is whole",
+        _ => "",
+    }
+}
+
+/// The text for a codec that is not read.
+fn unknown_codec(name: &str) -> String {
+    let read = Codec::enabled_names();
+    let name = name.escape_debug();
+    let meant = Codec::meant_by(&name.to_string());
+    let meant = meant.map_or(String::new(), |codec| {
+        format!(" (Avro's name for what may be meant is '{codec}')")
+    });
+    format!(
+        "codec '{name}' is not read{meant}; those read are {read}. Rewrite the file with what wrote \
+         it, or with 'avro-tools recodec --codec deflate OLD NEW' if that reads it"
+    )
 }
 
 /// A part of a container file, as errors name it.

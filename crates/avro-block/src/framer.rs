@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::after_block::{Judge, TrailingBytes};
 use crate::block::{Block, BlockHead, Place};
 use crate::error::{Error, ErrorKind};
 use crate::header::{Header, HeaderParser, Progress};
@@ -54,6 +55,9 @@ pub struct Framer {
     /// Index of the next block.
     index: u64,
     skipped: u64,
+    trailing: TrailingBytes,
+    /// Bytes left out at the end of the file.
+    left_out: u64,
 }
 
 /// What a framer is at.
@@ -63,8 +67,10 @@ enum State {
     Blocks(SyncMarker),
     /// Searching for a marker; the skipped run began at this file offset.
     Searching(SyncMarker, u64),
-    /// Stopped at an error, at the first byte of the part it is in.
-    Failed(Error),
+    /// Looking at what should be a block and is not, from this file offset on.
+    Judging(Box<Judge>, SyncMarker, u64),
+    /// Stopped at an error; the part it is in begins at this file offset.
+    Failed(Error, u64),
 }
 
 /// One step of a [`Framer`].
@@ -102,7 +108,14 @@ impl Framer {
             sync: None,
             index: 0,
             skipped: 0,
+            trailing: TrailingBytes::Error,
+            left_out: 0,
         }
+    }
+
+    /// Sets what is done about bytes after the last block: an error by default.
+    pub fn set_trailing_bytes(&mut self, choice: TrailingBytes) {
+        self.trailing = choice;
     }
 
     /// A framer in the middle of a file whose `sync` marker is known: the first byte pushed is
@@ -117,6 +130,8 @@ impl Framer {
             sync: Some(sync),
             index,
             skipped: 0,
+            trailing: TrailingBytes::Error,
+            left_out: 0,
         }
     }
 
@@ -129,7 +144,8 @@ impl Framer {
     ///
     /// # Errors
     ///
-    /// The first thing found wrong, of any kind but `Truncated`. The same error comes again until
+    /// The first thing found wrong, of any kind but `Truncated`. Some bytes more may be asked for
+    /// before, to say in it what was found. The same error comes again until
     /// [`resync`](Self::resync).
     #[allow(clippy::should_implement_trait)] // "Need more" is no end, so this is no iterator.
     pub fn next(&mut self) -> Result<Frame, Error> {
@@ -148,15 +164,26 @@ impl Framer {
             }
             State::Blocks(sync) => {
                 let sync = *sync;
-                self.next_block(sync)
+                match self.next_block(sync) {
+                    Ok(frame) => Ok(frame),
+                    Err(error) => {
+                        self.begin_judging(error, sync);
+                        self.judge()
+                    }
+                }
             }
             State::Searching(sync, from) => {
                 let (sync, from) = (*sync, *from);
                 Ok(self.search(sync, from))
             }
-            State::Failed(error) => return Err(error.clone()),
+            State::Judging(..) => self.judge(),
+            State::Failed(error, _) => return Err(error.clone()),
         };
-        step.inspect_err(|error| self.state = State::Failed(error.clone()))
+        step.inspect_err(|error| {
+            if !matches!(self.state, State::Failed(..)) {
+                self.state = State::Failed(error.clone(), self.pieces.start());
+            }
+        })
     }
 
     /// Says that the file ends here; to be called when [`next`](Self::next) has asked for more.
@@ -165,12 +192,22 @@ impl Framer {
     ///
     /// `Empty` if nothing was pushed, `Truncated` if the file ends inside the header or a block,
     /// and the error that `next` gave if there was one. A run being skipped that no marker ends
-    /// is no error: it counts in [`skipped_bytes`](Self::skipped_bytes).
+    /// is no error: it counts in [`skipped_bytes`](Self::skipped_bytes). Nor are bytes after the
+    /// last block that are left out: they count in [`trailing_bytes`](Self::trailing_bytes).
     pub fn finish(&mut self) -> Result<(), Error> {
         let error = match &self.state {
             State::Header(parser) => parser.truncated(&self.pieces),
             State::Blocks(_) if self.pieces.len() == 0 => return Ok(()),
-            State::Blocks(_) => self.truncated_block(),
+            State::Blocks(sync) => {
+                let sync = *sync;
+                self.begin_judging(self.truncated_block(), sync);
+                // The whole rest is there; what is wanted of it is looked at here.
+                return match self.judge() {
+                    Ok(_) => self.conclude(true),
+                    Err(error) => Err(error),
+                };
+            }
+            State::Judging(..) => return self.conclude(true),
             State::Searching(sync, from) => {
                 let sync = *sync;
                 self.skipped += self.pieces.end() - from;
@@ -178,9 +215,9 @@ impl Framer {
                 self.state = State::Blocks(sync);
                 return Ok(());
             }
-            State::Failed(error) => return Err(error.clone()),
+            State::Failed(error, _) => return Err(error.clone()),
         };
-        self.state = State::Failed(error.clone());
+        self.state = State::Failed(error.clone(), self.pieces.start());
         Err(error)
     }
 
@@ -195,9 +232,12 @@ impl Framer {
         let Some(sync) = self.sync else {
             return false;
         };
-        if !matches!(self.state, State::Searching(..)) {
-            self.state = State::Searching(sync, self.pieces.start());
-        }
+        let from = match self.state {
+            State::Searching(..) => return true,
+            State::Judging(_, _, from) | State::Failed(_, from) => from,
+            _ => self.pieces.start(),
+        };
+        self.state = State::Searching(sync, from);
         true
     }
 
@@ -218,6 +258,12 @@ impl Framer {
     /// Bytes skipped so far by all calls of [`resync`](Self::resync).
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped
+    }
+
+    /// Bytes after the last block that were left out, once [`finish`](Self::finish) has said that
+    /// the file is good.
+    pub fn trailing_bytes(&self) -> u64 {
+        self.left_out
     }
 
     /// Offset in the file just past the last byte pushed.
@@ -273,6 +319,65 @@ impl Framer {
             payload,
             len,
         }))
+    }
+
+    /// Begins to look at what should be a block of the file of this marker and has this `error`.
+    #[cold]
+    fn begin_judging(&mut self, error: Error, sync: SyncMarker) {
+        let mut bytes = [0; BlockHead::MAX_LEN];
+        let n = self.pieces.peek(0, &mut bytes);
+        let head = BlockHead::parse(&bytes[..n], &self.limits, self.place());
+        let block_len = head.ok().flatten().map(|head| head.block_len());
+        let judge = Judge::new(error, block_len, sync, self.trailing);
+        self.state = State::Judging(judge.into(), sync, self.pieces.start());
+    }
+
+    /// Looks at what has been pushed since.
+    #[cold]
+    fn judge(&mut self) -> Result<Frame, Error> {
+        let State::Judging(judge, _, from) = &mut self.state else {
+            unreachable!("only called in this state");
+        };
+        let next = *from + judge.seen();
+        for piece in self.pieces.from(next) {
+            judge.feed(piece);
+        }
+        let wanted = judge.wanted();
+        if wanted == 0 {
+            return self
+                .conclude(false)
+                .map(|()| unreachable!("not at the end"));
+        }
+        if judge.leaves_out() {
+            // What may begin a marker is kept for a search that begins there.
+            let keep = self.pieces.len().min(SyncMarker::LEN as u64 - 1);
+            self.pieces.advance(self.pieces.len() - keep);
+        }
+        Ok(Frame::NeedMore(wanted))
+    }
+
+    /// Ends the look at what should be a block: at the end of the file, or before if that is settled.
+    #[cold]
+    fn conclude(&mut self, is_end: bool) -> Result<(), Error> {
+        let state = std::mem::replace(&mut self.state, State::Header(HeaderParser::default()));
+        let State::Judging(judge, sync, from) = state else {
+            unreachable!("only called in this state");
+        };
+        if let (Some(at), true) = (judge.marker_at(), judge.leaves_out()) {
+            self.pieces.advance(from + at - self.pieces.start());
+        }
+        match judge.verdict(is_end) {
+            Ok(left_out) => {
+                self.left_out += left_out;
+                self.pieces.advance(self.pieces.len());
+                self.state = State::Blocks(sync);
+                Ok(())
+            }
+            Err(error) => {
+                self.state = State::Failed(error.clone(), from);
+                Err(error)
+            }
+        }
     }
 
     /// The error for a block at `place` with another marker than `expected`, `at` bytes into it.

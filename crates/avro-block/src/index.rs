@@ -4,10 +4,11 @@ use std::io::{Read, Seek, SeekFrom};
 
 use bytes::Bytes;
 
+use crate::after_block::{Judge, TrailingBytes};
 use crate::block::{BlockHead, Place};
 use crate::error::{Error, ErrorKind};
 use crate::header::Header;
-use crate::limits::Limits;
+use crate::limits::{Limits, REST_LOOKED_AT};
 use crate::reader::Blocks;
 use crate::source::ReadSource;
 use crate::sync::SyncMarker;
@@ -20,6 +21,8 @@ pub struct BlockIndex {
     pub header: Header,
     /// One entry a block, in file order.
     pub entries: Vec<IndexEntry>,
+    /// Bytes after the last block that were left out.
+    pub trailing_bytes: u64,
 }
 
 /// One block in a [`BlockIndex`].
@@ -53,14 +56,15 @@ impl BlockIndex {
     ///
     /// As [`build`](Self::build).
     pub fn with_limits(reader: impl Read + Seek, limits: Limits) -> Result<Self, Error> {
-        match Self::before_damage(reader, limits)? {
+        match Self::before_damage(reader, limits, TrailingBytes::Error)? {
             (index, None) => Ok(index),
             (_, Some(damage)) => Err(damage),
         }
     }
 
     /// The index of the blocks before the first damaged one, and what is wrong with that; of all
-    /// blocks, and `None`, if the file is whole.
+    /// blocks, and `None`, if the file is whole. Bytes after the last block are damage, or left
+    /// out, as `trailing` says.
     ///
     /// # Errors
     ///
@@ -68,6 +72,7 @@ impl BlockIndex {
     pub fn before_damage(
         mut reader: impl Read + Seek,
         limits: Limits,
+        trailing: TrailingBytes,
     ) -> Result<(Self, Option<Error>), Error> {
         let io = |error| Error::new(error, 0, None);
         let file_len = reader.seek(SeekFrom::End(0)).map_err(io)?;
@@ -83,8 +88,23 @@ impl BlockIndex {
             sync: header.sync(),
         };
         let mut entries = Vec::new();
-        let damage = scan.entries(header.len(), &mut entries).err();
-        Ok((Self { header, entries }, damage))
+        let result = match scan.entries(header.len(), &mut entries) {
+            Ok(()) => Ok(0),
+            Err(error) if matches!(error.kind, ErrorKind::Io(_)) => Err(error),
+            Err(error) => {
+                let end = entries.last().map_or(header.len(), IndexEntry::end);
+                scan.judge(error, end, trailing)
+            }
+        };
+        let index = |trailing_bytes| Self {
+            header,
+            entries,
+            trailing_bytes,
+        };
+        Ok(match result {
+            Ok(left_out) => (index(left_out), None),
+            Err(damage) => (index(0), Some(damage)),
+        })
     }
 
     /// The index of a file that is all of `bytes`.
@@ -111,6 +131,13 @@ impl BlockIndex {
         // Saturating: records may take no bytes, so no file is too short to declare 2^64.
         let counts = self.entries.iter().map(|entry| entry.count);
         counts.fold(0, u64::saturating_add)
+    }
+}
+
+impl IndexEntry {
+    /// Offset in the file just past the block.
+    fn end(&self) -> u64 {
+        self.offset + self.len
     }
 }
 
@@ -167,6 +194,30 @@ impl<R: Read + Seek> Scan<R> {
             head_bytes = n - SyncMarker::LEN;
         }
         Ok(())
+    }
+
+    /// Looks at the rest of the file from `offset` on, where a block should begin and `error` is
+    /// wrong: how many bytes are left out, or the error with what was found.
+    #[cold]
+    fn judge(&mut self, error: Error, offset: u64, trailing: TrailingBytes) -> Result<u64, Error> {
+        let block = error.block.unwrap_or_default();
+        let mut window = vec![0; REST_LOOKED_AT as usize];
+        let mut n = self.read_at(offset, block, &mut window)?;
+        let place = Place {
+            offset,
+            index: block,
+        };
+        let head = BlockHead::parse(&window[..n.min(BlockHead::MAX_LEN)], &self.limits, place);
+        let block_len = head.ok().flatten().map(|head| head.block_len());
+        let mut judge = Judge::new(error, block_len, self.sync, trailing);
+        while n > 0 {
+            judge.feed(&window[..n]);
+            if judge.wanted() == 0 {
+                return judge.verdict(false);
+            }
+            n = self.read_at(offset + judge.seen(), block, &mut window)?;
+        }
+        judge.verdict(true)
     }
 
     /// Fills `window` from `offset` on, as far as the file goes.

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+mod after_block;
 mod block;
 mod buffers;
 mod codec;
+mod diagnose;
 mod error;
 mod framer;
 mod header;
@@ -16,11 +18,13 @@ mod sync;
 mod varint;
 mod writer;
 
+pub use after_block::TrailingBytes;
 pub use block::Block;
 pub use buffers::ReadBuffers;
 pub use codec::{
     Codec, CompressError, Compressor, InflateBuffer, InflateError, InflateJob, Inflater,
 };
+pub use diagnose::Found;
 pub use error::{Error, ErrorKind, Part};
 pub use framer::{Frame, Framer};
 pub use header::{Header, MAGIC};

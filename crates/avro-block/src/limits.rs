@@ -41,6 +41,22 @@ pub(crate) const MAX_READ: usize = 8 << 20;
 /// doubles with what has been, so less than twice this is copied for a block.
 pub(crate) const MAX_CARRIED: u64 = MAX_READ as u64;
 
+/// Bytes of a file that is not Avro, from its first on, that are looked at for what it is: a tar
+/// header takes 512, and a schema's JSON is known by its first attributes.
+pub(crate) const FILE_LOOKED_AT: u64 = 1024;
+
+/// Bytes after a block, where no block begins, that are looked at for what they are if they are an
+/// error whatever they are: as much as a usual read gives.
+pub(crate) const REST_LOOKED_AT: u64 = 64 << 10;
+
+/// Fewest equal bytes, other than NUL and white space, that are padding after the last block: a
+/// block that is cut off may begin with a few.
+pub(crate) const MIN_PADDING: u64 = 16;
+
+/// Fewest bytes that are text after the last block: a block that is cut off in its head may begin
+/// with a letter or two.
+pub(crate) const MIN_TEXT: u64 = 4;
+
 /// Inflated bytes a writer gathers before it closes a block: the common default of Avro writers.
 pub(crate) const DEFAULT_BLOCK_BYTES: usize = 16_000;
 

@@ -96,6 +96,17 @@ impl Pieces {
         filled
     }
 
+    /// The bytes held from file offset `offset` on, piece by piece.
+    pub(crate) fn from(&self, offset: u64) -> impl Iterator<Item = &[u8]> {
+        let first = self
+            .pieces
+            .partition_point(|(start, piece)| start + piece.len() as u64 <= offset);
+        self.pieces.range(first..).map(move |(start, piece)| {
+            // Zero for every piece but the first.
+            &piece[offset.saturating_sub(*start) as usize..]
+        })
+    }
+
     /// Drops the first `n` bytes, all of which must be held.
     pub(crate) fn advance(&mut self, n: u64) {
         self.start += n;

@@ -4,6 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use bytes::Bytes;
 
+use crate::after_block::TrailingBytes;
 use crate::block::Block;
 use crate::buffers::ReadBuffers;
 use crate::error::{Error, ErrorKind};
@@ -131,6 +132,17 @@ impl<S: Source> Blocks<S> {
         }
         self.standing = Standing::Going;
         true
+    }
+
+    /// Sets what is done about bytes after the last block, as
+    /// [`Framer::set_trailing_bytes`] does.
+    pub fn set_trailing_bytes(&mut self, choice: TrailingBytes) {
+        self.framer.set_trailing_bytes(choice);
+    }
+
+    /// Bytes after the last block that were left out, once the iteration is over.
+    pub fn trailing_bytes(&self) -> u64 {
+        self.framer.trailing_bytes()
     }
 
     /// Bytes skipped so far by all calls of [`resync`](Self::resync).

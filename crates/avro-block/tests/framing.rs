@@ -5,7 +5,7 @@ mod common;
 
 use avro_block::{
     BlockIndex, BlockReader, Codec, ErrorKind, Frame, Framer, InflateBuffer, Inflater, Limits,
-    MappedBlocks, Part, SyncMarker,
+    MappedBlocks, Part, SyncMarker, TrailingBytes,
 };
 use bytes::Bytes;
 use common::*;
@@ -97,42 +97,56 @@ fn error(block: &[u8]) -> String {
     text.to_owned()
 }
 
+const REST: &str =
+    "; if these bytes are no part of the file, `tolerate` 'trailing-file-bytes' leaves them out";
+
 #[test]
 fn errors_name_block_and_byte() {
     assert_eq!(plain_header().len(), 41);
     let cases = [
-        (long(-5), "the record count is negative: -5"),
+        (long(-6), "the record count is negative: -6", REST),
         (
             vec![0x80; 10],
             "the record count is not a variable-length integer of 64 bits",
+            REST,
         ),
         (
             long(1 << 40),
             "the record count is 1099511627776, above the limit of 4294967296",
+            "",
         ),
     ];
-    for (bytes, text) in cases {
-        assert_eq!(error(&bytes), format!("block 0 at byte 41: {text}"));
+    for (bytes, text, rest) in cases {
+        assert_eq!(error(&bytes), format!("block 0 at byte 41: {text}{rest}"));
     }
     let cases = [
-        (long(-1), "the payload's size is negative: -1"),
+        (long(-1), "the payload's size is negative: -1", REST),
         (
             vec![0xff; 12],
             "the payload's size is not a variable-length integer of 64 bits",
+            REST,
         ),
         (
             long(i64::MAX),
             "the payload's size is 9223372036854775807, above the limit of 1073741824",
+            ": raise `max_block_bytes` if the file is whole",
         ),
         (
             vec![],
             "the file ends inside the payload's size, 1 or more bytes short",
+            "",
         ),
     ];
-    for (size, text) in cases {
+    for (size, text, rest) in cases {
         let bytes = [long(3), size].concat();
-        assert_eq!(error(&bytes), format!("block 0 at byte 42: {text}"));
+        assert_eq!(error(&bytes), format!("block 0 at byte 42: {text}{rest}"));
     }
+    // Where the marker follows, the block is damaged.
+    let bytes = [long(-6), block(1, b"abc")].concat();
+    assert_eq!(
+        error(&bytes),
+        "block 0 at byte 41: the record count is negative: -6"
+    );
     let mut bytes = block(1, b"abc");
     *bytes.last_mut().unwrap() = b'!';
     assert_eq!(
@@ -427,30 +441,42 @@ proptest! {
         resync in any::<bool>(),
     ) {
         let file = damaged(file, &damages);
-        let whole = tell_whole(&file, resync);
-        let chunked = tell(Framer::new(), pieces(&file, &lens), resync);
-        prop_assert_eq!(&whole, &chunked);
-        let bytewise = tell(Framer::new(), pieces(&file, &[1]), resync);
-        prop_assert_eq!(&whole, &bytewise);
+        for trailing in [TrailingBytes::Error, TrailingBytes::LeaveOut] {
+            let whole = tell(framer(trailing), pieces(&file, &[file.len().max(1)]), resync);
+            let chunked = tell(framer(trailing), pieces(&file, &lens), resync);
+            prop_assert_eq!(&whole, &chunked);
+            let bytewise = tell(framer(trailing), pieces(&file, &[1]), resync);
+            prop_assert_eq!(&whole, &bytewise);
+        }
     }
 
     #[test]
     fn every_byte_is_in_a_frame_or_skipped(file in any_file(), damages in any_damage()) {
         let file = damaged(file, &damages);
-        let told = tell_whole(&file, true);
-        if let Some(header) = &told.header {
-            let framed: u64 = told.blocks.iter().map(|b| b.len).sum();
-            prop_assert_eq!(header.len() + framed + told.skipped_bytes, file.len() as u64);
+        for trailing in [TrailingBytes::Error, TrailingBytes::LeaveOut] {
+            let told = tell(framer(trailing), pieces(&file, &[file.len().max(1)]), true);
+            if let Some(header) = &told.header {
+                let framed: u64 = told.blocks.iter().map(|b| b.len).sum();
+                let lost = told.skipped_bytes + told.trailing_bytes;
+                prop_assert_eq!(header.len() + framed + lost, file.len() as u64);
+            }
         }
     }
 
     #[test]
     fn the_index_says_what_the_framer_says(file in any_file(), damages in any_damage()) {
         let file = Bytes::from(damaged(file, &damages));
-        let told = tell_whole(&file, false);
-        match BlockIndex::from_bytes(&file) {
+        for trailing in [TrailingBytes::Error, TrailingBytes::LeaveOut] {
+        let told = tell(framer(trailing), pieces(&file, &[file.len().max(1)]), false);
+        let reader = std::io::Cursor::new(&file);
+        let index = match BlockIndex::before_damage(reader, Limits::default(), trailing) {
+            Ok((index, None)) => Ok(index),
+            Ok((_, Some(error))) | Err(error) => Err(error),
+        };
+        match index {
             Ok(index) => {
                 prop_assert_eq!(&told.errors, &[""; 0]);
+                prop_assert_eq!(index.trailing_bytes, told.trailing_bytes);
                 prop_assert_eq!(Some(&index.header), told.header.as_ref());
                 prop_assert_eq!(index.records(), told.blocks.iter().map(|b| b.count).sum::<u64>());
                 let indexed: Vec<_> = index.entries.iter()
@@ -462,6 +488,7 @@ proptest! {
                 prop_assert_eq!(indexed, framed);
             }
             Err(error) => prop_assert_eq!(vec![format!("{error} {error:?}")], told.errors),
+        }
         }
     }
 

@@ -88,8 +88,11 @@ fn errors_name_the_byte() {
     assert_eq!(error(b""), "byte 0: the file is empty");
     let not_avro =
         "byte 0: not an Avro object container file: it does not begin with \"Obj\" and 1";
-    assert_eq!(error(b"PAR1 and more"), not_avro);
-    assert_eq!(error(b"Obx"), not_avro);
+    assert_eq!(error(b"\xffbj\x01"), not_avro);
+    assert_eq!(
+        error(b"Obx"),
+        "byte 0: not an Avro object container file but text"
+    );
     assert_eq!(error(b"Obj\x02"), not_avro);
     assert_eq!(
         error(b"Ob"),
@@ -214,6 +217,9 @@ fn the_name_of_an_unknown_codec_is_kept_short() {
 fn a_header_error_cannot_be_resynced() {
     let mut framer = Framer::new();
     framer.push(Bytes::from_static(b"nonsense"));
+    // More is wanted to say what the file is.
+    assert_eq!(framer.next().unwrap(), Frame::NeedMore(1016));
+    framer.push(vec![b'x'; 1016].into());
     assert!(framer.next().is_err());
     assert!(!framer.resync());
     assert!(framer.next().is_err());

@@ -4,8 +4,9 @@
 #[path = "../../../crates/avro-block/tests/common/mod.rs"]
 pub(super) mod model;
 
-use avro_block::{BlockIndex, Framer};
-use bytes::Bytes;
+use std::io::Cursor;
+
+use avro_block::{BlockIndex, Limits, TrailingBytes};
 
 use super::input::{Input, piece_lens};
 
@@ -13,15 +14,19 @@ use super::input::{Input, piece_lens};
 pub(super) fn whole_equals_chunked(data: &[u8]) {
     for file in [data.to_vec(), odd_file(data)] {
         for resync in [false, true] {
-            let whole = model::tell_whole(&file, resync);
-            for lens in [vec![1], piece_lens(&file)] {
-                let pieces = model::pieces(&file, &lens);
-                assert_eq!(model::tell(Framer::new(), pieces, resync), whole);
-            }
-            if let (Some(header), true) = (&whole.header, resync) {
-                let framed: u64 = whole.blocks.iter().map(|block| block.len).sum();
-                let told = header.len() + framed + whole.skipped_bytes;
-                assert_eq!(told, file.len() as u64, "every byte is told of once");
+            for trailing in CHOICES {
+                let pieces = |lens: &[usize]| model::pieces(&file, lens);
+                let tell = |pieces| model::tell(model::framer(trailing), pieces, resync);
+                let whole = tell(pieces(&[file.len().max(1)]));
+                for lens in [vec![1], piece_lens(&file)] {
+                    assert_eq!(tell(pieces(&lens)), whole);
+                }
+                if let (Some(header), true) = (&whole.header, resync) {
+                    let framed: u64 = whole.blocks.iter().map(|block| block.len).sum();
+                    let lost = whole.skipped_bytes + whole.trailing_bytes;
+                    let told = header.len() + framed + lost;
+                    assert_eq!(told, file.len() as u64, "every byte is told of once");
+                }
             }
         }
     }
@@ -30,28 +35,38 @@ pub(super) fn whole_equals_chunked(data: &[u8]) {
 /// See [`INDEX_VS_FRAMER`](super::INDEX_VS_FRAMER).
 pub(super) fn index_equals_framer(data: &[u8]) {
     for file in [data.to_vec(), odd_file(data)] {
-        let told = model::tell_whole(&file, false);
-        match BlockIndex::from_bytes(&Bytes::from(file)) {
-            Ok(index) => {
-                assert_eq!(told.errors, [""; 0]);
-                assert_eq!(Some(&index.header), told.header.as_ref());
-                let indexed = index.entries.iter();
-                let indexed = indexed.map(|e| (e.offset, e.len, e.count, e.payload_len));
-                let framed = told.blocks.iter();
-                let framed = framed.map(|b| (b.offset, b.len, b.count, b.payload.len() as u64));
-                assert!(indexed.eq(framed), "{:?} {:?}", index.entries, told.blocks);
-            }
-            Err(error) => assert_eq!(vec![format!("{error} {error:?}")], told.errors),
+        for trailing in CHOICES {
+            let pieces = model::pieces(&file, &[file.len().max(1)]);
+            let told = model::tell(model::framer(trailing), pieces, false);
+            let reader = Cursor::new(&file);
+            let index = BlockIndex::before_damage(reader, Limits::default(), trailing);
+            let index = match index {
+                Ok((index, None)) => index,
+                Ok((_, Some(error))) | Err(error) => {
+                    assert_eq!(vec![format!("{error} {error:?}")], told.errors);
+                    continue;
+                }
+            };
+            assert_eq!(told.errors, [""; 0]);
+            assert_eq!(index.trailing_bytes, told.trailing_bytes);
+            assert_eq!(Some(&index.header), told.header.as_ref());
+            let indexed = index.entries.iter();
+            let indexed = indexed.map(|e| (e.offset, e.len, e.count, e.payload_len));
+            let framed = told.blocks.iter();
+            let framed = framed.map(|b| (b.offset, b.len, b.count, b.payload.len() as u64));
+            assert!(indexed.eq(framed), "{:?} {:?}", index.entries, told.blocks);
         }
     }
 }
+
+const CHOICES: [TrailingBytes; 2] = [TrailingBytes::Error, TrailingBytes::LeaveOut];
 
 /// A good header, then blocks and what may be taken for parts of blocks.
 fn odd_file(data: &[u8]) -> Vec<u8> {
     let mut input = Input::new(data);
     let mut file = model::plain_header();
     while !input.is_empty() {
-        let part = match input.byte() % 8 {
+        let part = match input.byte() % 10 {
             0..3 => {
                 let (count, len) = (input.byte() % 4, input.byte());
                 model::block(count.into(), input.take(len.into()))
@@ -61,6 +76,8 @@ fn odd_file(data: &[u8]) -> Vec<u8> {
                 let len = input.byte() % 16;
                 model::SYNC.0[..len.into()].to_vec()
             }
+            8 => vec![input.byte(); 20],
+            9 => b"Obj\x01".to_vec(),
             5 => model::long(i64::from_le_bytes(input.array())),
             6 => model::long((input.byte() as i8).into()),
             _ => {

@@ -2,13 +2,17 @@
 //! [`Error::new`](crate::Error::new).
 
 use super::Codec;
+use crate::diagnose::Found;
 
 /// A payload could not be inflated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InflateError {
     /// The codec is not compiled in.
-    #[error("codec {0} is not compiled in (cargo feature {0})")]
+    #[error(
+        "codec {0} is not compiled in (cargo feature {0}); those read are {read}",
+        read = Codec::enabled_names()
+    )]
     Disabled(Codec),
     /// The payload is not what the codec writes.
     #[error("corrupt {codec} payload: {detail}")]
@@ -24,8 +28,28 @@ pub enum InflateError {
         /// The codec.
         codec: Codec,
     },
+    /// The payload is in another format than the header says.
+    #[error("the header names codec {codec}, but the payload is {found}")]
+    OtherFormat {
+        /// The codec that the header names.
+        codec: Codec,
+        /// What the payload begins like.
+        found: Found,
+    },
+    /// A snappy payload without the CRC-32 that Avro puts behind it.
+    #[error("the snappy payload has no CRC-32 after it; `tolerate` 'checksum' reads such payloads")]
+    MissingChecksum,
+    /// All of the payload inflates, and its checksum says that these are other bytes.
+    #[error("the {codec} payload's checksum is wrong; `tolerate` 'checksum' reads it nevertheless")]
+    WrongChecksum {
+        /// The codec.
+        codec: Codec,
+    },
     /// The inflated bytes do not have the CRC-32 that the payload gives.
-    #[error("checksum {actual:08x} of the inflated payload is not {expected:08x} as stored")]
+    #[error(
+        "checksum {actual:08x} of the inflated payload is not {expected:08x} as stored; `tolerate` \
+         'checksum' reads it nevertheless"
+    )]
     ChecksumMismatch {
         /// The stored checksum.
         expected: u32,
@@ -33,7 +57,10 @@ pub enum InflateError {
         actual: u32,
     },
     /// The payload inflates to more bytes than the caller allows.
-    #[error("the payload inflates to more than the limit of {limit} bytes")]
+    #[error(
+        "the payload inflates to more than the limit of {limit} bytes: raise `max_block_bytes` if \
+         the file is whole"
+    )]
     TooLarge {
         /// The caller's limit.
         limit: usize,

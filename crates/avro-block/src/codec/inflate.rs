@@ -8,10 +8,12 @@ use crate::limits::{FIRST_RATIO, MAX_GUESSED_RATIO, MIN_INFLATE_BYTES};
 #[derive(Debug, Default)]
 pub struct Inflater {
     ratio: Ratio,
+    pub(super) tolerates_checksums: bool,
+    pub(super) bad_checksums: u64,
     #[cfg(feature = "deflate")]
     deflate: super::deflate::Inflate,
     #[cfg(feature = "zstandard")]
-    zstandard: super::zstandard::Inflate,
+    pub(super) zstandard: super::zstandard::Inflate,
 }
 
 /// A payload to inflate together with others, by [`Inflater::inflate_many`].
@@ -45,6 +47,18 @@ impl Inflater {
         Self::default()
     }
 
+    /// Whether a payload with a wrong checksum, or a snappy payload without one, is inflated
+    /// nevertheless (no at first): with snappy, zstandard and xz. bzip2's checksums are always
+    /// held against the payload.
+    pub fn set_tolerates_checksums(&mut self, tolerates: bool) {
+        self.tolerates_checksums = tolerates;
+    }
+
+    /// Payloads inflated so far whose checksum was wrong or missing.
+    pub fn bad_checksums(&self) -> u64 {
+        self.bad_checksums
+    }
+
     /// Inflates one block's `payload` into `out`, in place of what is there.
     ///
     /// `out` grows to `limit` bytes at most, and in proportion to what the payload really holds;
@@ -68,7 +82,10 @@ impl Inflater {
         limit: usize,
     ) -> Result<(), InflateError> {
         out.clear();
-        let result = self.inflate_with(codec, payload, out, limit);
+        let mut result = self.inflate_with(codec, payload, out, limit);
+        if let Err(error) = result {
+            result = self.refused(error, codec, payload, out, limit);
+        }
         match result {
             Ok(()) => self.ratio.learn(payload.len(), out.len()),
             Err(_) => out.clear(),

@@ -17,7 +17,20 @@ pub(super) fn inflate(
         return Err(InflateError::Truncated { codec: CODEC });
     };
     let expected = u32::from_be_bytes(*stored);
+    inflate_unchecked(stream, out, limit)?;
+    let actual = crc32fast::hash(out);
+    if actual != expected {
+        return Err(InflateError::ChecksumMismatch { expected, actual });
+    }
+    Ok(())
+}
 
+/// Inflates `stream`, which has no checksum behind it.
+pub(super) fn inflate_unchecked(
+    stream: &[u8],
+    out: &mut InflateBuffer,
+    limit: usize,
+) -> Result<(), InflateError> {
     let len = decompress_len(stream).map_err(corrupt)?;
     if len > limit {
         return Err(InflateError::TooLarge { limit });
@@ -33,10 +46,6 @@ pub(super) fn inflate(
     out.grow_to(len, limit)?;
     let written = Decoder::new().decompress(stream, &mut out.spare(limit)[..len]);
     out.advance(written.map_err(corrupt)?);
-    let actual = crc32fast::hash(out);
-    if actual != expected {
-        return Err(InflateError::ChecksumMismatch { expected, actual });
-    }
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! xz, through liblzma.
 
-use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
+use liblzma::stream::{
+    Action, CONCATENATED, Check, Error, Filters, IGNORE_CHECK, LzmaOptions, Status, Stream,
+};
 
 use super::stream::{self, Step};
 use super::{Codec, CompressError, InflateBuffer, InflateError};
@@ -18,7 +20,25 @@ pub(super) fn inflate(
     out: &mut InflateBuffer,
     limit: usize,
 ) -> Result<(), InflateError> {
-    let mut decoder = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED).map_err(corrupt)?;
+    inflate_with(CONCATENATED, payload, out, limit)
+}
+
+/// The same, with checksums that are not looked at.
+pub(super) fn inflate_unchecked(
+    payload: &[u8],
+    out: &mut InflateBuffer,
+    limit: usize,
+) -> Result<(), InflateError> {
+    inflate_with(CONCATENATED | IGNORE_CHECK, payload, out, limit)
+}
+
+fn inflate_with(
+    flags: u32,
+    payload: &[u8],
+    out: &mut InflateBuffer,
+    limit: usize,
+) -> Result<(), InflateError> {
+    let mut decoder = Stream::new_stream_decoder(XZ_MEMORY, flags).map_err(corrupt)?;
     stream::inflate(CODEC, payload, out, limit, |payload, room| {
         let before = (decoder.total_in(), decoder.total_out());
         let status = decoder

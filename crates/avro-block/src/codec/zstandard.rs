@@ -75,6 +75,28 @@ impl Inflate {
     }
 }
 
+/// The frames of a payload without their checksums; `None` if none has one, or they are not good.
+pub(super) fn without_checksums(payload: &[u8]) -> Option<Vec<u8>> {
+    const CHECKSUM_FLAG: u8 = 1 << 2;
+    const CHECKSUM_LEN: usize = 4;
+    let mut without = Vec::with_capacity(payload.len());
+    let mut rest = payload;
+    while !rest.is_empty() {
+        let len = zstd_safe::find_frame_compressed_size(rest).ok()?;
+        let (frame, later) = rest.split_at_checked(len)?;
+        match frame.strip_prefix(&MAGIC).and_then(<[u8]>::split_first) {
+            Some((descriptor, body)) if descriptor & CHECKSUM_FLAG != 0 => {
+                without.extend(MAGIC);
+                without.push(descriptor & !CHECKSUM_FLAG);
+                without.extend(&body[..body.len().checked_sub(CHECKSUM_LEN)?]);
+            }
+            _ => without.extend(frame),
+        }
+        rest = later;
+    }
+    (without.len() < payload.len()).then_some(without)
+}
+
 impl fmt::Debug for Inflate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Inflate(zstandard)")

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use super::{CODEC_KEY, Header, MAGIC, SCHEMA_KEY};
 use crate::block::check;
 use crate::codec::Codec;
+use crate::diagnose::Found;
 use crate::error::{Error, ErrorKind, Part};
-use crate::limits::{Limits, MAX_CODEC_NAME};
+use crate::limits::{FILE_LOOKED_AT, Limits, MAX_CODEC_NAME};
 use crate::pieces::Pieces;
 use crate::sync::SyncMarker;
 use crate::varint::{self, Varint};
@@ -59,8 +60,14 @@ impl HeaderParser {
     ) -> Result<Progress, Error> {
         loop {
             let (_, needed) = self.part_and_len();
-            if let Step::Magic = self.step {
-                check_magic(pieces)?;
+            if let Step::Magic = self.step
+                && !begins_with_magic(pieces)
+            {
+                // The error says what the file is instead, whatever pieces it comes in.
+                if pieces.len() < FILE_LOOKED_AT {
+                    return Ok(Progress::NeedMore(FILE_LOOKED_AT - pieces.len()));
+                }
+                return Err(not_avro(pieces));
             }
             if pieces.len() < needed {
                 return Ok(Progress::NeedMore(needed - pieces.len()));
@@ -106,6 +113,11 @@ impl HeaderParser {
     pub(crate) fn truncated(&self, pieces: &Pieces) -> Error {
         if pieces.end() == 0 {
             return Error::new(ErrorKind::Empty, 0, None);
+        }
+        if let Step::Magic = self.step
+            && !begins_with_magic(pieces)
+        {
+            return not_avro(pieces);
         }
         let (part, needed) = self.part_and_len();
         let missing = needed.saturating_sub(pieces.len()).max(1);
@@ -216,13 +228,19 @@ impl HeaderParser {
 }
 
 /// Holds the first bytes against the magic, as many as there are.
-fn check_magic(pieces: &Pieces) -> Result<(), Error> {
+fn begins_with_magic(pieces: &Pieces) -> bool {
     let mut found = MAGIC;
     let n = pieces.peek(0, &mut found);
-    if found[..n] != MAGIC[..n] {
-        return Err(Error::new(ErrorKind::NotAvro, 0, None));
-    }
-    Ok(())
+    found[..n] == MAGIC[..n]
+}
+
+/// The error for a file that begins with other bytes.
+#[cold]
+fn not_avro(pieces: &Pieces) -> Error {
+    let mut first = [0; FILE_LOOKED_AT as usize];
+    let n = pieces.peek(0, &mut first);
+    let found = Found::in_file(&first[..n]);
+    Error::new(ErrorKind::NotAvro { found }, 0, None)
 }
 
 /// The codec of a name as it stands in the header.

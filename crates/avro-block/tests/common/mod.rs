@@ -1,7 +1,9 @@
 //! What the tests share: odd bytes built by hand, and files cut into pieces.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file uses its own share.
 
-use avro_block::{Block, Codec, Frame, Framer, Header, SyncMarker, Writer, WriterOptions};
+use avro_block::{
+    Block, Codec, Frame, Framer, Header, SyncMarker, TrailingBytes, Writer, WriterOptions,
+};
 use bytes::Bytes;
 
 pub const SYNC: SyncMarker = SyncMarker(*b"0123456789abcdef");
@@ -89,6 +91,8 @@ pub struct Told {
     pub blocks: Vec<Block>,
     pub skipped: Vec<(u64, u64)>,
     pub skipped_bytes: u64,
+    /// Bytes left out after the last block.
+    pub trailing_bytes: u64,
     /// Text of the errors, which holds all their fields.
     pub errors: Vec<String>,
 }
@@ -109,6 +113,7 @@ pub fn tell(mut framer: Framer, pieces: impl IntoIterator<Item = Bytes>, resync:
         }
     }
     told.skipped_bytes = framer.skipped_bytes();
+    told.trailing_bytes = framer.trailing_bytes();
     told
 }
 
@@ -132,6 +137,13 @@ fn drain(framer: &mut Framer, resync: bool, told: &mut Told) -> bool {
             }
         }
     }
+}
+
+/// A framer at the beginning of a file, with a choice about bytes after its last block.
+pub fn framer(trailing: TrailingBytes) -> Framer {
+    let mut framer = Framer::new();
+    framer.set_trailing_bytes(trailing);
+    framer
 }
 
 /// What a framer says of `file`, pushed whole.

@@ -1,0 +1,394 @@
+//! What bytes are that should be Avro and are not.
+//!
+//! Runs on cold paths only: a header or a block has been found to be at fault, and the error is to
+//! say what stands there and what to do.
+
+mod text;
+
+use std::fmt;
+
+use crate::header::MAGIC;
+
+/// What a file, a payload, or the bytes after a block are instead of Avro.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Found {
+    /// Gzip (RFC 1952).
+    Gzip,
+    /// Zstandard (RFC 8878).
+    Zstandard,
+    /// bzip2.
+    Bzip2,
+    /// xz.
+    Xz,
+    /// An LZ4 frame.
+    Lz4,
+    /// Snappy's framing format, which is not Avro's.
+    SnappyFrames,
+    /// zlib (RFC 1950): deflate with a header and a checksum.
+    Zlib,
+    /// lzop.
+    Lzop,
+    /// Zip.
+    Zip,
+    /// 7z.
+    SevenZip,
+    /// Tar.
+    Tar,
+    /// Parquet.
+    Parquet,
+    /// ORC.
+    Orc,
+    /// An Arrow IPC file (Feather version 2).
+    ArrowFile,
+    /// An Arrow IPC stream.
+    ArrowStream,
+    /// Feather version 1.
+    Feather,
+    /// A Hadoop SequenceFile.
+    SequenceFile,
+    /// A Hive RCFile.
+    RcFile,
+    /// A TFRecord file.
+    TfRecord,
+    /// HDF5.
+    Hdf5,
+    /// A NumPy array.
+    Npy,
+    /// A Python pickle.
+    Pickle,
+    /// An SQLite database.
+    Sqlite,
+    /// PDF.
+    Pdf,
+    /// A Hadoop checksum file.
+    HadoopChecksums,
+    /// A macOS AppleDouble file: attributes of another file.
+    AppleDouble,
+    /// A Git LFS pointer.
+    GitLfsPointer,
+    /// An Avro schema in JSON.
+    AvroSchema,
+    /// An Avro protocol in JSON.
+    AvroProtocol,
+    /// Avro IDL.
+    AvroIdl,
+    /// A single Avro message (single-object encoding).
+    SingleObject,
+    /// An Avro file of a version before 1.3.
+    OldAvro,
+    /// An Avro file that begins later.
+    AvroAt {
+        /// Bytes before it.
+        offset: u64,
+    },
+    /// Base64 of an Avro file.
+    Base64Avro,
+    /// JSON.
+    Json,
+    /// XML.
+    Xml,
+    /// HTML.
+    Html,
+    /// Text in UTF-16 or UTF-32.
+    Utf16,
+    /// Other text.
+    Text,
+    /// NUL bytes.
+    Zeros,
+    /// A whole Avro file, after a block of another one.
+    SecondFile,
+    /// White space.
+    Whitespace,
+    /// One byte, again and again.
+    Padding {
+        /// The byte.
+        byte: u8,
+    },
+    /// Bytes that are no block and nothing that is known here.
+    Unknown,
+}
+
+/// What formats begin with.
+const MAGICS: [(&[u8], Found); 31] = [
+    (b"\x1f\x8b", Found::Gzip),
+    (b"\x28\xb5\x2f\xfd", Found::Zstandard),
+    (b"BZh", Found::Bzip2),
+    (b"\xfd7zXZ\0", Found::Xz),
+    (b"\x04\x22\x4d\x18", Found::Lz4),
+    (b"\xff\x06\0\0sNaPpY", Found::SnappyFrames),
+    (b"\x89LZO\0\r\n\x1a\n", Found::Lzop),
+    (b"PK\x03\x04", Found::Zip),
+    (b"PK\x05\x06", Found::Zip),
+    (b"7z\xbc\xaf\x27\x1c", Found::SevenZip),
+    (b"PAR1", Found::Parquet),
+    (b"PARE", Found::Parquet),
+    (b"ORC", Found::Orc),
+    (b"ARROW1", Found::ArrowFile),
+    (b"FEA1", Found::Feather),
+    (b"SEQ\x04", Found::SequenceFile),
+    (b"SEQ\x05", Found::SequenceFile),
+    (b"SEQ\x06", Found::SequenceFile),
+    (b"RCF\x01", Found::RcFile),
+    (b"\x89HDF\r\n\x1a\n", Found::Hdf5),
+    (b"\x93NUMPY", Found::Npy),
+    (b"SQLite format 3\0", Found::Sqlite),
+    (b"%PDF-", Found::Pdf),
+    (b"crc\0", Found::HadoopChecksums),
+    (b"\0\x05\x16\x07", Found::AppleDouble),
+    (b"version https://git-lfs", Found::GitLfsPointer),
+    (b"\xc3\x01", Found::SingleObject),
+    (b"Obj\0", Found::OldAvro),
+    (b"T2JqA", Found::Base64Avro),
+    (b"\xff\xfe", Found::Utf16),
+    (b"\xfe\xff", Found::Utf16),
+];
+
+/// Where a tar header has its magic, and the magic.
+const TAR: (usize, &[u8]) = (257, b"ustar");
+
+impl Found {
+    /// What a file is that begins with `first` and not with Avro's magic.
+    pub(crate) fn in_file(first: &[u8]) -> Option<Self> {
+        if first.is_empty() {
+            return None;
+        }
+        let magic = MAGICS.iter().find(|(magic, _)| first.starts_with(magic));
+        if let Some(&(_, found)) = magic {
+            return Some(found);
+        }
+        if first
+            .get(TAR.0..)
+            .is_some_and(|rest| rest.starts_with(TAR.1))
+        {
+            return Some(Found::Tar);
+        }
+        if first.iter().all(|&byte| byte == 0) {
+            return Some(Found::Zeros);
+        }
+        if is_arrow_stream(first) {
+            return Some(Found::ArrowStream);
+        }
+        if is_pickle(first) {
+            return Some(Found::Pickle);
+        }
+        if is_tfrecord(first) {
+            return Some(Found::TfRecord);
+        }
+        if let Some(offset) = memchr::memmem::find(first, &MAGIC) {
+            let offset = offset as u64;
+            return Some(Found::AvroAt { offset });
+        }
+        text::identify(first)
+    }
+
+    /// What compressed format a payload is in.
+    pub(crate) fn in_payload(payload: &[u8]) -> Option<Self> {
+        let magic = MAGICS.iter().find(|(magic, _)| payload.starts_with(magic));
+        match magic {
+            Some(&(_, found)) if found.is_compressed() => Some(found),
+            _ if is_zlib(payload) => Some(Found::Zlib),
+            _ => None,
+        }
+    }
+
+    fn is_compressed(self) -> bool {
+        matches!(
+            self,
+            Found::Gzip
+                | Found::Zstandard
+                | Found::Bzip2
+                | Found::Xz
+                | Found::Lz4
+                | Found::SnappyFrames
+                | Found::Zlib
+                | Found::Lzop
+                | Found::Zip
+        )
+    }
+
+    /// What it is, with its article.
+    pub fn name(self) -> &'static str {
+        match self {
+            Found::Gzip => "gzip data",
+            Found::Zstandard => "zstandard data",
+            Found::Bzip2 => "bzip2 data",
+            Found::Xz => "xz data",
+            Found::Lz4 => "LZ4 data",
+            Found::SnappyFrames => "data in Snappy's framing format",
+            Found::Zlib => "zlib data",
+            Found::Lzop => "lzop data",
+            Found::Zip => "a zip archive",
+            Found::SevenZip => "a 7z archive",
+            Found::Tar => "a tar archive",
+            Found::Parquet => "a Parquet file",
+            Found::Orc => "an ORC file",
+            Found::ArrowFile => "an Arrow IPC file (Feather)",
+            Found::ArrowStream => "an Arrow IPC stream",
+            Found::Feather => "a Feather file",
+            Found::SequenceFile => "a Hadoop SequenceFile",
+            Found::RcFile => "a Hive RCFile",
+            Found::TfRecord => "a TFRecord file",
+            Found::Hdf5 => "an HDF5 file",
+            Found::Npy => "a NumPy file",
+            Found::Pickle => "a Python pickle",
+            Found::Sqlite => "an SQLite database",
+            Found::Pdf => "a PDF document",
+            Found::HadoopChecksums => "a Hadoop checksum file",
+            Found::AppleDouble => "a macOS file of attributes (AppleDouble)",
+            Found::GitLfsPointer => "a Git LFS pointer",
+            Found::AvroSchema => "an Avro schema",
+            Found::AvroProtocol => "an Avro protocol",
+            Found::AvroIdl => "Avro IDL",
+            Found::SingleObject => "a single Avro message",
+            Found::OldAvro => "an Avro file of a version before 1.3",
+            Found::AvroAt { .. } => "an Avro file with other bytes before it",
+            Found::Base64Avro => "an Avro file in base64",
+            Found::Json => "JSON text",
+            Found::Xml => "XML",
+            Found::Html => "an HTML page",
+            Found::Utf16 => "text in UTF-16",
+            Found::Text => "text",
+            Found::Zeros => "NUL bytes",
+            Found::SecondFile => "another Avro file",
+            Found::Whitespace => "white space",
+            Found::Padding { .. } => "padding",
+            Found::Unknown => "unknown bytes",
+        }
+    }
+
+    /// What to do about a file that is this, if there is something.
+    fn remedy(self) -> Option<&'static str> {
+        Some(match self {
+            Found::Gzip => "unpack it first (gunzip)",
+            Found::Zstandard => "unpack it first (zstd -d)",
+            Found::Bzip2 => "unpack it first (bunzip2)",
+            Found::Xz => "unpack it first (unxz)",
+            Found::Lz4 => "unpack it first (lz4 -d)",
+            Found::Zip => "unpack it first (unzip)",
+            Found::Tar => "unpack it first (tar -x)",
+            Found::SnappyFrames | Found::Zlib | Found::Lzop | Found::SevenZip => "unpack it first",
+            Found::Parquet
+            | Found::Orc
+            | Found::ArrowFile
+            | Found::ArrowStream
+            | Found::Feather
+            | Found::SequenceFile
+            | Found::RcFile
+            | Found::TfRecord => "only Avro files are read; convert it",
+            Found::HadoopChecksums => "give the data file that it belongs to",
+            Found::AppleDouble => "give the file of the same name without '._'",
+            Found::GitLfsPointer => "fetch the file itself with 'git lfs pull'",
+            Found::AvroSchema => {
+                "it describes records and has none; give the data file, and this as \
+                 `reader_schema` if records are to be read so"
+            }
+            Found::AvroProtocol | Found::AvroIdl => {
+                "it describes records and has none; give the data file"
+            }
+            Found::SingleObject => "messages without a file are read by `MessageDecoder`",
+            Found::OldAvro => "rewrite it with Avro's tools of that version",
+            Found::AvroAt { .. } => "cut those bytes off",
+            Found::Base64Avro => "decode it first (base64 -d)",
+            Found::Json => {
+                "Avro in JSON is turned into a file by avro-tools fromjson, with its schema"
+            }
+            Found::Xml | Found::Html => {
+                "a server may have answered with an error: look at the text, and download the \
+                 file again"
+            }
+            Found::Zeros => "it was allocated and never written, or lost what was; copy it again",
+            Found::Hdf5
+            | Found::Npy
+            | Found::Pickle
+            | Found::Sqlite
+            | Found::Pdf
+            | Found::Utf16
+            | Found::Text
+            | Found::SecondFile
+            | Found::Whitespace
+            | Found::Padding { .. }
+            | Found::Unknown => return None,
+        })
+    }
+}
+
+/// What it is.
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Found::AvroAt { offset } => write!(f, "an Avro file after {offset} other bytes"),
+            Found::Padding { byte } => write!(f, "padding (bytes {byte:#04x})"),
+            found => f.write_str(found.name()),
+        }
+    }
+}
+
+/// What a file is, and what to do: for the error of a file that is not Avro.
+pub(crate) struct InsteadOfAvro(pub(crate) Option<Found>);
+
+impl fmt::Display for InsteadOfAvro {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(found) = self.0 else {
+            return f.write_str(
+                "not an Avro object container file: it does not begin with \"Obj\" and 1",
+            );
+        };
+        write!(f, "not an Avro object container file but {found}")?;
+        match found.remedy() {
+            Some(remedy) => write!(f, ": {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A message of the stream: a continuation marker and a length below 16 MiB.
+fn is_arrow_stream(first: &[u8]) -> bool {
+    let Some(rest) = first.strip_prefix(b"\xff\xff\xff\xff") else {
+        return false;
+    };
+    matches!(rest, [_, _, _, 0, ..])
+}
+
+/// Protocols 2 to 5, which name themselves.
+fn is_pickle(first: &[u8]) -> bool {
+    matches!(first, [0x80, 2..=5, ..])
+}
+
+/// A record's length in 64 bits, and the masked CRC-32C of these eight bytes.
+fn is_tfrecord(first: &[u8]) -> bool {
+    let Some((length, rest)) = first.split_first_chunk::<8>() else {
+        return false;
+    };
+    let Some(stored) = rest.first_chunk::<4>() else {
+        return false;
+    };
+    let masked = crc32c(length).rotate_right(15).wrapping_add(0xa282_ead8);
+    masked == u32::from_le_bytes(*stored)
+}
+
+/// CRC-32C bit by bit: of eight bytes, once for each file that is at fault.
+fn crc32c(bytes: &[u8]) -> u32 {
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+    let mut crc = u32::MAX;
+    for &byte in bytes {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            let low = crc & 1;
+            crc = (crc >> 1) ^ (POLYNOMIAL * low);
+        }
+    }
+    !crc
+}
+
+/// zlib's two header bytes: deflate, a window of at most 32 KiB, and their check.
+fn is_zlib(payload: &[u8]) -> bool {
+    match payload {
+        &[method, flags, ..] => {
+            method & 0x0f == 8
+                && method >> 4 <= 7
+                && u16::from_be_bytes([method, flags]).is_multiple_of(31)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,164 @@
+//! Wrong and missing checksums, and payloads of another format.
+#![allow(clippy::unwrap_used)]
+
+use avro_block::{Codec, Compressor, Found, InflateBuffer, InflateError, InflateJob, Inflater};
+
+fn compress(codec: Codec, bytes: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    let mut compressor = Compressor::new(codec, None).unwrap();
+    compressor.compress(bytes, &mut payload).unwrap();
+    payload
+}
+
+fn sample() -> Vec<u8> {
+    (0..3000u32).map(|i| (i * i % 61) as u8).collect()
+}
+
+/// What a payload inflates to, and how many wrong checksums were passed over.
+fn inflate(codec: Codec, payload: &[u8], tolerates: bool) -> (Result<Vec<u8>, InflateError>, u64) {
+    let mut inflater = Inflater::new();
+    inflater.set_tolerates_checksums(tolerates);
+    let mut out = InflateBuffer::new();
+    let result = inflater.inflate(codec, payload, &mut out, 1 << 20);
+    let result = result.map(|()| out.to_vec());
+    let mut one_of_many = InflateBuffer::new();
+    let mut jobs = [InflateJob::new(payload, &mut one_of_many, 1 << 20)];
+    inflater.inflate_many(codec, &mut jobs);
+    assert_eq!(jobs[0].result.is_ok(), result.is_ok());
+    (result, inflater.bad_checksums() / 2)
+}
+
+/// A zstandard frame with its checksum.
+fn zstandard_with_checksum(bytes: &[u8]) -> Vec<u8> {
+    use zstd::zstd_safe::{CCtx, CParameter, compress_bound};
+    let mut context = CCtx::create();
+    context
+        .set_parameter(CParameter::ChecksumFlag(true))
+        .unwrap();
+    let mut frame = Vec::with_capacity(compress_bound(bytes.len()));
+    context.compress2(&mut frame, bytes).unwrap();
+    frame
+}
+
+#[test]
+fn a_snappy_payload_without_its_checksum() {
+    let mut payload = compress(Codec::Snappy, &sample());
+    payload.truncate(payload.len() - 4);
+    let (result, bad) = inflate(Codec::Snappy, &payload, false);
+    let error = result.unwrap_err();
+    assert_eq!((&error, bad), (&InflateError::MissingChecksum, 0));
+    assert!(
+        error.to_string().contains("`tolerate` 'checksum'"),
+        "{error}"
+    );
+    assert_eq!(inflate(Codec::Snappy, &payload, true), (Ok(sample()), 1));
+    // Of no bytes.
+    let payload = &compress(Codec::Snappy, &[])[..1];
+    assert_eq!(inflate(Codec::Snappy, payload, true), (Ok(vec![]), 1));
+    // One that is cut elsewhere.
+    let payload = compress(Codec::Snappy, &sample());
+    let (result, bad) = inflate(Codec::Snappy, &payload[..payload.len() - 9], true);
+    assert!(
+        matches!(result, Err(InflateError::Corrupt { .. })),
+        "{result:?}"
+    );
+    assert_eq!(bad, 0);
+}
+
+#[test]
+fn a_wrong_checksum() {
+    // The last byte of each is of a checksum; xz has that of the block before its index.
+    let xz = {
+        let mut payload = compress(Codec::Xz, &sample());
+        // The footer says how long the index is, in units of four bytes less one.
+        let footer = payload.len() - 12;
+        let units = u32::from_le_bytes(*payload[footer + 4..].first_chunk().unwrap());
+        let index = footer - (units as usize + 1) * 4;
+        payload[index - 1] ^= 1;
+        payload
+    };
+    let [snappy, zstandard] = [
+        compress(Codec::Snappy, &sample()),
+        zstandard_with_checksum(&sample()),
+    ]
+    .map(|mut payload| {
+        *payload.last_mut().unwrap() ^= 1;
+        payload
+    });
+    let frames = [
+        zstandard_with_checksum(b"first "),
+        zstandard.clone(),
+        compress(Codec::Zstandard, b" last"),
+    ]
+    .concat();
+    let in_frames = [b"first ", &sample()[..], b" last"].concat();
+    for (codec, payload, bytes) in [
+        (Codec::Snappy, snappy, sample()),
+        (Codec::Zstandard, zstandard, sample()),
+        (Codec::Zstandard, frames, in_frames),
+        (Codec::Xz, xz, sample()),
+    ] {
+        let (result, bad) = inflate(codec, &payload, false);
+        let error = result.unwrap_err();
+        assert_eq!(bad, 0);
+        match codec {
+            Codec::Snappy => assert!(matches!(error, InflateError::ChecksumMismatch { .. })),
+            codec => assert_eq!(error, InflateError::WrongChecksum { codec }),
+        }
+        assert!(
+            error.to_string().contains("`tolerate` 'checksum'"),
+            "{error}"
+        );
+        assert_eq!(inflate(codec, &payload, true), (Ok(bytes), 1), "{codec}");
+    }
+}
+
+/// Nothing but a checksum is passed over.
+#[test]
+fn other_damage_stays_an_error() {
+    for codec in Codec::ALL.into_iter().filter(|codec| *codec != Codec::Null) {
+        let payload = compress(codec, &sample());
+        for len in 0..payload.len() {
+            let (result, _) = inflate(codec, &payload[..len], true);
+            if let Ok(bytes) = result {
+                assert_eq!((codec, bytes), (Codec::Snappy, sample()), "cut at {len}");
+                assert_eq!(len, payload.len() - 4);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_payload_of_another_format_is_named() {
+    let zlib = [
+        b"\x78\x9c",
+        &compress(Codec::Deflate, &sample())[..],
+        b"abcd",
+    ]
+    .concat();
+    let [zstandard, bzip2, xz] =
+        [Codec::Zstandard, Codec::Bzip2, Codec::Xz].map(|codec| compress(codec, &sample()));
+    for (codec, payload, found) in [
+        (Codec::Deflate, &zlib, Found::Zlib),
+        (
+            Codec::Deflate,
+            &b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec(),
+            Found::Gzip,
+        ),
+        (Codec::Snappy, &zlib, Found::Zlib),
+        (Codec::Snappy, &zstandard, Found::Zstandard),
+        (Codec::Zstandard, &bzip2, Found::Bzip2),
+        (Codec::Bzip2, &xz, Found::Xz),
+        (Codec::Xz, &zstandard, Found::Zstandard),
+        (
+            Codec::Zstandard,
+            &b"\x04\x22\x4d\x18abcd".to_vec(),
+            Found::Lz4,
+        ),
+    ] {
+        let (result, _) = inflate(codec, payload, true);
+        let error = result.unwrap_err();
+        assert_eq!(error, InflateError::OtherFormat { codec, found });
+        assert!(error.to_string().contains(&found.to_string()), "{error}");
+    }
+}
