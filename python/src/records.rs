@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atds::{EncodedRecords, Error, Schema};
+use atds::{EncodedRecords, Error, RecordOptions, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -52,7 +52,9 @@ impl RecordReader {
         let schema = reader_schema.map(Schema::parse).transpose();
         let schema = schema.map_err(|error| schema_error(py, "reader_schema", &error))?;
         let schema = schema.map(Arc::new);
-        let open = move || EncodedRecords::open_with(file, schema, buffer_size);
+        let mut options = RecordOptions::default();
+        options.buffer_size = buffer_size;
+        let open = move || EncodedRecords::open_with(file, schema, &options);
         let records = interruptible(py, open)?.or_raise(py)?;
         let error = None;
         Ok(RecordReader {

@@ -9,7 +9,7 @@ use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
 use tensor_batch::reuse;
 
 use crate::block::BlockData;
-use crate::limits::{MAX_BLOCK_BYTES, MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
+use crate::limits::{MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::{Spare, fits};
@@ -160,12 +160,17 @@ impl Ahead {
             let BlockData::Compressed(payload) = &blocks[chosen.block].data else {
                 return None;
             };
-            let limit = MAX_BLOCK_BYTES.min(share + payload.len());
+            let max_block_bytes = blocks[chosen.block].file.lenience.max_block_bytes;
+            let limit = max_block_bytes.min(share + payload.len());
             let limit = limit.min(spare.limit(buffer));
             Some(InflateJob::new(payload, buffer, limit))
         }));
-        let codec = blocks[self.blocks[0].block].file.codec;
-        inflater.inflate_many(codec, &mut jobs);
+        let first = &blocks[self.blocks[0].block];
+        inflater.set_tolerates_checksums(first.file.lenience.tolerate.checksum);
+        let bad_checksums = inflater.bad_checksums();
+        inflater.inflate_many(first.file.codec, &mut jobs);
+        let bad_checksums = inflater.bad_checksums() - bad_checksums;
+        first.note_checksums(bad_checksums, &mut done.tolerated);
         for (inflated, job) in self.blocks.iter_mut().zip(&jobs) {
             inflated.is_good = job.result.is_ok();
         }

@@ -9,7 +9,9 @@ use avro_decode::{Plan, Skipper, prefetch_place};
 use bytes::Bytes;
 
 use crate::limits::MAX_EMPTY_BYTES;
+use crate::source::Lenience;
 use crate::spare::{Lent, Spare};
+use crate::tolerate::{NamedOnce, Tolerated, ToleratedCounters};
 use crate::{Error, ErrorKind};
 
 /// Bytes between the payloads of neighbouring blocks at most: a sync marker and
@@ -24,6 +26,18 @@ pub(crate) struct FileContext {
     pub(crate) plan: Arc<Plan>,
     /// Gets past records that are not read, in a file of which some are not.
     pub(crate) skipper: Option<Skipper>,
+    pub(crate) lenience: Lenience,
+    /// What is passed over in the iteration.
+    pub(crate) tolerated: Arc<ToleratedCounters>,
+    pub(crate) named: NamedOnce,
+}
+
+impl FileContext {
+    /// Says in the log what is passed over in the file, the first time.
+    #[cold]
+    pub(crate) fn name_fault(&self, what: &str) {
+        self.named.name(&self.tolerated, &self.path, what);
+    }
 }
 
 /// A block and how far it has been read.
@@ -254,23 +268,56 @@ impl WindowBlock {
         &self,
         inflater: &mut Inflater,
         buffer: &mut InflateBuffer,
+        tolerated: &mut Tolerated,
     ) -> Result<(), Error> {
         let BlockData::Compressed(payload) = &self.data else {
-            return self.check_end(self.payload_bytes());
+            return self.check_end(self.payload_bytes(), tolerated);
         };
         if payload.is_empty() {
             return Ok(());
         }
-        match inflater.inflate(self.file.codec, payload, buffer, MAX_EMPTY_BYTES) {
-            Ok(()) => self.check_end(buffer.len()),
+        match self.inflate(inflater, payload, buffer, MAX_EMPTY_BYTES, tolerated) {
+            Ok(()) => self.check_end(buffer.len(), tolerated),
             Err(error) => Err(self.locate(Error::new(ErrorKind::Container(error.into())))),
         }
     }
 
+    /// Inflates the `payload` of the block into `buffer`, to `limit` bytes at most.
+    pub(crate) fn inflate(
+        &self,
+        inflater: &mut Inflater,
+        payload: &[u8],
+        buffer: &mut InflateBuffer,
+        limit: usize,
+        tolerated: &mut Tolerated,
+    ) -> Result<(), InflateError> {
+        inflater.set_tolerates_checksums(self.file.lenience.tolerate.checksum);
+        let before = inflater.bad_checksums();
+        inflater.inflate(self.file.codec, payload, buffer, limit)?;
+        self.note_checksums(inflater.bad_checksums() - before, tolerated);
+        Ok(())
+    }
+
+    /// Notes blocks of the same file whose checksum was passed over.
+    #[inline]
+    pub(crate) fn note_checksums(&self, bad: u64, tolerated: &mut Tolerated) {
+        if bad > 0 {
+            tolerated.bad_checksums += bad;
+            self.file
+                .name_fault("a block with a wrong checksum, or without one");
+        }
+    }
+
     /// Once all records are read: they must end where their `len` bytes do.
-    pub(crate) fn check_end(&self, len: usize) -> Result<(), Error> {
+    pub(crate) fn check_end(&self, len: usize, tolerated: &mut Tolerated) -> Result<(), Error> {
         match len - self.position {
             0 => Ok(()),
+            left if self.file.lenience.tolerate.trailing_block_bytes => {
+                tolerated.trailing_block_bytes += left as u64;
+                self.file
+                    .name_fault("bytes left in a block after its records");
+                Ok(())
+            }
             left => {
                 let records = self.count;
                 let mut error = Error::new(ErrorKind::TrailingBytes { records, left });

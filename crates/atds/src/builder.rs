@@ -12,15 +12,14 @@ use crate::dataset::{Dataset, Settings};
 use crate::engine::EngineOptions;
 use crate::files::Files;
 use crate::limits::{
-    DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH,
-    MAX_READER_BUFFER_SIZE, MAX_THREADS,
+    DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH, MAX_THREADS,
 };
 use crate::planner::Batching;
 use crate::plans::{Plans, infer_all};
 use crate::reader::Order;
 use crate::schemas::FileSchemas;
-use crate::source::{ReadOptions, read_header};
-use crate::{Error, ErrorKind, Threads};
+use crate::source::{Lenience, ReadOptions, read_header};
+use crate::{Error, ErrorKind, Threads, Tolerate};
 
 impl Dataset {
     /// A dataset of `files` (files, globs or folders, one or several) in
@@ -79,6 +78,7 @@ impl DatasetBuilder {
             read: ReadOptions {
                 mmap: false,
                 buffer_size: DEFAULT_READER_BUFFER_SIZE,
+                lenience: Lenience::default(),
             },
             shuffle_files: false,
             shuffle_blocks: false,
@@ -237,6 +237,20 @@ impl DatasetBuilder {
         self
     }
 
+    /// What is wrong with files and read nevertheless (nothing by default). It is counted in the
+    /// [statistics](crate::Stats) and logged.
+    pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
+        self.read.lenience.tolerate = tolerate;
+        self
+    }
+
+    /// Bytes that a block may have at most, compressed and inflated (1 GiB by default): a larger
+    /// one is an error. A block is held whole, so this bounds what a damaged size costs.
+    pub fn max_block_bytes(mut self, bytes: usize) -> Self {
+        self.read.lenience.max_block_bytes = bytes;
+        self
+    }
+
     /// What to do with sparse entries that have an index outside their
     /// dimension: an error by default.
     pub fn out_of_bounds(mut self, choice: OutOfBounds) -> Self {
@@ -255,12 +269,7 @@ impl DatasetBuilder {
         if self.engine.batching.batch_size == 0 {
             return Err(Error::option("batch_size", "above 0"));
         }
-        if self.read.buffer_size == 0 {
-            return Err(Error::option("reader_buffer_size", "above 0"));
-        }
-        if self.read.buffer_size > MAX_READER_BUFFER_SIZE {
-            return Err(Error::option("reader_buffer_size", "at most 1 GiB"));
-        }
+        self.read.check()?;
         if self.engine.prefetch > MAX_PREFETCH {
             return Err(Error::option("prefetch", "at most 1024"));
         }

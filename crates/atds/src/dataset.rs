@@ -1,6 +1,5 @@
 //! A dataset and the iteration over its batches.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -10,7 +9,7 @@ use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use avro_block::{BlockIndex, InflateBuffer, Inflater};
+use avro_block::{InflateBuffer, Inflater};
 use avro_decode::LeftOut;
 use tensor_batch::{Batch, BatchSpec};
 
@@ -26,7 +25,7 @@ use crate::plans::Plans;
 use crate::reader::{Order, Reader};
 use crate::schemas::FileSchemas;
 use crate::slice::{Slice, shard};
-use crate::source::{Opener, ReadOptions};
+use crate::source::{Opener, ReadOptions, whole_index};
 use crate::stats::{Counters, Stats, StatsHandle};
 use crate::{Error, ErrorKind};
 
@@ -118,11 +117,10 @@ impl Dataset {
         if let Some(slice) = &self.settings.order.slice {
             return Ok(slice.file_records.clone());
         }
-        let counts = self.files().iter().map(|path| {
-            let file = File::open(path).map_err(|error| Error::io(error, path))?;
-            let index = BlockIndex::build(file).map_err(|error| Error::container(error, path))?;
-            Ok(index.records())
-        });
+        let counts = self
+            .files()
+            .iter()
+            .map(|path| Ok(whole_index(path, &self.settings.read.lenience)?.records()));
         counts.collect()
     }
 

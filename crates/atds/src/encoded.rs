@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use avro_decode::{Resolution, Schema, Transcoder};
 
-use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_READER_BUFFER_SIZE};
+use crate::records::RecordOptions;
 use crate::walk::Walk;
 use crate::{Error, ErrorKind};
 
@@ -52,26 +52,19 @@ impl EncodedRecords {
     /// A file that cannot be read, is not Avro, or has a schema that is none or
     /// cannot become the reader's.
     pub fn open(path: impl AsRef<Path>, reader: Option<Arc<Schema>>) -> Result<Self, Error> {
-        Self::open_with(path, reader, DEFAULT_READER_BUFFER_SIZE)
+        Self::open_with(path, reader, &RecordOptions::default())
     }
 
-    /// [`open`](EncodedRecords::open), to read `buffer_size` bytes of the file
-    /// at a time.
+    /// [`open`](EncodedRecords::open), with options.
     ///
     /// # Errors
-    /// As [`open`](EncodedRecords::open); a size of 0, or above
-    /// [the limit](crate::limits::MAX_READER_BUFFER_SIZE).
+    /// As [`open`](EncodedRecords::open); an option out of its range.
     pub fn open_with(
         path: impl AsRef<Path>,
         reader: Option<Arc<Schema>>,
-        buffer_size: usize,
+        options: &RecordOptions,
     ) -> Result<Self, Error> {
-        match buffer_size {
-            0 => return Err(Error::option("reader_buffer_size", "above 0")),
-            1..=MAX_READER_BUFFER_SIZE => {}
-            _ => return Err(Error::option("reader_buffer_size", "at most 1 GiB")),
-        }
-        let walk = Walk::open(path.as_ref(), buffer_size)?;
+        let walk = Walk::open(path.as_ref(), options)?;
         let reader = reader.unwrap_or_else(|| walk.schema().clone());
         let resolution = Resolution::new(walk.schema().clone(), reader).map_err(|error| {
             Error::new(ErrorKind::Resolve(Box::new(error))).in_file(walk.path())

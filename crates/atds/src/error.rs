@@ -136,7 +136,10 @@ pub enum ErrorKind {
     #[error("{0}")]
     Decode(DecodeErrorKind),
     /// A block's records end before its payload does.
-    #[error("the block's {records} records end {left} bytes before its payload does")]
+    #[error(
+        "the block's {records} records end {left} bytes before its payload does; `tolerate` \
+         'trailing-block-bytes' leaves them out"
+    )]
     TrailingBytes {
         /// Records the block says it has.
         records: u64,

@@ -5,14 +5,16 @@ mod nulls;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use avro_block::{BlockIndex, InflateBuffer, Inflater};
+use avro_block::{InflateBuffer, Inflater};
 use avro_decode::feature::FeatureKind;
 use avro_decode::{Feature, LeftOut, Schema};
 use tensor_batch::{Column, Layout};
 
 use crate::limits::{DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
 use crate::plans::{infer_all, parse_schema};
-use crate::{Dataset, Error, ErrorKind};
+use crate::records::RecordOptions;
+use crate::source::{FileBlocks, Opener, whole_index};
+use crate::{Dataset, Error, ErrorKind, Tolerate};
 
 pub use nulls::InspectedPath;
 
@@ -74,12 +76,29 @@ impl Inspection {
 pub struct InspectOptions {
     /// Records from the first on in which nulls are counted; 1,000 by default.
     pub sample: u64,
+    /// What is wrong with the file and read nevertheless; nothing by default.
+    pub tolerate: Tolerate,
+    /// Bytes that a block may have at most, compressed and inflated; 1 GiB by default.
+    pub max_block_bytes: usize,
+}
+
+impl InspectOptions {
+    fn records(&self) -> RecordOptions {
+        RecordOptions {
+            tolerate: self.tolerate,
+            max_block_bytes: self.max_block_bytes,
+            ..RecordOptions::default()
+        }
+    }
 }
 
 impl Default for InspectOptions {
     fn default() -> Self {
-        let sample = DEFAULT_SAMPLE;
-        InspectOptions { sample }
+        InspectOptions {
+            sample: DEFAULT_SAMPLE,
+            tolerate: Tolerate::nothing(),
+            max_block_bytes: MAX_BLOCK_BYTES,
+        }
     }
 }
 
@@ -98,18 +117,17 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
 /// As [`inspect`].
 pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspection, Error> {
     let path = path.as_ref();
-    let mut file = std::fs::File::open(path).map_err(|error| Error::io(error, path))?;
-    let index = BlockIndex::build(&mut file).map_err(|error| Error::container(error, path))?;
+    let index = whole_index(path, &options.records().lenience())?;
     let header = &index.header;
     let schema = parse_schema(header).map_err(|error| error.in_file(path))?;
     let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
     let (features, inflated_bytes) = match inferred.features.is_empty() {
-        true => (Vec::new(), inflate_all(path)?),
-        false => scan(path, &inferred.features)?,
+        true => (Vec::new(), inflate_all(path, options)?),
+        false => scan(path, &inferred.features, options)?,
     };
     let paths = avro_decode::paths(&schema);
     let paths_truncated = paths.truncated;
-    let (paths, sampled) = nulls::count(path, paths, options.sample)?;
+    let (paths, sampled) = nulls::count(path, paths, options)?;
     let own = header.metadata().iter();
     let own = own.filter(|(key, _)| !key.starts_with("avro."));
     Ok(Inspection {
@@ -121,7 +139,9 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
             .collect(),
         blocks: index.len() as u64,
         records: index.records(),
-        file_bytes: header.len() + index.entries.iter().map(|entry| entry.len).sum::<u64>(),
+        file_bytes: header.len()
+            + index.entries.iter().map(|entry| entry.len).sum::<u64>()
+            + index.trailing_bytes,
         raw_bytes: index.entries.iter().map(|entry| entry.payload_len).sum(),
         inflated_bytes,
         features,
@@ -134,7 +154,11 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
 }
 
 /// The features as the data has them, and the inflated bytes.
-fn scan(path: &Path, inferred: &[Feature]) -> Result<(Vec<Feature>, u64), Error> {
+fn scan(
+    path: &Path,
+    inferred: &[Feature],
+    options: &InspectOptions,
+) -> Result<(Vec<Feature>, u64), Error> {
     // Ragged varlen columns have their lengths in the row splits, sparse ones
     // in coordinates their extents in the dense shape.
     let features = inferred.iter().map(|feature| match feature.kind {
@@ -143,6 +167,8 @@ fn scan(path: &Path, inferred: &[Feature]) -> Result<(Vec<Feature>, u64), Error>
     });
     let dataset = Dataset::builder(path, SCAN_BATCH)
         .features(features)
+        .tolerate(options.tolerate)
+        .max_block_bytes(options.max_block_bytes)
         .build()?;
     let mut batches = dataset.iter();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
@@ -235,17 +261,17 @@ fn common_length(splits: &[i64]) -> Option<i64> {
 }
 
 /// Inflates all blocks of a file whose records are of no interest.
-fn inflate_all(path: &Path) -> Result<u64, Error> {
-    let container = |error| Error::container(error, path);
-    let file = std::fs::File::open(path).map_err(|error| Error::io(error, path))?;
-    let blocks = avro_block::BlockReader::new(file).map_err(container)?;
+fn inflate_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
+    let read = options.records().reading();
+    let blocks = FileBlocks::open(path, &mut Opener::once(read))?;
     let codec = blocks.header().codec();
     let (mut inflater, mut buffer) = (Inflater::new(), InflateBuffer::new());
+    inflater.set_tolerates_checksums(options.tolerate.checksum);
     let mut bytes = 0;
     for block in blocks {
-        let block = block.map_err(container)?;
+        let block = block?;
         inflater
-            .inflate(codec, &block.payload, &mut buffer, MAX_BLOCK_BYTES)
+            .inflate(codec, &block.payload, &mut buffer, options.max_block_bytes)
             .map_err(|error| {
                 Error::new(ErrorKind::Container(error.into()))
                     .in_file(path)

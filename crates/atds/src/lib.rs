@@ -33,6 +33,7 @@ mod source;
 mod spare;
 mod stats;
 mod task;
+mod tolerate;
 mod walk;
 mod window;
 mod work;
@@ -45,12 +46,13 @@ pub use features::{EntryErrorKind, FeaturesError};
 pub use files::Files;
 pub use inspect::{InspectOptions, InspectedPath, Inspection, inspect, inspect_with};
 pub use json::{batch_to_json, value_to_json};
-pub use records::Records;
+pub use records::{RecordOptions, Records};
 pub use schemas::FileSchemas;
 pub use stats::{Stats, StatsHandle};
+pub use tolerate::{Tolerate, Tolerated};
 
 pub use atds_sched::{Decision, SchedulerStats, Threads};
-pub use avro_block::Codec;
+pub use avro_block::{Codec, Found};
 pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
 pub use avro_decode::{
     Convert, ConvertError, DecodeErrorKind, DuplicateWord, Feature, FeatureError, Features, Fill,

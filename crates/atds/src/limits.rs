@@ -14,9 +14,14 @@ pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 /// in a thousand, and read in no time.
 pub const DEFAULT_SAMPLE: u64 = 1_000;
 
-/// Bytes that a block may inflate to. Writers make blocks of some ten KB to
+/// Bytes that a block may have, compressed and inflated, unless
+/// [`max_block_bytes`](crate::DatasetBuilder::max_block_bytes) says otherwise. Writers make blocks of some ten KB to
 /// some MB; a few put a whole file into one.
 pub const MAX_BLOCK_BYTES: usize = 1 << 30;
+
+/// Files with faults that are tolerated which the log of an iteration names: enough to see what
+/// it is about, where a program has written all files alike.
+pub(crate) const MAX_NAMED_FILES: u64 = 10;
 
 /// Threads that a pipeline may be told to use: more than machines have cores,
 /// fewer than they refuse to start.

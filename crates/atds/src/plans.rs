@@ -11,6 +11,8 @@ use tensor_batch::BatchSpec;
 use crate::block::FileContext;
 use crate::limits::MAX_SCHEMA_BYTES;
 use crate::schemas::FileSchemas;
+use crate::source::Lenience;
+use crate::tolerate::NamedOnce;
 use crate::{Error, ErrorKind};
 
 /// Compiles each schema that files bring against the features asked for.
@@ -108,6 +110,9 @@ impl Plans {
             codec: header.codec(),
             plan,
             skipper: None,
+            lenience: Lenience::default(),
+            tolerated: Arc::default(),
+            named: NamedOnce::default(),
         })
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use atds_shuffle::{block_order, file_order};
-use avro_block::{Block, InflateBuffer, Inflater};
+use avro_block::{Block, Header, InflateBuffer, Inflater};
 use avro_decode::Skipper;
 
 use crate::block::{FileContext, WindowBlock};
@@ -19,6 +19,7 @@ use crate::slice::{FilePart, Slice, overlaps};
 use crate::source::{FileBlocks, IndexedBlocks, Opener};
 use crate::spare::Spare;
 use crate::stats::Counters;
+use crate::tolerate::Tolerated;
 use crate::{Error, ErrorKind};
 
 /// What to read, and in which order.
@@ -102,16 +103,17 @@ impl Reader {
     /// Reads all of a file, front to back. The error is `None` if the engine is
     /// gone.
     fn file(&mut self, path: &Path, part: Option<&FilePart>) -> Result<(), Option<Error>> {
-        let blocks = FileBlocks::open(path, &mut self.opener)?;
+        let mut blocks = FileBlocks::open(path, &mut self.opener)?;
         self.count_mapped();
-        let context = self.plans.context(blocks.header(), path)?;
+        let context = self.context(blocks.header(), path)?;
         let mut found = 0u64;
-        let blocks = blocks.map(|block| {
+        let all = blocks.by_ref().map(|block| {
             let block = block?;
             found = found.saturating_add(block.count);
             Ok((0..block.count, block))
         });
-        self.blocks(context, blocks)?;
+        self.blocks(context, all)?;
+        self.note_trailing_bytes(blocks.trailing_bytes(), path);
         check_records(path, part, found)
     }
 
@@ -127,7 +129,8 @@ impl Reader {
         let budget = self.budget.clone();
         let mut blocks = IndexedBlocks::open(path, &mut self.opener, || budget.stopped())?;
         self.count_mapped();
-        let mut context = self.plans.context(blocks.header(), path)?;
+        let mut context = self.context(blocks.header(), path)?;
+        self.note_trailing_bytes(blocks.trailing_bytes(), path);
         let order = match self.order.shuffle_blocks {
             true => block_order(self.order.seed, epoch, file as u64, blocks.len()),
             false => (0..blocks.len()).collect(),
@@ -155,6 +158,27 @@ impl Reader {
         damage.map_or(Ok(()), |error| Err(Some(error)))
     }
 
+    /// What the blocks of the file at `path` need, by its `header`.
+    fn context(&self, header: &Header, path: &Path) -> Result<FileContext, Error> {
+        let mut context = self.plans.context(header, path)?;
+        context.lenience = self.opener.lenience();
+        context.tolerated = self.counters.tolerated.clone();
+        Ok(context)
+    }
+
+    /// Counts bytes after the last block of a file that are left out.
+    fn note_trailing_bytes(&self, bytes: u64, path: &Path) {
+        if bytes > 0 {
+            let more = Tolerated {
+                trailing_file_bytes: bytes,
+                ..Tolerated::default()
+            };
+            let tolerated = &self.counters.tolerated;
+            tolerated.add(&more);
+            tolerated.name(path, &format!("{bytes} bytes after the last block"));
+        }
+    }
+
     fn count_mapped(&self) {
         let mapped = self.opener.mappings.bytes();
         self.counters.mapped_peak.fetch_max(mapped, Relaxed);
@@ -171,7 +195,9 @@ impl Reader {
             self.counters.raw_bytes.fetch_add(block.len, Relaxed);
             let mut block = WindowBlock::new(block, records, context.clone());
             if block.count == 0 {
-                block.check_empty(&mut self.inflater, &mut self.inflated)?;
+                let mut tolerated = Tolerated::default();
+                block.check_empty(&mut self.inflater, &mut self.inflated, &mut tolerated)?;
+                self.counters.tolerated.add(&tolerated);
                 // There may be any number of them.
                 self.outlet.attend().map_err(|Over| None)?;
                 continue;

@@ -4,9 +4,50 @@ use std::path::Path;
 
 use avro_decode::{Schema, Value, reference, to_json};
 
-use crate::Error;
-use crate::limits::DEFAULT_READER_BUFFER_SIZE;
+use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
+use crate::source::{Lenience, ReadOptions};
 use crate::walk::Walk;
+use crate::{Error, Tolerate, Tolerated};
+
+/// How the records of a file are read one by one.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RecordOptions {
+    /// Bytes read from the file at a time; 128 KiB by default.
+    pub buffer_size: usize,
+    /// What is wrong with the file and read nevertheless; nothing by default. What was passed over
+    /// is logged at the end of the file.
+    pub tolerate: Tolerate,
+    /// Bytes that a block may have at most, compressed and inflated; 1 GiB by default.
+    pub max_block_bytes: usize,
+}
+
+impl Default for RecordOptions {
+    fn default() -> Self {
+        RecordOptions {
+            buffer_size: DEFAULT_READER_BUFFER_SIZE,
+            tolerate: Tolerate::nothing(),
+            max_block_bytes: MAX_BLOCK_BYTES,
+        }
+    }
+}
+
+impl RecordOptions {
+    pub(crate) fn reading(&self) -> ReadOptions {
+        ReadOptions {
+            mmap: false,
+            buffer_size: self.buffer_size,
+            lenience: self.lenience(),
+        }
+    }
+
+    pub(crate) fn lenience(&self) -> Lenience {
+        Lenience {
+            tolerate: self.tolerate,
+            max_block_bytes: self.max_block_bytes,
+        }
+    }
+}
 
 /// The records of a file as JSON values, in file order: for looking at data,
 /// not for reading much of it.
@@ -34,8 +75,21 @@ impl Records {
     /// # Errors
     /// A file that cannot be read, is not Avro, or has a schema that is none.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let trees = Trees::open(path.as_ref())?;
+        Self::open_with(path, &RecordOptions::default())
+    }
+
+    /// Opens a file, with options.
+    ///
+    /// # Errors
+    /// As [`open`](Records::open); an option out of its range.
+    pub fn open_with(path: impl AsRef<Path>, options: &RecordOptions) -> Result<Self, Error> {
+        let trees = Trees::open(path.as_ref(), options)?;
         Ok(Records { trees, over: false })
+    }
+
+    /// What was passed over so far, of what [`RecordOptions::tolerate`] allows.
+    pub fn tolerated(&self) -> Tolerated {
+        self.trees.walk.tolerated()
     }
 
     /// The schema the records were written with.
@@ -77,8 +131,8 @@ pub(crate) struct Trees {
 }
 
 impl Trees {
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let walk = Walk::open(path, DEFAULT_READER_BUFFER_SIZE)?;
+    pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
+        let walk = Walk::open(path, options)?;
         Ok(Trees { walk })
     }
 

@@ -5,20 +5,78 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use avro_block::{
-    Block, BlockIndex, BlockReader, Frame, Framer, Header, IndexEntry, Limits, MappedBlocks,
-    ReadBuffers,
+    Block, BlockIndex, Blocks, BytesSource, Frame, Framer, Header, IndexEntry, Limits, ReadBuffers,
+    ReadSource, Source, TrailingBytes,
 };
 use bytes::Bytes;
 
-use crate::Error;
-use crate::limits::HEADER_BUFFER_SIZE;
+use crate::limits::{HEADER_BUFFER_SIZE, MAX_BLOCK_BYTES, MAX_READER_BUFFER_SIZE};
 use crate::mappings::{MappedFile, Mappings, touch};
+use crate::{Error, Tolerate};
 
 /// How files are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOptions {
     pub(crate) mmap: bool,
     pub(crate) buffer_size: usize,
+    pub(crate) lenience: Lenience,
+}
+
+impl ReadOptions {
+    /// An error if one is out of its range.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.buffer_size == 0 {
+            return Err(Error::option("reader_buffer_size", "above 0"));
+        }
+        if self.buffer_size > MAX_READER_BUFFER_SIZE {
+            return Err(Error::option("reader_buffer_size", "at most 1 GiB"));
+        }
+        if !(1..=isize::MAX as usize / 2).contains(&self.lenience.max_block_bytes) {
+            let must = "above 0, and no more than memory can have";
+            return Err(Error::option("max_block_bytes", must));
+        }
+        Ok(())
+    }
+}
+
+/// What is passed over in files, and how large their blocks may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lenience {
+    pub(crate) tolerate: Tolerate,
+    /// Bytes of a block, compressed and inflated.
+    pub(crate) max_block_bytes: usize,
+}
+
+impl Default for Lenience {
+    fn default() -> Self {
+        Lenience {
+            tolerate: Tolerate::nothing(),
+            max_block_bytes: MAX_BLOCK_BYTES,
+        }
+    }
+}
+
+impl Lenience {
+    /// What framing is told.
+    pub(crate) fn framing(&self) -> (Limits, TrailingBytes) {
+        let mut limits = Limits::default();
+        limits.max_block_bytes = self.max_block_bytes as u64;
+        let trailing = match self.tolerate.trailing_file_bytes {
+            true => TrailingBytes::LeaveOut,
+            false => TrailingBytes::Error,
+        };
+        (limits, trailing)
+    }
+}
+
+/// The index of a file's blocks; the first one damaged is an error.
+pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<BlockIndex, Error> {
+    let file = File::open(path).map_err(|error| Error::io(error, path))?;
+    let (limits, trailing) = lenience.framing();
+    match BlockIndex::before_damage(file, limits, trailing) {
+        Ok((index, None)) => Ok(index),
+        Ok((_, Some(error))) | Err(error) => Err(Error::container(error, path)),
+    }
 }
 
 /// Reads the header of the file at `path`, and little more.
@@ -26,6 +84,7 @@ pub(crate) fn read_header(path: &Path) -> Result<Header, Error> {
     let options = ReadOptions {
         mmap: false,
         buffer_size: HEADER_BUFFER_SIZE,
+        lenience: Lenience::default(),
     };
     let blocks = FileBlocks::open(path, &mut Opener::once(options))?;
     Ok(blocks.header)
@@ -60,8 +119,24 @@ impl Opener {
         }
     }
 
+    pub(crate) fn lenience(&self) -> Lenience {
+        self.options.lenience
+    }
+
     fn map(&mut self, file: File, path: &Path) -> Result<MappedFile, Error> {
         self.mappings.map(file, path, self.again)
+    }
+}
+
+/// Blocks from any source of bytes.
+trait BlockStream: Iterator<Item = Result<Block, avro_block::Error>> + Send {
+    /// Bytes after the last block that were left out, once there are no more blocks.
+    fn trailing_bytes(&self) -> u64;
+}
+
+impl<S: Source + Send> BlockStream for Blocks<S> {
+    fn trailing_bytes(&self) -> u64 {
+        Blocks::trailing_bytes(self)
     }
 }
 
@@ -69,7 +144,7 @@ impl Opener {
 pub(crate) struct FileBlocks {
     path: PathBuf,
     header: Header,
-    blocks: Box<dyn Iterator<Item = Result<Block, avro_block::Error>> + Send>,
+    blocks: Box<dyn BlockStream>,
     /// Where the next block begins.
     offset: u64,
     mapped: Option<MappedFile>,
@@ -79,10 +154,13 @@ impl FileBlocks {
     /// Opens the file and reads its header.
     pub(crate) fn open(path: &Path, opener: &mut Opener) -> Result<Self, Error> {
         let container = |error| Error::container(error, path);
+        let (limits, trailing) = opener.options.lenience.framing();
         let file = File::open(path).map_err(|error| Error::io(error, path))?;
         if !opener.options.mmap {
             let (size, buffers) = (opener.options.buffer_size, opener.buffers.clone());
-            let blocks = BlockReader::with_buffers(file, size, buffers).map_err(container)?;
+            let source = ReadSource::with_buffers(file, size, buffers);
+            let mut blocks = Blocks::from_source(source, limits).map_err(container)?;
+            blocks.set_trailing_bytes(trailing);
             return Ok(FileBlocks {
                 path: path.to_owned(),
                 header: blocks.header().clone(),
@@ -92,7 +170,9 @@ impl FileBlocks {
             });
         }
         let mapped = opener.map(file, path)?;
-        let blocks = MappedBlocks::from_bytes(mapped.bytes()).map_err(container)?;
+        let source = BytesSource::new(mapped.bytes());
+        let mut blocks = Blocks::from_source(source, limits).map_err(container)?;
+        blocks.set_trailing_bytes(trailing);
         Ok(FileBlocks {
             path: path.to_owned(),
             header: blocks.header().clone(),
@@ -104,6 +184,11 @@ impl FileBlocks {
 
     pub(crate) fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// Bytes after the last block that were left out, once there are no more blocks.
+    pub(crate) fn trailing_bytes(&self) -> u64 {
+        self.blocks.trailing_bytes()
     }
 }
 
@@ -148,6 +233,7 @@ impl IndexedBlocks {
         opener: &mut Opener,
         stopped: impl Fn() -> bool,
     ) -> Result<Self, Error> {
+        let (limits, trailing) = opener.options.lenience.framing();
         let mut file = File::open(path).map_err(|error| Error::io(error, path))?;
         let (index, bytes) = if opener.options.mmap {
             let mapped = opener.map(file, path)?;
@@ -157,19 +243,19 @@ impl IndexedBlocks {
                 reader: Cursor::new(&bytes),
                 stopped,
             };
-            let index = BlockIndex::before_damage(reader, Limits::default());
+            let index = BlockIndex::before_damage(reader, limits.clone(), trailing);
             (index, IndexedBytes::Mapped(bytes, mapped))
         } else {
             let reader = Stoppable {
                 reader: &mut file,
                 stopped,
             };
-            let index = BlockIndex::before_damage(reader, Limits::default());
+            let index = BlockIndex::before_damage(reader, limits.clone(), trailing);
             (index, IndexedBytes::File(file, opener.buffers.clone()))
         };
         let container = |error| Error::container(error, path);
         let (index, damage) = index.map_err(container)?;
-        let framer = Framer::at_block(index.header.sync(), 0, 0, Limits::default());
+        let framer = Framer::at_block(index.header.sync(), 0, 0, limits);
         Ok(IndexedBlocks {
             path: path.to_owned(),
             index,
@@ -190,6 +276,11 @@ impl IndexedBlocks {
 
     pub(crate) fn len(&self) -> usize {
         self.index.len()
+    }
+
+    /// Bytes after the last block that are left out.
+    pub(crate) fn trailing_bytes(&self) -> u64 {
+        self.index.trailing_bytes
     }
 
     /// Records of all blocks.
@@ -260,6 +351,7 @@ fn framed(
     match framer.next()? {
         Frame::Block(block) => Ok(block),
         _ => {
+            framer.finish()?;
             // Only a file that has changed since it was indexed has no block there.
             let error = io::Error::from(io::ErrorKind::UnexpectedEof);
             Err(avro_block::Error::new(error, entry.offset, Some(index)))

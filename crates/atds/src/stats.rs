@@ -8,6 +8,7 @@ use atds_sched::{Scheduler, SchedulerStats};
 
 use crate::budget::Budget;
 use crate::task::Done;
+use crate::tolerate::{Tolerated, ToleratedCounters};
 
 /// Figures of a run up to now.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,8 @@ pub struct Stats {
     pub dropped_entries: u64,
     /// Records left over at the end of epochs, where remainders are dropped.
     pub dropped_records: u64,
+    /// What was passed over, of what [`tolerate`](crate::DatasetBuilder::tolerate) allows.
+    pub tolerated: Tolerated,
     /// The most bytes held at a time: compressed, inflated and ready.
     pub memory_peak: u64,
     /// The most bytes that the window held at a time: blocks that wait to be read
@@ -95,6 +98,7 @@ pub(crate) struct Counters {
     pub(crate) dropped_entries: AtomicU64,
     pub(crate) dropped_records: AtomicU64,
     pub(crate) mapped_peak: AtomicU64,
+    pub(crate) tolerated: Arc<ToleratedCounters>,
     scheduler: Mutex<Scheduler>,
     started: Instant,
     /// Time the iteration took, once it is over.
@@ -117,6 +121,7 @@ impl Counters {
             dropped_entries: AtomicU64::default(),
             dropped_records: AtomicU64::default(),
             mapped_peak: AtomicU64::default(),
+            tolerated: Arc::default(),
             scheduler: Mutex::new(scheduler),
             started: Instant::now(),
             took: Nanos::default(),
@@ -128,6 +133,7 @@ impl Counters {
         self.inflated_bytes.fetch_add(done.inflated_bytes, Relaxed);
         self.dropped_entries
             .fetch_add(done.dropped_entries, Relaxed);
+        self.tolerated.add(&done.tolerated);
         self.inflate.add(Duration::from_nanos(done.inflate_ns));
         self.decode.add(Duration::from_nanos(done.decode_ns));
     }
@@ -141,6 +147,10 @@ impl Counters {
     pub(crate) fn finish(&self) {
         if self.took.get().is_zero() {
             self.took.add(self.started.elapsed());
+            let tolerated = self.tolerated.get();
+            if !tolerated.is_empty() {
+                log::warn!("`tolerate` passed over {} in all", tolerated.text());
+            }
         }
     }
 
@@ -166,6 +176,7 @@ impl Counters {
             threads: decision.map_or(0, |decision| decision.threads),
             dropped_entries: self.dropped_entries.load(Relaxed),
             dropped_records: self.dropped_records.load(Relaxed),
+            tolerated: self.tolerated.get(),
             memory_peak: budget.peak(),
             window_peak: budget.window_peak(),
             memory_limit: budget.limit(),

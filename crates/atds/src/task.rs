@@ -8,6 +8,7 @@ use tensor_batch::RowSlots;
 use crate::block::WindowBlock;
 use crate::limits::TOGETHER_BATCHES;
 use crate::planner::Visit;
+use crate::tolerate::Tolerated;
 use crate::window::Section;
 use crate::{Error, ErrorKind};
 
@@ -42,6 +43,7 @@ pub(crate) struct Done {
     pub(crate) inflate_ns: u64,
     pub(crate) decode_ns: u64,
     pub(crate) dropped_entries: u64,
+    pub(crate) tolerated: Tolerated,
 }
 
 impl Done {
@@ -53,6 +55,7 @@ impl Done {
         self.inflate_ns += other.inflate_ns;
         self.decode_ns += other.decode_ns;
         self.dropped_entries += other.dropped_entries;
+        self.tolerated.add(&other.tolerated);
     }
 }
 
@@ -171,7 +174,7 @@ fn decode(
         Err(error) => return Err(block.locate(Error::decode(error, first))),
     }
     if block.is_at_end() {
-        block.check_end(len)?;
+        block.check_end(len, &mut done.tolerated)?;
     }
     Ok(())
 }

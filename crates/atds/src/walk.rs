@@ -7,9 +7,10 @@ use std::sync::Arc;
 use avro_block::{Block, Codec, InflateBuffer, Inflater};
 use avro_decode::{DecodeError, Schema};
 
-use crate::limits::MAX_BLOCK_BYTES;
 use crate::plans::parse_schema;
-use crate::source::{FileBlocks, Opener, ReadOptions};
+use crate::records::RecordOptions;
+use crate::source::{FileBlocks, Lenience, Opener};
+use crate::tolerate::Tolerated;
 use crate::{Error, ErrorKind};
 
 /// Where a walk over the records of a file is.
@@ -19,6 +20,8 @@ pub(crate) struct Walk {
     codec: Codec,
     blocks: FileBlocks,
     inflater: Inflater,
+    lenience: Lenience,
+    tolerated: Tolerated,
     inflated: InflateBuffer,
     /// The block being read.
     block: Option<Block>,
@@ -26,28 +29,32 @@ pub(crate) struct Walk {
     position: usize,
     /// Records of it that have been read.
     read: u64,
+    is_over: bool,
 }
 
 impl Walk {
-    /// Opens a file, to read `buffer_size` bytes of it at a time.
-    pub(crate) fn open(path: &Path, buffer_size: usize) -> Result<Self, Error> {
-        let path = path.to_owned();
-        let read = ReadOptions {
-            mmap: false,
-            buffer_size,
-        };
+    /// Opens a file.
+    pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
+        let (path, lenience) = (path.to_owned(), options.lenience());
+        let read = options.reading();
+        read.check()?;
         let blocks = FileBlocks::open(&path, &mut Opener::once(read))?;
         let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(&path))?;
+        let mut inflater = Inflater::new();
+        inflater.set_tolerates_checksums(lenience.tolerate.checksum);
         Ok(Walk {
             codec: blocks.header().codec(),
             path,
             schema: Arc::new(schema),
             blocks,
-            inflater: Inflater::new(),
+            inflater,
+            lenience,
+            tolerated: Tolerated::default(),
             inflated: InflateBuffer::new(),
             block: None,
             position: 0,
             read: 0,
+            is_over: false,
         })
     }
 
@@ -94,6 +101,13 @@ impl Walk {
         loop {
             match &self.block {
                 Some(block) if self.read < block.count => return Ok(true),
+                Some(_)
+                    if self.position < self.inflated.len()
+                        && self.lenience.tolerate.trailing_block_bytes =>
+                {
+                    let left = self.inflated.len() - self.position;
+                    self.tolerated.trailing_block_bytes += left as u64;
+                }
                 Some(block) if self.position < self.inflated.len() => {
                     let kind = ErrorKind::TrailingBytes {
                         records: block.count,
@@ -104,17 +118,36 @@ impl Walk {
                 _ => {}
             }
             let Some(block) = self.blocks.next() else {
+                self.end();
                 return Ok(false);
             };
             let block = block?;
             (self.position, self.read) = (0, 0);
             let inflated = &mut self.inflated;
-            let result =
-                self.inflater
-                    .inflate(self.codec, &block.payload, inflated, MAX_BLOCK_BYTES);
+            let limit = self.lenience.max_block_bytes;
+            let result = self
+                .inflater
+                .inflate(self.codec, &block.payload, inflated, limit);
             self.block = Some(block);
             result.map_err(|error| self.locate(Error::new(ErrorKind::Container(error.into()))))?;
         }
+    }
+
+    /// Notes what was passed over, at the end of the file.
+    fn end(&mut self) {
+        self.block = None;
+        self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
+        self.tolerated.bad_checksums = self.inflater.bad_checksums();
+        if !self.tolerated.is_empty() && !self.is_over {
+            let (path, text) = (self.path.display(), self.tolerated.text());
+            log::warn!("{path}: `tolerate` passed over {text}");
+        }
+        self.is_over = true;
+    }
+
+    /// What was passed over in what was read.
+    pub(crate) fn tolerated(&self) -> Tolerated {
+        self.tolerated
     }
 
     #[cold]

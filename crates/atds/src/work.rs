@@ -8,7 +8,7 @@ use avro_decode::{Scratch, prefetch_value};
 
 use crate::ahead::Ahead;
 use crate::block::{BlockData, WindowBlock};
-use crate::limits::{COUNTED_TOGETHER, FOUND_TOGETHER, MAX_BLOCK_BYTES};
+use crate::limits::{COUNTED_TOGETHER, FOUND_TOGETHER};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::Spare;
@@ -210,10 +210,11 @@ fn inflate(
     };
     let start = Instant::now();
     // The payload is let go once it is inflated: only the difference counts.
-    let limit = MAX_BLOCK_BYTES.min(room.left() + payload.len());
-    if let Err(error) = inflater.inflate(block.file.codec, payload, buffer, limit) {
+    let most = block.file.lenience.max_block_bytes;
+    let limit = most.min(room.left() + payload.len());
+    if let Err(error) = block.inflate(inflater, payload, buffer, limit, &mut done.tolerated) {
         let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
-        if too_large && limit < MAX_BLOCK_BYTES {
+        if too_large && limit < most {
             // No fault of the block.
             let grown = (limit - payload.len()) as u64 + 1;
             return Err(Error::new(room.budget.exceeded(room.used() + grown)));

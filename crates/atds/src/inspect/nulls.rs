@@ -6,6 +6,7 @@ use avro_decode::schema::{Node, NodeId};
 use avro_decode::{Schema, SchemaPath, SchemaPaths, Value};
 
 use crate::Error;
+use crate::inspect::InspectOptions;
 use crate::records::Trees;
 
 /// A path of a file's schema, and what is there in a sample of its records.
@@ -27,17 +28,17 @@ impl InspectedPath {
     }
 }
 
-/// The paths of a file, counted over its first `sample` records, and how many
+/// The paths of a file, counted over the first records of the sample, and how many
 /// those are.
 pub(super) fn count(
     file: &Path,
     found: SchemaPaths,
-    sample: u64,
+    options: &InspectOptions,
 ) -> Result<(Vec<InspectedPath>, u64), Error> {
     let mut counts = vec![Counts::default(); found.paths.len()];
     let mut sampled = 0;
-    let mut records = Trees::open(file)?;
-    while sampled < sample
+    let mut records = Trees::open(file, &options.records())?;
+    while sampled < options.sample
         && let Some(record) = records.next()?
     {
         let schema = records.schema();

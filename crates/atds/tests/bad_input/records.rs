@@ -162,7 +162,7 @@ fn a_block_that_does_not_end_with_its_records() {
     case(
         Codec::Null,
         2,
-        "x.avro: block 0 at byte 668: the block's 2 records end 49 bytes before its payload does",
+        "x.avro: block 0 at byte 668: the block's 2 records end 49 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out",
     );
     case(
         Codec::Null,
@@ -178,7 +178,7 @@ fn a_block_that_does_not_end_with_its_records() {
     case(
         Codec::Deflate,
         2,
-        "x.avro: block 0 at byte 608: the block's 2 records end 49 bytes before its payload does (byte 60 of the inflated block)",
+        "x.avro: block 0 at byte 608: the block's 2 records end 49 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 60 of the inflated block)",
     );
     case(
         Codec::Deflate,

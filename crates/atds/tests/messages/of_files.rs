@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use atds::messages::Reencoder;
-use atds::{Codec, EncodedRecords, Error, ErrorKind, Schema};
+use atds::{Codec, EncodedRecords, Error, ErrorKind, RecordOptions, Schema};
 
 use crate::common::{CODECS, Folder, SCHEMA, container, rows_file};
 use crate::messages;
@@ -88,7 +88,9 @@ fn what_cannot_be_opened() {
     let error = read(&path, Some(other)).1.unwrap();
     assert!(matches!(error.kind, ErrorKind::Resolve(_)), "{error}");
     for size in [0, usize::MAX] {
-        let error = EncodedRecords::open_with(&path, None, size).unwrap_err();
+        let mut options = RecordOptions::default();
+        options.buffer_size = size;
+        let error = EncodedRecords::open_with(&path, None, &options).unwrap_err();
         assert!(matches!(error.kind, ErrorKind::Option { .. }), "{error}");
     }
 }

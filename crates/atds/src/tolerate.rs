@@ -1,0 +1,252 @@
+//! What is tolerated in files, by choice.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use crate::limits::MAX_NAMED_FILES;
+use crate::{Error, ErrorKind};
+
+/// What is wrong with files, or messages, and read nevertheless: nothing by default.
+///
+/// What is passed over is counted in the [statistics](crate::Stats) and logged.
+///
+/// ```
+/// use atds::Tolerate;
+///
+/// let tolerate: Tolerate = "checksum,utf8".parse()?;
+/// assert!(tolerate.checksum && tolerate.utf8 && !tolerate.trailing_file_bytes);
+/// assert_eq!(tolerate.to_string(), "checksum,utf8");
+/// # Ok::<(), atds::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Tolerate {
+    /// `trailing-block-bytes`: bytes left in a block, or a message, after its records. They are
+    /// not read.
+    pub trailing_block_bytes: bool,
+    /// `trailing-file-bytes`: bytes after the last block that are no part of the file, such as
+    /// padding, a newline, or another file. They are not read. Damage is still an error:
+    /// [`TrailingBytes::LeaveOut`](avro_block::TrailingBytes::LeaveOut) says what tells one from
+    /// the other.
+    pub trailing_file_bytes: bool,
+    /// `checksum`: a wrong checksum of a block that is compressed with snappy, zstandard or xz,
+    /// and snappy without one. The block is read as it is. Checksums of bzip2 are always held
+    /// against the block.
+    pub checksum: bool,
+    /// `utf8`: text that is not UTF-8. Each run of bytes that is none becomes U+FFFD.
+    pub utf8: bool,
+}
+
+impl Tolerate {
+    /// The names.
+    pub const NAMES: [&str; 4] = [
+        "trailing-block-bytes",
+        "trailing-file-bytes",
+        "checksum",
+        "utf8",
+    ];
+
+    /// Nothing.
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// All there is.
+    pub fn everything() -> Self {
+        Tolerate {
+            trailing_block_bytes: true,
+            trailing_file_bytes: true,
+            checksum: true,
+            utf8: true,
+        }
+    }
+
+    /// Also what is named.
+    ///
+    /// # Errors
+    /// A name that is none of [`NAMES`](Self::NAMES).
+    pub fn with(mut self, name: &str) -> Result<Self, Error> {
+        match name {
+            "trailing-block-bytes" => self.trailing_block_bytes = true,
+            "trailing-file-bytes" => self.trailing_file_bytes = true,
+            "checksum" => self.checksum = true,
+            "utf8" => self.utf8 = true,
+            _ => {
+                let must = "of trailing-block-bytes, trailing-file-bytes, checksum and utf8";
+                return Err(Error::new(ErrorKind::Option {
+                    option: "tolerate",
+                    must,
+                }));
+            }
+        }
+        Ok(self)
+    }
+
+    fn flags(&self) -> [bool; 4] {
+        let Tolerate {
+            trailing_block_bytes,
+            trailing_file_bytes,
+            checksum,
+            utf8,
+        } = *self;
+        [trailing_block_bytes, trailing_file_bytes, checksum, utf8]
+    }
+}
+
+/// Names with commas between; none where there is no text.
+impl FromStr for Tolerate {
+    type Err = Error;
+
+    fn from_str(names: &str) -> Result<Self, Error> {
+        let names = names.split(',').map(str::trim);
+        names
+            .filter(|name| !name.is_empty())
+            .try_fold(Tolerate::nothing(), Tolerate::with)
+    }
+}
+
+/// Names with commas between.
+impl fmt::Display for Tolerate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = Self::NAMES.into_iter().zip(self.flags());
+        let names: Vec<_> = named
+            .filter(|(_, is_set)| *is_set)
+            .map(|(name, _)| name)
+            .collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+/// What was passed over, of what [`Tolerate`] has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tolerated {
+    /// Bytes left in blocks after their records.
+    pub trailing_block_bytes: u64,
+    /// Bytes after the last blocks of files.
+    pub trailing_file_bytes: u64,
+    /// Blocks whose checksum was wrong or missing.
+    pub bad_checksums: u64,
+    /// Texts that were not UTF-8, in values that were read.
+    pub replaced_texts: u64,
+}
+
+impl Tolerated {
+    /// Each figure with what it counts.
+    pub fn figures(&self) -> [(u64, &'static str); 4] {
+        [
+            (
+                self.trailing_block_bytes,
+                "bytes in blocks after their records",
+            ),
+            (
+                self.trailing_file_bytes,
+                "bytes after the last blocks of files",
+            ),
+            (self.bad_checksums, "wrong or missing checksums"),
+            (self.replaced_texts, "texts that are not UTF-8"),
+        ]
+    }
+
+    /// Whether there was nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Tolerated::default()
+    }
+
+    /// What there was, with its figures, as one text.
+    pub(crate) fn text(&self) -> String {
+        let figures = self.figures().into_iter().filter(|(n, _)| *n > 0);
+        let figures: Vec<_> = figures.map(|(n, of)| format!("{n} {of}")).collect();
+        figures.join(", ")
+    }
+
+    pub(crate) fn add(&mut self, other: &Tolerated) {
+        self.trailing_block_bytes += other.trailing_block_bytes;
+        self.trailing_file_bytes += other.trailing_file_bytes;
+        self.bad_checksums += other.bad_checksums;
+        self.replaced_texts += other.replaced_texts;
+    }
+}
+
+/// The same, counted by several threads, and said in the log.
+#[derive(Debug, Default)]
+pub(crate) struct ToleratedCounters {
+    trailing_block_bytes: AtomicU64,
+    trailing_file_bytes: AtomicU64,
+    bad_checksums: AtomicU64,
+    replaced_texts: AtomicU64,
+    /// Files that the log has named.
+    named: AtomicU64,
+}
+
+impl ToleratedCounters {
+    /// Names a file in the log, unless it has named enough.
+    #[cold]
+    pub(crate) fn name(&self, path: &Path, what: &str) {
+        match self.named.fetch_add(1, Relaxed) {
+            0..MAX_NAMED_FILES => {
+                log::warn!("{}: {what}, passed over by `tolerate`", path.display())
+            }
+            MAX_NAMED_FILES => log::warn!("more files have faults that `tolerate` passes over"),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn add(&self, more: &Tolerated) {
+        if more.is_empty() {
+            return;
+        }
+        let add = |to: &AtomicU64, n| to.fetch_add(n, Relaxed);
+        add(&self.trailing_block_bytes, more.trailing_block_bytes);
+        add(&self.trailing_file_bytes, more.trailing_file_bytes);
+        add(&self.bad_checksums, more.bad_checksums);
+        add(&self.replaced_texts, more.replaced_texts);
+    }
+
+    pub(crate) fn get(&self) -> Tolerated {
+        Tolerated {
+            trailing_block_bytes: self.trailing_block_bytes.load(Relaxed),
+            trailing_file_bytes: self.trailing_file_bytes.load(Relaxed),
+            bad_checksums: self.bad_checksums.load(Relaxed),
+            replaced_texts: self.replaced_texts.load(Relaxed),
+        }
+    }
+}
+
+/// Names a file in the log once, however much is wrong with it.
+#[derive(Debug, Default)]
+pub(crate) struct NamedOnce(AtomicBool);
+
+impl NamedOnce {
+    #[cold]
+    pub(crate) fn name(&self, counters: &ToleratedCounters, path: &Path, what: &str) {
+        if !self.0.swap(true, Relaxed) {
+            counters.name(path, what);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written() {
+        assert_eq!("".parse::<Tolerate>().ok(), Some(Tolerate::nothing()));
+        let all = Tolerate::NAMES.join(",");
+        assert_eq!(all.parse::<Tolerate>().ok(), Some(Tolerate::everything()));
+        assert_eq!(Tolerate::everything().to_string(), all);
+        for name in Tolerate::NAMES {
+            let one: Tolerate = name.parse().expect("a name");
+            assert_eq!(one.to_string(), name);
+            assert_eq!(one.flags().into_iter().filter(|flag| *flag).count(), 1);
+        }
+        let error = "checksum, utf-8".parse::<Tolerate>().expect_err("no name");
+        assert!(
+            error.to_string().starts_with("tolerate must be of "),
+            "{error}"
+        );
+    }
+}
