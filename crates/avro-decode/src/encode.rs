@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::limits::MAX_DECODE_DEPTH;
+use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::{Value, ValueError, ValueErrorKind};
 
@@ -123,7 +124,7 @@ impl Encoder<'_> {
                 }
                 for (field, value) in record.fields.iter().zip(values) {
                     self.value(field.ty, value, out, depth + 1)
-                        .map_err(|error| error.in_field(&field.name))?;
+                        .map_err(|error| error.in_field(&field_step(&field.name)))?;
                 }
             }
             (node, value) => return Err(ValueError::wrong_type(node.type_name(), value)),

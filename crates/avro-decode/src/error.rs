@@ -6,6 +6,7 @@ use tensor_batch::{DType, UNKNOWN};
 use thiserror::Error;
 
 use crate::TimeUnit;
+use crate::shown::Shown;
 
 /// Binary data that is not what its schema says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +18,7 @@ pub struct DecodeError {
     pub offset: usize,
     /// Which record of the input, counted from 0, as far as known.
     pub record: Option<u64>,
-    /// The field, as the names of nested fields joined by dots, as far as
-    /// known.
+    /// The field, as the [path](crate::path) to it, as far as known.
     pub field: Option<String>,
 }
 
@@ -34,8 +34,8 @@ impl DecodeError {
         }
     }
 
-    /// The same error, known to be in `field` of a record that is `self.field`'s
-    /// parent.
+    /// The same error, known to be in the record that the path `field` leads to
+    /// and that is `self.field`'s parent.
     #[cold]
     #[must_use]
     pub fn in_field(mut self, field: &str) -> Self {
@@ -61,7 +61,7 @@ impl fmt::Display for DecodeError {
             write!(f, "record {record}, ")?;
         }
         if let Some(field) = &self.field {
-            write!(f, "field '{field}', ")?;
+            write!(f, "field '{}', ", Shown(field))?;
         }
         write!(f, "byte {}: {}", self.offset, self.kind)
     }
@@ -164,7 +164,7 @@ pub enum DecodeErrorKind {
         reader: String,
     },
     /// A symbol that the reader's enum does not have, nor a default.
-    #[error("{reader} has neither the symbol '{symbol}' nor a default")]
+    #[error("{reader} has neither the symbol '{}' nor a default", Shown(symbol))]
     UnknownSymbol {
         /// The symbol.
         symbol: String,
@@ -191,13 +191,13 @@ pub enum DecodeErrorKind {
         index: u64,
     },
     /// A map has no such key.
-    #[error("a map has no key '{key}'")]
+    #[error("a map has no key '{}'", Shown(key))]
     NoKey {
         /// The key.
         key: String,
     },
     /// A union holds another branch than the one that the expression names.
-    #[error("a union holds {found}, not {asked}")]
+    #[error("a union holds {}, not {}", Shown(found), Shown(asked))]
     OtherBranch {
         /// The branch of the expression.
         asked: String,

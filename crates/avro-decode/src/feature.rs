@@ -12,7 +12,7 @@ mod error;
 use tensor_batch::{ColumnKind, ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
 pub use check::Features;
-pub(crate) use check::{Checked, lists};
+pub(crate) use check::{Checked, lists, root_fields};
 pub use error::{FeatureError, FeatureErrorKind};
 
 use crate::convert::Convert;
@@ -24,7 +24,8 @@ pub struct Feature {
     /// The name of its column.
     pub name: String,
     /// The [path expression](crate::path) to its values; the name where there
-    /// is none. Arrays at its end are taken whole: `x` is `x[*]` where `x` is
+    /// is none: that of a field of the record, whatever is in it, such as `user-id`
+    /// and `a.b`, or else an expression. Arrays at its end are taken whole: `x` is `x[*]` where `x` is
     /// an array and the feature has a dimension for it.
     pub expression: Option<String>,
     /// The dtype of the values.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use crate::limits::MAX_DECODE_DEPTH;
+use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::{Value, ValueError, ValueErrorKind};
 
@@ -77,7 +78,7 @@ fn json(schema: &Schema, id: NodeId, value: &Value, depth: usize) -> Result<Json
             let mut object = Map::new();
             for (field, value) in record.fields.iter().zip(values) {
                 let json = part(field.ty, value);
-                let json = json.map_err(|error| error.in_field(&field.name))?;
+                let json = json.map_err(|error| error.in_field(&field_step(&field.name)))?;
                 object.insert(field.name.clone(), json);
             }
             Json::Object(object)

@@ -14,6 +14,7 @@ mod prefetch;
 pub mod reference;
 pub mod resolve;
 pub mod schema;
+mod shown;
 pub mod single_object;
 mod transcode;
 mod utf8;

@@ -12,6 +12,10 @@ pub const MAX_SCHEMA_DEPTH: usize = 64;
 /// to parse a schema grows with the length of its namespaces.
 pub const MAX_NAME_BYTES: usize = 1024;
 
+/// What is noted of a schema that is not by the specification. A schema can have a
+/// deviation every few bytes; a note is for reading.
+pub const MAX_DEVIATIONS: usize = 100;
+
 /// Records, arrays, maps and unions that are open at once in a value. Only
 /// recursive types come near it; decoders recurse, and must not run out of
 /// stack, even that of a spawned thread in a debug build.

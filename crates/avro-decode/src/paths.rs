@@ -1,7 +1,10 @@
 //! Every path that a schema offers.
 
+use std::collections::HashMap;
+
 use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES, MAX_PATH_STEPS};
 use crate::path::{Path, Step};
+use crate::schema::numbered::numbered;
 use crate::schema::{Node, NodeId, Schema};
 
 /// The paths of a schema.
@@ -128,9 +131,9 @@ impl Walk<'_> {
             _ if self.way.steps.is_empty() => {}
             Node::Array(item) | Node::Map(item) => places.extend(self.path(Step::All, *item)),
             Node::Union(branches) => {
-                for &branch in branches {
+                let names = self.branch_names(branches);
+                for (&branch, name) in branches.iter().zip(names) {
                     if *schema.node(branch) != Node::Null {
-                        let name = self.branch_name(branches, branch);
                         places.extend(self.path(Step::Branch(name), branch));
                     }
                 }
@@ -170,20 +173,31 @@ impl Walk<'_> {
         }
     }
 
-    /// What a branch is called in an expression: by its simple name, unless
-    /// another has the same or is called so.
-    fn branch_name(&self, branches: &[NodeId], branch: NodeId) -> String {
-        let Some(name) = self.schema.node(branch).name() else {
-            return self.schema.node(branch).type_name().to_owned();
+    /// What the branches are called in an expression: by their simple names, but
+    /// for those that others have or are called by; of several with one full name
+    /// each by that and its number.
+    fn branch_names(&self, branches: &[NodeId]) -> Vec<String> {
+        let node = |id: &NodeId| self.schema.node(*id);
+        let full = |node: &Node| match node.name() {
+            Some(name) => name.to_string(),
+            None => node.type_name().to_owned(),
         };
-        let is_called = |&other: &NodeId| match self.schema.node(other).name() {
-            Some(other) => other.simple() == name.simple(),
-            None => self.schema.node(other).type_name() == name.simple(),
+        let short = |id: &NodeId| match node(id).name() {
+            Some(name) => name.simple(),
+            None => node(id).type_name(),
         };
-        match branches.iter().filter(|other| is_called(other)).count() {
-            1 => name.simple().to_owned(),
-            _ => name.to_string(),
+        let mut called: HashMap<&str, usize> = HashMap::new();
+        for branch in branches {
+            *called.entry(short(branch)).or_default() += 1;
         }
+        let full: Vec<String> = branches.iter().map(|id| full(node(id))).collect();
+        let names = branches.iter().zip(numbered(&full));
+        names
+            .map(|(id, full)| match called[short(id)] {
+                1 => short(id).to_owned(),
+                _ => full,
+            })
+            .collect()
     }
 
     fn describe(&self, node: NodeId) -> String {

@@ -17,6 +17,7 @@ mod round;
 mod tensors;
 
 use crate::limits::{MAX_DECODE_DEPTH, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};
+use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::varint::{read_int, read_long};
 use crate::{DecodeError, DecodeErrorKind, Value};
@@ -100,7 +101,10 @@ impl<'a> Decoder<'a> {
                 let mut fields = Vec::new();
                 for field in &record.fields {
                     let value = decoder.part(field.ty);
-                    fields.push(value.map_err(|error| Box::new(error.in_field(&field.name)))?);
+                    fields.push(
+                        value
+                            .map_err(|error| Box::new(error.in_field(&field_step(&field.name))))?,
+                    );
                 }
                 Ok(Value::Record(fields))
             }),

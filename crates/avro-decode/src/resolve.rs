@@ -8,8 +8,11 @@
 //! - **Arrays and maps** match if their items and values do.
 //! - **Records, enums and fixeds** match if the reader's name, or one of its
 //!   aliases, is the writer's, namespaces aside. That holds for the record at
-//!   the root, too. Fixeds must have one size.
-//! - **Fields** match by name, else by the reader's aliases. Those that only the
+//!   the root, too. A writer's name that no reader's schema can have, since it is
+//!   not by the specification (`""`, `user-id`), matches any. Fixeds must have one
+//!   size.
+//! - **Fields** match by name, else by the reader's aliases, which may be any
+//!   text. Those that only the
 //!   writer has are skipped, those that only the reader has take their default.
 //! - **Symbols** match by name. Those that the reader does not have become its
 //!   default; without one they are an error where data has them.
@@ -17,8 +20,8 @@
 //!   not match are an error where data has them.
 //! - **A reader's union**: a value becomes the first branch of its own type (of
 //!   the same full name, if there is one, before those of an alias or of the
-//!   same name in another namespace), else the first that it is promoted to. A
-//!   branch is chosen by type and name alone, whatever is in it.
+//!   same name in another namespace; of a name that no reader's schema can have,
+//!   the only one of its type), else the first that it is promoted to. A branch is chosen by type and name alone, whatever is in it.
 //! - **Logical types** are left aside, but for decimals, which must have one
 //!   precision and scale.
 //!

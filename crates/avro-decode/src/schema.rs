@@ -13,6 +13,28 @@
 //!
 //! Names and symbols must be as the specification says: letters, digits and
 //! underscores.
+//!
+//! # What is accepted of a file
+//! Other programs write files whose schemas are not by the specification, and
+//! whose data can be read all the same. [`Schema::parse_lenient`] is for those.
+//! Each of these is accepted, and noted among the
+//! [deviations](Schema::deviations):
+//!
+//! - **A name, namespace, alias or symbol of any text** is kept as it is. A name
+//!   that is missing is empty; one that is a number, and such a symbol, is the
+//!   number's text.
+//! - **A name that is defined more than once**: a reference means the last
+//!   definition before it in the text.
+//! - **Two fields of one name**: the second is called `name#2`, the next
+//!   `name#3`, leaving out the names that other fields have of their own.
+//! - **A symbol that is there more than once** is kept as often; data has numbers.
+//! - **A union with a type more than once**: data has the number of the branch.
+//! - **A namespace that is no string, aliases that are none, an unknown order**
+//!   are left out.
+//!
+//! Types that cannot be read stay errors: an unknown one, a record without
+//! fields, an enum without symbols, a fixed without a size, a union in a union.
+//! The limits on sizes hold.
 
 mod attributes;
 mod canonical;
@@ -23,6 +45,7 @@ mod fingerprint;
 mod logical;
 mod name;
 mod node;
+pub(crate) mod numbered;
 mod parse;
 mod path;
 mod print;
@@ -62,6 +85,7 @@ pub struct Schema {
     named: HashMap<Name, NodeId>,
     min_encoded_lens: Vec<u64>,
     defaults: Vec<defaults::DefaultPlace>,
+    deviations: Vec<SchemaError>,
 }
 
 /// The place of a type in its [`Schema`].
@@ -75,21 +99,55 @@ struct Slot {
 }
 
 impl Schema {
-    /// Parses a schema's JSON text.
+    /// Parses a schema's JSON text, which must be as the specification says: a
+    /// schema that is written, or a reader's.
     ///
     /// # Errors
     /// The text is not JSON or not a schema, or goes beyond the
     /// [limits](crate::limits); the error says where.
     pub fn parse(text: &str) -> Result<Schema, SchemaError> {
-        let parsed = parse::parse(text)?;
+        Schema::parse_by(text, parse::Rules::Strict)
+    }
+
+    /// Parses the schema of a file or a message, whose data can be read though
+    /// names and attributes are not as the specification says; see
+    /// [what is accepted](self#what-is-accepted-of-a-file).
+    ///
+    /// ```
+    /// use avro_decode::Schema;
+    ///
+    /// let text = r#"{"type": "record", "name": "", "fields": [{"name": "user-id", "type": "int"}]}"#;
+    /// assert!(Schema::parse(text).is_err());
+    /// let schema = Schema::parse_lenient(text)?;
+    /// let noted: Vec<_> = schema.deviations().iter().map(|at| &*at.path).collect();
+    /// assert_eq!(noted, ["/name", "/fields/0/name"]);
+    /// # Ok::<(), avro_decode::SchemaError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The text is not JSON, a type cannot be told, or the text goes beyond the
+    /// [limits](crate::limits); the error says where.
+    pub fn parse_lenient(text: &str) -> Result<Schema, SchemaError> {
+        Schema::parse_by(text, parse::Rules::Lenient)
+    }
+
+    fn parse_by(text: &str, rules: parse::Rules) -> Result<Schema, SchemaError> {
+        let parsed = parse::parse(text, rules)?;
         let min_encoded_lens = size::min_encoded_lens(&parsed.slots);
         Ok(Schema {
             slots: parsed.slots,
             root: parsed.root,
             named: parsed.named,
             defaults: parsed.defaults,
+            deviations: parsed.deviations,
             min_encoded_lens,
         })
+    }
+
+    /// What [`Schema::parse`] refuses in the schema's text, in its order; the
+    /// first [`MAX_DEVIATIONS`](crate::limits::MAX_DEVIATIONS) of it.
+    pub fn deviations(&self) -> &[SchemaError] {
+        &self.deviations
     }
 
     /// The type that the schema describes.
@@ -111,7 +169,7 @@ impl Schema {
     }
 
     /// The record, enum or fixed with this full name, such as
-    /// `org.example.Pair`.
+    /// `org.example.Pair`; of several the last.
     pub fn find(&self, full_name: &str) -> Option<NodeId> {
         self.named.get(&Name::from_full(full_name)).copied()
     }
@@ -176,7 +234,8 @@ impl Schema {
     }
 
     /// The schema as JSON, with full names and without the attributes that
-    /// the specification does not know. Parsing it gives the same schema.
+    /// the specification does not know. Parsing it gives the same schema, in the
+    /// way that this one was parsed.
     pub fn to_json(&self) -> serde_json::Value {
         print::to_json(self)
     }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::shown::Shown;
+
 /// A value of any Avro type. What its numbers and places mean is told by the
 /// schema it goes with.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,7 +163,7 @@ pub enum ValueErrorKind {
         reader: String,
     },
     /// A symbol that the reader's enum does not have, nor a default.
-    #[error("{reader} has neither the symbol '{symbol}' nor a default")]
+    #[error("{reader} has neither the symbol '{}' nor a default", Shown(symbol))]
     UnknownSymbol {
         /// The symbol.
         symbol: String,

@@ -1,5 +1,7 @@
 //! Features that have been checked, and the columns they need.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tensor_batch::{
@@ -7,7 +9,8 @@ use tensor_batch::{
 };
 
 use super::{Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, SparseKeys};
-use crate::path::{Path, Reference, Step};
+use crate::path::{Path, PathError, Reference, Step};
+use crate::schema::{Field, Node, NodeId, Schema};
 
 /// Features that belong together, and the columns they become: checked as far
 /// as they can be without a schema, and sorted by name.
@@ -23,6 +26,9 @@ pub(crate) struct Checked {
     pub(crate) feature: Feature,
     /// The way to the values; to the entries of a sparse feature with keys.
     pub(crate) path: Path,
+    /// Why the name, which is all there is, is not an expression; it may still be
+    /// a field's.
+    pub(crate) not_a_path: Option<PathError>,
     /// The keys of a sparse feature; of ATDS's the arrays of its record.
     pub(crate) keys: Option<Keys>,
     /// The dimensions of a dense or varlen row, `None` where they vary.
@@ -84,6 +90,7 @@ impl Features {
                 row_mask: missing.row_mask.as_deref().map(place),
                 feature: draft.feature,
                 path: draft.path,
+                not_a_path: draft.not_a_path,
                 keys: draft.keys,
                 shape: draft.shape,
                 fill: draft.fill,
@@ -104,8 +111,51 @@ impl Features {
         self.checked.iter().map(|checked| &checked.feature)
     }
 
-    pub(crate) fn checked(&self) -> &[Checked] {
-        &self.checked
+    /// The features for the data of `schema`, whose root has the fields that they
+    /// are of. The name of a feature without an expression is that of a field, if
+    /// there is one, and an expression otherwise.
+    pub(crate) fn of_schema(&self, schema: &Schema) -> Cow<'_, [Checked]> {
+        let mut checked = Cow::Borrowed(&*self.checked);
+        let fields = root_fields(schema);
+        let names: HashSet<&str> = fields.iter().map(|field| &*field.name).collect();
+        for (i, one) in self.checked.iter().enumerate() {
+            let name = &*one.feature.name;
+            // A name with a list in it makes dimensions, which no schema changes.
+            if one.feature.expression.is_some() || one.path.steps.is_empty() || lists(&one.path) > 0
+            {
+                continue;
+            }
+            let path = to_field(name);
+            if path != one.path && names.contains(name) {
+                checked.to_mut()[i].path = path;
+            }
+        }
+        checked
+    }
+}
+
+/// The path to a field of the root.
+fn to_field(name: &str) -> Path {
+    Path {
+        steps: vec![Step::Field(name.to_owned())],
+    }
+}
+
+/// The fields of the record at the root, or of the only one in a union there.
+pub(crate) fn root_fields(schema: &Schema) -> &[Field] {
+    let record = |id: &NodeId| match schema.node(*id) {
+        Node::Record(record) => Some(&*record.fields),
+        _ => None,
+    };
+    match schema.node(schema.root()) {
+        Node::Union(branches) => {
+            let mut records = branches.iter().filter_map(record);
+            match (records.next(), records.next()) {
+                (Some(fields), None) => fields,
+                _ => &[],
+            }
+        }
+        _ => record(&schema.root()).unwrap_or_default(),
     }
 }
 
@@ -113,6 +163,7 @@ impl Features {
 struct Draft {
     feature: Feature,
     path: Path,
+    not_a_path: Option<PathError>,
     keys: Option<Keys>,
     shape: Vec<Option<usize>>,
     kind: ColumnKind,
@@ -133,9 +184,13 @@ impl Draft {
         };
         // Keys that all start from the root need no way to the entries: the
         // expression is only a name.
-        let path = match &keys {
-            Some(keys) if rooted(keys) => Path { steps: Vec::new() },
-            _ => Path::parse(feature.expression())?,
+        let (path, not_a_path) = match (&keys, &feature.expression) {
+            (Some(keys), _) if rooted(keys) => (Path { steps: Vec::new() }, None),
+            (_, Some(expression)) => (Path::parse(expression)?, None),
+            (_, None) => match Path::parse(&feature.name) {
+                Ok(path) => (path, None),
+                Err(error) => (to_field(&feature.name), Some(error)),
+            },
         };
         let lists = lists(&path);
         let mut shape = Vec::new();
@@ -203,6 +258,7 @@ impl Draft {
         Ok(Draft {
             feature,
             path,
+            not_a_path,
             keys,
             shape,
             kind,

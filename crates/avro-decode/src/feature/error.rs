@@ -4,10 +4,11 @@ use tensor_batch::{DType, SpecErrorKind};
 use thiserror::Error;
 
 use crate::path::PathError;
+use crate::shown::Shown;
 
 /// A feature that cannot be, whatever the schema.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("feature '{feature}': {kind}")]
+#[error("feature '{}': {kind}", Shown(feature))]
 pub struct FeatureError {
     /// The feature's name.
     pub feature: String,
@@ -34,7 +35,7 @@ pub enum FeatureErrorKind {
     #[error("{0}")]
     Column(SpecErrorKind),
     /// One of its masks has the name of a feature, or of another mask.
-    #[error("its mask '{0}' has the name of another column: give it a name of its own")]
+    #[error("its mask '{}' has the name of another column: give it a name of its own", Shown(.0))]
     MaskName(String),
     /// Its default is of another dtype.
     #[error("the default is {default}, the feature {dtype}")]

@@ -24,18 +24,29 @@ pub fn field_step(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// As in a path, but for the dot before a field.
+impl Display for Step {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Field(name) => f.write_str(&field_step(name)),
+            Step::Index(index) => write!(f, "[{index}]"),
+            Step::All => f.write_str("[*]"),
+            Step::Key(key) => write!(f, "[{}]", Quoted(key)),
+            Step::Filter(filter) => write!(f, "[{filter}]"),
+            Step::Branch(name) => write!(f, ":{}", field_step(name)),
+        }
+    }
+}
+
 impl Display for Path {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (i, step) in self.steps.iter().enumerate() {
-            match step {
-                Step::Field(name) if i == 0 => f.write_str(&field_step(name)),
-                Step::Field(name) => write!(f, ".{}", field_step(name)),
-                Step::Index(index) => write!(f, "[{index}]"),
-                Step::All => f.write_str("[*]"),
-                Step::Key(key) => write!(f, "[{}]", Quoted(key)),
-                Step::Filter(filter) => write!(f, "[{filter}]"),
-                Step::Branch(name) => write!(f, ":{}", field_step(name)),
-            }?;
+            let dot = if i > 0 && matches!(step, Step::Field(_)) {
+                "."
+            } else {
+                ""
+            };
+            write!(f, "{dot}{step}")?;
         }
         Ok(())
     }

@@ -6,8 +6,10 @@ use thiserror::Error;
 
 use crate::convert::ConvertError;
 use crate::nearest::nearest;
+use crate::path::{PathError, field_step};
 use crate::resolve::ResolveError;
 use crate::schema::Name;
+use crate::shown::Shown;
 
 /// A feature that does not fit the schema.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -25,7 +27,9 @@ impl PlanError {
     pub fn is_absent(&self) -> bool {
         matches!(
             self.kind,
-            PlanErrorKind::NoSuchField { .. } | PlanErrorKind::NoSuchBranch { .. }
+            PlanErrorKind::NoSuchField { .. }
+                | PlanErrorKind::NoSuchName { .. }
+                | PlanErrorKind::NoSuchBranch { .. }
         )
     }
 
@@ -33,6 +37,7 @@ impl PlanError {
     pub fn nearest(&self) -> Option<&str> {
         match &self.kind {
             PlanErrorKind::NoSuchField { nearest, .. }
+            | PlanErrorKind::NoSuchName { nearest, .. }
             | PlanErrorKind::NoSuchSymbol { nearest, .. } => nearest.as_deref(),
             _ => None,
         }
@@ -52,7 +57,7 @@ impl fmt::Display for Prefix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             "" => Ok(()),
-            feature => write!(f, "feature '{feature}': "),
+            feature => write!(f, "feature '{}': ", Shown(feature)),
         }
     }
 }
@@ -76,6 +81,20 @@ impl PlanErrorKind {
         }
     }
 
+    /// No field of a record with `fields` is called `name`, which is not an
+    /// expression.
+    #[cold]
+    pub(super) fn no_such_name<'a>(
+        error: &PathError,
+        name: &str,
+        fields: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        PlanErrorKind::NoSuchName {
+            error: error.clone(),
+            nearest: nearest(name, fields).map(str::to_owned),
+        }
+    }
+
     /// A filter compares an enum of these symbols with `symbol`.
     #[cold]
     pub(super) fn no_such_symbol(symbol: &str, symbols: &[String]) -> Self {
@@ -95,10 +114,10 @@ impl fmt::Display for Fields<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fields(record, fields, nearest) = self;
         match nearest {
-            Some(nearest) => write!(f, "; did you mean '{nearest}'? The record")?,
+            Some(nearest) => write!(f, "; did you mean '{}'? The record", Shown(nearest))?,
             None => f.write_str(": the record")?,
         }
-        write!(f, " '{record}' has {}", Quoted(fields))
+        write!(f, " '{}' has {}", Shown(record), Quoted(fields))
     }
 }
 
@@ -108,7 +127,7 @@ struct DidYouMean<'a>(&'a Option<String>);
 impl fmt::Display for DidYouMean<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(nearest) => write!(f, " (did you mean '{nearest}'?)"),
+            Some(nearest) => write!(f, " (did you mean '{}'?)", Shown(nearest)),
             None => Ok(()),
         }
     }
@@ -123,7 +142,7 @@ struct Quoted<'a>(&'a [String]);
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, name) in self.0.iter().take(MAX_NAMES).enumerate() {
-            write!(f, "{}'{name}'", if i > 0 { ", " } else { "" })?;
+            write!(f, "{}'{}'", if i > 0 { ", " } else { "" }, Shown(name))?;
         }
         match self.0.len() {
             0 => f.write_str("none"),
@@ -148,7 +167,8 @@ pub enum PlanErrorKind {
     Resolve(Box<ResolveError>),
     /// The schema has no such field.
     #[error(
-        "the schema has no field '{missing}'{}",
+        "the schema has no field '{}'{}",
+        Shown(missing),
         Fields(record, fields, nearest)
     )]
     NoSuchField {
@@ -161,8 +181,23 @@ pub enum PlanErrorKind {
         /// The one that is spelled most like it, if one is.
         nearest: Option<String>,
     },
+    /// The feature has no expression, no field of the record has its name, and the
+    /// name is not an expression.
+    #[error(
+        "no field has this name, and it is not an expression: {error}{}",
+        DidYouMean(nearest)
+    )]
+    NoSuchName {
+        /// Why it is not an expression.
+        error: PathError,
+        /// The field that is spelled most like it, if one is.
+        nearest: Option<String>,
+    },
     /// A name leads through something that is not a record.
-    #[error("'{through}' is {schema_type}, not a record, so it has no fields")]
+    #[error(
+        "'{}' is {schema_type}, not a record, so it has no fields",
+        Shown(through)
+    )]
     NotNested {
         /// The way to it.
         through: String,
@@ -170,7 +205,11 @@ pub enum PlanErrorKind {
         schema_type: String,
     },
     /// A field of an array or a map, where that of its elements is meant.
-    #[error("'{through}' is {schema_type}: a field of its elements is '{through}[*].{field}'")]
+    #[error(
+        "'{0}' is {schema_type}: a field of its elements is '{0}[*].{1}'",
+        Shown(through),
+        Shown(&field_step(field))
+    )]
     FieldOfList {
         /// The way to it.
         through: String,
@@ -180,7 +219,11 @@ pub enum PlanErrorKind {
         schema_type: String,
     },
     /// A step that a type does not have: an index of a map, say.
-    #[error("'{through}' is {schema_type}, which has no '{step}'")]
+    #[error(
+        "'{}' is {schema_type}, which has no '{}'",
+        Shown(through),
+        Shown(step)
+    )]
     WrongStep {
         /// The way to it.
         through: String,
@@ -196,7 +239,7 @@ pub enum PlanErrorKind {
         union: String,
     },
     /// A union has no branch of the name in the expression.
-    #[error("there is no branch '{branch}', but {}", Quoted(branches))]
+    #[error("there is no branch '{}', but {}", Shown(branch), Quoted(branches))]
     NoSuchBranch {
         /// The name.
         branch: String,
@@ -213,14 +256,15 @@ pub enum PlanErrorKind {
         schema_type: String,
     },
     /// The sides of a filter can never be equal.
-    #[error("the sides of '[{filter}]' are of types that are never equal")]
+    #[error("the sides of '[{}]' are of types that are never equal", Shown(filter))]
     NotComparable {
         /// The filter.
         filter: String,
     },
     /// A filter compares an enum with what is not one of its symbols.
     #[error(
-        "the enum has no symbol '{symbol}'{}, but {}",
+        "the enum has no symbol '{}'{}, but {}",
+        Shown(symbol),
         DidYouMean(nearest),
         Quoted(symbols)
     )]
@@ -241,7 +285,7 @@ pub enum PlanErrorKind {
         schema_type: String,
     },
     /// An index key does not lead to int or long.
-    #[error("the index key '{field}' is {schema_type}, not int or long")]
+    #[error("the index key '{}' is {schema_type}, not int or long", Shown(field))]
     BadIndex {
         /// The way to it.
         field: String,
@@ -301,14 +345,18 @@ pub enum PlanErrorKind {
         dimension: usize,
     },
     /// A sparse record has a field that is neither indices nor values.
-    #[error("the sparse record has the field '{field}', which is neither values nor indicesN")]
+    #[error(
+        "the sparse record has the field '{}', which is neither values nor indicesN",
+        Shown(field)
+    )]
     ExtraField {
         /// The field.
         field: String,
     },
     /// The indices are not an array of int or long.
     #[error(
-        "the field '{field}' of the sparse record is {schema_type}, not an array of int or long"
+        "the field '{}' of the sparse record is {schema_type}, not an array of int or long",
+        Shown(field)
     )]
     BadIndices {
         /// The field.

@@ -1,11 +1,14 @@
 //! Features from a schema alone.
 
+mod names;
+
 use tensor_batch::{DType, MAX_RANK, UNKNOWN};
 
 use super::compile::{array_rank, sparse_roles};
 use super::sparse::Role;
 use crate::feature::Feature;
 use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES};
+use crate::path::field_step;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 
 /// The features of a schema.
@@ -25,7 +28,7 @@ pub struct Inferred {
 /// A field that cannot be a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The way to the field.
+    /// The [path](crate::path) to the field.
     pub field: String,
     /// Its type.
     pub schema_type: String,
@@ -36,6 +39,10 @@ pub struct LeftOut {
 /// [`UNKNOWN`] dimensions, the fields of other records features of their own by
 /// dotted names, in arrays of records and in maps with a `[*]`. Strings, bytes,
 /// fixed, enums and uuids are strings, decimals float64.
+///
+/// Names of fields that are quoted in an expression stand in a feature's name
+/// without quotes, `größe.user-id` with the expression `'größe'.'user-id'`, unless
+/// two features would have one name.
 ///
 /// A feature whose schema allows a null, anywhere on the way to it, has a mask
 /// of its own name with `.mask` behind it. Unions of several types besides null
@@ -53,6 +60,7 @@ pub fn infer(schema: &Schema) -> Inferred {
         };
         walk.record(record, "", Way::default());
     }
+    names::name(&mut inferred.features, schema);
     inferred
 }
 
@@ -84,7 +92,7 @@ impl Walk<'_> {
                 return;
             }
             self.fields += 1;
-            let path = format!("{prefix}{}", field.name);
+            let path = format!("{prefix}{}", field_step(&field.name));
             if !self.field(&path, field.ty, way) {
                 self.inferred.left_out.push(LeftOut {
                     field: path,

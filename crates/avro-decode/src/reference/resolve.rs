@@ -1,6 +1,7 @@
 //! Values of the writer's as values of the reader's, tree to tree.
 
 use crate::limits::{MAX_DECODE_DEPTH, MAX_FILLED_PARTS};
+use crate::path::field_step;
 use crate::reference::decode;
 use crate::resolve::{DefaultField, Resolution, Resolved, ResolvedId};
 use crate::schema::describe::describe;
@@ -180,13 +181,14 @@ impl Resolver<'_> {
         for ((field, value), read) in writer.fields.iter().zip(values).zip(fields) {
             if let &Some((place, id)) = read {
                 let value = self.value(id, value, depth);
-                record[place] = value.map_err(|error| error.in_field(&field.name))?;
+                record[place] = value.map_err(|error| error.in_field(&field_step(&field.name)))?;
             }
         }
         for default in defaults {
             let field = &reader.fields[default.field];
             let value = self.default(field.ty, default, depth);
-            record[default.field] = value.map_err(|error| error.in_field(&field.name))?;
+            record[default.field] =
+                value.map_err(|error| error.in_field(&field_step(&field.name)))?;
         }
         Ok(Value::Record(record))
     }

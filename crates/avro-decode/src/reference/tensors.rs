@@ -100,9 +100,10 @@ pub fn tensors(
     features: &Features,
     options: &PlanOptions,
 ) -> Result<ReferenceTensors, RecordError> {
-    let mut rows: Vec<Vec<Row>> = features.checked().iter().map(|_| Vec::new()).collect();
+    let all = features.of_schema(schema);
+    let mut rows: Vec<Vec<Row>> = all.iter().map(|_| Vec::new()).collect();
     for (record, value) in records.iter().enumerate() {
-        for (checked, rows) in features.checked().iter().zip(&mut rows) {
+        for (checked, rows) in all.iter().zip(&mut rows) {
             let row = Row::of(checked, Place::root(schema, value), options);
             if let Some(kind) = row.faults.first() {
                 return Err(error(record, checked, kind));
@@ -111,7 +112,7 @@ pub fn tensors(
         }
     }
     let mut made = vec![None; features.spec().columns().len()];
-    for (checked, rows) in features.checked().iter().zip(&rows) {
+    for (checked, rows) in all.iter().zip(&rows) {
         for (place, column) in columns(checked, rows) {
             made[place] = Some(column);
         }
@@ -141,9 +142,10 @@ pub fn faults(
     features: &Features,
     options: &PlanOptions,
 ) -> Vec<RecordError> {
+    let all = features.of_schema(schema);
     let mut faults = Vec::new();
     for (record, value) in records.iter().enumerate() {
-        for checked in features.checked() {
+        for checked in all.iter() {
             let row = Row::of(checked, Place::root(schema, value), options);
             faults.extend(row.faults.iter().map(|kind| error(record, checked, kind)));
         }

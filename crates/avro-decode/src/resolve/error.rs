@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::limits::{MAX_DEFAULT_PARTS, MAX_RESOLVED_PARTS};
+use crate::shown::Shown;
 
 /// Data of a writer's schema that cannot be read as a reader's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,8 +11,7 @@ use crate::limits::{MAX_DEFAULT_PARTS, MAX_RESOLVED_PARTS};
 pub struct ResolveError {
     /// What stands in the way.
     pub kind: ResolveErrorKind,
-    /// The reader's field, as the names of nested fields joined by dots; empty
-    /// for the whole.
+    /// The reader's field, as the [path](crate::path) to it; empty for the whole.
     pub field: String,
     /// The writer's type; of a field that the writer does not have, its
     /// record.
@@ -70,7 +70,7 @@ impl fmt::Display for ResolveError {
             reader,
         } = self;
         if !field.is_empty() {
-            write!(f, "field '{field}': ")?;
+            write!(f, "field '{}': ", Shown(field))?;
         }
         match kind {
             ResolveErrorKind::Types => write!(f, "{writer} cannot be read as {reader}"),
@@ -99,7 +99,7 @@ impl fmt::Display for ResolveError {
                     "the writer's {writer} has no such field, and there is no default"
                 )?;
                 match nearest {
-                    Some(nearest) => write!(f, "; did you mean '{nearest}'?"),
+                    Some(nearest) => write!(f, "; did you mean '{}'?", Shown(nearest)),
                     None => Ok(()),
                 }
             }

@@ -3,6 +3,7 @@
 use super::never::Why;
 use super::{Resolution, ResolveError, ResolveErrorKind, Resolved, ResolvedId};
 use crate::nearest::nearest;
+use crate::path::field_step;
 use crate::schema::describe::describe;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 
@@ -17,7 +18,7 @@ impl Resolution {
                 return None;
             };
             let why = self.never.get(at)?;
-            path.extend(self.field_of(reader, why));
+            path.extend(self.field_of(reader, why).map(field_step));
             if let Why::Within { part, .. } = why {
                 at = part;
                 continue;

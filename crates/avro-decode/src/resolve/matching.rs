@@ -6,8 +6,12 @@ use std::mem::{Discriminant, discriminant};
 use crate::schema::{LogicalType, Name, Node, NodeId, Record, Schema};
 
 /// Whether the reader's type goes by the writer's name: its own name or an
-/// alias is that, the namespaces aside.
+/// alias is that, the namespaces aside. A name that a reader's schema cannot
+/// have, such as the empty one, does not tell types apart.
 pub(super) fn names_match(writer: &Name, reader: &Node) -> bool {
+    if !writer.is_plain() {
+        return true;
+    }
     reader
         .name()
         .into_iter()
@@ -54,7 +58,11 @@ pub(super) fn aliases(node: &Node) -> &[Name] {
 }
 
 /// The branches of a reader's union, by what a writer's type can be like.
-pub(super) struct Branches<'s>(HashMap<Trait<'s>, usize>);
+pub(super) struct Branches<'s> {
+    by_trait: HashMap<Trait<'s>, usize>,
+    /// The branch of a kind; none if there are several.
+    only: HashMap<Kind, Option<usize>>,
+}
 
 /// What a type of the writer and a branch may have in common.
 #[derive(PartialEq, Eq, Hash)]
@@ -76,14 +84,18 @@ struct Kind {
 
 impl<'s> Branches<'s> {
     pub(super) fn new(schema: &'s Schema, branches: &[NodeId]) -> Self {
-        let mut places = HashMap::new();
+        let mut by_trait = HashMap::new();
+        let mut only = HashMap::new();
         for (place, &branch) in branches.iter().enumerate() {
             let node = schema.node(branch);
             // Of several branches the first.
             let mut add = |has| {
-                places.entry(has).or_insert(place);
+                by_trait.entry(has).or_insert(place);
             };
             let kind = Kind::of(node);
+            only.entry(kind)
+                .and_modify(|only| *only = None)
+                .or_insert(Some(place));
             match node.name() {
                 None => add(Trait::Type(kind.ty)),
                 Some(name) => {
@@ -96,20 +108,25 @@ impl<'s> Branches<'s> {
                 add(Trait::SimpleAlias(kind, alias.simple()));
             }
         }
-        Branches(places)
+        Branches { by_trait, only }
     }
 
     /// The place of the branch that a value of the writer's type becomes: the
-    /// first of its type and, if it has one, its name; else the first that it
-    /// is promoted to.
+    /// first of its type and, if it has one, its name, or the only one of its
+    /// type where no branch can have that name; else the first that it is
+    /// promoted to.
     pub(super) fn choose(&self, writer: &Node) -> Option<usize> {
         let kind = Kind::of(writer);
-        let place = |wanted| self.0.get(&wanted).copied();
+        let place = |wanted| self.by_trait.get(&wanted).copied();
         match writer.name() {
             Some(name) => place(Trait::Name(kind, name))
                 .or_else(|| place(Trait::Alias(kind, name)))
                 .or_else(|| place(Trait::SimpleName(kind, name.simple())))
-                .or_else(|| place(Trait::SimpleAlias(kind, name.simple()))),
+                .or_else(|| place(Trait::SimpleAlias(kind, name.simple())))
+                .or_else(|| match name.is_plain() {
+                    true => None,
+                    false => *self.only.get(&kind)?,
+                }),
             None => place(Trait::Type(kind.ty)).or_else(|| {
                 let promotions = promotions(writer).iter();
                 promotions

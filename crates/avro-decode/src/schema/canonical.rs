@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use serde_json::Value as Json;
+
 use super::{Node, NodeId, Schema};
 
 pub(super) fn canonical_form(schema: &Schema) -> String {
@@ -15,8 +17,6 @@ pub(super) fn canonical_form(schema: &Schema) -> String {
     printer.text
 }
 
-/// Names and symbols are letters, digits and underscores, so that no string
-/// needs an escape.
 struct Printer<'s> {
     schema: &'s Schema,
     /// The named types that were written out, and are references from then
@@ -32,17 +32,18 @@ impl Printer<'_> {
         let node = self.schema.node(id);
         if let Some(name) = node.name() {
             if self.printed[id.index()] {
-                return self.push(format_args!("\"{name}\""));
+                return self.push(format_args!("{}", string(&name.to_string())));
             }
             self.printed[id.index()] = true;
-            let ty = node.type_name();
-            self.push(format_args!("{{\"name\":\"{name}\",\"type\":\"{ty}\","));
+            let (name, ty) = (string(&name.to_string()), node.type_name());
+            self.push(format_args!("{{\"name\":{name},\"type\":\"{ty}\","));
         }
         match node {
             Node::Record(record) => {
                 self.text.push_str("\"fields\":");
                 self.list(&record.fields, |printer, field| {
-                    printer.push(format_args!("{{\"name\":\"{}\",\"type\":", field.name));
+                    let name = string(&field.name);
+                    printer.push(format_args!("{{\"name\":{name},\"type\":"));
                     printer.ty(field.ty);
                     printer.text.push('}');
                 });
@@ -51,7 +52,7 @@ impl Printer<'_> {
             Node::Enum(symbols) => {
                 self.text.push_str("\"symbols\":");
                 self.list(&symbols.symbols, |printer, symbol| {
-                    printer.push(format_args!("\"{symbol}\""));
+                    printer.push(format_args!("{}", string(symbol)));
                 });
                 self.text.push('}');
             }
@@ -84,4 +85,10 @@ impl Printer<'_> {
         // Writing to a string cannot fail.
         let _ = self.text.write_fmt(text);
     }
+}
+
+/// A string with the escapes that JSON needs, which names by the specification
+/// do not have.
+fn string(text: &str) -> Json {
+    Json::from(text)
 }

@@ -1,6 +1,7 @@
 //! A type in a few words, for errors.
 
 use super::{Node, NodeId, Schema};
+use crate::shown::Shown;
 
 /// Branches of a union that are named before the rest is only counted.
 const MAX_BRANCHES: usize = 6;
@@ -34,7 +35,10 @@ fn describe_at(schema: &Schema, node: NodeId, depth: usize) -> String {
             format!("[{}]", names.join(", "))
         }
         _ => match found.name() {
-            Some(name) => format!("{} '{name}'", found.type_name()),
+            Some(name) => {
+                let name = name.to_string();
+                format!("{} '{}'", found.type_name(), Shown(&name))
+            }
             None => found.type_name().to_owned(),
         },
     }

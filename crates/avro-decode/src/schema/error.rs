@@ -67,29 +67,29 @@ pub enum SchemaErrorKind {
         expected: &'static str,
     },
     /// A type's name is neither a type of Avro's nor defined before.
-    #[error("unknown type \"{0}\"")]
+    #[error("unknown type {0:?}")]
     UnknownType(String),
     /// A name or symbol is not made of letters, digits and underscores, or
     /// begins with a digit.
-    #[error("\"{0}\" is not a name: letters, digits and underscores, and no digit first")]
+    #[error("{0:?} is not a name: letters, digits and underscores, and no digit first")]
     BadName(String),
     /// A full name is longer than [`MAX_NAME_BYTES`].
     #[error("a name is longer than {MAX_NAME_BYTES} bytes")]
     NameTooLong,
     /// A type is given the name of a primitive type.
-    #[error("\"{0}\" is the name of a primitive type")]
+    #[error("{0:?} is the name of a primitive type")]
     ReservedName(String),
     /// Two types have the name.
-    #[error("\"{0}\" is defined twice")]
+    #[error("{0:?} is defined twice")]
     DuplicateName(String),
     /// Two fields of a record have the name.
-    #[error("the record has two fields \"{0}\"")]
+    #[error("the record has two fields {0:?}")]
     DuplicateField(String),
     /// An enum has the symbol twice.
-    #[error("the enum has the symbol \"{0}\" twice")]
+    #[error("the enum has the symbol {0:?} twice")]
     DuplicateSymbol(String),
     /// Two branches of a union are of the same type.
-    #[error("the union has two branches of type {0}")]
+    #[error("the union has two branches of type {}", .0.escape_debug())]
     DuplicateBranch(String),
     /// A branch of a union is a union.
     #[error("a branch of a union cannot be a union")]

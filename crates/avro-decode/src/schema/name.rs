@@ -27,20 +27,15 @@ impl Name {
 
     /// The name that a definition's `name` and `namespace` attributes make
     /// within the namespace `enclosing`.
-    pub(super) fn define(
-        name: &str,
-        namespace: Option<&str>,
-        enclosing: &Arc<str>,
-    ) -> Result<Name, SchemaErrorKind> {
-        let name = match namespace {
+    pub(super) fn define(name: &str, namespace: Option<&str>, enclosing: &Arc<str>) -> Name {
+        match namespace {
             // The namespace is ignored if the name has dots.
             Some(namespace) if !name.contains('.') => Name {
                 namespace: namespace.into(),
                 simple: name.to_owned(),
             },
             _ => Name::refer(name, enclosing),
-        };
-        name.checked()
+        }
     }
 
     /// The name that a reference means within the namespace `enclosing`.
@@ -67,18 +62,28 @@ impl Name {
         &self.namespace
     }
 
-    fn checked(self) -> Result<Name, SchemaErrorKind> {
+    /// Whether the specification has such names, namespaces aside.
+    pub(crate) fn is_plain(&self) -> bool {
+        is_name(&self.simple) && !is_primitive(&self.simple)
+    }
+
+    pub(super) fn check_length(&self) -> Result<(), SchemaErrorKind> {
         if self.namespace.len() + self.simple.len() >= MAX_NAME_BYTES {
             return Err(SchemaErrorKind::NameTooLong);
         }
+        Ok(())
+    }
+
+    /// Checks that it is as the specification says.
+    pub(super) fn check(&self) -> Result<(), SchemaErrorKind> {
         let namespace_ok = self.namespace.is_empty() || self.namespace.split('.').all(is_name);
         if !namespace_ok || !is_name(&self.simple) {
             return Err(SchemaErrorKind::BadName(self.to_string()));
         }
         if is_primitive(&self.simple) {
-            return Err(SchemaErrorKind::ReservedName(self.simple));
+            return Err(SchemaErrorKind::ReservedName(self.simple.clone()));
         }
-        Ok(self)
+        Ok(())
     }
 }
 
@@ -101,15 +106,21 @@ pub(super) fn is_name(name: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Checks the name of a field or a symbol.
+/// Checks that the name of a field or a symbol is as the specification says.
 pub(super) fn check_simple(name: &str) -> Result<(), SchemaErrorKind> {
-    if name.len() > MAX_NAME_BYTES {
-        Err(SchemaErrorKind::NameTooLong)
-    } else if is_name(name) {
+    if is_name(name) {
         Ok(())
     } else {
         Err(SchemaErrorKind::BadName(name.to_owned()))
     }
+}
+
+/// Checks the length of the name of a field or a symbol.
+pub(super) fn check_length(name: &str) -> Result<(), SchemaErrorKind> {
+    if name.len() > MAX_NAME_BYTES {
+        return Err(SchemaErrorKind::NameTooLong);
+    }
+    Ok(())
 }
 
 fn is_primitive(name: &str) -> bool {

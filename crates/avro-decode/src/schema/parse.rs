@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::attributes::{self, Attributes, required, string};
+use super::attributes::{self, Attributes, Odd, required};
 use super::defaults::DefaultPlace;
 use super::logical::LogicalType;
-use super::name::check_simple;
+use super::name::{check_length, check_simple};
+use super::numbered::numbered;
 use super::path::Path;
 use super::{Enum, Field, Fixed, Name, Node, NodeId, Record, SchemaError, SchemaErrorKind, Slot};
-use crate::limits::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH};
+use crate::limits::{MAX_DEVIATIONS, MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH};
 
 pub(super) struct Parsed {
     pub(super) slots: Vec<Slot>,
@@ -20,9 +21,21 @@ pub(super) struct Parsed {
     pub(super) named: HashMap<Name, NodeId>,
     /// Where the defaults are, in the order of the text.
     pub(super) defaults: Vec<DefaultPlace>,
+    /// What a strict parser refuses, in the order of the text.
+    pub(super) deviations: Vec<SchemaError>,
 }
 
-pub(super) fn parse(text: &str) -> Result<Parsed, SchemaError> {
+/// What becomes of names and attributes that are not as the specification says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Rules {
+    /// The first is an error.
+    #[default]
+    Strict,
+    /// They are kept or left out, and noted.
+    Lenient,
+}
+
+pub(super) fn parse(text: &str, rules: Rules) -> Result<Parsed, SchemaError> {
     let at_root = |kind| SchemaError {
         kind,
         path: String::new(),
@@ -32,13 +45,17 @@ pub(super) fn parse(text: &str) -> Result<Parsed, SchemaError> {
         return Err(at_root(SchemaErrorKind::TooLong { bytes }));
     }
     let json: Json = serde_json::from_str(text).map_err(|error| at_root(not_json(&error)))?;
-    let mut parser = Parser::default();
+    let mut parser = Parser {
+        rules,
+        ..Parser::default()
+    };
     match parser.ty(&json, &Arc::from(""), 0) {
         Ok(root) => Ok(Parsed {
             slots: parser.slots,
             root,
             named: parser.named,
             defaults: parser.defaults,
+            deviations: parser.deviations,
         }),
         Err(kind) => Err(SchemaError {
             kind,
@@ -49,6 +66,8 @@ pub(super) fn parse(text: &str) -> Result<Parsed, SchemaError> {
 
 #[derive(Default)]
 struct Parser {
+    rules: Rules,
+    deviations: Vec<SchemaError>,
     slots: Vec<Slot>,
     named: HashMap<Name, NodeId>,
     defaults: Vec<DefaultPlace>,
@@ -100,7 +119,7 @@ impl Parser {
                     Some(name) => name.to_string(),
                     None => node.type_name().to_owned(),
                 };
-                return Err(SchemaErrorKind::DuplicateBranch(name));
+                self.deviates(SchemaErrorKind::DuplicateBranch(name))?;
             }
             ids.push(id);
             self.path.leave();
@@ -175,11 +194,13 @@ impl Parser {
         self.path.at_key("fields");
         let mut fields = Vec::with_capacity(json.len());
         let mut names = HashSet::new();
+        let mut repeated = false;
         for (i, json) in json.iter().enumerate() {
             self.path.at_index(i);
             let field = self.field(json, &namespace, depth)?;
             if !names.insert(field.name.clone()) {
-                return Err(SchemaErrorKind::DuplicateField(field.name));
+                self.deviates(SchemaErrorKind::DuplicateField(field.name.clone()))?;
+                repeated = true;
             }
             if field.default.is_some() {
                 self.defaults.push(DefaultPlace {
@@ -190,6 +211,9 @@ impl Parser {
             }
             fields.push(field);
             self.path.leave();
+        }
+        if repeated {
+            tell_apart(&mut fields)?;
         }
         self.path.leave();
         if let Node::Record(record) = &mut self.slots[id.index()].node {
@@ -205,41 +229,37 @@ impl Parser {
                 expected: "an array of objects",
             });
         };
-        let name = string(attributes, "name")?.ok_or(SchemaErrorKind::Missing("name"))?;
-        self.within("name", |_| check_simple(name))?;
-        let aliases = attributes::aliases(attributes)?;
+        let name = self.take(attributes::name(attributes))?;
+        self.within("name", |parser| parser.simple_name(&name))?;
+        let aliases = self.take(attributes::aliases(attributes))?;
         let json = required(attributes, "type")?;
         let ty = self.within("type", |parser| parser.ty(json, namespace, depth + 1))?;
         Ok(Field {
-            name: name.to_owned(),
+            name: name.into_owned(),
             ty,
             default: attributes.get("default").cloned(),
             aliases: aliases.into_iter().map(str::to_owned).collect(),
-            order: attributes::order(attributes)?,
+            order: self.take(attributes::order(attributes))?,
             doc: attributes::doc(attributes),
         })
     }
 
     fn symbols(&mut self, attributes: &Attributes, namespace: &Arc<str>) -> Parse<NodeId> {
         let (name, aliases) = self.names(attributes, namespace)?;
-        const EXPECTED: SchemaErrorKind = SchemaErrorKind::BadAttribute {
-            attribute: "symbols",
-            expected: "an array of strings",
-        };
         let Json::Array(json) = required(attributes, "symbols")? else {
-            return Err(EXPECTED);
+            return Err(attributes::NOT_SYMBOLS);
         };
         let mut symbols = Vec::with_capacity(json.len());
         let mut seen = HashSet::new();
         self.path.at_key("symbols");
         for (i, symbol) in json.iter().enumerate() {
             self.path.at_index(i);
-            let symbol = symbol.as_str().ok_or(EXPECTED)?;
-            check_simple(symbol)?;
-            if !seen.insert(symbol) {
-                return Err(SchemaErrorKind::DuplicateSymbol(symbol.to_owned()));
+            let symbol = self.take(attributes::symbol(symbol))?;
+            self.simple_name(&symbol)?;
+            if !seen.insert(symbol.clone()) {
+                self.deviates(SchemaErrorKind::DuplicateSymbol(symbol.to_string()))?;
             }
-            symbols.push(symbol.to_owned());
+            symbols.push(symbol.into_owned());
             self.path.leave();
         }
         self.path.leave();
@@ -282,19 +302,57 @@ impl Parser {
 
     /// The full name and the full aliases of a definition.
     fn names(&mut self, attributes: &Attributes, enclosing: &Arc<str>) -> Parse<(Name, Vec<Name>)> {
-        let name = string(attributes, "name")?.ok_or(SchemaErrorKind::Missing("name"))?;
-        let namespace = string(attributes, "namespace")?;
-        let name = self.within("name", |_| Name::define(name, namespace, enclosing))?;
+        let name = self.take(attributes::name(attributes))?;
+        let namespace = self.take(attributes::namespace(attributes))?;
+        let name = Name::define(&name, namespace, enclosing);
+        self.within("name", |parser| parser.full_name(&name))?;
         let own = name.shared_namespace();
-        let aliases = attributes::aliases(attributes)?.into_iter();
-        let aliases = aliases.map(|alias| Name::define(alias, None, own));
-        let aliases = self.within("aliases", |_| aliases.collect::<Parse<_>>())?;
+        let json = self.take(attributes::aliases(attributes))?;
+        let aliases = json.into_iter().map(|alias| Name::define(alias, None, own));
+        let aliases: Vec<Name> = aliases.collect();
+        self.within("aliases", |parser| {
+            aliases.iter().try_for_each(|alias| parser.full_name(alias))
+        })?;
         Ok((name, aliases))
     }
 
+    /// Checks a full name.
+    fn full_name(&mut self, name: &Name) -> Parse<()> {
+        name.check_length()?;
+        name.check().or_else(|kind| self.deviates(kind))
+    }
+
+    /// Checks the name of a field, or a symbol.
+    fn simple_name(&mut self, name: &str) -> Parse<()> {
+        check_length(name)?;
+        check_simple(name).or_else(|kind| self.deviates(kind))
+    }
+
+    /// What stands for an attribute that may not be as the specification says.
+    fn take<T>(&mut self, attribute: Result<T, Odd<T>>) -> Parse<T> {
+        match attribute {
+            Ok(value) => Ok(value),
+            Err(Odd { kind, instead }) => self.deviates(kind).map(|()| instead),
+        }
+    }
+
+    /// Notes what is not as the specification says, or is an error by the rules.
+    fn deviates(&mut self, kind: SchemaErrorKind) -> Parse<()> {
+        if self.rules == Rules::Strict {
+            return Err(kind);
+        }
+        if self.deviations.len() < MAX_DEVIATIONS {
+            let path = self.path.join();
+            self.deviations.push(SchemaError { kind, path });
+        }
+        Ok(())
+    }
+
+    /// Adds a definition. Of several with one name, a reference means the last
+    /// before it.
     fn define(&mut self, name: Name, node: Node, logical: Option<LogicalType>) -> Parse<NodeId> {
         if self.named.contains_key(&name) {
-            return Err(SchemaErrorKind::DuplicateName(name.to_string()));
+            self.deviates(SchemaErrorKind::DuplicateName(name.to_string()))?;
         }
         let id = self.push(node, logical);
         self.named.insert(name, id);
@@ -319,6 +377,17 @@ impl Parser {
         self.path.leave();
         Ok(parsed)
     }
+}
+
+/// Gives each field a name of its own.
+fn tell_apart(fields: &mut [Field]) -> Parse<()> {
+    let names: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
+    let names = numbered(&names);
+    for (field, name) in fields.iter_mut().zip(names) {
+        check_length(&name)?;
+        field.name = name;
+    }
+    Ok(())
 }
 
 /// What may be in a union once.

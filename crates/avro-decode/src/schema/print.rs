@@ -1,5 +1,8 @@
 //! From the arena back to JSON.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::logical::LogicalType;
@@ -9,8 +12,9 @@ pub(super) fn to_json(schema: &Schema) -> Json {
     let mut printer = Printer {
         schema,
         printed: vec![false; schema.node_count()],
+        named: HashMap::new(),
     };
-    printer.ty(schema.root(), "")
+    printer.ty(schema.root(), &Arc::from(""))
 }
 
 struct Printer<'s> {
@@ -18,17 +22,20 @@ struct Printer<'s> {
     /// The named types that were written out, and are references from then
     /// on.
     printed: Vec<bool>,
+    /// What a reference means to who parses what is printed so far.
+    named: HashMap<&'s Name, NodeId>,
 }
 
-impl Printer<'_> {
+impl<'s> Printer<'s> {
     /// A type within the namespace `enclosing`.
-    fn ty(&mut self, id: NodeId, enclosing: &str) -> Json {
+    fn ty(&mut self, id: NodeId, enclosing: &Arc<str>) -> Json {
         let node = self.schema.node(id);
         if let Some(name) = node.name() {
             if self.printed[id.index()] {
-                return Json::from(name.to_string());
+                return Json::from(self.reference(id, name, enclosing));
             }
             self.printed[id.index()] = true;
+            self.named.insert(name, id);
         }
         let mut json = match node {
             Node::Union(branches) => {
@@ -50,17 +57,32 @@ impl Printer<'_> {
         json
     }
 
+    /// What means the type at `id`, which is printed already.
+    fn reference(&self, id: NodeId, name: &Name, enclosing: &Arc<str>) -> String {
+        let full = name.to_string();
+        let means = |name: &Name| self.named.get(name).copied();
+        let found = match Node::primitive(&full) {
+            Some(_) => None,
+            None => means(&Name::refer(&full, enclosing)).or_else(|| means(name)),
+        };
+        if found == Some(id) {
+            full
+        } else {
+            absolute(name)
+        }
+    }
+
     fn record(&mut self, record: &Record, enclosing: &str) -> Json {
         let mut json = named("record", &record.name, &record.aliases, enclosing);
         add_doc(&mut json, record.doc.as_deref());
-        let namespace = record.name.namespace().unwrap_or_default();
+        let namespace = record.name.shared_namespace();
         let fields = record.fields.iter();
         let fields = fields.map(|field| self.field(field, namespace)).collect();
         json.insert("fields".into(), fields);
         Json::Object(json)
     }
 
-    fn field(&mut self, field: &Field, namespace: &str) -> Json {
+    fn field(&mut self, field: &Field, namespace: &Arc<str>) -> Json {
         let mut json = Map::new();
         json.insert("name".into(), field.name.as_str().into());
         add_doc(&mut json, field.doc.as_deref());
@@ -109,10 +131,21 @@ fn named(ty: &str, name: &Name, aliases: &[Name], enclosing: &str) -> Map<String
         json.insert("namespace".into(), "".into());
     }
     if !aliases.is_empty() {
-        let aliases = aliases.iter().map(Name::to_string);
+        let aliases = aliases.iter().map(|alias| match name.namespace() {
+            Some(_) => absolute(alias),
+            None => alias.to_string(),
+        });
         json.insert("aliases".into(), aliases.collect());
     }
     json
+}
+
+/// A full name with a dot, which means the same within each namespace.
+fn absolute(name: &Name) -> String {
+    match name.namespace() {
+        Some(_) => name.to_string(),
+        None => format!(".{name}"),
+    }
 }
 
 fn add_doc(json: &mut Map<String, Json>, doc: Option<&str>) {

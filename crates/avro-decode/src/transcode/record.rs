@@ -1,8 +1,11 @@
 //! Records: fields in another order, without some, with others.
 
+use std::borrow::Cow;
+
 use super::run::{Depth, Run, Transcoded, error_at};
 use crate::DecodeErrorKind;
 use crate::limits::MAX_FILLED_PARTS;
+use crate::path::field_step;
 use crate::plan::cursor::Cursor;
 use crate::resolve::{DefaultField, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};
@@ -67,14 +70,14 @@ impl Run<'_, '_> {
                 let result = self.value(pair, depth);
                 result.map_err(|error| {
                     let schema = &self.transcoder.writer;
-                    Box::new(error.in_field(field_name(schema, record.writer, field)))
+                    Box::new(error.in_field(&field_name(schema, record.writer, field)))
                 })
             }
             Part::Default(default) => {
                 let result = self.default(default, depth);
                 result.map_err(|error| {
                     let schema = &self.transcoder.reader;
-                    Box::new(error.in_field(field_name(schema, record.reader, default.field)))
+                    Box::new(error.in_field(&field_name(schema, record.reader, default.field)))
                 })
             }
             Part::Skip { .. } => Ok(()),
@@ -87,7 +90,7 @@ impl Run<'_, '_> {
         result.map_err(|kind| {
             let error = error_at(*kind, self.cursor.position());
             let schema = &self.transcoder.writer;
-            Box::new(error.in_field(field_name(schema, record.writer, field)))
+            Box::new(error.in_field(&field_name(schema, record.writer, field)))
         })
     }
 
@@ -102,9 +105,9 @@ impl Run<'_, '_> {
     }
 }
 
-fn field_name(schema: &Schema, record: NodeId, field: usize) -> &str {
+fn field_name(schema: &Schema, record: NodeId, field: usize) -> Cow<'_, str> {
     match schema.node(record) {
-        Node::Record(record) => &record.fields[field].name,
-        _ => "",
+        Node::Record(record) => field_step(&record.fields[field].name),
+        _ => "".into(),
     }
 }

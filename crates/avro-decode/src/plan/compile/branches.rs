@@ -9,6 +9,7 @@ use crate::plan::leaf::Nullable;
 use crate::plan::program::{Action, Gap, Missing, Operation, Optional};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::ResolvedId;
+use crate::schema::numbered::numbered;
 use crate::schema::{Node, NodeId, Schema};
 
 impl<'f> Compiler<'f> {
@@ -205,8 +206,9 @@ impl<'f> Compiler<'f> {
 /// Branches looked through that count as much as another value.
 const BRANCHES: usize = 16;
 
-/// Which branch of a union is called `name`: a full name, or a simple one that
-/// only one branch has.
+/// Which branch of a union is called `name`: a full name; or a simple one that
+/// only one branch has; or, where several have one full name, that with `#2` and
+/// so on.
 pub(super) fn find_branch(
     schema: &Schema,
     branches: &[NodeId],
@@ -221,11 +223,16 @@ pub(super) fn find_branch(
     }
     let is_simple = |node: NodeId| schema.node(node).name().is_some_and(|n| n.simple() == name);
     let mut simple = (0..branches.len()).filter(|&branch| is_simple(branches[branch]));
-    match (simple.next(), simple.next()) {
-        (Some(branch), None) => Ok(branch),
-        _ => Err(PlanErrorKind::NoSuchBranch {
+    if let (Some(branch), None) = (simple.next(), simple.next()) {
+        return Ok(branch);
+    }
+    let all: Vec<String> = branches.iter().map(|&branch| full(branch)).collect();
+    let all = numbered(&all);
+    match all.iter().position(|numbered| numbered == name) {
+        Some(branch) => Ok(branch),
+        None => Err(PlanErrorKind::NoSuchBranch {
             branch: name.to_owned(),
-            branches: branches.iter().map(|&branch| full(branch)).collect(),
+            branches: all,
         }),
     }
 }

@@ -5,7 +5,7 @@ use super::operations::{in_turn, program};
 use super::values::not_an_element;
 use super::writers::entries;
 use super::{Compiler, Place};
-use crate::path::{Path, Step};
+use crate::path::{Path, Step, field_step};
 use crate::plan::program::{Action, Default, EndEntry, Operation};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::{DefaultField, ResolvedId};
@@ -73,10 +73,7 @@ impl<'f> Compiler<'f> {
         if !reads_fields && operations.is_empty() && ends.is_empty() && !passes.is_empty() {
             return Ok(in_turn(&self.writers, passes, at));
         }
-        let way = |field: usize| match at {
-            "" => record.fields[field].name.clone(),
-            at => format!("{at}.{}", record.fields[field].name),
-        };
+        let way = |field: usize| child(at, &record.fields[field].name);
         for default in defaults {
             let consumers = std::mem::take(&mut by_field[default.field]);
             if !consumers.is_empty() {
@@ -103,10 +100,7 @@ impl<'f> Compiler<'f> {
                 operations.extend(self.value(place.at(id), consumers, &way(field))?);
             } else {
                 let ty = writer.fields[number].ty;
-                let way = match at {
-                    "" => writer.fields[number].name.clone(),
-                    at => format!("{at}.{}", writer.fields[number].name),
-                };
+                let way = child(at, &writer.fields[number].name);
                 operations.extend(self.skip(place.writer_schema(), ty, &way)?);
             }
         }
@@ -132,12 +126,14 @@ impl<'f> Compiler<'f> {
         }
         match &consumer.steps[0] {
             Step::Field(name) => {
-                let missing = match at {
-                    "" => name.clone(),
-                    at => format!("{at}.{name}"),
-                };
                 let names = record.fields.iter().map(|field| field.name.as_str());
-                let kind = PlanErrorKind::no_such_field(missing, name, &record.name, names);
+                let checked = consumer.checked;
+                let kind = match &checked.not_a_path {
+                    Some(error) if consumer.steps == checked.path.steps => {
+                        PlanErrorKind::no_such_name(error, name, names)
+                    }
+                    _ => PlanErrorKind::no_such_field(child(at, name), name, &record.name, names),
+                };
                 self.absent(consumer, kind).map(Err)
             }
             step => {
@@ -158,6 +154,14 @@ impl<'f> Compiler<'f> {
         let is_it =
             |one: &Option<(usize, ResolvedId)>| one.is_some_and(|(place, _)| place == field);
         fields.iter().position(is_it)
+    }
+}
+
+/// The way to the field `name` of the record that `at` leads to.
+fn child(at: &str, name: &str) -> String {
+    match at {
+        "" => field_step(name).into_owned(),
+        at => format!("{at}.{}", field_step(name)),
     }
 }
 

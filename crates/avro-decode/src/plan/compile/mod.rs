@@ -60,10 +60,11 @@ pub(super) fn compile(
             PlanErrorKind::SchemaNotRecord { schema_type },
         ));
     }
+    let checked = features.of_schema(&resolution.reader);
     let mut compiler = Compiler {
-        features: features.checked(),
+        features: &checked,
         options,
-        writers: writers::writers(features.checked(), options),
+        writers: writers::writers(&checked, options),
         skips: SkipTable::default(),
         roots: Vec::new(),
         sorts: HashMap::new(),
@@ -78,7 +79,7 @@ pub(super) fn compile(
     for (number, writer) in compiler.writers.iter_mut().enumerate() {
         if let Form::Entries(entries) = &mut writer.form {
             entries.state = states.next().unwrap_or(0);
-            let text = features.checked()[number].text();
+            let text = checked[number].text();
             operations.push(Operation::new(text, Action::EndRow(number)));
         }
     }

@@ -2,6 +2,7 @@
 
 use super::compared::is_kept;
 use crate::path::Step;
+use crate::schema::numbered::numbered;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 use crate::{DecodeErrorKind, Value};
 
@@ -185,10 +186,11 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<
 /// record's namespace or full name before the field is passed over, where its
 /// first name is not that of a field.
 fn field_of<'s>(record: &Record, steps: &'s [Step]) -> Option<(usize, &'s [Step])> {
-    let full = record.name.to_string();
-    let prefixes = [Some(""), record.name.namespace(), Some(&*full)];
-    for prefix in prefixes.into_iter().flatten() {
-        let names = prefix.split('.').filter(|name| !name.is_empty());
+    let namespace = record.name.namespace();
+    let namespace: Vec<&str> = namespace.map_or(Vec::new(), |name| name.split('.').collect());
+    let full = [&*namespace, &[record.name.simple()]].concat();
+    for names in [Vec::new(), namespace, full] {
+        let names = names.into_iter();
         let prefix: Vec<Step> = names.map(|name| Step::Field(name.to_owned())).collect();
         if let Some([Step::Field(name), rest @ ..]) = steps.strip_prefix(&*prefix)
             && let Some((field, _)) = record.field(name)
@@ -200,17 +202,24 @@ fn field_of<'s>(record: &Record, steps: &'s [Step]) -> Option<(usize, &'s [Step]
 }
 
 /// The branch called `name`: by its full name, else by its simple one, if only
-/// one has that.
+/// one has that, else by its full name with its number among those alike.
 fn branch_of(schema: &Schema, branches: &[NodeId], name: &str) -> Option<usize> {
     let names: Vec<String> = branches.iter().map(|&ty| full_name(schema, ty)).collect();
     if let Some(branch) = names.iter().position(|full| full == name) {
         return Some(branch);
     }
-    let simple = |full: &String| full.rsplit('.').next() == Some(name);
-    let found: Vec<usize> = (0..names.len()).filter(|&i| simple(&names[i])).collect();
+    let simple = |ty: NodeId| {
+        schema
+            .node(ty)
+            .name()
+            .is_some_and(|full| full.simple() == name)
+    };
+    let found: Vec<usize> = (0..names.len()).filter(|&i| simple(branches[i])).collect();
     match *found {
         [branch] => Some(branch),
-        _ => None,
+        _ => numbered(&names)
+            .iter()
+            .position(|numbered| numbered == name),
     }
 }
 

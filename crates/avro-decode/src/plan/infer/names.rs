@@ -1,0 +1,99 @@
+//! What the columns of inferred features are called.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::feature::{Feature, lists, root_fields};
+use crate::path::{Path, Step};
+use crate::schema::Schema;
+
+/// Names features after the fields that they are of, joined by dots and without
+/// quotes, and gives them an expression where the name alone leads elsewhere.
+///
+/// Until then each is called by its expression. It stays so where another feature
+/// has the same plain name.
+pub(super) fn name(features: &mut [Feature], schema: &Schema) {
+    let paths: Vec<Option<Path>> = features.iter().map(path_of).collect();
+    let plain: Vec<Option<String>> = paths.iter().map(|path| path.as_ref().map(plain)).collect();
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for (feature, plain) in features.iter().zip(&plain) {
+        let text = &feature.name;
+        for name in plain.iter().filter(|plain| *plain != text).chain([text]) {
+            *uses.entry(name.clone()).or_default() += 1;
+        }
+    }
+    let fields = root_fields(schema).iter();
+    let fields: HashSet<&str> = fields.map(|field| &*field.name).collect();
+    for ((feature, path), plain) in features.iter_mut().zip(paths).zip(plain) {
+        let (Some(path), Some(plain)) = (path, plain) else {
+            continue;
+        };
+        let name = if uses[&plain] == 1 {
+            plain
+        } else {
+            feature.name.clone()
+        };
+        if leads_to(&name, &fields).as_ref() != Some(&path) {
+            feature.expression = Some(feature.name.clone());
+        }
+        let masks = [&mut feature.missing.mask, &mut feature.missing.row_mask];
+        for mask in masks.into_iter().flatten() {
+            if let Some(rest) = mask.strip_prefix(&feature.name) {
+                *mask = format!("{name}{rest}");
+            }
+        }
+        feature.name = name;
+    }
+    tell_masks_apart(features);
+}
+
+/// The path of a feature that is called by its expression.
+fn path_of(feature: &Feature) -> Option<Path> {
+    match feature.expression {
+        None => Path::parse(&feature.name).ok(),
+        Some(_) => None,
+    }
+}
+
+/// A path's text without quotes around the names of fields.
+fn plain(path: &Path) -> String {
+    let mut text = String::new();
+    for (i, step) in path.steps.iter().enumerate() {
+        match step {
+            Step::Field(name) => {
+                if i > 0 {
+                    text.push('.');
+                }
+                text.push_str(name);
+            }
+            step => text.push_str(&step.to_string()),
+        }
+    }
+    text
+}
+
+/// Where a feature of this name alone leads, where the root has these fields.
+fn leads_to(name: &str, fields: &HashSet<&str>) -> Option<Path> {
+    let path = Path::parse(name).ok();
+    let has_lists = path.as_ref().is_some_and(|path| lists(path) > 0);
+    if fields.contains(name) && !has_lists {
+        let steps = vec![Step::Field(name.to_owned())];
+        return Some(Path { steps });
+    }
+    path
+}
+
+/// Gives masks that are called as another column another name.
+fn tell_masks_apart(features: &mut [Feature]) {
+    let mut taken: HashSet<String> = features.iter().map(|one| one.name.clone()).collect();
+    for feature in features {
+        let masks = [&mut feature.missing.mask, &mut feature.missing.row_mask];
+        for mask in masks.into_iter().flatten() {
+            let own = mask.clone();
+            let mut number = 1;
+            while !taken.insert(mask.clone()) {
+                number += 1;
+                *mask = format!("{own}#{number}");
+            }
+        }
+    }
+}

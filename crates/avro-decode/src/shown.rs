@@ -1,0 +1,31 @@
+//! Text of files in messages.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+/// Shows a text with an escape for each character that is not for reading, such
+/// as a line's end or a terminal's controls. Quotes and backslashes stay, so that
+/// an expression can be copied.
+pub(crate) struct Shown<'a>(pub(crate) &'a str);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '\'' | '"' | '\\' => f.write_char(c),
+                c => write!(f, "{}", c.escape_debug()),
+            }?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shown;
+
+    #[test]
+    fn what_is_not_for_reading_is_escaped() {
+        let shown = Shown("größe 'a\\'b'\n\u{1b}[31m\u{202e}").to_string();
+        assert_eq!(shown, "größe 'a\\'b'\\n\\u{1b}[31m\\u{202e}");
+    }
+}
