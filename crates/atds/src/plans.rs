@@ -252,14 +252,14 @@ pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
     })
 }
 
-/// The schema in a file's header.
+/// The schema in a file's header, whatever its names are.
 pub(crate) fn parse_schema(header: &Header) -> Result<Schema, Error> {
     parse_text(header.schema())
 }
 
 /// The schema that a header has as this text.
 pub(crate) fn parse_text(text: &str) -> Result<Schema, Error> {
-    Schema::parse(text).map_err(|error| Error::new(ErrorKind::Schema(error)))
+    Schema::parse_lenient(text).map_err(|error| Error::new(ErrorKind::Schema(error)))
 }
 
 /// The features of a schema; an error rather than only some of them.

@@ -308,9 +308,12 @@ fn a_schema_text_that_is_none() {
         r#"x.avro: schema: no "fields""#,
     );
     file(
-        "not a name",
-        r#"{"type": "record", "name": "R", "fields": [{"name": "a-b", "type": "int"}]}"#,
-        r#"x.avro: schema, at /fields/0/name: "a-b" is not a name: letters, digits and underscores, and no digit first"#,
+        "a name that is too long",
+        &format!(
+            r#"{{"type": "record", "name": "R", "fields": [{{"name": "{}", "type": "int"}}]}}"#,
+            "n".repeat(1025)
+        ),
+        "x.avro: schema, at /fields/0/name: a name is longer than 1024 bytes",
     );
 }
 

@@ -79,10 +79,13 @@ fn names() {
         "f.a.b",
         "x.avro: feature 'f.a.b': 'f.a' is int, not a record, so it has no fields",
     );
-    case("", "feature '': the expression is empty");
+    case(
+        "",
+        "x.avro: no field has this name, and it is not an expression: the expression is empty",
+    );
     case(
         "f.",
-        "feature 'f.': expected a field's name at character 3 of 'f.'",
+        "x.avro: feature 'f.': no field has this name, and it is not an expression: expected a field's name at character 3 of 'f.'",
     );
 }
 

@@ -38,7 +38,7 @@ pub(super) enum End {
 /// The schema of a file, if that and the header are good.
 pub(super) fn schema(file: &[u8]) -> Option<Schema> {
     let blocks = BlockReader::new(file).ok()?;
-    Schema::parse(blocks.header().schema()).ok()
+    Schema::parse_lenient(blocks.header().schema()).ok()
 }
 
 /// Reads a file whose header and schema are good.
