@@ -69,6 +69,8 @@ def check_ranks(shares: list[Any], records: int, batch_size: int, uneven: str) -
         held = share.records[1] - share.records[0]
         taken = min(held, (share.batches - share.padding) * batch_size)
         assert share.dropped_records == held - taken
+    dropped = {share.total_dropped_records for share in shares}
+    assert dropped == {sum(share.dropped_records for share in shares)}
 
 
 def check_workers(share: Any, batch_size: int, workers: int, drop_remainder: bool) -> None:
@@ -133,6 +135,7 @@ def test_a_batch_that_only_some_ranks_have_is_dropped(
         assert [len(load(dataset, num_workers=workers)) for dataset in ranks] == [6, 6, 6]
         assert sorted(flat(load(ranks[2], num_workers=workers))) == list(range(132, 198))
     assert [dataset.share.dropped_records for dataset in ranks] == [0, 0, 1]
+    assert [dataset.share.total_dropped_records for dataset in ranks] == [1, 1, 1]
     assert ranks[0].share.rank_batches == (6, 6, 7)
     assert all(dataset.share.even for dataset in ranks)
     # It is said once for each, however often it is read.
@@ -141,7 +144,7 @@ def test_a_batch_that_only_some_ranks_have_is_dropped(
             logging.WARNING,
             (
                 f"rank {rank}: the records of 3 ranks make 6 batches on some and 7 on others: the "
-                f"last is dropped on these, here {dropped} records"
+                f"last is dropped on these, here {dropped} records, on all ranks 1"
             ),
         )
         for rank, dropped in enumerate([0, 0, 1])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -13,14 +15,20 @@ from torch.utils.data import IterableDataset, get_worker_info
 import atds
 from atds import _native, _options
 from atds._options import AUTOTUNE
-from atds.errors import OptionError
+from atds.errors import FeatureError, OptionError
 from atds.feature_sets import parse_features
 from atds.files import Files, Schema, paths
+from atds.specs import ArraySpec
+from atds.torch import callers, ranks
 from atds.torch.batches import Batches
+from atds.torch.callers import Caller, Dispatcher
+from atds.torch.epochs import MAX_WORKERS, Epochs
 from atds.torch.shares import (
     Share,
     Uneven,
+    WorkerShare,
     check_uneven,
+    dispatched_share,
     rank_share,
     report,
     worker_share,
@@ -29,14 +37,18 @@ from atds.torch.tensors import Sparse, converters, torch_features
 
 _LOG = logging.getLogger("atds")
 
-#: The most workers of a rank.
-_MAX_WORKERS = 4096
+#: How Accelerate is told not to dispatch.
+_NO_DISPATCH = (
+    "give Accelerator dataloader_config=DataLoaderConfiguration(dispatch_batches=False), or "
+    "TrainingArguments accelerator_config={'dispatch_batches': False}"
+)
 
 
 class Dataset(IterableDataset[dict[str, Any]]):
     """Avro files as batches of tensors, which workers and ranks share.
 
-    Give it to a ``DataLoader`` with ``batch_size=None``, since what it yields are batches:
+    Give it to a ``DataLoader`` with ``batch_size=None``, since what it yields are batches; another
+    ``batch_size`` is an error:
 
     >>> from torch.utils.data import DataLoader
     >>> dataset = atds.torch.Dataset(
@@ -67,6 +79,13 @@ class Dataset(IterableDataset[dict[str, Any]]):
     is an epoch, by workers too, be they persistent or started anew, and :meth:`set_epoch` reaches
     them all.
 
+    The ranks are those of ``torch.distributed``, or of ``torchrun`` where that is not initialised.
+    A loader prepared by Hugging Face Accelerate, as the ``Trainer`` of transformers does it, splits
+    batches among the ranks too. The data set sees it, and each record is still read once: with
+    ``dispatch_batches=False`` the ranks read their shares as elsewhere; else rank 0 reads for all,
+    which is slower, takes dense features of a fixed shape alone, and drops the records that all
+    ranks cannot share evenly, at most ``world_size - 1`` unless ``drop_remainder`` is true.
+
     The pipeline has threads of its own, so that a few workers are enough, and
     ``num_workers=0`` is often the fastest: batches then do not go from one process to another.
 
@@ -77,13 +96,15 @@ class Dataset(IterableDataset[dict[str, Any]]):
         num_parallel_calls: Threads of each worker that inflate and decode; with
             :data:`atds.AUTOTUNE` as many as pay, up to the worker's part of the cores, which are
             shared among the workers and the ranks of this machine (``LOCAL_WORLD_SIZE``).
-        rank: This process's rank; None for that of ``torch.distributed`` if it is initialised, as
-            it is when the data set is first used, else 0.
-        world_size: The number of ranks, given together with ``rank``.
+        rank: This process's rank; None for that of ``torch.distributed`` if it is initialised when
+            the data set is iterated over, else ``RANK`` of the environment where ``torchrun`` set
+            it, else 0.
+        world_size: The number of ranks, given together with ``rank``. Give ``rank=0,
+            world_size=1`` to read all records on this process, where something else splits them.
         uneven: What is done where some ranks have records for a batch more than others, so that
             these do not wait for ever: ``drop`` it, or ``pad``: the others yield a batch of
             records repeated under a mask that is false; or ``keep`` it. It is logged as a
-            warning, and :attr:`share` tells it.
+            warning with the number of records, and :attr:`share` tells it.
         mask: The name of the bool column ``[B]`` that ``uneven="pad"`` adds to all batches: false
             for rows that are padding.
         sparse: What all sparse features become: ``coo`` tensors, or a ``bag`` for
@@ -147,7 +168,7 @@ class Dataset(IterableDataset[dict[str, Any]]):
         given = dataset(None).features if features is None else parse_features(features)
         self._dataset = dataset(torch_features(given, sparse))
         self._seed_is_given = seed is not None
-        self._rank = _rank(rank, world_size)
+        self._rank = ranks.given(rank, world_size)
         self._uneven = check_uneven(uneven)
         self._mask = self._checked_mask(mask)
         self._pin_memory = _options.flag("pin_memory", pin_memory)
@@ -158,19 +179,20 @@ class Dataset(IterableDataset[dict[str, Any]]):
             )
         converters(self._dataset.element_spec)
         self._file_records = self._dataset._here.file_records()
-        # The next epoch of each worker, where all of them and this process see it. With `n`
-        # workers, worker `i` has the places i, i + n, i + 2n and so on, so that all places are
-        # the same between two epochs.
-        self._epochs = torch.zeros(_MAX_WORKERS, dtype=torch.int64).share_memory_()
+        self._epochs = Epochs()
+        # What holds in the process that pickled this, of its ranks and of what reads there.
+        self._pickled_rank: tuple[int, int] | None = None
+        self._pickled_dispatcher: Dispatcher | None = None
+        self._shares: dict[tuple[int, int] | Dispatcher, Share] = {}
+        self._is_launcher_told = False
         self._begin()
-        if self._rank is not None or _distributed() is not None:
+        if self._rank is not None or ranks.distributed() is not None:
             _ = self.share
 
     def _begin(self) -> None:
         """Makes what is no configuration."""
         self._limited: _native.Dataset | None = None
         self._latest: _native.StatsHandle | None = None
-        self._shares: dict[tuple[int, int], Share] = {}
 
     def _checked_mask(self, mask: str) -> str:
         if self._uneven == "pad" and mask in self._dataset.element_spec:
@@ -179,12 +201,25 @@ class Dataset(IterableDataset[dict[str, Any]]):
 
     def __iter__(self) -> Batches:
         """The batches of this rank's next epoch, or of this worker's part of them, which are made
-        ahead from now on."""
+        ahead from now on.
+
+        Raises:
+            OptionError: A ``DataLoader`` with another ``batch_size`` than None; or something else
+                splits the batches among the ranks, in a way that loses some.
+            FeatureError: A feature that a dispatcher cannot split.
+        """
+        caller = self._caller()
+        self._check(caller)
+        share = self._share_of(caller)
         worker, workers = self._worker()
-        part = worker_share(self.share, self._dataset.batch_size, worker, workers)
-        epoch = int(self._epochs[worker])
-        self._epochs[worker::workers] = epoch + 1
-        native = self._of_process(workers)
+        if caller.dispatcher is not None and caller.dispatcher.rank > 0:
+            part = WorkerShare((0, 0), 0, 0)
+        else:
+            part = worker_share(share, self._dataset.batch_size, worker, workers)
+        self._tell_launcher(caller, worker)
+        epoch = self._epochs.begin(self._rank_of_process(), worker, workers)
+        readers = 1 if caller.dispatcher is not None else ranks.on_this_machine()
+        native = self._of_process(workers * readers)
         batches = native.slice(*part.records, self._file_records).epoch(epoch)
         self._latest = batches.stats_handle()
         padding = None
@@ -194,6 +229,57 @@ class Dataset(IterableDataset[dict[str, Any]]):
         mask = self._mask if self._uneven == "pad" else None
         make = converters(self._dataset.element_spec)
         return Batches(batches, part, make, padding, mask, self._pin_memory)
+
+    def _caller(self) -> Caller:
+        """What reads this data set, from a method of it that is running."""
+        found = callers.find(self)
+        if found.dispatcher is None and self._pickled_dispatcher is not None:
+            return dataclasses.replace(found, dispatcher=self._pickled_dispatcher)
+        return found
+
+    def _check(self, caller: Caller) -> None:
+        """Refuses what would join batches, or read records twice or not at all."""
+        if caller.collates:
+            raise OptionError(_collates())
+        if caller.splitter is not None and self._rank is None:
+            raise OptionError(
+                f"{caller.splitter} splits what the data set yields among ranks, and the data set "
+                "shares the records among them already, so that some would be lost: give the data "
+                "set itself to a DataLoader; or give it rank=0, world_size=1, by which each rank "
+                "reads all records"
+            )
+        if caller.dispatcher is None:
+            return
+        if self._rank is not None and self._rank[1] > 1:
+            raise OptionError(
+                f"rank={self._rank[0]}, world_size={self._rank[1]} would lose records, because "
+                f"Accelerate's dispatcher reads on rank 0 alone: leave both out, or {_NO_DISPATCH}"
+            )
+        if self._uneven != "drop":
+            raise OptionError(
+                f"uneven={self._uneven!r} is not possible with Accelerate's dispatcher, which gives "
+                f"all ranks the same number of records: leave it out, or {_NO_DISPATCH}"
+            )
+        for name, spec in self._dataset.element_spec.items():
+            if not isinstance(spec, ArraySpec) or None in spec.shape[1:]:
+                raise FeatureError(
+                    f"feature '{name}' cannot be split by Accelerate's dispatcher, which takes "
+                    f"dense features of a fixed shape alone: {_NO_DISPATCH}, by which each rank "
+                    "reads its own records"
+                )
+
+    def _tell_launcher(self, caller: Caller, worker: int) -> None:
+        """Warns once where the rank is known from the environment alone."""
+        if self._is_launcher_told or worker > 0 or self._rank or self._pickled_rank or caller.rank:
+            return
+        known = ranks.launched()
+        if known is not None and caller.dispatcher is None and ranks.distributed() is None:
+            self._is_launcher_told = True
+            _LOG.warning(
+                "rank %d reads its share of %d: torch.distributed is not initialised, and RANK and "
+                "WORLD_SIZE are in the environment; give rank=0, world_size=1 to read all records",
+                *known,
+            )
 
     def _worker(self) -> tuple[int, int]:
         """Which worker of how many this process is."""
@@ -205,13 +291,12 @@ class Dataset(IterableDataset[dict[str, Any]]):
                 "pin_memory=True cannot be in a worker process, whose memory is not the one that "
                 "is copied from: give pin_memory=True to the DataLoader instead"
             )
-        if info.num_workers > _MAX_WORKERS:
-            raise OptionError(f"num_workers must be at most {_MAX_WORKERS}")
+        if info.num_workers > MAX_WORKERS:
+            raise OptionError(f"num_workers must be at most {MAX_WORKERS}")
         return info.id, info.num_workers
 
-    def _of_process(self, workers: int) -> _native.Dataset:
-        """The native data set for this process, which is one of so many workers."""
-        processes = workers * _local_ranks()
+    def _of_process(self, processes: int) -> _native.Dataset:
+        """The native data set for this process, one of so many that share the cores."""
         if processes == 1:
             return self._dataset._here
         if self._limited is None or not self._limited.is_here():
@@ -220,25 +305,39 @@ class Dataset(IterableDataset[dict[str, Any]]):
         return self._limited
 
     def __len__(self) -> int:
-        """The batches of an epoch of this rank, by all its workers together."""
-        return self.share.batches
+        """The batches of an epoch of this rank, by all its workers together. For the length of a
+        loader whose batches Accelerate's dispatcher splits, those of all ranks."""
+        return self._share_of(self._caller()).batches
 
     @property
     def share(self) -> Share:
         """What this rank reads of each epoch, and what it leaves out or adds so that all ranks
-        have the same number of batches.
+        have the same number of batches. What Accelerate's dispatcher leaves out is only logged.
 
         Raises:
             OptionError: Several ranks shuffle files or blocks, without a seed.
         """
-        rank, world_size = self._rank or _distributed() or (0, 1)
-        known = self._shares.get((rank, world_size))
+        return self._share_of(Caller())
+
+    def _share_of(self, caller: Caller) -> Share:
+        key = caller.dispatcher or self._rank_of(caller)
+        known = self._shares.get(key)
         if known is None:
-            known = self._new_share(rank, world_size)
-            self._shares[rank, world_size] = known
+            known = self._dispatched(key) if isinstance(key, Dispatcher) else self._of_rank(*key)
+            self._shares[key] = known
         return known
 
-    def _new_share(self, rank: int, world_size: int) -> Share:
+    def _rank_of(self, caller: Caller) -> tuple[int, int]:
+        """This rank and the number of ranks."""
+        if self._rank is not None and (self._rank[1] > 1 or caller.rank is None):
+            return self._rank
+        return caller.rank or self._rank_of_process()
+
+    def _rank_of_process(self) -> tuple[int, int]:
+        """The rank of this process, whatever rank it reads as, and the number of ranks."""
+        return self._pickled_rank or ranks.distributed() or ranks.launched() or (0, 1)
+
+    def _of_rank(self, rank: int, world_size: int) -> Share:
         config = self._dataset._config
         shuffled = config["shuffle_files"] or config["shuffle_blocks"]
         if world_size > 1 and shuffled and not self._seed_is_given:
@@ -256,9 +355,25 @@ class Dataset(IterableDataset[dict[str, Any]]):
             self._uneven,
         )
         said = report(found, self._uneven)
-        info = get_worker_info()
-        if said is not None and (info is None or info.id == 0):
+        if said is not None and _is_first_worker():
             _LOG.warning("rank %d: %s", rank, said)
+        return found
+
+    def _dispatched(self, dispatcher: Dispatcher) -> Share:
+        found = dispatched_share(
+            self.num_records,
+            self._dataset.batch_size,
+            self._dataset.drop_remainder,
+            dispatcher,
+        )
+        if found.dropped_records and dispatcher.rank == 0 and _is_first_worker():
+            _LOG.warning(
+                "%d of %d records are dropped, so that Accelerate's dispatcher gives %d ranks the "
+                "same number",
+                found.dropped_records,
+                self.num_records,
+                dispatcher.world_size,
+            )
         return found
 
     @property
@@ -275,12 +390,17 @@ class Dataset(IterableDataset[dict[str, Any]]):
     @property
     def epoch(self) -> int:
         """The number of the next epoch, from 0."""
-        return int(self._epochs[0])
+        return self._epochs.next(self._rank_of_process())
 
     def set_epoch(self, epoch: int) -> None:
         """Makes the next iteration the epoch of this number, by this process and all workers,
-        persistent ones among them: seed and epoch fix the order."""
-        self._epochs[:] = _options.whole("epoch", epoch, 0)
+        persistent ones among them: seed and epoch fix the order.
+
+        Accelerate's loaders call it before each epoch, with the number of the epoch.
+        """
+        # Before an epoch all ranks come by here. If rank 0 alone failed, the others would wait.
+        self._check(self._caller())
+        self._epochs.set_next(self._rank_of_process(), _options.whole("epoch", epoch, 0))
 
     def stats(self) -> dict[str, Any]:
         """Figures of the latest iteration in this process, as :meth:`atds.Dataset.stats` has
@@ -292,51 +412,46 @@ class Dataset(IterableDataset[dict[str, Any]]):
         state = dict(self.__dict__)
         del state["_limited"], state["_latest"]
         # In a process where PyTorch is not initialised, such as a worker, the rank is this one's.
-        state["_rank"] = self._rank or _distributed()
+        state["_pickled_rank"] = self._pickled_rank or ranks.distributed()
+        state["_pickled_dispatcher"] = self._caller().dispatcher
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        shares = state["_shares"]
         self.__dict__.update(state)
         self._begin()
-        self._shares = shares
-        # A copy's own; that of a worker process is shared already.
-        self._epochs.share_memory_()
 
     def __repr__(self) -> str:
         inner = repr(self._dataset).partition("(")[2]
-        rank, world_size = self._rank or _distributed() or (0, 1)
+        rank, world_size = self._rank_of(Caller())
         of_world = f"rank={rank}, world_size={world_size}, " if world_size > 1 else ""
         return f"atds.torch.Dataset({of_world}{inner}"
 
 
-def _rank(rank: int | None, world_size: int | None) -> tuple[int, int] | None:
-    """The rank and the number of ranks that were given, if they were."""
-    if rank is None and world_size is None:
-        return None
-    if rank is None or world_size is None:
-        raise OptionError("rank and world_size must be given together, or neither")
-    size = _options.whole("world_size", world_size, 1)
-    return _options.whole("rank", rank, 0, size - 1, ", below world_size"), size
+def _collates() -> str:
+    """What a user is told whose ``DataLoader`` would stack batches."""
+    said = (
+        "the data set yields whole batches, and this DataLoader has a batch_size, by which it would "
+        "stack several: give it batch_size=None"
+    )
+    if "accelerate" in sys.modules:
+        said += ", and Accelerate no split_batches=True"
+    if "transformers" in sys.modules:
+        said += (
+            ". A Trainer of transformers makes its DataLoader with a batch_size: override its "
+            "get_train_dataloader to return DataLoader(self.train_dataset, batch_size=None), and "
+            "get_eval_dataloader likewise"
+        )
+    return said
 
 
-def _distributed() -> tuple[int, int] | None:
-    """The rank and the number of ranks of ``torch.distributed``, if it is initialised."""
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank(), distributed.get_world_size()
-    return None
+def _is_first_worker() -> bool:
+    info = get_worker_info()
+    return info is None or info.id == 0
 
 
 def _has_accelerator() -> bool:
     # Older versions know of CUDA alone.
     return bool(getattr(torch, "accelerator", torch.cuda).is_available())
-
-
-def _local_ranks() -> int:
-    """The ranks on this machine, as ``torchrun`` says it."""
-    value = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return max(1, int(value)) if value.isdecimal() else 1
 
 
 def _cores() -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from atds.errors import OptionError
+from atds.torch.callers import Dispatcher
 
 #: What becomes of batches that only some ranks have.
 Uneven: TypeAlias = Literal["drop", "pad", "keep"]
@@ -28,6 +29,7 @@ class Share:
         padding: How many of these are padding, under a mask that is false.
         rank_batches: The batches that the records of each rank make.
         dropped_records: The records of this rank that are in no batch it yields.
+        total_dropped_records: The same of all ranks together.
         even: Whether all ranks yield the same number of batches.
     """
 
@@ -38,6 +40,7 @@ class Share:
     padding: int
     rank_batches: tuple[int, ...]
     dropped_records: int
+    total_dropped_records: int
     even: bool
 
 
@@ -67,6 +70,11 @@ def rank_share(
     )
     own = made[rank]
     batches = {"drop": min(made), "pad": max(made), "keep": own}[uneven]
+    most = min(made) if uneven == "drop" else max(made)
+    dropped = [
+        max(count - min(most, of_rank) * batch_size, 0)
+        for count, of_rank in zip(counts, made, strict=True)
+    ]
     return Share(
         rank=rank,
         world_size=world_size,
@@ -74,7 +82,8 @@ def rank_share(
         batches=batches,
         padding=max(batches - own, 0),
         rank_batches=made,
-        dropped_records=max(counts[rank] - min(batches, own) * batch_size, 0),
+        dropped_records=dropped[rank],
+        total_dropped_records=sum(dropped),
         even=uneven != "keep" or min(made) == max(made),
     )
 
@@ -93,8 +102,42 @@ def worker_share(share: Share, batch_size: int, worker: int, workers: int) -> Wo
     )
 
 
+def dispatched_share(
+    records: int, batch_size: int, drop_remainder: bool, dispatcher: Dispatcher
+) -> Share:
+    """What rank 0 reads where it reads for all ranks, and a dispatcher splits the batches.
+
+    The records are a multiple of the number of ranks: otherwise the dispatcher fills up its last
+    batch with records of the first one.
+
+    Raises:
+        OptionError: Batches that cannot be split evenly.
+    """
+    ranks = dispatcher.world_size
+    if dispatcher.splits_each and batch_size % ranks:
+        raise OptionError(
+            f"batch_size must be a multiple of {ranks}, not {batch_size}, where Accelerate splits "
+            f"each batch among {ranks} ranks (split_batches=True)"
+        )
+    step = batch_size if dispatcher.splits_each else batch_size * ranks
+    multiple = step if drop_remainder or not dispatcher.in_order else ranks
+    read = records - records % multiple
+    batches = -(-read // batch_size)
+    return Share(
+        rank=0,
+        world_size=1,
+        records=(0, read),
+        batches=batches,
+        padding=0,
+        rank_batches=(batches,),
+        dropped_records=records - read,
+        total_dropped_records=records - read,
+        even=True,
+    )
+
+
 def report(share: Share, uneven: Uneven) -> str | None:
-    """What is to be said of ranks that have not the same number of batches, if they have not."""
+    """What a user is told of ranks that have not the same number of batches, or None."""
     fewest, most = min(share.rank_batches), max(share.rank_batches)
     if fewest == most:
         return None
@@ -106,7 +149,10 @@ def report(share: Share, uneven: Uneven) -> str | None:
         return f"{said}: uneven='keep' leaves it so, and collective operations may wait for ever"
     if uneven == "pad":
         return f"{said}: those with fewer repeat records in a batch under a mask that is false"
-    return f"{said}: the last is dropped on these, here {share.dropped_records} records"
+    return (
+        f"{said}: the last is dropped on these, here {share.dropped_records} records, on all "
+        f"ranks {share.total_dropped_records}"
+    )
 
 
 def check_uneven(uneven: object) -> Uneven:
