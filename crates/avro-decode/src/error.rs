@@ -245,6 +245,19 @@ pub enum DecodeErrorKind {
         /// Bytes of the number.
         length: usize,
     },
+    /// A decimal's unscaled number is not in the range of int64 with the digits
+    /// after the point that the column has.
+    #[error(
+        "an unscaled decimal of {value} is not in the range of int64 with scale {to} for {from}"
+    )]
+    DecimalOverflow {
+        /// The unscaled number.
+        value: i64,
+        /// Digits after the point by its type.
+        from: u32,
+        /// Digits after the point by the column.
+        to: u32,
+    },
     /// A decimal that is to be a float has more than
     /// [`MAX_DECIMAL_BYTES`](crate::limits::MAX_DECIMAL_BYTES) bytes.
     #[error(

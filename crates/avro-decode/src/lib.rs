@@ -23,14 +23,14 @@ mod varint;
 #[doc(hidden)]
 pub mod varints;
 
-pub use convert::{Convert, ConvertError, DuplicateWord, TimeUnit, Vocabulary};
+pub use convert::{Clock, Convert, ConvertError, DuplicateWord, Meaning, TimeUnit, Vocabulary};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
-    Absent, Executed, Inferred, LeftOut, OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions,
-    Scratch, Skipper, infer,
+    Absent, Executed, Inferred, LeftOut, Meanings, OutOfBounds, Plan, PlanError, PlanErrorKind,
+    PlanOptions, Scratch, Skipper, infer,
 };
 pub use prefetch::{prefetch, prefetch_place, prefetch_value};
 pub use resolve::{Resolution, ResolveError};

@@ -21,9 +21,16 @@
 //! - **A reader's union**: a value becomes the first branch of its own type (of
 //!   the same full name, if there is one, before those of an alias or of the
 //!   same name in another namespace; of a name that no reader's schema can have,
-//!   the only one of its type), else the first that it is promoted to. A branch is chosen by type and name alone, whatever is in it.
-//! - **Logical types** are left aside, but for decimals, which must have one
-//!   precision and scale.
+//!   the only one of its type), else the first that it is promoted to. A branch
+//!   is chosen by type and name alone, whatever is in it.
+//! - **Logical types** that both schemas have must be the same. Decimals must
+//!   have one precision and scale. Times become a finer unit: those of
+//!   `timestamp-millis` are multiplied by 1000 where the reader has
+//!   `timestamp-micros`, and a `date` becomes the local timestamp of its
+//!   midnight. A coarser unit is not read, nor is a time of another kind. A
+//!   logical type that only one schema has changes no value: `long` is read as
+//!   `timestamp-millis`, which says what old data is, and `timestamp-millis` as
+//!   `long`, which gives the bare number.
 //!
 //! A default of a union may be of any branch, and becomes the first it matches.
 

@@ -7,6 +7,7 @@ mod run;
 use std::sync::Arc;
 
 use crate::DecodeError;
+use crate::convert::Rescale;
 use crate::plan::skip::{Skip, SkipTable};
 use crate::resolve::{Resolution, ResolvedId};
 use crate::schema::{NodeId, Schema};
@@ -100,6 +101,12 @@ enum Leaf {
     IntToFloat,
     IntToDouble,
     Long,
+    /// Times to a finer unit.
+    Times {
+        /// Whether the data has `long`, else it has `int`.
+        long: bool,
+        rescale: Rescale,
+    },
     LongToFloat,
     LongToDouble,
     FloatToDouble,

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::TimeUnit;
 use crate::shown::Shown;
 
 /// A value of any Avro type. What its numbers and places mean is told by the
@@ -169,6 +170,16 @@ pub enum ValueErrorKind {
         symbol: String,
         /// The reader's enum.
         reader: String,
+    },
+    /// A time in the reader's finer unit is not in the range of `long`.
+    #[error("a time of {value} {from} is not in the range of long as {to}")]
+    TimeOverflow {
+        /// The time.
+        value: i64,
+        /// The unit of the writer's type.
+        from: TimeUnit,
+        /// The unit of the reader's.
+        to: TimeUnit,
     },
     /// `bytes` that are to be read as a `string` are not UTF-8.
     #[error("the bytes to be read as a string are not UTF-8")]

@@ -1,5 +1,6 @@
 //! From a pair of types and a choice to a conversion.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tensor_batch::DType;
@@ -8,31 +9,94 @@ use super::decimal::Decimal;
 use super::duration::Duration;
 use super::enums::{EnumIds, EnumPair, EnumSymbols, SymbolTable};
 use super::ids::{Ids, NumberIds, TextIds};
+use super::meaning::{Clock, Form, Meaning, Reach};
 use super::numbers::Numbers;
 use super::text::{Bytes, Text};
-use super::time::{Time, time_unit};
+use super::time::{Rescale, Time};
 use super::{Conversion, Convert, ConvertError, Family, Source, TimeUnit};
 use crate::plan::leaf::Leaf;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 
+/// How the values of a type are read, and what they mean.
+#[derive(Clone, Debug)]
+pub(crate) struct Compiled {
+    pub(crate) source: Source,
+    /// Of the elements: what the column means, if that was fixed before.
+    pub(crate) meaning: Meaning,
+}
+
+/// Why the values of a type are not read as was asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    /// The type has no such conversion.
+    Convert(ConvertError),
+    /// The values mean this, and do not become what the column means.
+    Meaning(Meaning),
+}
+
 /// How data of the type `writer` is read as one of the type `reader` and made
 /// elements of `dtype`. `enum_symbols` has the reader's symbol for each of the
-/// writer's, where the enums differ.
+/// writer's, where the enums differ. `column` is what the elements of the
+/// column mean, if that is fixed already.
 ///
 /// # Errors
-/// The type has no such conversion, or none to this dtype.
+/// The type has no such conversion, or none to this dtype, or its values do
+/// not become what the column means.
 pub(crate) fn source(
     writer: (&Schema, NodeId),
     reader: (&Schema, NodeId),
     enum_symbols: Option<&[Option<u32>]>,
     dtype: DType,
     convert: &Convert,
-) -> Result<Source, ConvertError> {
-    let types = Types::new(writer, reader, enum_symbols)?;
-    types.check(dtype, convert)?;
-    types
-        .source(dtype, convert)
-        .ok_or_else(|| types.wrong_dtype(dtype, convert))
+    column: Option<&Meaning>,
+) -> Result<Compiled, Refusal> {
+    let mut types = Types::new(writer, reader, enum_symbols).map_err(Refusal::Convert)?;
+    let meaning = types.meaning(dtype, convert);
+    if let Some(column) = column {
+        match meaning.reach(column, form(convert)) {
+            Some(reach) => types.reach(reach, column),
+            // Of plain values the dtype says more.
+            None if meaning.is_plain() && column.is_plain() => {
+                types.check(dtype, convert).map_err(Refusal::Convert)?;
+                if types.source(dtype, convert).is_some() {
+                    return Err(Refusal::Meaning(meaning));
+                }
+            }
+            None => return Err(Refusal::Meaning(meaning)),
+        }
+    }
+    types.check(dtype, convert).map_err(Refusal::Convert)?;
+    match types.source(dtype, convert) {
+        Some(source) => Ok(Compiled {
+            source,
+            meaning: column.cloned().unwrap_or(meaning),
+        }),
+        None => Err(Refusal::Convert(types.wrong_dtype(dtype, convert))),
+    }
+}
+
+/// What values mean that are compared or count as indices, as they are: text,
+/// or a number; and how times change their unit to that of `column`, which is
+/// what was fixed for them before.
+///
+/// # Errors
+/// The values do not become what was fixed, or are nothing of the kind.
+pub(crate) fn operand(
+    writer: (&Schema, NodeId),
+    reader: (&Schema, NodeId),
+    column: Option<&Meaning>,
+) -> Result<(Meaning, Option<Rescale>), Refusal> {
+    let mut types = Types::new(writer, reader, None).map_err(Refusal::Convert)?;
+    let meaning = types.meaning(DType::String, &Convert::Exact);
+    if let Some(column) = column {
+        match meaning.reach(column, Form::Elements) {
+            Some(reach) => types.reach(reach, column),
+            // The filter says more.
+            None if meaning.is_plain() && column.is_plain() => {}
+            None => return Err(Refusal::Meaning(meaning)),
+        }
+    }
+    Ok((column.cloned().unwrap_or(meaning), types.rescale()))
 }
 
 /// How the data is read, and what it means.
@@ -40,6 +104,14 @@ struct Types<'a> {
     reader: (&'a Schema, NodeId),
     logical: Option<&'a LogicalType>,
     data: Data<'a>,
+    /// The units of times: of the data, of the reader's type, of the column.
+    units: Option<[TimeUnit; 3]>,
+    /// Digits after the point that the column has, where these are others than
+    /// the type's.
+    column_scale: Option<u32>,
+    /// The symbols by which the column has its numbers, where these are others
+    /// than the type's.
+    column_symbols: Option<HashMap<&'a str, u32>>,
 }
 
 /// What two types have in common.
@@ -72,7 +144,62 @@ impl<'a> Types<'a> {
                 writer: in_words(writer),
                 reader: in_words(reader),
             })?,
+            units: units(writer.0.logical(writer.1), reader.0.logical(reader.1)),
+            column_scale: None,
+            column_symbols: None,
         })
+    }
+
+    /// What the elements stand for.
+    fn meaning(&self, dtype: DType, convert: &Convert) -> Meaning {
+        let form = form(convert);
+        let is_text = dtype == DType::String || form == Form::Ids;
+        match (&self.data, self.logical) {
+            (Data::Number { .. }, Some(logical)) => match (Clock::of(logical), convert) {
+                (Some((clock, _)), &Convert::Unit(unit)) => Meaning::Time { clock, unit },
+                (Some((clock, unit)), _) => Meaning::Time { clock, unit },
+                (None, _) => Meaning::Number,
+            },
+            (Data::Number { .. }, None) => Meaning::Number,
+            (Data::Enum(_), _) if is_text => Meaning::Text,
+            (Data::Enum(pair), _) => Meaning::Symbols(pair.reader.symbols.as_slice().into()),
+            (&Data::Bytes(bytes), Some(&LogicalType::Decimal { scale, .. })) if is_text => {
+                let size = match bytes {
+                    Bytes::Fixed(size) => Some(size),
+                    Bytes::Delimited { .. } => None,
+                };
+                Meaning::DecimalBytes { scale, size }
+            }
+            (Data::Bytes(_), Some(&LogicalType::Decimal { scale, .. })) => match dtype {
+                DType::Int64 => Meaning::Decimal { scale },
+                _ => Meaning::Number,
+            },
+            (Data::Bytes(_), Some(LogicalType::Duration)) => Meaning::Duration,
+            (Data::Bytes(_), Some(LogicalType::Uuid)) => Meaning::Uuid,
+            (Data::Bytes(_), Some(LogicalType::BigDecimal)) => Meaning::BigDecimal,
+            (Data::Bytes(_), _) => match self.reader.0.node(self.reader.1) {
+                Node::String => Meaning::Text,
+                _ => Meaning::Bytes,
+            },
+        }
+    }
+
+    /// Has the values become what the column means.
+    fn reach(&mut self, reach: Reach, column: &'a Meaning) {
+        match (reach, column) {
+            (Reach::Same, _) => {}
+            (Reach::Times(to), _) => {
+                if let Some([.., unit]) = &mut self.units {
+                    *unit = to;
+                }
+            }
+            (Reach::Digits(to), _) => self.column_scale = Some(to),
+            (Reach::Symbols, Meaning::Symbols(symbols)) => {
+                let symbols = symbols.iter().map(String::as_str);
+                self.column_symbols = Some(symbols.zip(0..).collect());
+            }
+            (Reach::Symbols, _) => unreachable!("the column is of symbols"),
+        }
     }
 
     /// Whether the type has the conversion, be it to another dtype.
@@ -91,7 +218,7 @@ impl<'a> Types<'a> {
                 let outside = vocabulary.id_outside_int32();
                 outside.map_or(Ok(()), |id| Err(ConvertError::IdRange { id }))
             }
-            Convert::Unit(_) if self.time_unit().is_none() => Err(ConvertError::NotATime {
+            Convert::Unit(_) if self.units.is_none() => Err(ConvertError::NotATime {
                 schema_type: schema_type(),
             }),
             _ => Ok(()),
@@ -112,7 +239,7 @@ impl<'a> Types<'a> {
                 _ => None,
             },
             &Convert::Unit(unit) => match dtype {
-                DType::Int64 => self.time(unit),
+                DType::Int64 => self.in_unit(unit),
                 _ => None,
             },
         }
@@ -120,7 +247,16 @@ impl<'a> Types<'a> {
 
     fn exact(&self, dtype: DType) -> Option<Source> {
         match (&self.data, self.logical, dtype) {
-            (&Data::Number { writer, reader }, ..) if reader.dtype() == dtype => {
+            (&Data::Number { writer, reader }, ..) => {
+                if let Some(rescale) = self.rescale() {
+                    // An int that becomes a finer unit is a long of that.
+                    let is_widened = reader == Leaf::Int && self.is_converted();
+                    let exact = if is_widened { Leaf::Long } else { reader };
+                    return (exact.dtype() == dtype).then(|| time(writer, rescale));
+                }
+                if reader.dtype() != dtype {
+                    return None;
+                }
                 if writer == reader {
                     return Some(Source::Plain(reader));
                 }
@@ -130,7 +266,7 @@ impl<'a> Types<'a> {
                 &Data::Bytes(bytes),
                 Some(&LogicalType::Decimal { scale, .. }),
                 DType::Int64 | DType::Float64,
-            ) => Some(Family::Decimal(Decimal { bytes, scale })),
+            ) => Some(Family::Decimal(self.decimal(bytes, scale))),
             (Data::Bytes(_), Some(LogicalType::Duration), _) => {
                 (dtype == DType::Int64).then_some(Family::Duration(Duration))
             }
@@ -146,7 +282,7 @@ impl<'a> Types<'a> {
                 let symbols = self.symbols(|_, symbol| symbol.into());
                 symbols.map(|table| Family::EnumSymbols(EnumSymbols(table)))
             }
-            (Data::Enum(_), _, DType::Int32) => self.enum_ids(|index, _| index.into()),
+            (Data::Enum(_), _, DType::Int32) => self.enum_numbers(),
             _ => None,
         }
         .map(other)
@@ -155,15 +291,17 @@ impl<'a> Types<'a> {
     /// What is only done on request.
     fn cast(&self, dtype: DType) -> Option<Source> {
         match (&self.data, self.logical, dtype) {
-            (&Data::Number { writer, reader }, ..) => {
-                Numbers::new(writer, reader, dtype).map(Family::Numbers)
-            }
+            (&Data::Number { writer, reader }, ..) => match self.rescale() {
+                Some(_) if dtype == DType::String => None,
+                Some(rescale) => return Some(time(writer, rescale)),
+                None => Numbers::new(writer, reader, dtype).map(Family::Numbers),
+            },
             (
                 &Data::Bytes(bytes),
                 Some(&LogicalType::Decimal { scale, .. }),
                 DType::Float16 | DType::BFloat16 | DType::Float32,
-            ) => Some(Family::Decimal(Decimal { bytes, scale })),
-            (Data::Enum(_), _, DType::Int64) => self.enum_ids(|index, _| index.into()),
+            ) => Some(Family::Decimal(self.decimal(bytes, scale))),
+            (Data::Enum(_), _, DType::Int64) => self.enum_numbers(),
             _ => None,
         }
         .map(other)
@@ -173,6 +311,7 @@ impl<'a> Types<'a> {
         let family = match self.data {
             Data::Number { writer, .. } => Some(Family::NumberIds(NumberIds {
                 long: writer == Leaf::Long,
+                rescale: self.rescale(),
                 ids,
             })),
             Data::Bytes(bytes) => Some(Family::TextIds(TextIds {
@@ -192,19 +331,37 @@ impl<'a> Types<'a> {
         }
     }
 
-    fn time(&self, to: TimeUnit) -> Option<Source> {
-        let (&Data::Number { writer, .. }, Some(from)) = (&self.data, self.time_unit()) else {
+    fn in_unit(&self, unit: TimeUnit) -> Option<Source> {
+        let (&Data::Number { writer, .. }, Some([data, reader, _])) = (&self.data, self.units)
+        else {
             return None;
         };
-        let long = writer == Leaf::Long;
-        if long && from == to {
+        let rescale = Rescale::new(data, reader, unit);
+        if writer == Leaf::Long && rescale.is_nothing() {
             return Some(Source::Plain(Leaf::Long));
         }
-        Some(other(Family::Time(Time { long, from, to })))
+        Some(time(writer, rescale))
     }
 
-    fn time_unit(&self) -> Option<TimeUnit> {
-        time_unit(self.logical?)
+    /// How times change their unit, if they do.
+    fn rescale(&self) -> Option<Rescale> {
+        let [data, reader, column] = self.units?;
+        let rescale = Rescale::new(data, reader, column);
+        (!rescale.is_nothing()).then_some(rescale)
+    }
+
+    /// Whether times of the reader's type are of another unit than the column.
+    fn is_converted(&self) -> bool {
+        self.units
+            .is_some_and(|[_, reader, column]| reader != column)
+    }
+
+    fn decimal(&self, bytes: Bytes, scale: u32) -> Decimal {
+        Decimal {
+            bytes,
+            scale,
+            column_scale: self.column_scale.unwrap_or(scale),
+        }
     }
 
     fn text(&self, bytes: Bytes) -> Text {
@@ -213,6 +370,17 @@ impl<'a> Types<'a> {
             bytes,
             // In a string it is the text already.
             uuid: uuid && matches!(bytes, Bytes::Fixed(_)),
+        }
+    }
+
+    /// The numbers of symbols, by the column's list or the reader's.
+    fn enum_numbers(&self) -> Option<Family> {
+        match &self.column_symbols {
+            None => self.enum_ids(|index, _| index.into()),
+            Some(numbers) => self.enum_ids(|_, symbol| {
+                let number = numbers.get(symbol);
+                number.copied().expect("the column has all symbols").into()
+            }),
         }
     }
 
@@ -240,6 +408,32 @@ impl<'a> Types<'a> {
             castable: *convert == Convert::Exact && has(asked, &Convert::Cast),
         }
     }
+}
+
+fn form(convert: &Convert) -> Form {
+    match convert {
+        Convert::Exact | Convert::Cast => Form::Elements,
+        Convert::HashBuckets(_) | Convert::Vocabulary(_) => Form::Ids,
+        Convert::Unit(_) => Form::Unit,
+    }
+}
+
+/// The units of times: of the data, of the type that it is read as, and of the
+/// column, which is that of the type until it is known to be another. A type
+/// that is a time only to the reader, or only to the writer, is one of bare
+/// numbers to the other.
+pub(crate) fn units(
+    writer: Option<&LogicalType>,
+    reader: Option<&LogicalType>,
+) -> Option<[TimeUnit; 3]> {
+    let (_, unit) = Clock::of(reader?)?;
+    let written = writer.and_then(Clock::of).map_or(unit, |(_, unit)| unit);
+    Some([written, unit, unit])
+}
+
+fn time(writer: Leaf, rescale: Rescale) -> Source {
+    let long = writer == Leaf::Long;
+    other(Family::Time(Time { long, rescale }))
 }
 
 fn data<'a>(
@@ -291,7 +485,7 @@ fn other(family: Family) -> Source {
 }
 
 /// Such as `int`, `fixed 'Price' (decimal)`.
-fn in_words((schema, id): (&Schema, NodeId)) -> String {
+pub(crate) fn in_words((schema, id): (&Schema, NodeId)) -> String {
     let name = schema.describe(id);
     match schema.logical(id) {
         Some(logical) => format!("{name} ({})", logical.name()),

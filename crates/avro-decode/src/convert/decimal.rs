@@ -16,13 +16,18 @@ use crate::plan::cursor::{Cursor, Fault};
 pub(super) struct Decimal {
     pub(super) bytes: Bytes,
     pub(super) scale: u32,
+    /// Digits after the point of the unscaled number, where the column's has
+    /// more than the type.
+    pub(super) column_scale: u32,
 }
 
 impl Decimal {
     pub(super) fn read(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
         let float = |cursor: &mut Cursor<'_>| self.float(self.bytes.next(cursor)?);
         match out {
-            Out::Int64(out) => each(cursor, out, |cursor| unscaled(self.bytes.next(cursor)?)),
+            Out::Int64(out) => each(cursor, out, |cursor| {
+                self.unscaled(self.bytes.next(cursor)?)
+            }),
             Out::Float64(out) => each(cursor, out, float),
             Out::Float32(out) => each(cursor, out, |cursor| Ok(float(cursor)? as f32)),
             Out::Float16(out) => {
@@ -33,6 +38,20 @@ impl Decimal {
             }),
             Out::Int32(_) | Out::Bool(_) => other_dtype(),
         }
+    }
+
+    /// The number without its point.
+    fn unscaled(self, bytes: &[u8]) -> Result<i64, Fault> {
+        let number = unscaled(bytes)?;
+        if self.scale == self.column_scale {
+            return Ok(number);
+        }
+        let digits = self.column_scale - self.scale;
+        match 10i64.checked_pow(digits) {
+            Some(power) => number.checked_mul(power),
+            None => (number == 0).then_some(0),
+        }
+        .ok_or_else(|| self.overflow(number))
     }
 
     /// The float nearest to the number, ties to even.
@@ -48,6 +67,12 @@ impl Decimal {
             Some(power) if number.unsigned_abs() <= MAX_EXACT => Ok(number as f64 / power),
             _ => Ok(self.scaled(&number)),
         }
+    }
+
+    #[cold]
+    fn overflow(self, value: i64) -> Fault {
+        let (from, to) = (self.scale, self.column_scale);
+        Box::new(DecodeErrorKind::DecimalOverflow { value, from, to })
     }
 
     /// By way of text, which the standard library rounds correctly at any

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::chunks::converted;
 use super::farmhash::fingerprint64;
 use super::text::Text;
+use super::time::Rescale;
 use super::{Out, Vocabulary, other_dtype};
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Int, Long};
@@ -65,6 +66,8 @@ impl TextIds {
 pub(super) struct NumberIds {
     /// Whether the data has `long`, else it has `int`.
     pub(super) long: bool,
+    /// For times that are of another unit than the column's.
+    pub(super) rescale: Option<Rescale>,
     pub(super) ids: Ids,
 }
 
@@ -84,10 +87,16 @@ impl NumberIds {
         element: impl Fn(i64) -> T,
     ) -> Result<(), Fault> {
         let id = |number| element(self.ids.of_number(number));
-        if self.long {
-            converted::<Long, T>(cursor, out, |number| Ok(id(number)))
-        } else {
-            converted::<Int, T>(cursor, out, |number| Ok(id(number.into())))
+        let rescaled = |rescale: Rescale, time| Ok(id(rescale.apply(time)?));
+        match (self.long, self.rescale) {
+            (true, None) => converted::<Long, T>(cursor, out, |number| Ok(id(number))),
+            (false, None) => converted::<Int, T>(cursor, out, |number| Ok(id(number.into()))),
+            (true, Some(rescale)) => {
+                converted::<Long, T>(cursor, out, |time| rescaled(rescale, time))
+            }
+            (false, Some(rescale)) => {
+                converted::<Int, T>(cursor, out, |time| rescaled(rescale, time.into()))
+            }
         }
     }
 }

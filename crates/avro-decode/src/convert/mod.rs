@@ -18,6 +18,7 @@ mod enums;
 mod error;
 mod farmhash;
 mod ids;
+mod meaning;
 mod narrow;
 mod numbers;
 mod out;
@@ -26,13 +27,16 @@ mod time;
 mod vocabulary;
 
 pub use error::ConvertError;
+pub use meaning::{Clock, Meaning};
 pub use time::TimeUnit;
 pub use vocabulary::{DuplicateWord, Vocabulary};
 
-pub(crate) use compile::source;
+pub(crate) use compile::{Compiled, Refusal, in_words, operand, source, units};
 pub(crate) use duration::WIDTH as DURATION_WIDTH;
 pub(crate) use farmhash::fingerprint64;
 pub(crate) use out::Out;
+pub(crate) use text::uuid_text;
+pub(crate) use time::Rescale;
 
 use std::sync::Arc;
 

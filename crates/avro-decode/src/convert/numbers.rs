@@ -73,7 +73,7 @@ trait Promote<T> {
 }
 
 /// What a type is cast to on request.
-trait Cast<T> {
+pub(super) trait Cast<T> {
     fn cast(self) -> Result<T, Fault>;
 }
 

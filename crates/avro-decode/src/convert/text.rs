@@ -130,7 +130,7 @@ fn short_string<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
 
 /// The text of a UUID (RFC 9562, section 4): 32 hexadecimal digits, hyphens
 /// between.
-fn uuid_text(uuid: [u8; 16]) -> [u8; 36] {
+pub(crate) fn uuid_text(uuid: [u8; 16]) -> [u8; 36] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [b'-'; 36];
     let mut at = 0;

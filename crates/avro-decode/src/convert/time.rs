@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use super::Out;
 use super::chunks::converted;
-use super::{Out, other_dtype};
+use super::numbers::Cast;
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Int, Long};
-use crate::schema::LogicalType;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,62 +79,126 @@ impl fmt::Display for TimeUnit {
     }
 }
 
-/// The unit that a logical type counts in, if it is a time.
-pub(super) fn time_unit(logical: &LogicalType) -> Option<TimeUnit> {
-    match logical {
-        LogicalType::Date => Some(TimeUnit::Days),
-        LogicalType::TimeMillis
-        | LogicalType::TimestampMillis
-        | LogicalType::LocalTimestampMillis => Some(TimeUnit::Millis),
-        LogicalType::TimeMicros
-        | LogicalType::TimestampMicros
-        | LogicalType::LocalTimestampMicros => Some(TimeUnit::Micros),
-        LogicalType::TimestampNanos | LogicalType::LocalTimestampNanos => Some(TimeUnit::Nanos),
-        _ => None,
+/// Times of one unit in another: those of the data in the unit of the type that
+/// they are read as, which is no coarser, and these in the unit of the column.
+/// What is beyond int64 is an error at either step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rescale {
+    data: TimeUnit,
+    reader: TimeUnit,
+    column: TimeUnit,
+    /// What times are multiplied by, and then divided by, rounded down.
+    up: i64,
+    down: i64,
+}
+
+impl Rescale {
+    /// From the unit of the data to that of the reader, and to that of the
+    /// column.
+    ///
+    /// # Panics
+    /// If the reader's unit is coarser than that of the data: Avro's schema
+    /// resolution refuses that.
+    pub(crate) fn new(data: TimeUnit, reader: TimeUnit, column: TimeUnit) -> Rescale {
+        assert!(Self::is_exact(data, reader), "the reader's unit is finer");
+        let up = data.nanos() / reader.nanos();
+        // Each unit is a whole number of any finer one.
+        let (up, down) = match reader.nanos() / column.nanos() {
+            0 => (up, column.nanos() / reader.nanos()),
+            factor => (up * factor, 1),
+        };
+        Rescale {
+            data,
+            reader,
+            column,
+            up,
+            down,
+        }
+    }
+
+    /// Whether each time in the unit `from` is a whole number of `to`.
+    pub(crate) fn is_exact(from: TimeUnit, to: TimeUnit) -> bool {
+        from.nanos() >= to.nanos()
+    }
+
+    /// Whether every time stays the number that it is.
+    pub(crate) fn is_nothing(self) -> bool {
+        self.up == 1 && self.down == 1
+    }
+
+    /// The time in the unit of the column.
+    #[inline]
+    pub(crate) fn apply(self, time: i64) -> Result<i64, Fault> {
+        Ok(self.multiply(time)?.div_euclid(self.down))
+    }
+
+    #[inline]
+    fn multiply(self, time: i64) -> Result<i64, Fault> {
+        time.checked_mul(self.up).ok_or_else(|| self.overflow(time))
+    }
+
+    #[cold]
+    fn overflow(self, value: i64) -> Fault {
+        let Rescale {
+            data,
+            reader,
+            column,
+            ..
+        } = self;
+        let read = value.checked_mul(data.nanos() / reader.nanos());
+        let (value, from, to) = match read {
+            None => (value, data, reader),
+            Some(read) => (read, reader, column),
+        };
+        Box::new(DecodeErrorKind::TimeOverflow { value, from, to })
     }
 }
 
-/// Times in another unit, int64.
+/// Times in the unit of a column, cast to its dtype.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
     /// Whether the data has `long`, else it has `int`.
     pub(super) long: bool,
-    pub(super) from: TimeUnit,
-    pub(super) to: TimeUnit,
+    pub(super) rescale: Rescale,
 }
 
 impl Time {
     pub(super) fn read(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
-        let Out::Int64(out) = out else { other_dtype() };
-        // Each unit is a whole number of any finer one.
-        let (from, to) = (self.from.nanos(), self.to.nanos());
-        if from < to {
-            let divisor = to / from;
-            self.fill(cursor, out, |time| Ok(time.div_euclid(divisor)))
-        } else {
-            let factor = from / to;
-            self.fill(cursor, out, |time| {
-                time.checked_mul(factor).ok_or_else(|| self.overflow(time))
-            })
+        let rescale = self.rescale;
+        match out {
+            Out::Int64(out) if rescale.up == 1 => {
+                self.fill(cursor, out, |time| Ok(time.div_euclid(rescale.down)))
+            }
+            Out::Int64(out) if rescale.down == 1 => {
+                self.fill(cursor, out, |time| rescale.multiply(time))
+            }
+            Out::Int64(out) => self.fill(cursor, out, |time| rescale.apply(time)),
+            Out::Int32(out) => self.cast(cursor, out),
+            Out::Float16(out) => self.cast(cursor, out),
+            Out::BFloat16(out) => self.cast(cursor, out),
+            Out::Float32(out) => self.cast(cursor, out),
+            Out::Float64(out) => self.cast(cursor, out),
+            Out::Bool(out) => self.cast(cursor, out),
         }
     }
 
-    fn fill(
+    fn cast<T>(self, cursor: &mut Cursor<'_>, out: &mut [T]) -> Result<(), Fault>
+    where
+        i64: Cast<T>,
+    {
+        self.fill(cursor, out, |time| self.rescale.apply(time)?.cast())
+    }
+
+    fn fill<T>(
         self,
         cursor: &mut Cursor<'_>,
-        out: &mut [i64],
-        convert: impl Fn(i64) -> Result<i64, Fault>,
+        out: &mut [T],
+        convert: impl Fn(i64) -> Result<T, Fault>,
     ) -> Result<(), Fault> {
         if self.long {
             converted::<Long, _>(cursor, out, convert)
         } else {
             converted::<Int, _>(cursor, out, |time| convert(time.into()))
         }
-    }
-
-    #[cold]
-    fn overflow(self, value: i64) -> Fault {
-        let Time { from, to, .. } = self;
-        Box::new(DecodeErrorKind::TimeOverflow { value, from, to })
     }
 }

@@ -65,6 +65,10 @@ impl<'x> Run<'x, '_, '_> {
             true => cursor.int()?.into(),
             false => cursor.long()?,
         };
+        let index = match read.rescale {
+            None => index,
+            Some(rescale) => rescale.apply(index).inspect_err(|_| *cursor = start)?,
+        };
         let size = entries.shape[read.key];
         if index as u64 >= end_of(size) && entries.out_of_bounds == OutOfBounds::Error {
             *cursor = start;

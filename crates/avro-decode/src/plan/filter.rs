@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::cursor::{Cursor, Fault};
 use super::program::Program;
 use crate::DecodeErrorKind;
+use crate::convert::{Rescale, uuid_text};
 use crate::path::Constant;
 
 /// A filter of an array's elements.
@@ -39,6 +40,8 @@ pub(crate) struct Operand {
     pub(crate) kind: OperandKind,
     /// What a number is promoted to by the reader's schema.
     pub(crate) promotion: Promotion,
+    /// For times that are compared in another unit than they are written in.
+    pub(crate) rescale: Option<Rescale>,
 }
 
 /// The Avro type of a value that a filter needs.
@@ -54,6 +57,8 @@ pub(crate) enum OperandKind {
         utf8: bool,
     },
     Fixed(usize),
+    /// A `fixed` of 16 bytes, compared as its text.
+    Uuid,
     /// Per index the symbol, or none where the reader has none for it.
     Enum(Box<[Option<Box<str>>]>),
 }
@@ -75,6 +80,8 @@ pub(crate) enum Captured<'x> {
     Float(f64),
     Boolean(bool),
     Bytes(&'x [u8]),
+    /// The bytes of a UUID, which is compared as its text.
+    Uuid(&'x [u8; 16]),
 }
 
 impl Filter {
@@ -115,6 +122,9 @@ impl Captured<'_> {
             | (Captured::Float(b), Captured::Integer(a)) => is_same_number(a, b),
             (Captured::Boolean(a), Captured::Boolean(b)) => a == b,
             (Captured::Bytes(a), Captured::Bytes(b)) => a == b,
+            (Captured::Uuid(a), Captured::Uuid(b)) => a == b,
+            (Captured::Uuid(uuid), Captured::Bytes(text))
+            | (Captured::Bytes(text), Captured::Uuid(uuid)) => uuid_text(*uuid) == text,
             _ => false,
         }
     }
@@ -135,7 +145,12 @@ impl Operand {
         cursor: &mut Cursor<'x>,
         operands: &mut [Captured<'x>],
     ) -> Result<(), Fault> {
-        let value = self.read(cursor)?;
+        let mut value = self.read(cursor)?;
+        if let (Some(rescale), Captured::Integer(time)) = (self.rescale, value) {
+            // No number of the column's is equal to one that is beyond them all.
+            let time = rescale.apply(time);
+            value = time.map_or(Captured::Missing, Captured::Integer);
+        }
         operands[self.slot] = match (self.promotion, value) {
             (Promotion::None, value) => value,
             (Promotion::Float, Captured::Integer(n)) => Captured::Float((n as f32).into()),
@@ -175,6 +190,10 @@ impl Operand {
                 Captured::Bytes(bytes)
             }
             OperandKind::Fixed(size) => Captured::Bytes(cursor.bytes(*size)?),
+            OperandKind::Uuid => {
+                let bytes = cursor.bytes(16)?;
+                Captured::Uuid(bytes.try_into().expect("16 bytes were read"))
+            }
             OperandKind::Enum(symbols) => {
                 let index = cursor.int()?;
                 match usize::try_from(index).ok().and_then(|i| symbols.get(i)) {

@@ -19,6 +19,7 @@ mod hops;
 mod infer;
 pub(crate) mod items;
 pub(crate) mod leaf;
+mod meanings;
 mod meanwhile;
 mod missing;
 mod program;
@@ -39,6 +40,8 @@ use std::sync::Arc;
 
 pub use error::{PlanError, PlanErrorKind};
 pub use infer::{Inferred, LeftOut, infer};
+pub(crate) use meanings::MeaningOf;
+pub use meanings::Meanings;
 pub use scratch::Scratch;
 pub use skipper::Skipper;
 
@@ -74,6 +77,14 @@ pub struct PlanOptions {
     /// What records are read as, by Avro's schema resolution: the features are
     /// found in this schema, whatever the writer's. Without, in the writer's.
     pub reader_schema: Option<Arc<Schema>>,
+    /// What the columns mean by the schemas before: those of the plan for the
+    /// first schema, of [`Plan::meanings`]. Values of another unit of time, a
+    /// smaller scale of decimals or another numbering of symbols are converted
+    /// to these; values that do not become them are an error.
+    pub meanings: Meanings,
+    /// What the schema is of, such as the name of a file, for the errors of
+    /// plans that are compiled after it.
+    pub origin: Option<Arc<str>>,
 }
 
 /// A compiled plan: reads records of one schema into batches of one spec.
@@ -96,6 +107,7 @@ pub struct Plan {
     slow_hops: usize,
     skips: SkipTable,
     min_record_len: u64,
+    meanings: Meanings,
     absent: Box<[Absent]>,
 }
 
@@ -144,6 +156,8 @@ impl Plan {
     /// No dtype is changed unless the feature asks for it: int is int32, long
     /// int64, float float32, double float64, boolean bool, string, bytes, fixed
     /// and enum string. With a reader's schema: the writer's cannot become it.
+    /// With meanings of schemas before: the values do not become what a column
+    /// means.
     pub fn compile(
         writer: &Arc<Schema>,
         features: &Features,
@@ -162,6 +176,12 @@ impl Plan {
     /// The columns the plan fills.
     pub fn spec(&self) -> &BatchSpec {
         &self.spec
+    }
+
+    /// What the columns mean: what the options said, and what this schema tells
+    /// of columns that they said nothing of.
+    pub fn meanings(&self) -> &Meanings {
+        &self.meanings
     }
 
     /// The fewest bytes a record takes.

@@ -14,6 +14,7 @@ use super::skip::Skip;
 use super::sparse::SparseRecord;
 use super::writer::Length;
 use crate::DecodeErrorKind;
+use crate::convert::Rescale;
 use crate::convert::Source;
 
 /// Operations, one after another.
@@ -182,6 +183,8 @@ pub(crate) struct IndexRead {
     pub(crate) key: usize,
     /// Whether it is an `int`, else a `long`.
     pub(crate) is_int: bool,
+    /// For times that are of another unit than those of other schemas.
+    pub(crate) rescale: Option<Rescale>,
 }
 
 /// The end of an entry of a sparse feature.

@@ -11,11 +11,12 @@ use super::round::{BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Format, Fraction};
 use crate::convert::fingerprint64;
 use crate::limits::MAX_DECIMAL_BYTES;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
-use crate::{Convert, DecodeErrorKind, TimeUnit, Value};
+use crate::{Convert, DecodeErrorKind, Meaning, TimeUnit, Value};
 
 /// The elements of `dtype` that `value`, of the type at `id`, becomes: three
 /// for a duration, else one. A value that was written as another type is
-/// resolved before.
+/// resolved before. `column` is what the elements of its column mean, if that
+/// is known to be something else than the type says.
 ///
 /// # Errors
 /// The value cannot be converted.
@@ -28,8 +29,12 @@ pub(crate) fn convert(
     value: &Value,
     dtype: DType,
     convert: &Convert,
+    column: Option<&Meaning>,
 ) -> Result<Vec<Scalar>, DecodeErrorKind> {
     let logical = schema.logical(id);
+    if let Some(number) = number(schema, id, value, dtype, convert, column)? {
+        return Ok(vec![number]);
+    }
     if let (Some(LogicalType::Duration), Value::Fixed(bytes)) = (logical, value) {
         let parts = bytes.chunks(4).map(|part| {
             let digits = part.iter().rev();
@@ -51,9 +56,74 @@ pub(crate) fn convert(
                 _ => Scalar::Int64(id),
             }
         }
-        Convert::Unit(unit) => Scalar::Int64(in_unit(logical, whole(value), *unit)?),
+        Convert::Unit(_) => panic!("the type is a time"),
     };
     Ok(vec![scalar])
+}
+
+/// What times, decimals and symbols are by the unit, the scale or the list of
+/// symbols of the column, where there is one.
+fn number(
+    schema: &Schema,
+    id: NodeId,
+    value: &Value,
+    dtype: DType,
+    convert: &Convert,
+    column: Option<&Meaning>,
+) -> Result<Option<Scalar>, DecodeErrorKind> {
+    let logical = schema.logical(id);
+    let unit = match (convert, column) {
+        (&Convert::Unit(unit), _) | (_, Some(&Meaning::Time { unit, .. })) => Some(unit),
+        _ => None,
+    };
+    let number = match (
+        logical.and_then(unit_of),
+        unit,
+        column,
+        value,
+        schema.node(id),
+    ) {
+        (Some(from), Some(to), ..) => {
+            let value = whole(value);
+            let time = in_unit(value, from, to);
+            time.ok_or(DecodeErrorKind::TimeOverflow { value, from, to })?
+        }
+        (_, _, Some(Meaning::Symbols(symbols)), &Value::Enum(index), Node::Enum(ty)) => {
+            let symbol = &ty.symbols[index as usize];
+            let place = symbols.iter().position(|known| known == symbol);
+            place.expect("the column has all symbols") as i64
+        }
+        (
+            _,
+            _,
+            Some(&Meaning::Decimal { scale: to }),
+            Value::Bytes(bytes) | Value::Fixed(bytes),
+            _,
+        ) => {
+            let Some(&LogicalType::Decimal { scale: from, .. }) = logical else {
+                panic!("the type is a decimal");
+            };
+            let value = unscaled(bytes)?;
+            let power = BigInt::from(10).pow(to - from);
+            let number = i64::try_from(BigInt::from(value) * power);
+            number.map_err(|_| DecodeErrorKind::DecimalOverflow { value, from, to })?
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(match convert {
+        Convert::HashBuckets(buckets) => {
+            let hash = fingerprint64(number.to_string().as_bytes());
+            Scalar::Int64((hash % buckets) as i64)
+        }
+        Convert::Vocabulary(vocabulary) => {
+            let id = vocabulary.id(number.to_string().as_bytes());
+            match dtype {
+                DType::Int32 => Scalar::Int32(id as i32),
+                _ => Scalar::Int64(id),
+            }
+        }
+        _ => integer(number, dtype)?,
+    }))
 }
 
 fn element(
@@ -87,7 +157,7 @@ fn element(
 }
 
 /// What a value is as a string.
-fn string(schema: &Schema, id: NodeId, value: &Value) -> Vec<u8> {
+pub(super) fn string(schema: &Schema, id: NodeId, value: &Value) -> Vec<u8> {
     match (value, schema.node(id)) {
         (Value::String(text), _) => text.clone().into(),
         (Value::Fixed(bytes), _) if schema.logical(id) == Some(&LogicalType::Uuid) => {
@@ -103,7 +173,7 @@ fn string(schema: &Schema, id: NodeId, value: &Value) -> Vec<u8> {
     }
 }
 
-fn whole(value: &Value) -> i64 {
+pub(super) fn whole(value: &Value) -> i64 {
     match *value {
         Value::Int(value) => value.into(),
         Value::Long(value) => value,
@@ -182,22 +252,23 @@ fn scaled(bytes: &[u8], scale: u32) -> Result<f64, DecodeErrorKind> {
     Ok(f64::from_bits(bits))
 }
 
-fn in_unit(
-    logical: Option<&LogicalType>,
-    value: i64,
-    to: TimeUnit,
-) -> Result<i64, DecodeErrorKind> {
-    let name = logical.map_or("", LogicalType::name);
-    let from = match name {
-        "date" => TimeUnit::Days,
-        _ if name.ends_with("-millis") => TimeUnit::Millis,
-        _ if name.ends_with("-micros") => TimeUnit::Micros,
-        _ if name.ends_with("-nanos") => TimeUnit::Nanos,
-        _ => panic!("the type is a time"),
-    };
+/// A time in another unit, rounded down; `None` outside 64 bits.
+pub(crate) fn in_unit(value: i64, from: TimeUnit, to: TimeUnit) -> Option<i64> {
     let time = i128::from(value) * nanos(from);
-    let time = time.div_euclid(nanos(to));
-    i64::try_from(time).map_err(|_| DecodeErrorKind::TimeOverflow { value, from, to })
+    time.div_euclid(nanos(to)).try_into().ok()
+}
+
+/// The unit of a logical type, by its name.
+pub(super) fn unit_of(logical: &LogicalType) -> Option<TimeUnit> {
+    let name = logical.name();
+    match (name, logical) {
+        (_, LogicalType::Unknown(_)) => None,
+        ("date", _) => Some(TimeUnit::Days),
+        _ if name.ends_with("-millis") => Some(TimeUnit::Millis),
+        _ if name.ends_with("-micros") => Some(TimeUnit::Micros),
+        _ if name.ends_with("-nanos") => Some(TimeUnit::Nanos),
+        _ => None,
+    }
 }
 
 fn nanos(unit: TimeUnit) -> i128 {

@@ -2,6 +2,7 @@
 
 use crate::limits::{MAX_DECODE_DEPTH, MAX_FILLED_PARTS};
 use crate::path::field_step;
+use crate::reference::convert::{in_unit, unit_of};
 use crate::reference::decode;
 use crate::resolve::{DefaultField, Resolution, Resolved, ResolvedId};
 use crate::schema::describe::describe;
@@ -121,6 +122,9 @@ impl Resolver<'_> {
             self.resolution.writer.node(writer),
             self.resolution.reader.node(reader),
         );
+        if let Some(time) = self.time(writer, reader, value)? {
+            return Ok(time);
+        }
         Ok(match (w, r, value) {
             (Node::Null, _, Value::Null) => Value::Null,
             (Node::Boolean, _, &Value::Boolean(value)) => Value::Boolean(value),
@@ -153,6 +157,36 @@ impl Resolver<'_> {
             }
             (node, _, value) => return Err(ValueError::wrong_type(node.type_name(), value)),
         })
+    }
+
+    /// What a time is in the reader's unit, where that is another.
+    fn time(
+        &self,
+        writer: NodeId,
+        reader: NodeId,
+        value: &Value,
+    ) -> Result<Option<Value>, ValueError> {
+        let written = self.resolution.writer.logical(writer).and_then(unit_of);
+        let read = self.resolution.reader.logical(reader).and_then(unit_of);
+        let (Some(from), Some(to)) = (written, read) else {
+            return Ok(None);
+        };
+        let time = match *value {
+            Value::Int(time) => time.into(),
+            Value::Long(time) => time,
+            _ => return Ok(None),
+        };
+        if from == to {
+            return Ok(None);
+        }
+        match in_unit(time, from, to) {
+            Some(time) => Ok(Some(Value::Long(time))),
+            None => Err(ValueError::new(ValueErrorKind::TimeOverflow {
+                value: time,
+                from,
+                to,
+            })),
+        }
     }
 
     fn record(

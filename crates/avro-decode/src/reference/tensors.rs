@@ -18,7 +18,7 @@ use crate::feature::{Checked, Features};
 use crate::schema::Schema;
 use crate::{DecodeErrorKind, PlanOptions, Value};
 use column::columns;
-use follow::Place;
+use follow::{Context, Place};
 use row::Row;
 
 /// The tensors that some records make.
@@ -85,7 +85,8 @@ pub struct RecordError {
 
 /// The tensors that `records`, values of `schema`, make of `features`. Records
 /// that were written with another schema are [resolved](super::resolve())
-/// before: of the options only those count that say what becomes of values.
+/// before: of the options only those count that say what becomes of values, as
+/// what the columns mean by the schemas before.
 ///
 /// # Errors
 /// The first fault, in the order of the features, of the first record that has
@@ -100,11 +101,13 @@ pub fn tensors(
     features: &Features,
     options: &PlanOptions,
 ) -> Result<ReferenceTensors, RecordError> {
+    let meanings = &options.meanings;
     let all = features.of_schema(schema);
     let mut rows: Vec<Vec<Row>> = all.iter().map(|_| Vec::new()).collect();
     for (record, value) in records.iter().enumerate() {
         for (checked, rows) in all.iter().zip(&mut rows) {
-            let row = Row::of(checked, Place::root(schema, value), options);
+            let context = Context { checked, meanings };
+            let row = Row::of(checked, Place::root(schema, value, context), options);
             if let Some(kind) = row.faults.first() {
                 return Err(error(record, checked, kind));
             }
@@ -142,11 +145,13 @@ pub fn faults(
     features: &Features,
     options: &PlanOptions,
 ) -> Vec<RecordError> {
+    let meanings = &options.meanings;
     let all = features.of_schema(schema);
     let mut faults = Vec::new();
     for (record, value) in records.iter().enumerate() {
         for checked in all.iter() {
-            let row = Row::of(checked, Place::root(schema, value), options);
+            let context = Context { checked, meanings };
+            let row = Row::of(checked, Place::root(schema, value, context), options);
             faults.extend(row.faults.iter().map(|kind| error(record, checked, kind)));
         }
         if !faults.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::defaults::{BadDefault, Defaults};
 use super::matching::{
-    Branches, Places, aliases, decimals_differ, match_fields, names_match, places, promotions,
+    Branches, Places, aliases, logical_types_differ, match_fields, names_match, places, promotions,
 };
 use super::never::{Never, Why};
 use super::{DefaultField, Resolved, ResolvedId};
@@ -134,8 +134,8 @@ impl<'s> Builder<'s> {
 
     /// A primitive or a fixed.
     fn leaf(&self, writer: NodeId, reader: NodeId) -> Result<Resolved, Why> {
-        if decimals_differ(self.writer.logical(writer), self.reader.logical(reader)) {
-            return Err(Why::Decimals);
+        if logical_types_differ(self.writer.logical(writer), self.reader.logical(reader)) {
+            return Err(Why::LogicalTypes);
         }
         Ok(Resolved::Leaf { writer, reader })
     }

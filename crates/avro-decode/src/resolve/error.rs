@@ -44,6 +44,17 @@ pub enum ResolveErrorKind {
         /// Precision and scale of the reader's.
         reader: (u32, u32),
     },
+    /// The logical types differ, and the values of one do not become those of
+    /// the other without a loss.
+    LogicalTypes {
+        /// The name of the writer's.
+        writer: String,
+        /// The name of the reader's.
+        reader: String,
+        /// Whether both are times that differ only in their unit, of which the
+        /// reader's is coarser.
+        is_coarser: bool,
+    },
     /// The writer's record does not have the field, and the reader's has no
     /// default for it.
     MissingField {
@@ -93,6 +104,22 @@ impl fmt::Display for ResolveError {
                 "{writer} cannot be read as {reader}: a decimal of precision {precision} and scale \
                  {scale}, not {as_precision} and {as_scale}"
             ),
+            ResolveErrorKind::LogicalTypes {
+                writer: written,
+                reader: read,
+                is_coarser,
+            } => {
+                write!(f, "{writer} cannot be read as {reader}: ")?;
+                if *is_coarser {
+                    write!(
+                        f,
+                        "{written} does not become {read} without a loss; the reader's type must \
+                         have the finer unit"
+                    )
+                } else {
+                    write!(f, "the values are {written}, not {read}")
+                }
+            }
             ResolveErrorKind::MissingField { nearest } => {
                 write!(
                     f,

@@ -2,10 +2,11 @@
 
 use super::never::Why;
 use super::{Resolution, ResolveError, ResolveErrorKind, Resolved, ResolvedId};
+use crate::convert::Clock;
 use crate::nearest::nearest;
 use crate::path::field_step;
 use crate::schema::describe::describe;
-use crate::schema::{LogicalType, Node, NodeId, Schema};
+use crate::schema::{LogicalType, Node, NodeId};
 
 impl Resolution {
     /// Why the pair at `id` is [`Resolved::Never`], with the field counted from
@@ -61,10 +62,24 @@ impl Resolution {
                 };
                 (kind, reader)
             }
-            (Why::Decimals, ..) => {
-                let kind = ResolveErrorKind::Decimals {
-                    writer: digits(&self.writer, writer),
-                    reader: digits(&self.reader, reader),
+            (Why::LogicalTypes, ..) => {
+                let (w, r) = (self.writer.logical(writer), self.reader.logical(reader));
+                let kind = match (w, r) {
+                    (
+                        Some(&LogicalType::Decimal { precision, scale }),
+                        Some(&LogicalType::Decimal {
+                            precision: as_precision,
+                            scale: as_scale,
+                        }),
+                    ) => ResolveErrorKind::Decimals {
+                        writer: (precision, scale),
+                        reader: (as_precision, as_scale),
+                    },
+                    _ => ResolveErrorKind::LogicalTypes {
+                        writer: name(w),
+                        reader: name(r),
+                        is_coarser: is_coarser(w, r),
+                    },
                 };
                 (kind, reader)
             }
@@ -85,10 +100,12 @@ impl Resolution {
     }
 }
 
-/// The precision and scale of a decimal.
-fn digits(schema: &Schema, id: NodeId) -> (u32, u32) {
-    match schema.logical(id) {
-        Some(&LogicalType::Decimal { precision, scale }) => (precision, scale),
-        _ => (0, 0),
-    }
+fn name(logical: Option<&LogicalType>) -> String {
+    logical.map_or("", LogicalType::name).to_owned()
+}
+
+/// Whether only the reader's unit of time is in the way.
+fn is_coarser(writer: Option<&LogicalType>, reader: Option<&LogicalType>) -> bool {
+    let (writer, reader) = (writer.and_then(Clock::of), reader.and_then(Clock::of));
+    matches!((writer, reader), (Some((from, _)), Some((to, _))) if from.becomes(to))
 }

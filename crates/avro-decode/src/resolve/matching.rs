@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
+use crate::convert::{Clock, Rescale};
 use crate::schema::{LogicalType, Name, Node, NodeId, Record, Schema};
 
 /// Whether the reader's type goes by the writer's name: its own name or an
@@ -19,15 +20,22 @@ pub(super) fn names_match(writer: &Name, reader: &Node) -> bool {
         .any(|name| name.simple() == writer.simple())
 }
 
-/// Decimals of another scale or precision are numbers of another kind.
-pub(super) fn decimals_differ(writer: Option<&LogicalType>, reader: Option<&LogicalType>) -> bool {
-    match (writer, reader) {
-        (
-            Some(writer @ LogicalType::Decimal { .. }),
-            Some(reader @ LogicalType::Decimal { .. }),
-        ) => writer != reader,
-        _ => false,
+/// Whether the values of two logical types mean different things, and do not
+/// become one another without a loss. Times of a coarser unit become those of
+/// a finer one. A type that only one of the schemas has tells what the values
+/// of the other are.
+pub(super) fn logical_types_differ(
+    writer: Option<&LogicalType>,
+    reader: Option<&LogicalType>,
+) -> bool {
+    let (Some(writer), Some(reader)) = (writer, reader) else {
+        return false;
+    };
+    if let (Some((from, unit)), Some((to, finer))) = (Clock::of(writer), Clock::of(reader)) {
+        return !from.becomes(to) || !Rescale::is_exact(unit, finer);
     }
+    let is_known = |logical: &LogicalType| !matches!(logical, LogicalType::Unknown(_));
+    is_known(writer) && is_known(reader) && writer != reader
 }
 
 /// What a primitive type is promoted to, itself aside.

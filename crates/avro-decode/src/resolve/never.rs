@@ -14,8 +14,8 @@ pub(super) enum Why {
     Names,
     /// Fixeds of different sizes.
     Sizes,
-    /// Decimals of different scales or precisions.
-    Decimals,
+    /// Logical types whose values do not become one another.
+    LogicalTypes,
     /// The writer does not have this field of the reader's, which has no
     /// default.
     Missing { field: usize },

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::record::{Part, RecordStep};
 use super::{Leaf, Skips, Step, Transcoder};
+use crate::convert::{Rescale, units};
 use crate::resolve::{DefaultField, Resolution, Resolved, ResolvedId};
 use crate::schema::{Node, NodeId, Record, Schema};
 
@@ -39,7 +40,10 @@ impl Compiler<'_> {
             Resolved::Leaf {
                 writer: w,
                 reader: r,
-            } => Step::Leaf(leaf(writer.node(*w), reader.node(*r))),
+            } => Step::Leaf(
+                times((writer, *w), (reader, *r))
+                    .unwrap_or_else(|| leaf(writer.node(*w), reader.node(*r))),
+            ),
             Resolved::Enum {
                 writer,
                 reader,
@@ -135,6 +139,14 @@ impl Compiler<'_> {
             skips.len() - 1
         })
     }
+}
+
+/// Times that change their unit.
+fn times(writer: (&Schema, NodeId), reader: (&Schema, NodeId)) -> Option<Leaf> {
+    let [data, unit, _] = units(writer.0.logical(writer.1), reader.0.logical(reader.1))?;
+    let rescale = Rescale::new(data, unit, unit);
+    let long = *writer.0.node(writer.1) == Node::Long;
+    (!rescale.is_nothing()).then_some(Leaf::Times { long, rescale })
 }
 
 fn leaf(writer: &Node, reader: &Node) -> Leaf {

@@ -118,6 +118,16 @@ impl Run<'_, '_> {
             Leaf::IntToFloat => out.extend((cursor.int()? as f32).to_le_bytes()),
             Leaf::IntToDouble => out.extend(f64::from(cursor.int()?).to_le_bytes()),
             Leaf::Long => write_long(out, cursor.long()?),
+            Leaf::Times { long, rescale } => {
+                let start = *cursor;
+                let time = if long {
+                    cursor.long()?
+                } else {
+                    cursor.int()?.into()
+                };
+                let time = rescale.apply(time).inspect_err(|_| *cursor = start)?;
+                write_long(out, time);
+            }
             Leaf::LongToFloat => out.extend((cursor.long()? as f32).to_le_bytes()),
             Leaf::LongToDouble => out.extend((cursor.long()? as f64).to_le_bytes()),
             Leaf::FloatToDouble => {

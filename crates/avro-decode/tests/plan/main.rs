@@ -10,6 +10,7 @@ mod examples;
 mod harness;
 mod inference;
 mod made;
+mod meanings;
 mod properties;
 mod schema_errors;
 mod sorts;

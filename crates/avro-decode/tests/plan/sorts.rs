@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
 use avro_decode::path::{Constant, Filter, Operand, Path, Reference, Step};
 use avro_decode::reference::ReferenceColumn;
-use avro_decode::{Convert, Feature, Fill};
+use avro_decode::{Convert, Feature, Fill, Plan, PlanOptions};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use tensor_batch::{DType, Layout};
@@ -31,7 +31,8 @@ fn the_cases_are_of_every_sort() {
     assert!(missed.is_empty(), "{missed:?} of {:#?}", seen.0);
 }
 
-const SORTS: [&str; 69] = [
+const SORTS: [&str; 70] = [
+    "meanings of another schema",
     "field",
     "namespace",
     "[2]",
@@ -119,6 +120,11 @@ impl Seen {
     }
 
     fn case(&mut self, case: &Case) {
+        let own = Plan::compile(&case.reader(), &case.features, &PlanOptions::default());
+        let own = own.expect("the features fit");
+        if *own.meanings() != *case.plan().meanings() {
+            self.count("meanings of another schema");
+        }
         self.count_if(case.records.is_empty(), "no rows");
         self.count_if(case.run_rows.len() > 1, "several runs");
         self.count_if(case.options.reader_schema.is_some(), "reader schema");

@@ -15,4 +15,5 @@ mod harness;
 mod limits;
 mod properties;
 mod rules;
+mod times;
 mod unions;

@@ -308,37 +308,6 @@ fn arrays_and_maps_match_if_what_is_in_them_does() {
 }
 
 #[test]
-fn logical_types_are_left_aside_but_for_decimals() {
-    let logical = |ty: &str, name: &str| format!(r#"{{"type": "{ty}", "logicalType": "{name}"}}"#);
-    let value = Value::Long(5);
-    let (millis, micros) = (
-        logical("long", "timestamp-millis"),
-        logical("long", "timestamp-micros"),
-    );
-    assert_same(&read(&millis, &micros, &value), &value);
-    assert_same(&read(&millis, r#""double""#, &value), &Value::Double(5.0));
-    assert_same(
-        &read(&logical("int", "date"), &millis, &Value::Int(5)),
-        &value,
-    );
-
-    let decimal = |precision, scale| {
-        format!(
-            r#"{{"type": "bytes", "logicalType": "decimal", "precision": {precision}, "scale": {scale}}}"#
-        )
-    };
-    let value = Value::Bytes(vec![1]);
-    assert_same(&read(&decimal(9, 2), &decimal(9, 2), &value), &value);
-    assert_same(&read(&decimal(9, 2), r#""bytes""#, &value), &value);
-    assert_same(&read(r#""bytes""#, &decimal(9, 2), &value), &value);
-    let error = refused(&decimal(9, 2), &decimal(10, 3));
-    assert_eq!(
-        error.to_string(),
-        "bytes cannot be read as bytes: a decimal of precision 9 and scale 2, not 10 and 3"
-    );
-}
-
-#[test]
 fn recursive_types() {
     let writer = r#"{"type": "record", "name": "List", "fields": [
         {"name": "value", "type": "int"},

@@ -23,6 +23,8 @@ struct Case {
     symbols: Option<Vec<Option<u32>>>,
     dtype: DType,
     convert: Convert,
+    /// What the column means by another schema.
+    column: Option<Meaning>,
 }
 
 impl Case {
@@ -38,6 +40,7 @@ impl Case {
             symbols: None,
             dtype,
             convert,
+            column: None,
         }
     }
 
@@ -48,7 +51,13 @@ impl Case {
             self.symbols.as_deref(),
             self.dtype,
             &self.convert,
+            self.column.as_ref(),
         )
+        .map(|compiled| compiled.source)
+        .map_err(|refusal| match refusal {
+            Refusal::Convert(error) => error,
+            Refusal::Meaning(found) => panic!("{found} in a column of other values"),
+        })
     }
 
     fn refusal(&self) -> String {

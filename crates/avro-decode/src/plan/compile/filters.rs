@@ -7,9 +7,9 @@ use crate::feature::Checked;
 use crate::path::{self, Constant, Path, Step};
 use crate::plan::filter::{Filter, Operand, OperandKind, Promotion, Side};
 use crate::plan::program::{Action, Operation};
-use crate::plan::{PlanError, PlanErrorKind};
+use crate::plan::{MeaningOf, PlanError, PlanErrorKind};
 use crate::resolve::Resolved;
-use crate::schema::Node;
+use crate::schema::{LogicalType, Node};
 
 /// What the values of an operand are, for comparing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,27 +20,35 @@ pub(super) enum Sort {
 }
 
 impl<'f> Compiler<'f> {
-    /// The filter of an element.
+    /// The filter of an element, which is that of each of the features.
     pub(super) fn filter(
         &mut self,
         item: Place<'_>,
-        filter: &'f path::Filter,
-        consumer: &Consumer<'f>,
+        filters: &[(&'f Checked, &'f path::Filter)],
         at: &str,
     ) -> Result<Filter, PlanError> {
-        let checked = consumer.checked;
+        let (checked, filter) = filters[0];
+        let feature = &checked.feature.name;
         let first = self.operands;
         let mut captures = Vec::new();
-        let mut side = |operand: &'f path::Operand| match operand {
+        let mut side = |of: fn(&'f path::Filter) -> &'f path::Operand| match of(filter) {
             path::Operand::Element(path) => {
                 let slot = self.operand();
                 captures.push(Consumer::operand(slot, checked, path));
+                let operands = filters
+                    .iter()
+                    .filter_map(|(checked, filter)| match of(filter) {
+                        path::Operand::Element(path) => Some(MeaningOf::operand(checked, path)),
+                        _ => None,
+                    });
+                self.operand_meanings.insert(slot, operands.collect());
                 Side::Operand(slot)
             }
             path::Operand::Root(path) => Side::Operand(self.root_slot(path)),
             path::Operand::Constant(constant) => Side::Constant(constant.clone()),
         };
-        let (mut left, mut right) = (side(&filter.left), side(&filter.right));
+        let mut left = side(|filter| &filter.left);
+        let mut right = side(|filter| &filter.right);
         let slots = first..self.operands;
         let nulls = if captures.is_empty() {
             nulls(item)
@@ -58,14 +66,14 @@ impl<'f> Compiler<'f> {
             if !is_comparable(left_sort, right_sort) {
                 let filter = filter.to_string();
                 let kind = PlanErrorKind::NotComparable { filter };
-                return Err(PlanError::new(consumer.name(), kind));
+                return Err(PlanError::new(feature, kind));
             }
             round(&mut left, right_sort);
             round(&mut right, left_sort);
         }
         for (constant, other) in [(&left, &right), (&right, &left)] {
             self.check_symbol(constant, other)
-                .map_err(|kind| PlanError::new(consumer.name(), kind))?;
+                .map_err(|kind| PlanError::new(feature, kind))?;
         }
         let (head, rest) = (program(&self.writers, head), program(&self.writers, rest));
         Ok(Filter {
@@ -95,6 +103,11 @@ impl<'f> Compiler<'f> {
         let writer = place.writer_schema().node(place.writer());
         let reader = place.reader_schema().node(reader);
         let kind = operand_kind(place, writer, reader).ok_or_else(bad)?;
+        let of = self.operand_meanings.get(&slot).cloned();
+        let of = of.unwrap_or_default();
+        let rescale = self
+            .operand_unit(place, &of)
+            .map_err(|kind| PlanError::new(consumer.name(), kind))?;
         let promotion = match (writer, reader) {
             (Node::Int | Node::Long, Node::Float) => Promotion::Float,
             (Node::Int | Node::Long, Node::Double) => Promotion::Double,
@@ -115,6 +128,7 @@ impl<'f> Compiler<'f> {
             slot,
             kind,
             promotion,
+            rescale,
         };
         Ok(Operation::new(consumer.text(), Action::Capture(operand)))
     }
@@ -165,6 +179,8 @@ impl<'f> Compiler<'f> {
                 None => {
                     let slot = self.operand();
                     self.roots.push((slot, path));
+                    let of = vec![MeaningOf::root_operand(path)];
+                    self.operand_meanings.insert(slot, of);
                     inline.push(Consumer::operand(slot, checked, path));
                     slot
                 }
@@ -215,6 +231,7 @@ fn operand_kind(place: Place<'_>, writer: &Node, reader: &Node) -> Option<Operan
         (Node::String | Node::Bytes, reader) => OperandKind::Bytes {
             utf8: *reader == Node::String || *writer == Node::String,
         },
+        (Node::Fixed(_), _) if is_uuid(place) => OperandKind::Uuid,
         (Node::Fixed(fixed), _) => OperandKind::Fixed(fixed.size),
         (Node::Enum(_), Node::Enum(known)) => {
             let Resolved::Enum { symbols, .. } = place.node() else {
@@ -228,6 +245,12 @@ fn operand_kind(place: Place<'_>, writer: &Node, reader: &Node) -> Option<Operan
         }
         _ => return None,
     })
+}
+
+fn is_uuid(place: Place<'_>) -> bool {
+    let reader = place.reader();
+    let logical = reader.and_then(|reader| place.reader_schema().logical(reader));
+    logical == Some(&LogicalType::Uuid)
 }
 
 fn is_comparable(left: Sort, right: Sort) -> bool {

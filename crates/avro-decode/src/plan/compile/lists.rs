@@ -53,8 +53,7 @@ impl<'f> Compiler<'f> {
                     };
                     self.pick(place, item, Which::Key(key.into()), absent, group, at)?
                 }
-                Choice::All => self.each(place, item, None, group, at)?,
-                Choice::Filter(filter) => self.each(place, item, Some(filter), group, at)?,
+                Choice::All | Choice::Filter(_) => self.each(place, item, group, at)?,
             });
         }
         Ok(in_turn(&self.writers, passes, at))
@@ -96,7 +95,6 @@ impl<'f> Compiler<'f> {
         &mut self,
         place: Place<'_>,
         item: Place<'_>,
-        filter: Option<&'f Filter>,
         consumers: Vec<Consumer<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
@@ -108,10 +106,14 @@ impl<'f> Compiler<'f> {
         let mut operations = Vec::new();
         let mut lists = Vec::new();
         let mut inside = Vec::with_capacity(consumers.len());
+        let mut filters = Vec::new();
         let register = self.register();
         for mut consumer in consumers {
             operations.extend(self.present(&mut consumer));
             let is_step = !consumer.steps.is_empty();
+            if let Some(Step::Filter(filter)) = consumer.steps.first() {
+                filters.push((consumer.checked, filter));
+            }
             // The items of an array of entries are no dimension.
             let is_dimension =
                 consumer.has_dimensions() && (is_step || matches!(consumer.goal, Goal::Values(_)));
@@ -126,9 +128,9 @@ impl<'f> Compiler<'f> {
             });
         }
         let is_map = matches!(place.node(), Resolved::Map { .. });
-        let filter = match filter {
-            Some(filter) => Some(self.filter(item, filter, &inside[0], at)?),
-            None => None,
+        let filter = match filters.is_empty() {
+            false => Some(self.filter(item, &filters, at)?),
+            true => None,
         };
         let mut item_operations = self.value(item, inside, &format!("{at}[*]"))?;
         if let [

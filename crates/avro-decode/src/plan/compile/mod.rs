@@ -12,6 +12,7 @@ mod consumer;
 mod fields;
 mod filters;
 mod lists;
+mod meanings;
 mod operations;
 mod reshape;
 mod values;
@@ -29,7 +30,7 @@ use super::hops::Hop;
 use super::program::{Action, Operation};
 use super::skip::SkipTable;
 use super::writer::{Form, Writer};
-use super::{Absent, Plan, PlanError, PlanErrorKind, PlanOptions};
+use super::{Absent, MeaningOf, Meanings, Plan, PlanError, PlanErrorKind, PlanOptions};
 use crate::DecodeErrorKind;
 use crate::feature::{Checked, Features};
 use crate::limits::MAX_PLAN_PARTS;
@@ -69,6 +70,8 @@ pub(super) fn compile(
         roots: Vec::new(),
         sorts: HashMap::new(),
         symbols: HashMap::new(),
+        operand_meanings: HashMap::new(),
+        meanings: options.meanings.clone(),
         registers: 0,
         operands: 0,
         parts: 0,
@@ -106,6 +109,7 @@ pub(super) fn compile(
         skips: compiler.skips,
         min_record_len: writer.min_encoded_len(writer.root()),
         absent: compiler.absent.into(),
+        meanings: compiler.meanings,
     })
 }
 
@@ -200,6 +204,11 @@ struct Compiler<'f> {
     sorts: HashMap<usize, Sort>,
     /// The symbols of those that are enums.
     symbols: HashMap<usize, Box<[String]>>,
+    /// What has a meaning of the values that filters need, by the place they
+    /// stand at.
+    operand_meanings: HashMap<usize, Vec<MeaningOf>>,
+    /// What the columns mean, as far as is known.
+    meanings: Meanings,
     registers: usize,
     operands: usize,
     /// Types, consumers and names met so far.

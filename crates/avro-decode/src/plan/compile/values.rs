@@ -6,13 +6,13 @@ use super::consumer::{Consumer, Goal};
 use super::fields::wrong_step;
 use super::operations::in_turn;
 use super::{Compiler, Place};
-use crate::convert::{Convert, DURATION_WIDTH, Source, source};
+use crate::convert::{DURATION_WIDTH, Source};
 use crate::feature::FeatureKind;
 use crate::plan::leaf::{Leaf, Nullable};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
 use crate::plan::sparse::{Role, SparseField, SparseRecord};
 use crate::plan::sparse_row::SparseRow;
-use crate::plan::{PlanError, PlanErrorKind};
+use crate::plan::{MeaningOf, PlanError, PlanErrorKind};
 use crate::resolve::{Resolved, ResolvedId};
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 
@@ -73,7 +73,8 @@ impl<'f> Compiler<'f> {
                 Goal::Values(writer) | Goal::Value(writer) => {
                     let feature = &consumer.checked.feature;
                     let (dtype, convert) = (feature.dtype, &feature.convert);
-                    let source = self.source(place, dtype, convert).map_err(error)?;
+                    let of = MeaningOf::Values(consumer.checked.column);
+                    let source = self.source(place, of, dtype, convert).map_err(error)?;
                     let is_key = matches!(consumer.goal, Goal::Value(_));
                     if is_key && source.width() > 1 {
                         return Err(error(not_an_element(consumer.goal, place)));
@@ -89,21 +90,18 @@ impl<'f> Compiler<'f> {
                     pass.push(Operation::new(text, Action::Value(read)));
                 }
                 Goal::Index(writer, key) => {
-                    let source = self.source(place, DType::Int64, &Convert::Cast);
-                    let is_int = match (place.node(), source) {
-                        (Resolved::Enum { .. }, _) => None,
-                        (_, Ok(Source::Plain(Leaf::Long))) => Some(false),
-                        _ => is_int(place).then_some(true),
-                    };
-                    let Some(is_int) = is_int else {
+                    let is_int = is_int(place);
+                    if !is_int && !is_long(place) {
                         let field = at.to_owned();
                         let schema_type = place.describe();
                         return Err(error(PlanErrorKind::BadIndex { field, schema_type }));
-                    };
+                    }
+                    let of = MeaningOf::Indices(consumer.checked.column, key);
                     let index = IndexRead {
                         writer,
                         key,
                         is_int,
+                        rescale: self.operand_unit(place, &[of]).map_err(error)?,
                     };
                     pass.push(Operation::new(text, Action::Index(index)));
                 }
@@ -117,25 +115,6 @@ impl<'f> Compiler<'f> {
             passes.push(pass);
         }
         Ok(in_turn(&self.writers, passes, at))
-    }
-
-    /// How the values of a leaf are read.
-    fn source(
-        &self,
-        place: Place<'_>,
-        dtype: DType,
-        convert: &Convert,
-    ) -> Result<Source, PlanErrorKind> {
-        let reader = place
-            .reader()
-            .unwrap_or_else(|| place.reader_schema().root());
-        let symbols = match place.node() {
-            Resolved::Enum { symbols, .. } => Some(&**symbols),
-            _ => None,
-        };
-        let writer = (place.writer_schema(), place.writer());
-        let reader = (place.reader_schema(), reader);
-        source(writer, reader, symbols, dtype, convert).map_err(PlanErrorKind::Convert)
     }
 
     /// ATDS's sparse record, if it is read as it was written. If the reader's
@@ -170,7 +149,7 @@ impl<'f> Compiler<'f> {
     }
 
     fn sparse_fields(
-        &self,
+        &mut self,
         place: Place<'_>,
         consumer: &Consumer<'f>,
     ) -> Result<Option<SparseRecord>, PlanErrorKind> {
@@ -225,10 +204,22 @@ impl<'f> Compiler<'f> {
             if !matches!(value.node(), Resolved::Leaf { .. } | Resolved::Enum { .. }) {
                 return Err(bad(array));
             }
+            let column = consumer.checked.column;
             let source = match role {
-                Role::Values => self.source(value, feature.dtype, &feature.convert)?,
-                Role::Indices(_) if is_int(value) => Source::Plain(Leaf::Int),
-                Role::Indices(_) if is_long(value) => Source::Plain(Leaf::Long),
+                Role::Values => {
+                    let of = MeaningOf::Values(column);
+                    self.source(value, of, feature.dtype, &feature.convert)?
+                }
+                Role::Indices(dimension) if is_int(value) || is_long(value) => {
+                    let of = MeaningOf::Indices(column, dimension);
+                    if self.operand_unit(value, &[of])?.is_some() {
+                        return Ok(None);
+                    }
+                    Source::Plain(match is_int(value) {
+                        true => Leaf::Int,
+                        false => Leaf::Long,
+                    })
+                }
                 Role::Indices(_) => return Err(bad(array)),
             };
             let min_item = usize::try_from(array.at(item).min_len()).unwrap_or(usize::MAX);

@@ -1,9 +1,11 @@
 //! Filters: which elements of a list count.
 
 use super::follow::{Found, Place};
-use crate::Value;
 use crate::path::{Constant, Filter, Operand};
-use crate::schema::Node;
+use crate::plan::MeaningOf;
+use crate::reference::convert::{in_unit, string, unit_of, whole};
+use crate::schema::{LogicalType, Node};
+use crate::{Meaning, TimeUnit, Value};
 
 /// Whether `filter` keeps `element` of the record `root`: not if it is null, or
 /// a side is missing.
@@ -12,8 +14,14 @@ pub(super) fn is_kept(filter: &Filter, element: Place<'_>, root: Place<'_>) -> b
         return false;
     }
     let side = |operand: &Operand| match operand {
-        Operand::Element(path) => Side::found(element.follow(&path.steps, root)),
-        Operand::Root(path) => Side::found(root.follow(&path.steps, root)),
+        Operand::Element(path) => {
+            let of = MeaningOf::operand(root.context.checked, path);
+            Side::found(element.follow(&path.steps, root), &of)
+        }
+        Operand::Root(path) => {
+            let of = MeaningOf::root_operand(path);
+            Side::found(root.follow(&path.steps, root), &of)
+        }
         Operand::Constant(constant) => Some(Side::constant(constant)),
     };
     match (side(&filter.left), side(&filter.right)) {
@@ -43,10 +51,17 @@ impl Side {
         }
     }
 
-    fn found(found: Found<'_>) -> Option<Side> {
+    fn found(found: Found<'_>, of: &MeaningOf) -> Option<Side> {
         let Found::At(place) = found else {
             return None;
         };
+        if place.schema.logical(place.ty) == Some(&LogicalType::Uuid) {
+            return Some(Side::Text(string(place.schema, place.ty, place.value)));
+        }
+        if let Some((from, to)) = units(place, of) {
+            // No number of the column's is equal to one that is beyond them all.
+            return in_unit(whole(place.value), from, to).map(Side::Integer);
+        }
         Some(match (place.value, place.node()) {
             (Value::String(text), _) => Side::Text(text.clone().into()),
             (Value::Bytes(bytes) | Value::Fixed(bytes), _) => Side::Text(bytes.clone()),
@@ -84,5 +99,14 @@ impl Side {
             Side::Double(number) | Side::Decimals(number) => number,
             _ => panic!("a filter compares what is alike"),
         }
+    }
+}
+
+/// The unit of a time, and that of what it is compared or counted as.
+pub(super) fn units(place: Place<'_>, of: &MeaningOf) -> Option<(TimeUnit, TimeUnit)> {
+    let from = unit_of(place.schema.logical(place.ty)?)?;
+    match place.context.meanings.of(of) {
+        Some(&Meaning::Time { unit, .. }) => Some((from, unit)),
+        _ => None,
     }
 }

@@ -1,10 +1,11 @@
 //! Where an expression leads: to a value, to lists of them, or nowhere.
 
 use super::compared::is_kept;
+use crate::feature::Checked;
 use crate::path::Step;
 use crate::schema::numbered::numbered;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
-use crate::{DecodeErrorKind, Value};
+use crate::{DecodeErrorKind, Meanings, Value};
 
 /// What an expression leads to.
 #[derive(Clone, Debug)]
@@ -23,6 +24,15 @@ pub(super) struct Place<'a> {
     pub(super) schema: &'a Schema,
     pub(super) ty: NodeId,
     pub(super) value: &'a Value,
+    pub(super) context: Context<'a>,
+}
+
+/// What a record is followed for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context<'a> {
+    pub(super) checked: &'a Checked,
+    /// What the columns mean.
+    pub(super) meanings: &'a Meanings,
 }
 
 /// What must have been checked before.
@@ -30,9 +40,13 @@ const COMPILES: &str = "the plan compiles, and the value is of the schema";
 
 impl<'a> Place<'a> {
     /// A whole record.
-    pub(super) fn root(schema: &'a Schema, value: &'a Value) -> Self {
-        let ty = schema.root();
-        Place { schema, ty, value }
+    pub(super) fn root(schema: &'a Schema, value: &'a Value, context: Context<'a>) -> Self {
+        Place {
+            schema,
+            ty: schema.root(),
+            value,
+            context,
+        }
     }
 
     pub(super) fn node(self) -> &'a Node {
@@ -40,8 +54,7 @@ impl<'a> Place<'a> {
     }
 
     pub(super) fn inside(self, ty: NodeId, value: &'a Value) -> Self {
-        let schema = self.schema;
-        Place { schema, ty, value }
+        Place { ty, value, ..self }
     }
 
     /// The value itself, past a union around it.

@@ -5,6 +5,7 @@ use tensor_batch::Scalar;
 use super::follow::{Found, Place, dimensions};
 use super::sparse::{named_entries, record_entries};
 use crate::feature::{Checked, FeatureKind, SparseKeys, lists as lists_of};
+use crate::plan::MeaningOf;
 use crate::reference::convert::convert;
 use crate::{DecodeErrorKind, PlanOptions, Value};
 
@@ -70,7 +71,11 @@ impl Row {
     pub(super) fn converted(&mut self, checked: &Checked, place: Place<'_>) -> Vec<Scalar> {
         let feature = &checked.feature;
         let (schema, ty, value) = (place.schema, place.ty, place.value);
-        let made = convert(schema, ty, value, feature.dtype, &feature.convert);
+        let column = place
+            .context
+            .meanings
+            .of(&MeaningOf::Values(checked.column));
+        let made = convert(schema, ty, value, feature.dtype, &feature.convert, column);
         made.unwrap_or_else(|kind| {
             self.faults.push(kind);
             vec![Scalar::zero(feature.dtype)]

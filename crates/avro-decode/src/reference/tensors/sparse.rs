@@ -4,9 +4,12 @@ use std::iter::repeat_n;
 
 use tensor_batch::{Scalar, UNKNOWN};
 
+use super::compared::units;
 use super::follow::{Found, Place};
 use super::row::{Entry, Row, deeper};
 use crate::feature::{Checked, FeatureKind, lists};
+use crate::plan::MeaningOf;
+use crate::reference::convert::{in_unit, whole};
 use crate::schema::Node;
 use crate::{DecodeErrorKind, OutOfBounds, PlanOptions, Value};
 
@@ -54,7 +57,8 @@ pub(super) fn record_entries(
         match field.name.strip_prefix("indices") {
             Some(dimension) => {
                 let dimension: usize = dimension.parse().expect("a dimension");
-                row.indices(checked, items, 1, &mut parts.indices[dimension]);
+                let of = MeaningOf::Indices(checked.column, dimension);
+                row.indices(checked, items, 1, &of, &mut parts.indices[dimension]);
             }
             None => row.entry_values(checked, items, 1, &mut parts.values),
         }
@@ -86,11 +90,12 @@ pub(super) fn named_entries(
     }
     for (around, record) in records {
         let mut counts = Vec::new();
-        for (key, indices) in keys.index.iter().zip(&mut parts.indices) {
+        for (dimension, (key, indices)) in keys.index.iter().zip(&mut parts.indices).enumerate() {
             if !key.from_root {
                 let before = indices.len();
                 let found = record.follow(&key.path.steps, root);
-                row.indices(checked, found, lists(&key.path), indices);
+                let of = MeaningOf::Indices(checked.column, dimension);
+                row.indices(checked, found, lists(&key.path), &of, indices);
                 counts.push(indices.len() - before);
             }
         }
@@ -103,10 +108,11 @@ pub(super) fn named_entries(
         row.same(&counts);
         parts.around.extend(repeat_n(around, counts[0]));
     }
-    for (key, indices) in keys.index.iter().zip(&mut parts.indices) {
+    for (dimension, (key, indices)) in keys.index.iter().zip(&mut parts.indices).enumerate() {
         if key.from_root {
             let found = root.follow(&key.path.steps, root);
-            row.indices(checked, found, lists(&key.path), indices);
+            let of = MeaningOf::Indices(checked.column, dimension);
+            row.indices(checked, found, lists(&key.path), &of, indices);
         }
     }
     if keys.value.from_root {
@@ -159,6 +165,7 @@ impl Row {
         checked: &Checked,
         found: Found<'_>,
         lists: usize,
+        of: &MeaningOf,
         indices: &mut Vec<i64>,
     ) {
         match found {
@@ -170,14 +177,21 @@ impl Row {
                 });
                 indices.push(0);
             }
-            Found::At(place) => indices.push(match *place.value {
-                Value::Int(index) => index.into(),
-                Value::Long(index) => index,
-                _ => panic!("an index is int or long"),
-            }),
+            Found::At(place) => {
+                let value = whole(place.value);
+                let index = match units(place, of) {
+                    None => value,
+                    Some((from, to)) => in_unit(value, from, to).unwrap_or_else(|| {
+                        let fault = DecodeErrorKind::TimeOverflow { value, from, to };
+                        self.faults.push(fault);
+                        0
+                    }),
+                };
+                indices.push(index);
+            }
             Found::List(items) => {
                 for item in items {
-                    self.indices(checked, item, lists - 1, indices);
+                    self.indices(checked, item, lists - 1, of, indices);
                 }
             }
         }

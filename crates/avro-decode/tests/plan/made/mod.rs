@@ -4,6 +4,7 @@
 
 mod choices;
 mod constants;
+mod earlier;
 mod features;
 mod readers;
 mod schemas;
@@ -78,6 +79,10 @@ pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
             .expect("the value was made to fit");
     }
     let features = Features::new(features).expect("the features were made to be good");
+    if source.below(3) == 1 {
+        let meanings = earlier::meanings(&reader, &features, &options, &read, &mut source);
+        options.meanings = meanings;
+    }
     Case {
         schema,
         features,

@@ -7,6 +7,7 @@ use avro_decode::{Schema, Value, reference};
 use serde_json::{Value as Json, json};
 
 use super::Source;
+use super::earlier::finer;
 use super::schemas::{PRIMITIVES, is_sparse_name};
 
 /// A reader's schema that all `records` of `schema` can become values of; none
@@ -67,6 +68,11 @@ fn change(json: &mut Json, in_union: bool, source: &mut Source) {
             return;
         }
         Json::Object(entries) => {
+            let logical = entries.get("logicalType").and_then(Json::as_str);
+            if let Some(finer) = logical.and_then(|name| finer(name, source)) {
+                *json = finer;
+                return;
+            }
             for inner in ["items", "values"] {
                 if let Some(inner) = entries.get_mut(inner) {
                     change(inner, false, source);

@@ -1,0 +1,258 @@
+//! What the elements of a column stand for.
+//!
+//! The dtype of a column says how its elements are stored. It does not say
+//! what an integer counts: milliseconds or microseconds, cents or tenths of a
+//! cent, the symbols of an enum in one order or another. Schemas of one data
+//! set may differ in that. The first of them fixes the meaning of a column,
+//! and [`reach`](Meaning::reach) says whether the values of another schema
+//! become it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::TimeUnit;
+use super::time::Rescale;
+use crate::schema::LogicalType;
+
+/// What the elements of a column stand for, apart from their dtype.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Meaning {
+    /// Numbers or booleans that stand for themselves. So do decimals that are
+    /// read as floats.
+    Number,
+    /// Text: strings and the symbols of enums.
+    Text,
+    /// Bytes, of `bytes` or `fixed`, that have no logical type.
+    Bytes,
+    /// UUIDs as text, whether they are stored as text or as 16 bytes.
+    Uuid,
+    /// Dates, times or timestamps as a number of units.
+    Time {
+        /// Where the number counts from.
+        clock: Clock,
+        /// What it counts: the unit of the type, or of the feature.
+        unit: TimeUnit,
+    },
+    /// Decimals as an integer, without the point.
+    Decimal {
+        /// Digits after the point.
+        scale: u32,
+    },
+    /// Decimals as the bytes of that integer.
+    DecimalBytes {
+        /// Digits after the point.
+        scale: u32,
+        /// Number of bytes of a `fixed`; `None` for `bytes`.
+        size: Option<usize>,
+    },
+    /// The bytes of `big-decimal`.
+    BigDecimal,
+    /// Symbols of an enum as their place in this list.
+    Symbols(Arc<[String]>),
+    /// Durations as months, days and milliseconds.
+    Duration,
+}
+
+/// Where times count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Clock {
+    /// 1970-01-01 in the calendar: `date`.
+    Date,
+    /// Midnight: `time-millis`, `time-micros`.
+    TimeOfDay,
+    /// 1970-01-01 00:00 UTC: `timestamp-*`.
+    Timestamp,
+    /// 1970-01-01 00:00 in a time zone that is not known:
+    /// `local-timestamp-*`.
+    LocalTimestamp,
+}
+
+/// How values of one meaning become those of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// They are what they are.
+    Same,
+    /// Times are multiplied, to get this unit.
+    Times(TimeUnit),
+    /// Unscaled decimals get so many digits after the point.
+    Digits(u32),
+    /// Symbols get the numbers of another list, which has them all.
+    Symbols,
+}
+
+/// What a feature makes of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Elements of the type.
+    Elements,
+    /// Ids, by the text of the value.
+    Ids,
+    /// Times in the unit of the feature.
+    Unit,
+}
+
+impl Clock {
+    /// The clock and the unit of a logical type, if it is a time.
+    pub(crate) fn of(logical: &LogicalType) -> Option<(Clock, TimeUnit)> {
+        use LogicalType as L;
+        Some(match logical {
+            L::Date => (Clock::Date, TimeUnit::Days),
+            L::TimeMillis => (Clock::TimeOfDay, TimeUnit::Millis),
+            L::TimeMicros => (Clock::TimeOfDay, TimeUnit::Micros),
+            L::TimestampMillis => (Clock::Timestamp, TimeUnit::Millis),
+            L::TimestampMicros => (Clock::Timestamp, TimeUnit::Micros),
+            L::TimestampNanos => (Clock::Timestamp, TimeUnit::Nanos),
+            L::LocalTimestampMillis => (Clock::LocalTimestamp, TimeUnit::Millis),
+            L::LocalTimestampMicros => (Clock::LocalTimestamp, TimeUnit::Micros),
+            L::LocalTimestampNanos => (Clock::LocalTimestamp, TimeUnit::Nanos),
+            _ => return None,
+        })
+    }
+
+    /// Whether a time of this clock is one of `other` once the units agree. A
+    /// date is its midnight in the calendar of a local timestamp; which
+    /// instant that is depends on the time zone.
+    pub(crate) fn becomes(self, other: Clock) -> bool {
+        self == other || (self == Clock::Date && other == Clock::LocalTimestamp)
+    }
+
+    /// Whether the feature's `unit` brings times of both clocks together: all
+    /// but the time of day count from 1970-01-01, and a date has no time zone
+    /// that could differ.
+    fn meets(self, other: Clock) -> bool {
+        use Clock::{Date, LocalTimestamp, Timestamp};
+        matches!(
+            (self, other),
+            (Date, Timestamp | LocalTimestamp) | (Timestamp | LocalTimestamp, Date)
+        ) || self == other
+    }
+}
+
+impl Meaning {
+    /// How values of this meaning become those of the meaning `column`; `None`
+    /// if they do not without a loss, or without a guess.
+    pub(super) fn reach(&self, column: &Meaning, form: Form) -> Option<Reach> {
+        use Meaning as M;
+        match (self, column) {
+            (this, column) if this == column => Some(Reach::Same),
+            (
+                &M::Time { clock, unit: from },
+                &M::Time {
+                    clock: other,
+                    unit: to,
+                },
+            ) => {
+                if from == to && form == Form::Unit && clock.meets(other) {
+                    return Some(Reach::Same);
+                }
+                let exact = clock.becomes(other) && Rescale::is_exact(from, to);
+                exact.then_some(Reach::Times(to))
+            }
+            (M::Decimal { scale: 0 }, M::Number) | (M::Number, M::Decimal { scale: 0 }) => {
+                Some(Reach::Same)
+            }
+            (&M::Decimal { scale: from }, &M::Decimal { scale: to }) => {
+                (from < to).then_some(Reach::Digits(to))
+            }
+            (M::Symbols(symbols), M::Symbols(known)) => {
+                let is_known = |symbol| known.contains(symbol);
+                symbols.iter().all(is_known).then_some(Reach::Symbols)
+            }
+            // Avro's schema resolution takes strings for bytes, too.
+            (M::Text, M::Uuid | M::Bytes) | (M::Uuid | M::Bytes, M::Text) => Some(Reach::Same),
+            // The id of an integer is that of its decimal text.
+            (M::Number, M::Text | M::Bytes) | (M::Text | M::Bytes, M::Number) => {
+                (form == Form::Ids).then_some(Reach::Same)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the values are plain ones, whose type says it all.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self, Meaning::Number | Meaning::Text | Meaning::Bytes)
+    }
+
+    /// What to do about values of this meaning in a column of the meaning
+    /// `column`.
+    pub(crate) fn remedy(&self, column: &Meaning) -> &'static str {
+        use Meaning as M;
+        match (self, column) {
+            (M::Time { clock, .. }, M::Time { clock: other, .. }) if clock == other => {
+                "give the feature a `unit`, or a `reader_schema` that has the finer unit"
+            }
+            (M::Time { clock, .. }, M::Time { clock: other, .. }) if clock.meets(*other) => {
+                "give the feature a `unit`, which counts both from 1970-01-01"
+            }
+            (M::Time { .. }, M::Time { .. }) => {
+                "a `reader_schema` that has a plain int or long there reads both as bare numbers"
+            }
+            (M::Time { .. }, M::Number) | (M::Number, M::Time { .. }) => {
+                "say what they are by a `reader_schema`: with the logical type, or with a plain \
+                 int or long, which reads both as bare numbers"
+            }
+            (M::Symbols(_), M::Symbols(_)) => {
+                "read them as strings, or give the feature a vocabulary, or a `reader_schema` \
+                 whose enum has all symbols"
+            }
+            (
+                M::Decimal { .. } | M::DecimalBytes { .. },
+                M::Decimal { .. } | M::DecimalBytes { .. },
+            )
+            | (M::Decimal { .. }, M::Number)
+            | (M::Number, M::Decimal { .. }) => {
+                "read them as float64, or give a `reader_schema` that says what they are"
+            }
+            _ => "give a `reader_schema` that says what they are, or read such files on their own",
+        }
+    }
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Clock::Date => "dates",
+            Clock::TimeOfDay => "times of day",
+            Clock::Timestamp => "timestamps",
+            Clock::LocalTimestamp => "local timestamps",
+        })
+    }
+}
+
+/// Symbols that are listed before the rest is only counted.
+const MAX_SYMBOLS: usize = 10;
+
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Meaning::Number => f.write_str("plain numbers"),
+            Meaning::Text => f.write_str("text"),
+            Meaning::Bytes => f.write_str("plain bytes"),
+            Meaning::Uuid => f.write_str("the text of UUIDs"),
+            Meaning::Time { clock, unit } => write!(f, "{clock} in {unit}"),
+            Meaning::Decimal { scale } => write!(f, "unscaled decimals of scale {scale}"),
+            Meaning::DecimalBytes { scale, size } => {
+                write!(f, "the bytes of decimals of scale {scale}")?;
+                match size {
+                    Some(size) => write!(f, ", {size} each"),
+                    None => Ok(()),
+                }
+            }
+            Meaning::BigDecimal => f.write_str("the bytes of big-decimals"),
+            Meaning::Symbols(symbols) => {
+                f.write_str("the numbers of the symbols ")?;
+                for (i, symbol) in symbols.iter().take(MAX_SYMBOLS).enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}'{}'", symbol.escape_debug())?;
+                }
+                match symbols.len().checked_sub(MAX_SYMBOLS) {
+                    Some(more @ 1..) => write!(f, " and {more} more"),
+                    _ => Ok(()),
+                }
+            }
+            Meaning::Duration => f.write_str("durations"),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What columns mean, held against what the schemas before have fixed.
+
+use tensor_batch::DType;
+
+use super::{Compiler, Place};
+use crate::convert::{
+    Compiled, Convert, Meaning, Refusal, Rescale, Source, in_words, operand, source,
+};
+use crate::plan::meanings::Fixed;
+use crate::plan::{MeaningOf, PlanErrorKind};
+use crate::resolve::Resolved;
+use crate::schema::{NodeId, Schema};
+
+impl Compiler<'_> {
+    /// How the values of a leaf are read. Fixes their meaning, or converts them
+    /// to the one that is fixed.
+    pub(super) fn source(
+        &mut self,
+        place: Place<'_>,
+        of: MeaningOf,
+        dtype: DType,
+        convert: &Convert,
+    ) -> Result<Source, PlanErrorKind> {
+        let reader = reader_type(place);
+        let symbols = match place.node() {
+            Resolved::Enum { symbols, .. } => Some(&**symbols),
+            _ => None,
+        };
+        let writer = (place.writer_schema(), place.writer());
+        let column = self.meanings.of(&of);
+        let compiled = source(writer, reader, symbols, dtype, convert, column);
+        let Compiled { source, meaning } = match compiled {
+            Ok(compiled) => compiled,
+            Err(Refusal::Convert(error)) => return Err(PlanErrorKind::Convert(error)),
+            Err(Refusal::Meaning(found)) => return Err(self.other_meaning(place, &of, found)),
+        };
+        self.fix(place, of, meaning);
+        Ok(source)
+    }
+
+    /// How times that are compared, or count as indices, change their unit to
+    /// the one that is fixed for any of `of`; fixes their meaning for all.
+    pub(super) fn operand_unit(
+        &mut self,
+        place: Place<'_>,
+        of: &[MeaningOf],
+    ) -> Result<Option<Rescale>, PlanErrorKind> {
+        let writer = (place.writer_schema(), place.writer());
+        let fixed = of.iter().find(|of| self.meanings.of(of).is_some());
+        let column = fixed.and_then(|of| self.meanings.of(of));
+        let (meaning, rescale) = match operand(writer, reader_type(place), column) {
+            Ok(operand) => operand,
+            Err(Refusal::Convert(error)) => return Err(PlanErrorKind::Convert(error)),
+            Err(Refusal::Meaning(found)) => {
+                return Err(self.other_meaning(place, fixed.unwrap_or(&of[0]), found));
+            }
+        };
+        for of in of {
+            self.fix(place, of.clone(), meaning.clone());
+        }
+        Ok(rescale)
+    }
+
+    /// Fixes what the values of a leaf mean, unless it is fixed.
+    pub(super) fn fix(&mut self, place: Place<'_>, of: MeaningOf, meaning: Meaning) {
+        let origin = &self.options.origin;
+        self.meanings.fix(of, || Fixed {
+            meaning,
+            schema_type: in_words(reader_type(place)),
+            origin: origin.clone(),
+        });
+    }
+
+    #[cold]
+    pub(super) fn other_meaning(
+        &self,
+        place: Place<'_>,
+        of: &MeaningOf,
+        found: Meaning,
+    ) -> PlanErrorKind {
+        let schema_type = in_words(reader_type(place));
+        let Some(fixed) = self.meanings.get(of) else {
+            unreachable!("the meaning is another than the one that is fixed");
+        };
+        PlanErrorKind::Meaning {
+            found,
+            schema_type,
+            column: fixed.meaning.clone(),
+            column_type: fixed.schema_type.clone(),
+            origin: fixed.origin.clone(),
+        }
+    }
+}
+
+/// What a value is read as.
+fn reader_type(place: Place<'_>) -> (&Schema, NodeId) {
+    let schema = place.reader_schema();
+    (schema, place.reader().unwrap_or_else(|| schema.root()))
+}
