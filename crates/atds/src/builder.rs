@@ -105,8 +105,11 @@ impl DatasetBuilder {
 
     /// The schema that records are read as, by Avro's schema resolution: fields
     /// that a file lacks have this schema's defaults, renamed fields are found
-    /// by its aliases, numbers are promoted to its types. Without, features are
-    /// found in each file's own schema.
+    /// by its aliases, numbers are promoted to its types, times are converted to
+    /// its units. Without, features are found in each file's own schema; what
+    /// their columns mean (the unit of times, the scale of decimals read as
+    /// integers, the numbers of symbols, the form of uuids) is what the first file
+    /// that has them says, and other files are converted to that, or an error.
     pub fn reader_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
         self.plan.reader_schema = Some(schema.into());
         self

@@ -55,9 +55,9 @@ pub use atds_sched::{Decision, SchedulerStats, Threads};
 pub use avro_block::{Codec, Found};
 pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
 pub use avro_decode::{
-    Convert, ConvertError, DecodeErrorKind, DuplicateWord, Feature, FeatureError, Features, Fill,
-    Inferred, LeftOut, Missing, OutOfBounds, PlanError, PlanErrorKind, Schema, SchemaError,
-    SchemaPath, SchemaPaths, TimeUnit, Vocabulary, infer, path, paths,
+    Clock, Convert, ConvertError, DecodeErrorKind, DuplicateWord, Feature, FeatureError, Features,
+    Fill, Inferred, LeftOut, Meaning, MeaningError, Missing, OutOfBounds, PlanError, PlanErrorKind,
+    Schema, SchemaError, SchemaPath, SchemaPaths, TimeUnit, Vocabulary, infer, path, paths,
 };
 pub use tensor_batch::{
     Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnMut, ColumnSpec, DType, DenseTensor,

@@ -1,11 +1,14 @@
 //! Plans for the files of a dataset, one per schema.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use avro_block::Header;
-use avro_decode::{Absent, Feature, Features, Inferred, Plan, PlanError, PlanOptions, Schema};
+use avro_decode::{
+    Absent, Feature, Features, Inferred, Meanings, Plan, PlanError, PlanOptions, Schema,
+};
 use tensor_batch::BatchSpec;
 
 use crate::block::FileContext;
@@ -37,15 +40,21 @@ struct Known {
     absent: Vec<(Absent, PathBuf)>,
     /// The expressions of which it was logged that a file lacks them.
     logged: HashSet<(String, String)>,
+    /// What the columns mean.
+    meanings: Meanings,
 }
 
 impl Plans {
     pub(crate) fn new(features: Features, options: PlanOptions, lacking: log::Level) -> Self {
+        let known = Known {
+            meanings: meanings_of_reader(&features, &options),
+            ..Known::default()
+        };
         Plans {
             features,
             options,
             lacking,
-            known: Mutex::default(),
+            known: Mutex::new(known),
         }
     }
 
@@ -84,9 +93,9 @@ impl Plans {
     pub(crate) fn add(&self, schema: &str, file: &Path) -> Result<bool, Error> {
         let mut known = self.known();
         let is_first = known.first.is_none();
-        let absent = known.absent.len();
+        let (absent, meanings) = (known.absent.len(), known.meanings.len());
         self.plan(&mut known, schema, file)?;
-        Ok(is_first || known.absent.len() < absent)
+        Ok(is_first || known.absent.len() < absent || known.meanings.len() > meanings)
     }
 
     /// Whether there is nothing in any schema that an expression leads to.
@@ -125,8 +134,10 @@ impl Plans {
             return Ok(plan.clone());
         }
         let parsed = parse_text(schema).map_err(|error| error.in_file(file))?;
-        let plan = Plan::compile(&Arc::new(parsed), &self.features, &self.options);
+        let options = options_for(&self.options, &known.meanings, quoted(file));
+        let plan = Plan::compile(&Arc::new(parsed), &self.features, &options);
         let plan = Arc::new(plan.map_err(|error| self.refused(known, error).in_file(file))?);
+        known.meanings = plan.meanings().clone();
         self.log_absent(known, &plan, file);
         known.note(&plan, file);
         if known.bytes.saturating_add(schema.len()) > MAX_SCHEMA_BYTES {
@@ -250,6 +261,33 @@ pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
         error: Box::new(absent.error.clone()),
         found_in: None,
     })
+}
+
+/// What the columns mean by the reader's schema; nothing without one.
+pub(crate) fn meanings_of_reader(features: &Features, options: &PlanOptions) -> Meanings {
+    let Some(reader) = &options.reader_schema else {
+        return Meanings::default();
+    };
+    let mut of_reader = options_for(options, &Meanings::default(), "the reader's schema");
+    of_reader.reader_schema = None;
+    // What is wrong with the features is said of the first file.
+    match Plan::compile(reader, features, &of_reader) {
+        Ok(plan) => plan.meanings().clone(),
+        Err(_) => Meanings::default(),
+    }
+}
+
+/// The options for the schema of `origin`, where the columns have `meanings` by
+/// the schemas before it.
+pub(crate) fn options_for(
+    options: &PlanOptions,
+    meanings: &Meanings,
+    origin: impl Display,
+) -> PlanOptions {
+    let mut options = options.clone();
+    options.meanings = meanings.clone();
+    options.origin = Some(origin.to_string().into());
+    options
 }
 
 /// The schema in a file's header, whatever its names are.

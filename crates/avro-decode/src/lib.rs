@@ -29,8 +29,8 @@ pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
-    Absent, Executed, Inferred, LeftOut, Meanings, OutOfBounds, Plan, PlanError, PlanErrorKind,
-    PlanOptions, Scratch, Skipper, infer,
+    Absent, Executed, Inferred, LeftOut, MeaningError, Meanings, OutOfBounds, Plan, PlanError,
+    PlanErrorKind, PlanOptions, Scratch, Skipper, infer,
 };
 pub use prefetch::{prefetch, prefetch_place, prefetch_value};
 pub use resolve::{Resolution, ResolveError};

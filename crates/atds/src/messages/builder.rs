@@ -7,7 +7,7 @@ use avro_decode::{Absent, Feature, Features, OutOfBounds, Plan, PlanOptions, Sch
 use super::writers::Writers;
 use super::{Framing, MessageDecoder};
 use crate::limits::DEFAULT_MEMORY_LIMIT;
-use crate::plans::{may_be_covered, missing_everywhere};
+use crate::plans::{may_be_covered, meanings_of_reader, missing_everywhere, options_for};
 use crate::{Error, ErrorKind};
 
 /// Builds a [`MessageDecoder`]; every option has a default.
@@ -79,14 +79,18 @@ impl MessageDecoderBuilder {
     /// them, a field that no writer's schema has, or one that cannot become the
     /// reader's; several writers' schemas where
     /// messages do not say theirs, or of one fingerprint and with different
-    /// logical types.
+    /// logical types; values that mean something else than what the reader's
+    /// schema, or the first writer's that has them, says of their column.
     pub fn build(self) -> Result<MessageDecoder, Error> {
         if self.features.is_empty() {
             return Err(Error::option("features", "at least one"));
         }
         let features = Features::new(self.features)?;
+        let mut meanings = meanings_of_reader(&features, &self.plan);
         let writers = Writers::new(self.framing, &self.writers, |schema| {
-            Plan::compile(schema, &features, &self.plan).map_err(|error| {
+            let origin = format!("schema {:016x}", schema.fingerprint());
+            let options = options_for(&self.plan, &meanings, origin);
+            let plan = Plan::compile(schema, &features, &options).map_err(|error| {
                 let others = self
                     .writers
                     .iter()
@@ -101,7 +105,9 @@ impl MessageDecoderBuilder {
                     },
                     false => ErrorKind::Plan(error),
                 })
-            })
+            })?;
+            meanings = plan.meanings().clone();
+            Ok(plan)
         })?;
         check_found(&writers)?;
         let spec = features.spec().clone();

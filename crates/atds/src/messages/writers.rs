@@ -35,7 +35,7 @@ impl<T> Writers<T> {
     pub(super) fn new(
         framing: Framing,
         schemas: &[Arc<Schema>],
-        make: impl Fn(&Arc<Schema>) -> Result<T, Error>,
+        mut make: impl FnMut(&Arc<Schema>) -> Result<T, Error>,
     ) -> Result<Self, Error> {
         match (framing, schemas) {
             (Framing::Raw, [schema]) => make(schema).map(Writers::Raw),
@@ -89,7 +89,7 @@ impl<T> Matched<'_, '_, T> {
 
 fn by_fingerprint<T>(
     schemas: &[Arc<Schema>],
-    make: impl Fn(&Arc<Schema>) -> Result<T, Error>,
+    mut make: impl FnMut(&Arc<Schema>) -> Result<T, Error>,
 ) -> Result<HashMap<u64, T>, Error> {
     let mut readers: HashMap<u64, (T, &Schema)> = HashMap::new();
     for schema in schemas {

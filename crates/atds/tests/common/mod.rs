@@ -6,6 +6,8 @@
     reason = "each test binary uses a part of it, and a panic is a failure"
 )]
 
+pub(crate) mod meanings;
+
 use std::borrow::BorrowMut;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,6 +7,7 @@ mod common;
 
 mod batches;
 mod errors;
+mod meanings;
 mod memory;
 mod of_files;
 mod reencoding;

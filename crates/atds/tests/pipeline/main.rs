@@ -7,6 +7,7 @@ mod common;
 mod checks;
 mod evolution;
 mod inspect;
+mod meanings;
 mod memory;
 mod model;
 mod order;

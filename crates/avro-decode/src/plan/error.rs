@@ -1,13 +1,13 @@
 //! Features that do not fit a schema.
 
 use std::fmt;
-use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::convert::{ConvertError, Meaning};
+use crate::convert::ConvertError;
 use crate::nearest::nearest;
 use crate::path::{PathError, field_step};
+use crate::plan::MeaningError;
 use crate::resolve::ResolveError;
 use crate::schema::Name;
 use crate::shown::Shown;
@@ -104,18 +104,6 @@ impl PlanErrorKind {
             symbol: symbol.to_owned(),
             symbols: symbols.to_vec(),
             nearest: nearest.map(str::to_owned),
-        }
-    }
-}
-
-/// Where the values are of which a column has its meaning.
-struct Origin<'a>(&'a Option<Arc<str>>);
-
-impl fmt::Display for Origin<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(origin) => write!(f, "those of {origin} are"),
-            None => f.write_str("those before are"),
         }
     }
 }
@@ -264,24 +252,8 @@ pub enum PlanErrorKind {
     Convert(ConvertError),
     /// The values mean something else than those of the schemas before, and do
     /// not become that without a loss or a guess.
-    #[error(
-        "the values are {found} ({schema_type}), and {} {column} ({column_type}), which the column \
-         holds: {}",
-        Origin(origin),
-        found.remedy(column)
-    )]
-    Meaning {
-        /// What the values are.
-        found: Meaning,
-        /// Their type.
-        schema_type: String,
-        /// What the column holds.
-        column: Meaning,
-        /// The type of the values that say so.
-        column_type: String,
-        /// What the schema of those values is of, if that is known.
-        origin: Option<Arc<str>>,
-    },
+    #[error(transparent)]
+    Meaning(Box<MeaningError>),
     /// A filter's operand is not a value that can be compared.
     #[error("a filter compares single values, not {schema_type}")]
     BadOperand {

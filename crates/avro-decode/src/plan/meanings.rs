@@ -2,6 +2,7 @@
 //! their values, for all schemas after it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::convert::Meaning;
@@ -16,6 +17,47 @@ use crate::path::{Operand, Path, Step};
 /// the values that filters compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meanings(BTreeMap<MeaningOf, Fixed>);
+
+/// Values that mean something else than the column they are for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MeaningError {
+    /// What the values are.
+    pub found: Meaning,
+    /// Their type.
+    pub schema_type: String,
+    /// What the column holds.
+    pub column: Meaning,
+    /// The type of the values that say so.
+    pub column_type: String,
+    /// What the schema of those values is of, if the
+    /// [options](crate::PlanOptions) said so.
+    pub origin: Option<Arc<str>>,
+}
+
+impl fmt::Display for MeaningError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MeaningError {
+            found,
+            schema_type,
+            column,
+            column_type,
+            origin,
+        } = self;
+        write!(f, "the values are {found} ({schema_type}), but ")?;
+        match origin {
+            Some(origin) => write!(f, "{column} ({column_type}) in {origin}")?,
+            None => write!(f, "{column} ({column_type}) by the schema before")?,
+        }
+        write!(
+            f,
+            ", which says what the column holds: {}",
+            found.remedy(column)
+        )
+    }
+}
+
+impl std::error::Error for MeaningError {}
 
 /// Something that schemas can give different meanings to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub use error::{PlanError, PlanErrorKind};
 pub use infer::{Inferred, LeftOut, infer};
 pub(crate) use meanings::MeaningOf;
-pub use meanings::Meanings;
+pub use meanings::{MeaningError, Meanings};
 pub use scratch::Scratch;
 pub use skipper::Skipper;
 

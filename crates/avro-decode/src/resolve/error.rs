@@ -48,9 +48,9 @@ pub enum ResolveErrorKind {
     /// the other without a loss.
     LogicalTypes {
         /// The name of the writer's.
-        writer: String,
+        writer: Box<str>,
         /// The name of the reader's.
-        reader: String,
+        reader: Box<str>,
         /// Whether both are times that differ only in their unit, of which the
         /// reader's is coarser.
         is_coarser: bool,

@@ -100,8 +100,8 @@ impl Resolution {
     }
 }
 
-fn name(logical: Option<&LogicalType>) -> String {
-    logical.map_or("", LogicalType::name).to_owned()
+fn name(logical: Option<&LogicalType>) -> Box<str> {
+    logical.map_or("", LogicalType::name).into()
 }
 
 /// Whether only the reader's unit of time is in the way.

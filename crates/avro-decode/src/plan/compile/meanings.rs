@@ -7,7 +7,7 @@ use crate::convert::{
     Compiled, Convert, Meaning, Refusal, Rescale, Source, in_words, operand, source,
 };
 use crate::plan::meanings::Fixed;
-use crate::plan::{MeaningOf, PlanErrorKind};
+use crate::plan::{MeaningError, MeaningOf, PlanErrorKind};
 use crate::resolve::Resolved;
 use crate::schema::{NodeId, Schema};
 
@@ -82,13 +82,13 @@ impl Compiler<'_> {
         let Some(fixed) = self.meanings.get(of) else {
             unreachable!("the meaning is another than the one that is fixed");
         };
-        PlanErrorKind::Meaning {
+        PlanErrorKind::Meaning(Box::new(MeaningError {
             found,
             schema_type,
             column: fixed.meaning.clone(),
             column_type: fixed.schema_type.clone(),
             origin: fixed.origin.clone(),
-        }
+        }))
     }
 }
 

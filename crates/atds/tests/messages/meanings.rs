@@ -1,0 +1,96 @@
+//! A column means one thing in the messages of all writers.
+
+use atds::messages::{Framing, MessageDecoder, Reencoder};
+use atds::{Error, Schema};
+use avro_decode::single_object;
+
+use crate::common::meanings::{FORMS, Form, KINDS, Kind, SAMPLES};
+
+fn schema(kind: Kind) -> Schema {
+    // Logical types are no part of a fingerprint, names of fields are.
+    let mark = KINDS.iter().position(|known| *known == kind).unwrap();
+    let schema = kind.schema();
+    let fields = r#""fields": ["#;
+    let with_mark = format!(r#"{fields}{{"name": "m{mark}", "type": "null"}}, "#);
+    Schema::parse(&schema.replace(fields, &with_mark)).unwrap()
+}
+
+fn messages(kind: Kind) -> Vec<Vec<u8>> {
+    let header = single_object::header(schema(kind).fingerprint());
+    let message = |sample| [&header[..], &kind.record(sample)].concat();
+    SAMPLES.map(message).into()
+}
+
+fn read(first: Kind, second: Kind, form: Form) -> Result<Vec<String>, Error> {
+    let decoder = MessageDecoder::builder(schema(first), [form.feature()])
+        .framing(Framing::SingleObject)
+        .writer_schema(schema(second));
+    let messages = [messages(first), messages(second)].concat();
+    Ok(form.column(&decoder.build()?.decode(&messages)?))
+}
+
+#[test]
+fn every_pair_of_types_is_converted_or_an_error_that_names_both_schemas() {
+    for form in FORMS {
+        for first in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
+            for second in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
+                let pair = format!("{first:?}, then {second:?}, as {form:?}");
+                let kinds = [first, second].into_iter();
+                let kinds = kinds.flat_map(|kind| SAMPLES.map(|sample| (kind, sample)));
+                let expected: Option<Vec<_>> = kinds
+                    .map(|(kind, sample)| form.expected(first, kind, sample))
+                    .collect();
+                match (read(first, second, form), expected) {
+                    (Ok(found), Some(expected)) => assert_eq!(found, expected, "{pair}"),
+                    (Err(error), None) => {
+                        let [first, second] =
+                            [first, second].map(|kind| schema(kind).fingerprint());
+                        let error = error.to_string();
+                        let start = format!("schema {second:016x}: feature 'x': the values are ");
+                        let origin = format!(" in schema {first:016x}, which says what");
+                        assert!(error.starts_with(&start), "{pair}: {error}");
+                        assert!(error.contains(&origin), "{pair}: {error}");
+                    }
+                    (found, expected) => panic!("{pair}: {found:?}, not {expected:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_s_schema_says_what_the_column_holds() {
+    let decoder = MessageDecoder::builder(
+        schema(Kind::Time("timestamp-millis")),
+        [Form::Int64.feature()],
+    )
+    .framing(Framing::SingleObject)
+    .writer_schema(schema(Kind::Time("timestamp-micros")))
+    .reader_schema(Schema::parse(&Kind::Time("timestamp-nanos").schema()).unwrap());
+    let messages = [
+        messages(Kind::Time("timestamp-millis")),
+        messages(Kind::Time("timestamp-micros")),
+    ];
+    let batch = decoder.build().unwrap().decode(&messages.concat()).unwrap();
+    let found = Form::Int64.column(&batch);
+    assert_eq!(found, ["0", "1000000", "2000000", "0", "1000", "2000"]);
+}
+
+#[test]
+fn re_encoded_times_are_in_the_reader_s_unit() {
+    let parse = |name| Schema::parse(&Kind::Time(name).schema()).unwrap();
+    let record = |name, sample| Kind::Time(name).record(sample);
+    let reencoder = Reencoder::new(parse("timestamp-millis"), parse("timestamp-micros")).unwrap();
+    let mut out = Vec::new();
+    reencoder
+        .reencode(&record("timestamp-millis", 2), &mut out)
+        .unwrap();
+    // 2000, zig-zag.
+    assert_eq!(out, [0xa0, 0x1f]);
+    let error = Reencoder::new(parse("timestamp-micros"), parse("timestamp-millis")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "field 'x': long cannot be read as long: timestamp-micros does not become \
+         timestamp-millis without a loss; the reader's type must have the finer unit"
+    );
+}

@@ -1,0 +1,115 @@
+//! A column means one thing in all files of a data set.
+
+use atds::{Codec, Dataset, Error, Schema};
+
+use crate::common::meanings::{FORMS, Form, KINDS, Kind, SAMPLES};
+use crate::common::{Folder, container};
+
+fn write(folder: &Folder, name: &str, kind: Kind) {
+    let records = SAMPLES.map(|sample| kind.record(sample)).concat();
+    let block = (SAMPLES.len() as u64, records);
+    folder.write(name, &container(&kind.schema(), Codec::Null, [block]));
+}
+
+/// The values of the files `a.avro` and `b.avro`.
+fn read(folder: &Folder, form: Form) -> Result<Vec<String>, Error> {
+    let files = vec![folder.join("a.avro"), folder.join("b.avro")];
+    let dataset = Dataset::builder(files, 100).features([form.feature()]);
+    let mut found = Vec::new();
+    for batch in dataset.build()?.iter() {
+        found.extend(form.column(&batch?));
+    }
+    Ok(found)
+}
+
+#[test]
+fn every_pair_of_types_is_converted_or_an_error_that_names_both_files() {
+    let (mut converted, mut refused) = (0, 0);
+    let folder = Folder::new();
+    for form in FORMS {
+        for first in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
+            write(&folder, "a.avro", first);
+            for second in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
+                write(&folder, "b.avro", second);
+                let pair = format!("{first:?}, then {second:?}, as {form:?}");
+                let expected = |kind| {
+                    let samples = SAMPLES.into_iter();
+                    samples
+                        .map(|sample| form.expected(first, kind, sample))
+                        .collect()
+                };
+                let (own, then): (Option<Vec<_>>, Option<Vec<_>>) =
+                    (expected(first), expected(second));
+                let own = own.unwrap_or_else(|| panic!("{pair}: a type goes with itself"));
+                match (read(&folder, form), then) {
+                    (Ok(found), Some(then)) => {
+                        assert_eq!(found, [own, then].concat(), "{pair}");
+                        converted += 1;
+                    }
+                    (Err(error), None) => {
+                        let error = folder.message(&error);
+                        assert!(
+                            error.starts_with("b.avro: feature 'x': the values are "),
+                            "{pair}: {error}"
+                        );
+                        assert!(
+                            error.contains(" in 'a.avro', which says what the column holds: "),
+                            "{pair}: {error}"
+                        );
+                        refused += 1;
+                    }
+                    (found, then) => panic!("{pair}: {found:?}, not {then:?}"),
+                }
+            }
+        }
+    }
+    assert!(converted > 300 && refused > 500, "{converted}, {refused}");
+}
+
+#[test]
+fn the_remedies_work() {
+    let folder = Folder::new();
+    let micros = Kind::Time("timestamp-micros");
+    write(&folder, "a.avro", Kind::Time("timestamp-millis"));
+    write(&folder, "b.avro", micros);
+    let error = read(&folder, Form::Int64).unwrap_err();
+    assert_eq!(
+        folder.message(&error),
+        "b.avro: feature 'x': the values are timestamps in micros (long (timestamp-micros)), but \
+         timestamps in millis (long (timestamp-millis)) in 'a.avro', which says what the column \
+         holds: give the feature a `unit`, or a `reader_schema` that has the finer unit"
+    );
+    assert_eq!(read(&folder, Form::Unit).unwrap(), ["0"; 6]);
+    let with_reader = |reader: Kind, form: Form| {
+        let schema = Schema::parse(&reader.schema()).unwrap();
+        let dataset = Dataset::builder(folder.path(), 100).features([form.feature()]);
+        let dataset = dataset.reader_schema(schema).build().unwrap();
+        let batch = dataset.iter().next().unwrap().unwrap();
+        form.column(&batch)
+    };
+    let found = with_reader(micros, Form::Int64);
+    assert_eq!(found, ["0", "1000", "2000", "0", "1", "2"]);
+    let found = with_reader(Kind::Long, Form::Int64);
+    assert_eq!(found, ["0", "1", "2", "0", "1", "2"]);
+    assert_eq!(with_reader(micros, Form::Unit), ["0"; 6]);
+
+    // Symbols.
+    write(&folder, "a.avro", Kind::Enum(&["A", "B", "C"]));
+    write(&folder, "b.avro", Kind::Enum(&["D", "B", "A"]));
+    let error = folder.message(&read(&folder, Form::Int64).unwrap_err());
+    assert!(
+        error.contains("'D', 'B', 'A'") && error.contains("'A', 'B', 'C'"),
+        "{error}"
+    );
+    let found = with_reader(Kind::Enum(&["A", "B", "C", "D"]), Form::Int64);
+    assert_eq!(found, ["0", "1", "2", "3", "1", "0"]);
+    let texts = read(&folder, Form::String).unwrap();
+    assert_eq!(texts.len(), 6);
+
+    // Old files without the logical type.
+    write(&folder, "a.avro", Kind::Long);
+    write(&folder, "b.avro", micros);
+    assert!(read(&folder, Form::Int64).is_err());
+    let found = with_reader(micros, Form::Int64);
+    assert_eq!(found, ["0", "1", "2", "0", "1", "2"]);
+}
