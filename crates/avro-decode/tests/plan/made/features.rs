@@ -268,13 +268,17 @@ impl Maker<'_> {
     fn lacking(&mut self, feature: &Feature) -> Option<Feature> {
         let mut feature = self.with_missing(feature.clone());
         let has_way = !is_rooted(&feature);
+        let mut is_index = false;
         let expression = match &mut feature.kind {
             FeatureKind::Sparse {
                 keys: SparseKeys::Named { index, value },
                 ..
             } if !has_way || self.source.flag() => match self.source.below(3) {
                 // An index is never missing, but a list of them may be.
-                0 if index[0].contains("[*]") => &mut index[0],
+                0 if index[0].contains("[*]") => {
+                    is_index = true;
+                    &mut index[0]
+                }
                 _ => value,
             },
             _ => feature.expression.as_mut()?,
@@ -285,6 +289,10 @@ impl Maker<'_> {
         };
         let mut path = Path::parse(way).ok()?;
         let number = self.source.below(path.steps.len());
+        let is_list = |step: &Step| matches!(step, Step::All | Step::Filter(_));
+        if is_index && !path.steps[number..].iter().any(is_list) {
+            return None;
+        }
         match &mut path.steps[number] {
             Step::Field(name) | Step::Branch(name) => *name = "nowhere".to_owned(),
             Step::Filter(filter) => match (&mut filter.left, &mut filter.right) {
