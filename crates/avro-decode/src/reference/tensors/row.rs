@@ -169,8 +169,9 @@ fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
             checked.feature.kind,
             FeatureKind::Dense { reshape: true, .. }
         )
+        && let Some(len) = shape.iter().copied().product()
     {
-        return vec![shape.iter().copied().product()];
+        return vec![Some(len)];
     }
     shape.clone()
 }
