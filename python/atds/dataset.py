@@ -70,12 +70,16 @@ class Dataset:
         memory_limit: Bytes of blocks and ready batches to hold at most; None for 4 GiB.
         mmap: Whether files are mapped into memory rather than read; nobody may write to them
             meanwhile.
+        strict: Whether the schemas of files must be by Avro's specification: names of letters,
+            digits and underscores, defaults that match their types. Otherwise files are read
+            whatever their names are.
 
     Raises:
         MissingFileError: A file that is not there, a pattern or folder without files.
         OptionError: An option out of its range.
         FeatureError: A feature that cannot be, or that the first file's schema does not have.
-        DataError: A first file that is not Avro.
+        DataError: A file that is not Avro, or with ``strict`` whose schema is not by the
+            specification.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class Dataset:
         out_of_bounds: Literal["error", "drop"] = "error",
         memory_limit: int | None = None,
         mmap: bool = False,
+        strict: bool = False,
     ) -> None:
         self._batch_size = _options.whole("batch_size", batch_size, 1)
         most = 1 << 30
@@ -114,6 +119,7 @@ class Dataset:
             "drop_out_of_bounds": _options.drops("out_of_bounds", out_of_bounds),
             "memory_limit": _options.optional("memory_limit", memory_limit, 1),
             "mmap": _options.flag("mmap", mmap),
+            "strict": _options.flag("strict", strict),
         }
         given = None if features is None else parse_features(features)
         self._files = _native.resolve_files(paths(filenames))

@@ -34,7 +34,7 @@ impl Dataset {
     #[pyo3(signature = (
         files, batch_size, features, binary, masks, *, drop_remainder, reader_buffer_size,
         shuffle_buffer_size, threads, max_threads, seed, shuffle_files, shuffle_blocks, prefetch,
-        reader_schema, drop_out_of_bounds, memory_limit, mmap,
+        reader_schema, drop_out_of_bounds, memory_limit, mmap, strict,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
@@ -57,6 +57,7 @@ impl Dataset {
         drop_out_of_bounds: bool,
         memory_limit: Option<u64>,
         mmap: bool,
+        strict: bool,
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
@@ -77,7 +78,8 @@ impl Dataset {
                 true => OutOfBounds::Drop,
                 false => OutOfBounds::Error,
             })
-            .mmap(mmap);
+            .mmap(mmap)
+            .strict(strict);
         if let Some(bytes) = reader_buffer_size {
             builder = builder.reader_buffer_size(bytes);
         }

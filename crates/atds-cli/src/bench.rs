@@ -68,6 +68,9 @@ pub(crate) struct Args {
     /// Drop sparse entries with an index outside their dimension, rather than fail
     #[arg(long)]
     drop_out_of_bounds: bool,
+    /// Refuse files whose schema is not by the specification, rather than read them
+    #[arg(long)]
+    strict: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -104,6 +107,7 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
         .seed(args.seed)
         .epochs(args.epochs)
         .threads(args.threads)
+        .strict(args.strict)
         .mmap(args.mmap);
     if let Some(path) = &args.features {
         builder = builder.features(inputs::features(path)?);

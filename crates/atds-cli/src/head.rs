@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use atds::{Dataset, Records, batch_to_json};
+use atds::{Dataset, RecordOptions, Records, batch_to_json};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -31,13 +31,18 @@ pub(crate) struct Args {
     /// Read the records as this schema, by Avro's schema resolution
     #[arg(long, value_name = "S.avsc", requires = "features")]
     reader_schema: Option<PathBuf>,
+    /// Refuse files whose schema is not by the specification, rather than read them
+    #[arg(long)]
+    strict: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     if args.features.is_some() {
         return print_tensors(args, out);
     }
-    for record in Records::open(&args.file)?.take(args.records) {
+    let mut options = RecordOptions::default();
+    options.strict = args.strict;
+    for record in Records::open_with(&args.file, &options)?.take(args.records) {
         writeln!(out, "{}", record?)?;
     }
     Ok(())
@@ -46,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 /// An object with a line for each column; behind it, the error that left records out.
 fn print_tensors(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     // A batch has a record or more.
-    let mut builder = Dataset::builder(&args.file, args.records.max(1));
+    let mut builder = Dataset::builder(&args.file, args.records.max(1)).strict(args.strict);
     if let Some(path) = &args.features {
         builder = builder.features(inputs::features(path)?);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atds::{
     ColumnKind, ColumnSpec, Feature, FeatureKind, Files, InspectOptions, InspectedPath, Inspection,
-    SchemaPath, features,
+    SchemaError, SchemaPath, features,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,8 +16,9 @@ use crate::units::{bytes, count, counted};
 ///
 /// Prints codec, schema, metadata, blocks, records, sizes, the features (dense where all records
 /// have arrays of the same lengths, varlen where not, sparse where a record has arrays of indices
-/// and values, with a mask where there may be nulls), and every path that a feature's expression can
-/// be, with its type and the share of nulls among its values.
+/// and values, with a mask where there may be nulls), every path that a feature's expression can be,
+/// with its type and the share of nulls among its values, and what in the schema is not by Avro's
+/// specification.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The files, folders (of *.avro files) or globs
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Records, the first of the file, in which nulls are counted
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     sample: u64,
+    /// Refuse files whose schema is not by the specification, rather than read them
+    #[arg(long)]
+    strict: bool,
     /// Print a JSON object for each file, one a line
     #[arg(long)]
     json: bool,
@@ -65,6 +69,7 @@ fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let mut options = InspectOptions::default();
     // A features file says nothing of the sample.
     options.sample = if args.features { 0 } else { args.sample };
+    options.strict = args.strict;
     let found = atds::inspect_with(file, &options)?;
     if args.features {
         print_features_file(&found.features, out)?;
@@ -110,8 +115,13 @@ fn to_json(found: &Inspection) -> Value {
         "sampled": found.sampled,
         "paths": found.paths.iter().map(path_to_json).collect::<Vec<_>>(),
         "paths_truncated": found.paths_truncated,
+        "notes": found.notes.iter().map(note_to_json).collect::<Vec<_>>(),
         "schema": schema(found),
     })
+}
+
+fn note_to_json(note: &SchemaError) -> Value {
+    json!({"at": note.path, "note": note.kind.to_string()})
 }
 
 fn path_to_json(found: &InspectedPath) -> Value {
@@ -155,6 +165,7 @@ fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     }
     print_features(found, out)?;
     print_paths(found, out)?;
+    print_notes(found, out)?;
     writeln!(out, "  schema")?;
     print_schema(&schema(found), out)
 }
@@ -176,6 +187,21 @@ fn print_features(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     for field in &found.left_out {
         let (name, schema_type) = (&field.field, &field.schema_type);
         writeln!(out, "    {name:<width$}  {:<22}{schema_type}", "no tensor")?;
+    }
+    Ok(())
+}
+
+/// A line for each note on the schema.
+fn print_notes(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+    if found.notes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  notes: not by the specification")?;
+    for note in &found.notes {
+        match &*note.path {
+            "" => writeln!(out, "    {}", note.kind),
+            path => writeln!(out, "    {path}: {}", note.kind),
+        }?;
     }
     Ok(())
 }

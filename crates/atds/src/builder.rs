@@ -37,6 +37,7 @@ pub struct DatasetBuilder {
     features: Option<Vec<Feature>>,
     layout: Option<Layout>,
     plan: PlanOptions,
+    strict: bool,
     engine: EngineOptions,
     read: ReadOptions,
     shuffle_files: bool,
@@ -65,6 +66,7 @@ impl DatasetBuilder {
             features: None,
             layout: None,
             plan: PlanOptions::default(),
+            strict: false,
             engine: EngineOptions {
                 batching: Batching {
                     batch_size,
@@ -217,6 +219,15 @@ impl DatasetBuilder {
         self
     }
 
+    /// Whether the schemas of files must be by the specification (no by default):
+    /// letters, digits and underscores in names, each name defined once, defaults
+    /// that match their types. Otherwise a file is read whatever its schema has
+    /// there, see [`Schema::parse_lenient`].
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
     /// Bytes of blocks, compressed and inflated, and of batches that are held at
     /// most (4 GiB by default). Where they are reached, reading, inflating and
     /// batching wait for the caller to take a batch. A window and a batch that
@@ -313,7 +324,7 @@ impl DatasetBuilder {
             (false, true) => log::Level::Info,
             (false, false) => log::Level::Warn,
         };
-        let plans = Plans::new(features, self.plan, level);
+        let plans = Plans::new(features, self.plan, level, self.strict);
         let mut schemas = plans.check(&schemas, &files)?;
         if !self.check_files && !was_checked {
             look_further(&plans, &mut schemas, &files, &*on_check);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use avro_block::{InflateBuffer, Inflater};
 use avro_decode::feature::FeatureKind;
-use avro_decode::{Feature, LeftOut, Schema};
+use avro_decode::{Feature, LeftOut, Schema, SchemaError};
 use tensor_batch::{Column, Layout};
 
 use crate::limits::{DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
-use crate::plans::{infer_all, parse_schema};
+use crate::plans::{infer_all, not_by_the_specification, parse_by};
 use crate::records::RecordOptions;
 use crate::source::{FileBlocks, Opener, whole_index};
 use crate::{Dataset, Error, ErrorKind, Tolerate};
@@ -58,6 +58,10 @@ pub struct Inspection {
     pub paths_truncated: bool,
     /// Records of the sample: the first of the file.
     pub sampled: u64,
+    /// What in the schema is not by the specification, and read nevertheless: names,
+    /// attributes, defaults; at most
+    /// [`MAX_DEVIATIONS`](avro_decode::limits::MAX_DEVIATIONS) of it.
+    pub notes: Vec<SchemaError>,
 }
 
 impl Inspection {
@@ -80,6 +84,9 @@ pub struct InspectOptions {
     pub tolerate: Tolerate,
     /// Bytes that a block may have at most, compressed and inflated; 1 GiB by default.
     pub max_block_bytes: usize,
+    /// Whether the schema must be by the specification, see
+    /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.
+    pub strict: bool,
 }
 
 impl InspectOptions {
@@ -98,6 +105,7 @@ impl Default for InspectOptions {
             sample: DEFAULT_SAMPLE,
             tolerate: Tolerate::nothing(),
             max_block_bytes: MAX_BLOCK_BYTES,
+            strict: false,
         }
     }
 }
@@ -119,7 +127,7 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
     let path = path.as_ref();
     let index = whole_index(path, &options.records().lenience())?;
     let header = &index.header;
-    let schema = parse_schema(header).map_err(|error| error.in_file(path))?;
+    let schema = parse_by(header.schema(), options.strict).map_err(|error| error.in_file(path))?;
     let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
     let (features, inflated_bytes) = match inferred.features.is_empty() {
         true => (Vec::new(), inflate_all(path, options)?),
@@ -149,6 +157,7 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
         paths,
         paths_truncated,
         sampled,
+        notes: not_by_the_specification(&schema),
         schema,
     })
 }

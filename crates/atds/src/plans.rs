@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use avro_block::Header;
+use avro_decode::limits::MAX_DEVIATIONS;
 use avro_decode::{
     Absent, Feature, Features, Inferred, Meanings, Plan, PlanError, PlanOptions, Schema,
+    SchemaError,
 };
 use tensor_batch::BatchSpec;
 
@@ -25,6 +27,8 @@ pub(crate) struct Plans {
     options: PlanOptions,
     /// The level at which a field that a file lacks is logged.
     lacking: log::Level,
+    /// Whether the schemas of files must be by the specification.
+    strict: bool,
     known: Mutex<Known>,
 }
 
@@ -45,7 +49,12 @@ struct Known {
 }
 
 impl Plans {
-    pub(crate) fn new(features: Features, options: PlanOptions, lacking: log::Level) -> Self {
+    pub(crate) fn new(
+        features: Features,
+        options: PlanOptions,
+        lacking: log::Level,
+        strict: bool,
+    ) -> Self {
         let known = Known {
             meanings: meanings_of_reader(&features, &options),
             ..Known::default()
@@ -54,6 +63,7 @@ impl Plans {
             features,
             options,
             lacking,
+            strict,
             known: Mutex::new(known),
         }
     }
@@ -133,7 +143,7 @@ impl Plans {
         if let Some(plan) = known.by_schema.get(schema) {
             return Ok(plan.clone());
         }
-        let parsed = parse_text(schema).map_err(|error| error.in_file(file))?;
+        let parsed = parse_by(schema, self.strict).map_err(|error| error.in_file(file))?;
         let options = options_for(&self.options, &known.meanings, quoted(file));
         let plan = Plan::compile(&Arc::new(parsed), &self.features, &options);
         let plan = Arc::new(plan.map_err(|error| self.refused(known, error).in_file(file))?);
@@ -293,6 +303,27 @@ pub(crate) fn options_for(
 /// The schema in a file's header, whatever its names are.
 pub(crate) fn parse_schema(header: &Header) -> Result<Schema, Error> {
     parse_text(header.schema())
+}
+
+/// The schema of a file, which with `strict` must be by the specification.
+pub(crate) fn parse_by(text: &str, strict: bool) -> Result<Schema, Error> {
+    let schema = parse_text(text)?;
+    let faults = match strict {
+        true => not_by_the_specification(&schema),
+        false => Vec::new(),
+    };
+    match faults.into_iter().next() {
+        Some(error) => Err(Error::new(ErrorKind::Schema(error))),
+        None => Ok(schema),
+    }
+}
+
+/// What in a schema is not by the specification: names, attributes, defaults; the
+/// first [`MAX_DEVIATIONS`] of it.
+pub(crate) fn not_by_the_specification(schema: &Schema) -> Vec<SchemaError> {
+    let defaults = schema.check_defaults().err().unwrap_or_default();
+    let all = schema.deviations().iter().cloned().chain(defaults);
+    all.take(MAX_DEVIATIONS).collect()
 }
 
 /// The schema that a header has as this text.

@@ -20,6 +20,9 @@ pub struct RecordOptions {
     pub tolerate: Tolerate,
     /// Bytes that a block may have at most, compressed and inflated; 1 GiB by default.
     pub max_block_bytes: usize,
+    /// Whether the file's schema must be by the specification, see
+    /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.
+    pub strict: bool,
 }
 
 impl Default for RecordOptions {
@@ -28,6 +31,7 @@ impl Default for RecordOptions {
             buffer_size: DEFAULT_READER_BUFFER_SIZE,
             tolerate: Tolerate::nothing(),
             max_block_bytes: MAX_BLOCK_BYTES,
+            strict: false,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use avro_block::{Block, Codec, InflateBuffer, Inflater};
 use avro_decode::{DecodeError, Schema};
 
-use crate::plans::parse_schema;
+use crate::plans::parse_by;
 use crate::records::RecordOptions;
 use crate::source::{FileBlocks, Lenience, Opener};
 use crate::tolerate::Tolerated;
@@ -39,7 +39,8 @@ impl Walk {
         let read = options.reading();
         read.check()?;
         let blocks = FileBlocks::open(&path, &mut Opener::once(read))?;
-        let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(&path))?;
+        let schema = parse_by(blocks.header().schema(), options.strict);
+        let schema = schema.map_err(|error| error.in_file(&path))?;
         let mut inflater = Inflater::new();
         inflater.set_tolerates_checksums(lenience.tolerate.checksum);
         Ok(Walk {

@@ -142,6 +142,7 @@ class Dataset(IterableDataset[dict[str, Any]]):
         out_of_bounds: Literal["error", "drop"] = "error",
         memory_limit: int | None = None,
         mmap: bool = False,
+        strict: bool = False,
     ) -> None:
         # Looked at more than once, which an iterator cannot be.
         files = paths(filenames)
@@ -163,6 +164,7 @@ class Dataset(IterableDataset[dict[str, Any]]):
                 out_of_bounds=out_of_bounds,
                 memory_limit=memory_limit,
                 mmap=mmap,
+                strict=strict,
             )
 
         given = dataset(None).features if features is None else parse_features(features)
