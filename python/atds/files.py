@@ -149,6 +149,8 @@ class Inspection:
         paths: Every path of the schema.
         paths_truncated: Whether there are more paths than are listed.
         sampled: Records in which values and nulls were counted, from the first on.
+        notes: What in the schema is not by Avro's specification, each as its place (a JSON
+            pointer) and what it is.
     """
 
     path: str
@@ -165,6 +167,7 @@ class Inspection:
     paths: tuple[InspectedPath, ...]
     paths_truncated: bool
     sampled: int
+    notes: tuple[tuple[str, str], ...]
 
     @property
     def compression_ratio(self) -> float:
@@ -190,5 +193,6 @@ def inspect(file: str | os.PathLike[str], *, sample: int | None = None) -> Inspe
     found["schema"] = json.loads(found["schema"])
     found["features"] = from_json(found["features"], found.pop("binary"))
     found["left_out"] = dict(found["left_out"])
+    found["notes"] = tuple(found["notes"])
     found["paths"] = tuple(InspectedPath(*path) for path in found["paths"])
     return Inspection(**found)

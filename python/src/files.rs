@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use atds::path::field_step;
 use atds::{Feature, Files, InspectOptions, LeftOut, Records, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -86,6 +87,11 @@ pub(crate) fn inspect(
     dict.set_item("paths", paths.collect::<Vec<_>>())?;
     dict.set_item("paths_truncated", found.paths_truncated)?;
     dict.set_item("sampled", found.sampled)?;
+    let notes = found.notes.iter();
+    let notes: Vec<_> = notes
+        .map(|note| (&note.path, note.kind.to_string()))
+        .collect();
+    dict.set_item("notes", notes)?;
     Ok(dict)
 }
 
@@ -108,8 +114,13 @@ fn binary(schema: &Schema, features: &[Feature]) -> Vec<String> {
         .iter()
         .filter(|feature| feature.dtype == atds::DType::String);
     let binary = strings.filter(|feature| {
-        let way = feature.expression();
-        [way.to_owned(), format!("{way}.values")]
+        let way = match feature.expression {
+            // The name of a field, if there is one.
+            None => Some(field_step(&feature.name)).filter(|step| types.contains_key(&**step)),
+            Some(_) => None,
+        };
+        let way = way.unwrap_or_else(|| feature.expression().into());
+        [way.to_string(), format!("{way}.values")]
             .into_iter()
             .any(|way| is_binary(&types, way))
     });

@@ -14,8 +14,25 @@ use serde_json::Value;
 fn head_prints_what_fastavro_reads() {
     let folder = match std::env::var_os("ATDS_TESTDATA") {
         Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata"),
+        None => testdata(),
     };
+    let compared = compare_all(&folder);
+    assert!(compared >= 10, "only {compared} files to compare");
+}
+
+/// Files of Avro for Java whose schemas have names that are not by the
+/// specification.
+#[test]
+fn head_prints_what_java_wrote() {
+    assert_eq!(compare_all(&testdata().join("java")), 2);
+}
+
+fn testdata() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
+}
+
+/// Compares each file of the folder that has rows; gives their number.
+fn compare_all(folder: &Path) -> usize {
     let mut compared = 0;
     for rows in fs::read_dir(folder.join("rows")).unwrap() {
         let rows = rows.unwrap().path();
@@ -25,7 +42,7 @@ fn head_prints_what_fastavro_reads() {
         compare(&avro, &fs::read_to_string(&rows).unwrap());
         compared += 1;
     }
-    assert!(compared >= 10, "only {compared} files to compare");
+    compared
 }
 
 fn compare(avro: &Path, expected: &str) {

@@ -3,11 +3,18 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use avro_decode::path::{Path, PathError, Reference};
+use avro_decode::limits::MAX_PATH_BYTES;
+use avro_decode::path::{Path, PathError, Reference, Step, field_step};
 
 /// See [`EXPRESSION`](super::EXPRESSION).
 pub(super) fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
+    let field = Path {
+        steps: vec![Step::Field(text.clone().into_owned())],
+    };
+    if field_step(&text).len() <= MAX_PATH_BYTES {
+        assert_eq!(Path::parse(&field_step(&text)).as_ref(), Ok(&field));
+    }
     let path = check_as::<Path>(&text);
     let reference = check_as::<Reference>(&text);
     if let Some(path) = path {

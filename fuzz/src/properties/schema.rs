@@ -3,25 +3,37 @@
 use std::sync::Arc;
 
 use avro_decode::schema::{Node, NodeId};
-use avro_decode::{Features, Plan, PlanOptions, Schema, infer};
+use avro_decode::{Features, Plan, PlanOptions, Schema, SchemaError, infer};
 
 use super::plan::common::{Entropy, schema_json};
 
 /// See [`SCHEMA`](super::SCHEMA).
 pub(super) fn check(data: &[u8]) {
-    if let Ok(schema) = Schema::parse(&String::from_utf8_lossy(data)) {
-        check_schema(&schema);
+    let text = String::from_utf8_lossy(data);
+    let strict = Schema::parse(&text);
+    match Schema::parse_lenient(&text) {
+        Ok(schema) => {
+            assert_eq!(schema.deviations().first(), strict.as_ref().err());
+            check_schema(&schema, Schema::parse_lenient);
+        }
+        Err(_) => assert!(strict.is_err()),
+    }
+    if let Ok(schema) = strict {
+        check_schema(&schema, Schema::parse);
     }
     let made = schema_json(&mut Entropy::new(data.to_vec())).to_string();
-    check_schema(&Schema::parse(&made).expect("the schema was made to be good"));
+    let made = Schema::parse(&made).expect("the schema was made to be good");
+    check_schema(&made, Schema::parse);
 }
 
-fn check_schema(schema: &Schema) {
+fn check_schema(schema: &Schema, parse: fn(&str) -> Result<Schema, SchemaError>) {
     for text in [schema.to_string(), format!("{schema:#}")] {
-        let again = Schema::parse(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+        let again = parse(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
         assert_eq!(again.to_string(), schema.to_string());
+        assert_eq!(again.canonical_form(), schema.canonical_form());
         assert_same(schema, &again);
     }
+    serde_json::from_str::<serde_json::Value>(&schema.canonical_form()).expect("JSON");
     check_inferred(schema);
 }
 

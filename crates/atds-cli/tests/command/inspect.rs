@@ -15,7 +15,7 @@ fn finds_what_was_generated() {
     assert_eq!(
         keys.join(" "),
         "file codec blocks records file_bytes raw_bytes inflated_bytes compression_ratio metadata \
-         features left_out sampled paths paths_truncated schema"
+         features left_out sampled paths paths_truncated notes schema"
     );
     assert_eq!(found["file"], files.file(0));
     assert_eq!(found["codec"], "deflate");
@@ -225,4 +225,29 @@ fn features_are_those_of_one_file() {
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
+}
+
+/// Avro for Java up to 1.8 names classes within classes so.
+#[test]
+fn says_what_is_not_by_the_specification() {
+    let file = testdata("java/inner_inner_class.avro");
+    let found = atds(&["inspect", &file, "--json"]).json();
+    let note = "\"org.example.InnerClasses$Outer$.Inner\" is not a name: letters, digits and \
+                underscores, and no digit first";
+    assert_eq!(found["notes"], json!([{"at": "/name", "note": note}]));
+    let shown = atds(&["inspect", &file]).ok();
+    let expected = format!("  notes: not by the specification\n    /name: {note}\n  schema\n");
+    assert!(shown.contains(&expected), "{shown}");
+    for command in ["inspect", "head", "bench"] {
+        let refused = atds(&[command, "--strict", &file]).fails_with(1);
+        assert!(refused.contains(note), "{command}: {refused}");
+        atds(&[command, &file]).ok();
+    }
+    let good = atds(&[
+        "inspect",
+        &testdata("nested_records_fastavro.avro"),
+        "--strict",
+        "--json",
+    ]);
+    assert_eq!(good.json()["notes"], json!([]));
 }

@@ -70,7 +70,7 @@ struct Example<'a> {
 impl Example<'_> {
     /// The tensors, or the message of the error.
     fn run(&self) -> Result<Value, String> {
-        let schema = Schema::parse(self.schema).unwrap();
+        let schema = Schema::parse_lenient(self.schema).unwrap();
         let records: Vec<Value> = self
             .records
             .lines()

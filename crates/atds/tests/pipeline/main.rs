@@ -10,6 +10,7 @@ mod inspect;
 mod meanings;
 mod memory;
 mod model;
+mod names;
 mod order;
 mod shuffle;
 mod slices;
