@@ -51,7 +51,9 @@ class Dataset:
             list of them. They are looked up once, here.
         batch_size: Records of a batch at most.
         features: Features by name, ours or TensorFlow's; None for all that the first file's
-            schema has, see :func:`atds.infer_features`. Fields not among them are skipped.
+            schema has, see :func:`atds.infer_features`. Fields not among them are skipped. A field
+            that some of the files lack is missing in their records: ``default=`` and ``mask=``
+            cover it, without them it is an error.
         drop_remainder: Whether a last batch of fewer records is left out.
         reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
         shuffle_buffer_size: Records to shuffle among, besides those of the batch; 0 keeps the
@@ -73,11 +75,14 @@ class Dataset:
         strict: Whether the schemas of files must be by Avro's specification: names of letters,
             digits and underscores, defaults that match their types. Otherwise files are read
             whatever their names are.
+        check_files: Whether the headers of all files are read here, and their schemas held against
+            the features: once for all processes that the data set is pickled for or forked into.
+            If false, each file's header is read when the file is opened, and errors come then.
 
     Raises:
         MissingFileError: A file that is not there, a pattern or folder without files.
         OptionError: An option out of its range.
-        FeatureError: A feature that cannot be, or that the first file's schema does not have.
+        FeatureError: A feature that cannot be, or that the schema of a file does not have.
         DataError: A file that is not Avro, or with ``strict`` whose schema is not by the
             specification.
     """
@@ -101,6 +106,7 @@ class Dataset:
         memory_limit: int | None = None,
         mmap: bool = False,
         strict: bool = False,
+        check_files: bool = True,
     ) -> None:
         self._batch_size = _options.whole("batch_size", batch_size, 1)
         most = 1 << 30
@@ -120,28 +126,40 @@ class Dataset:
             "memory_limit": _options.optional("memory_limit", memory_limit, 1),
             "mmap": _options.flag("mmap", mmap),
             "strict": _options.flag("strict", strict),
+            "check_files": _options.flag("check_files", check_files),
         }
         given = None if features is None else parse_features(features)
         self._files = _native.resolve_files(paths(filenames))
-        self._features = self._inferred() if given is None else given
+        schemas = self._file_schemas()
+        self._features = self._inferred(schemas) if given is None else given
         self._epoch = 0
-        self._begin()
+        self._begin(schemas)
 
-    def _inferred(self) -> dict[str, Feature]:
-        features, left_out = inferred(self._files, self._config["reader_schema"])
+    def _file_schemas(self) -> _native.FileSchemas:
+        """The schemas of the files, or of the first alone."""
+        checked = self._files if self._config["check_files"] else self._files[:1]
+        return _native.FileSchemas.read(checked)
+
+    def _inferred(self, schemas: _native.FileSchemas) -> dict[str, Feature]:
+        features, left_out = inferred(self._config["reader_schema"] or schemas)
         for field, schema_type in left_out.items():
             _LOG.warning("left out field '%s', which is no tensor: %s", field, schema_type)
         return features
 
-    def _begin(self) -> None:
+    def _begin(self, schemas: _native.FileSchemas) -> None:
         """Makes what is no configuration."""
         self._lock = threading.Lock()
         self._num_records: int | None = None
         self._latest: _native.StatsHandle | None = None
-        self._made = self._make(self._features)
+        self._made = self._make(self._features, schemas=schemas)
+        # What a copy in another process must know of the files, so that it need not read them.
+        self._schemas = self._made.schemas()
 
     def _make(
-        self, features: Mapping[str, Feature], max_threads: int | None = None
+        self,
+        features: Mapping[str, Feature],
+        max_threads: int | None = None,
+        schemas: _native.FileSchemas | None = None,
     ) -> _native.Dataset:
         """The native data set; threads are at most so many where they are automatic."""
         return _native.Dataset(
@@ -151,8 +169,15 @@ class Dataset:
             binary_names(features),
             mask_owners(features),
             max_threads=max_threads,
+            schemas=schemas or _native.FileSchemas.of(self._schemas),
             **self._config,
         )
+
+    def _with_features(self, features: dict[str, Feature]) -> Dataset:
+        """The same with other features of the same fields. The files are not checked again."""
+        other = Dataset.__new__(type(self))
+        other.__setstate__({**self.__getstate__(), "_features": features})
+        return other
 
     @property
     def _here(self) -> _native.Dataset:
@@ -232,7 +257,7 @@ class Dataset:
     def schema(self) -> Any:
         """The reader's schema, or that of the first file, as ``json.loads`` makes it."""
         text = self._config["reader_schema"]
-        return json.loads(_native.read_schema(self._files[0]) if text is None else text)
+        return json.loads(self._schemas[0][1] if text is None else text)
 
     @property
     def seed(self) -> int:
@@ -274,12 +299,12 @@ class Dataset:
         return latest.snapshot()
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_batch_size", "_config", "_files", "_features", "_epoch")
+        kept = ("_batch_size", "_config", "_files", "_features", "_epoch", "_schemas")
         return {key: self.__dict__[key] for key in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._begin()
+        self._begin(_native.FileSchemas.of(self._schemas))
 
     def __repr__(self) -> str:
         files = f"{len(self._files)} files" if len(self._files) > 1 else repr(self._files[0])

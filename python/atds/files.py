@@ -81,7 +81,8 @@ def read_schema(file: str | os.PathLike[str]) -> Any:
 
 
 def infer_features(filenames: Files, *, reader_schema: Schema | None = None) -> dict[str, Feature]:
-    """The features that a data set reads where none are given: those of the first file's schema.
+    """The features that a data set reads where none are given: those of the first file's schema,
+    with a mask where a value may be null, or another file's schema lacks the field.
 
     Values become dense scalars, arrays :class:`VarlenFeature`, records of the ATDS form
     :class:`SparseFeature` with unknown dimensions, the fields of nested records features of their
@@ -95,18 +96,17 @@ def infer_features(filenames: Files, *, reader_schema: Schema | None = None) -> 
         filenames: A file, a pattern, a folder, or a list of them.
         reader_schema: The schema that records are read as, in place of the file's.
     """
-    return inferred(_native.resolve_files(paths(filenames)), reader_schema)[0]
-
-
-def inferred(
-    files: list[str], reader_schema: Schema | None
-) -> tuple[dict[str, Feature], dict[str, str]]:
-    """The features of the first file's schema, and the types of the fields that are left out."""
+    files = _native.resolve_files(paths(filenames))
     if reader_schema is None:
-        text = _native.read_schema(files[0])
-    else:
-        text = schema_text(reader_schema)
-    features, binary, left_out = _native.infer_features(text)
+        return inferred(_native.FileSchemas.read(files))[0]
+    return inferred(schema_text(reader_schema))[0]
+
+
+def inferred(of: _native.FileSchemas | str) -> tuple[dict[str, Feature], dict[str, str]]:
+    """The features of files, or of a schema's text, and the types of the fields that are left
+    out."""
+    found = _native.infer_features(of) if isinstance(of, str) else of.infer()
+    features, binary, left_out = found
     return from_json(features, binary), dict(left_out)
 
 

@@ -13,6 +13,7 @@ use crate::batch::Columns;
 use crate::batches::Batches;
 use crate::errors::{OrRaise, feature_error, features_error, schema_error};
 use crate::fork::InProcess;
+use crate::schemas::FileSchemas;
 use crate::waiting::interruptible;
 
 const WHAT: &str = "this data set";
@@ -29,12 +30,13 @@ impl Dataset {
     /// `features` are the JSON of a features file; those in `binary` are bytes
     /// and not text; `masks` has for each mask of
     /// entries the feature whose entries they are. The options are the builder's;
-    /// 0 threads are automatic, up to `max_threads`.
+    /// 0 threads are automatic, up to `max_threads`. `schemas` are the files', of the first
+    /// alone if they are not checked.
     #[new]
     #[pyo3(signature = (
         files, batch_size, features, binary, masks, *, drop_remainder, reader_buffer_size,
         shuffle_buffer_size, threads, max_threads, seed, shuffle_files, shuffle_blocks, prefetch,
-        reader_schema, drop_out_of_bounds, memory_limit, mmap, strict,
+        reader_schema, drop_out_of_bounds, memory_limit, mmap, strict, check_files, schemas,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
@@ -58,6 +60,8 @@ impl Dataset {
         memory_limit: Option<u64>,
         mmap: bool,
         strict: bool,
+        check_files: bool,
+        schemas: &FileSchemas,
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
@@ -79,7 +83,9 @@ impl Dataset {
                 false => OutOfBounds::Error,
             })
             .mmap(mmap)
-            .strict(strict);
+            .strict(strict)
+            .check_files(check_files)
+            .schemas(schemas.schemas.clone());
         if let Some(bytes) = reader_buffer_size {
             builder = builder.reader_buffer_size(bytes);
         }
@@ -107,6 +113,14 @@ impl Dataset {
     fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Batches> {
         let batches = self.dataset.get(py, WHAT)?.epoch(epoch);
         Batches::new(py, batches, self.columns.clone())
+    }
+
+    /// What another process must know of the files to build this data set.
+    fn schemas(&self, py: Python<'_>) -> PyResult<Vec<(usize, String)>> {
+        let schemas = self.dataset.get(py, WHAT)?.schemas().iter();
+        Ok(schemas
+            .map(|(file, text)| (file, text.to_owned()))
+            .collect())
     }
 
     /// Records of each file.

@@ -28,7 +28,7 @@ pub(crate) fn read_schema(py: Python<'_>, file: PathBuf) -> PyResult<String> {
 
 /// Features as the JSON of a features file, the names of those that are bytes,
 /// and the fields that cannot be a tensor with their types.
-type Inferred = (String, Vec<String>, Vec<(String, String)>);
+pub(crate) type Inferred = (String, Vec<String>, Vec<(String, String)>);
 
 /// The features that a schema has, given as text.
 #[pyfunction]
@@ -38,11 +38,20 @@ pub(crate) fn infer_features(py: Python<'_>, schema: &str) -> PyResult<Inferred>
     if inferred.truncated {
         return Err(crate::errors::too_many_fields(py));
     }
-    Ok((
-        atds::features::to_json(&inferred.features).to_string(),
-        binary(&schema, &inferred.features),
-        left_out(&inferred.left_out),
+    Ok(said_features(
+        &schema,
+        &inferred.features,
+        &inferred.left_out,
     ))
+}
+
+/// Features of a schema in Python's terms.
+pub(crate) fn said_features(schema: &Schema, features: &[Feature], fields: &[LeftOut]) -> Inferred {
+    (
+        atds::features::to_json(features).to_string(),
+        binary(schema, features),
+        left_out(fields),
+    )
 }
 
 /// Reads all of a file, and counts nulls in its first `sample` records.

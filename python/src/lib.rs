@@ -18,6 +18,7 @@ mod logging;
 mod memory;
 mod messages;
 mod records;
+mod schemas;
 mod stats;
 mod waiting;
 
@@ -45,6 +46,8 @@ mod native {
     use crate::messages::{MessageDecoder, Reencoder};
     #[pymodule_export]
     use crate::records::RecordReader;
+    #[pymodule_export]
+    use crate::schemas::FileSchemas;
     #[pymodule_export]
     use crate::stats::{StatsHandle, no_stats};
 

@@ -71,6 +71,9 @@ pub(crate) struct Args {
     /// Refuse files whose schema is not by the specification, rather than read them
     #[arg(long)]
     strict: bool,
+    /// Read the header of each file when the file is opened, not those of all files first
+    #[arg(long)]
+    no_check_files: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -108,7 +111,8 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
         .epochs(args.epochs)
         .threads(args.threads)
         .strict(args.strict)
-        .mmap(args.mmap);
+        .mmap(args.mmap)
+        .check_files(!args.no_check_files);
     if let Some(path) = &args.features {
         builder = builder.features(inputs::features(path)?);
     }
@@ -130,7 +134,7 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
     if args.drop_out_of_bounds {
         builder = builder.out_of_bounds(OutOfBounds::Drop);
     }
-    Ok(builder.build()?)
+    Ok(progress::build(builder)?)
 }
 
 /// Reads all batches, with a progress bar; also gives the time from the start to each batch.

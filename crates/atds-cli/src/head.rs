@@ -7,7 +7,7 @@ use atds::{Dataset, RecordOptions, Records, batch_to_json};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::inputs;
+use crate::{inputs, progress};
 
 /// Print the first records of a file as JSON: a line for each, or the tensors of all.
 ///
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Refuse files whose schema is not by the specification, rather than read them
     #[arg(long)]
     strict: bool,
+    /// Read the header of each file when the file is opened, not those of all files first
+    #[arg(long, requires = "features")]
+    no_check_files: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
@@ -51,14 +54,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 /// An object with a line for each column; behind it, the error that left records out.
 fn print_tensors(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     // A batch has a record or more.
-    let mut builder = Dataset::builder(&args.file, args.records.max(1)).strict(args.strict);
+    let mut builder = Dataset::builder(&args.file, args.records.max(1))
+        .strict(args.strict)
+        .check_files(!args.no_check_files);
     if let Some(path) = &args.features {
         builder = builder.features(inputs::features(path)?);
     }
     if let Some(path) = &args.reader_schema {
         builder = builder.reader_schema(inputs::reader_schema(path)?);
     }
-    let mut batches = builder.build()?.iter();
+    let mut batches = progress::build(builder)?.iter();
     let first = match args.records {
         0 => None,
         _ => batches.next().transpose()?,

@@ -296,7 +296,6 @@ impl DatasetBuilder {
             return Err(Error::option("features", "at least one, or not given"));
         }
         let files = self.files.resolve()?;
-        let was_checked = self.schemas.is_some();
         let OnCheck(on_check) = self.on_check;
         let schemas = match self.schemas {
             Some(schemas) => schemas,
@@ -319,14 +318,15 @@ impl DatasetBuilder {
         if features.spec().columns().is_empty() {
             return Err(Error::new(ErrorKind::NoFeatures).in_file(&files[0]));
         }
-        let level = match (was_checked, self.check_files) {
+        let were_checked = schemas.were_checked;
+        let level = match (were_checked, self.check_files) {
             (true, _) => log::Level::Debug,
             (false, true) => log::Level::Info,
             (false, false) => log::Level::Warn,
         };
         let plans = Plans::new(features, self.plan, level, self.strict);
         let mut schemas = plans.check(&schemas, &files)?;
-        if !self.check_files && !was_checked {
+        if !self.check_files && !were_checked {
             look_further(&plans, &mut schemas, &files, &*on_check);
         }
         plans.check_found()?;

@@ -30,6 +30,8 @@ pub struct FileSchemas {
     /// Why the header of the first file that is at fault cannot be read. The files
     /// after it are not read.
     fault: Option<Error>,
+    /// Whether a data set was built with them before.
+    pub(crate) were_checked: bool,
 }
 
 /// A schema, and the first of the files that have it.
@@ -60,7 +62,11 @@ impl FileSchemas {
             found: Mutex::default(),
             logged: Mutex::new(Instant::now()),
         };
-        let read = || reading.run(&on_check);
+        let read = || while reading.step(&on_check).is_continue() {};
+        // Alone, so that the first file's schema is the first that is kept.
+        if reading.step(&on_check).is_break() {
+            return reading.into_schemas();
+        }
         thread::scope(|scope| {
             for _ in 1..files.len().min(HEADER_THREADS) {
                 // Fewer threads than wanted do as well.
@@ -143,7 +149,8 @@ impl FileSchemas {
 }
 
 impl FromIterator<(usize, Arc<str>)> for FileSchemas {
-    /// Schemas that were read before, each with the number of its file.
+    /// The schemas of a data set that was built before, each with the number of its
+    /// file.
     fn from_iter<I: IntoIterator<Item = (usize, Arc<str>)>>(schemas: I) -> Self {
         let schemas = schemas.into_iter();
         let schemas = schemas.map(|(file, text)| FileSchema {
@@ -153,6 +160,7 @@ impl FromIterator<(usize, Arc<str>)> for FileSchemas {
         FileSchemas {
             schemas: schemas.collect(),
             fault: None,
+            were_checked: true,
         }
     }
 }
@@ -230,21 +238,22 @@ struct Found {
 }
 
 impl Reading<'_> {
-    fn run(&self, on_check: &(impl Fn(usize, usize) -> ControlFlow<()> + Sync)) {
+    /// Reads the next file's header, if there is one to be read.
+    fn step(&self, on_check: &impl Fn(usize, usize) -> ControlFlow<()>) -> ControlFlow<()> {
         let total = self.files.len();
-        while !self.stopped.load(Relaxed) {
-            let file = self.next.fetch_add(1, Relaxed);
-            // Files are begun in order: all before the first at fault are read.
-            if file >= total || self.is_beyond_fault(file) {
-                return;
-            }
-            self.read(file);
-            let checked = self.checked.fetch_add(1, Relaxed) + 1;
-            self.log(checked);
-            if on_check(checked, total).is_break() {
-                self.stopped.store(true, Relaxed);
-            }
+        let file = self.next.fetch_add(1, Relaxed);
+        // Files are begun in order: all before the first at fault are read.
+        if self.stopped.load(Relaxed) || file >= total || self.is_beyond_fault(file) {
+            return ControlFlow::Break(());
         }
+        self.read(file);
+        let checked = self.checked.fetch_add(1, Relaxed) + 1;
+        self.log(checked);
+        let goes_on = on_check(checked, total);
+        if goes_on.is_break() {
+            self.stopped.store(true, Relaxed);
+        }
+        goes_on
     }
 
     fn read(&self, file: usize) {
@@ -309,6 +318,7 @@ impl Reading<'_> {
         FileSchemas {
             schemas,
             fault: fault.map(|(_, error)| error),
+            were_checked: false,
         }
     }
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from atds import _native, _options
 from atds._options import AUTOTUNE
 from atds.dataset import Dataset
 from atds.feature_sets import parse_features
@@ -52,6 +53,8 @@ class ATDSDataset(Wrapped):
         seed: Fixes, with the number of the iteration, the shuffled order; None for
             ``tf.random.set_seed``'s, or another order each time.
         reader_schema: The schema that records are read as; None for each file's own.
+        check_files: Whether the headers of all files are read before the first batch of the first
+            epoch, as :class:`atds.Dataset` does, or each when its file is opened.
 
     Raises:
         ValueError: Features that cannot be.
@@ -73,8 +76,9 @@ class ATDSDataset(Wrapped):
         *,
         seed: int | None = None,
         reader_schema: Schema | None = None,
+        check_files: bool = True,
     ) -> None:
-        epochs = _Epochs(parse_features(features), reader_schema)
+        epochs = _Epochs(parse_features(features), reader_schema, check_files)
         arguments = [
             _arguments.names(filenames),
             _arguments.integer("batch_size", batch_size, 1, least=1),
@@ -98,13 +102,21 @@ class ATDSDataset(Wrapped):
         return self._element_spec
 
 
+#: The files of an epoch, and what they were found to be.
+_Checked: TypeAlias = "tuple[list[str], list[tuple[int, str]]]"
+
+
 class _Epochs:
     """Begins an epoch for each iterator."""
 
-    def __init__(self, features: Mapping[str, Any], reader_schema: Schema | None) -> None:
+    def __init__(
+        self, features: Mapping[str, Any], reader_schema: Schema | None, check_files: bool
+    ) -> None:
         self.columns = Columns(features)
         self._features = features
         self._reader_schema = reader_schema
+        self._check_files = _options.flag("check_files", check_files)
+        self._checked: _Checked | None = None
         self._numbers = itertools.count()
 
     def begin(
@@ -119,7 +131,8 @@ class _Epochs:
     ) -> Iterator[Arrays]:
         """Begins the next epoch."""
         threads = int(num_parallel_calls)
-        dataset = Dataset(
+        dataset = _Epoch(
+            self._checked,
             [_arguments.local_path(name) for name in filenames],
             int(batch_size),
             self._features,
@@ -129,7 +142,9 @@ class _Epochs:
             threads if threads == AUTOTUNE else min(threads, os.cpu_count() or 1),
             int(seed) if seed >= 0 else None,
             reader_schema=self._reader_schema,
+            check_files=self._check_files,
         )
+        self._checked = dataset._files, dataset._schemas
         dataset.set_epoch(next(self._numbers))
         return self._arrays(dataset)
 
@@ -140,6 +155,19 @@ class _Epochs:
                 yield self.columns.arrays(batch)
         finally:
             batches.close()
+
+
+class _Epoch(Dataset):
+    """A data set whose files are not checked again, if they are those of the epoch before."""
+
+    def __init__(self, checked: _Checked | None, *args: Any, **kwargs: Any) -> None:
+        self._checked = checked
+        super().__init__(*args, **kwargs)
+
+    def _file_schemas(self) -> _native.FileSchemas:
+        if self._checked is None or self._checked[0] != self._files:
+            return super()._file_schemas()
+        return _native.FileSchemas.of(self._checked[1])
 
 
 def _seed(seed: int | None) -> int:

@@ -143,6 +143,7 @@ class Dataset(IterableDataset[dict[str, Any]]):
         memory_limit: int | None = None,
         mmap: bool = False,
         strict: bool = False,
+        check_files: bool = True,
     ) -> None:
         # Looked at more than once, which an iterator cannot be.
         files = paths(filenames)
@@ -165,10 +166,14 @@ class Dataset(IterableDataset[dict[str, Any]]):
                 memory_limit=memory_limit,
                 mmap=mmap,
                 strict=strict,
+                check_files=check_files,
             )
 
-        given = dataset(None).features if features is None else parse_features(features)
-        self._dataset = dataset(torch_features(given, sparse))
+        if features is None:
+            inferred = dataset(None)
+            self._dataset = inferred._with_features(torch_features(inferred.features, sparse))
+        else:
+            self._dataset = dataset(torch_features(parse_features(features), sparse))
         self._seed_is_given = seed is not None
         self._rank = ranks.given(rank, world_size)
         self._uneven = check_uneven(uneven)

@@ -1,0 +1,68 @@
+//! The schemas of a data set's files.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use atds::Schema;
+use pyo3::prelude::*;
+
+use crate::errors::{OrRaise, schema_error};
+use crate::files::{Inferred, said_features};
+use crate::waiting::interruptible;
+
+/// The schemas in the headers of files, each distinct one once.
+#[pyclass(frozen, module = "atds._native")]
+pub(crate) struct FileSchemas {
+    pub(crate) schemas: atds::FileSchemas,
+    files: Vec<PathBuf>,
+}
+
+#[pymethods]
+impl FileSchemas {
+    /// Reads the headers of `files`.
+    #[staticmethod]
+    fn read(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Self> {
+        let stop = StopOnDrop::default();
+        let stopped = stop.0.clone();
+        interruptible(py, move || {
+            let schemas = atds::FileSchemas::read(&files, |_, _| match stopped.load(Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            });
+            FileSchemas { schemas, files }
+        })
+    }
+
+    /// Those that a data set has said, of which it needs to know nothing more.
+    #[staticmethod]
+    fn of(schemas: Vec<(usize, String)>) -> Self {
+        let schemas = schemas.into_iter();
+        let schemas = schemas.map(|(file, text)| (file, text.into()));
+        FileSchemas {
+            schemas: schemas.collect(),
+            files: Vec::new(),
+        }
+    }
+
+    /// The features of the first file, with masks for what others lack.
+    fn infer(&self, py: Python<'_>) -> PyResult<Inferred> {
+        let (schemas, files) = (self.schemas.clone(), self.files.clone());
+        let inferred = interruptible(py, move || schemas.infer(&files))?.or_raise(py)?;
+        let (features, left_out) = inferred;
+        let text = self.schemas.iter().next().map_or("", |(_, text)| text);
+        let first = Schema::parse(text).map_err(|error| schema_error(py, "schema", &error))?;
+        Ok(said_features(&first, &features, &left_out))
+    }
+}
+
+/// Stops the threads that read when nobody waits for them any more.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
