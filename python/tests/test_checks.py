@@ -1,0 +1,244 @@
+"""Files are held against the features before the first batch, once for all processes."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import pickle
+import struct
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import atds
+from conftest import Write
+from frameworks import need
+from interpreters import succeeds
+
+X = {"name": "x", "type": "long"}
+Y = {"name": "y", "type": "string"}
+FEATURES = {
+    "x": atds.DenseFeature([], "int64"),
+    "y": atds.DenseFeature([], "string", default="?"),
+}
+
+
+@pytest.fixture
+def new(write: Write) -> str:
+    return write([X, Y], [{"x": 3, "y": "q"}], "new.avro")
+
+
+@pytest.fixture
+def old(write: Write) -> str:
+    """A file that lacks the field `y`."""
+    return write([X], [{"x": 1}], "old.avro")
+
+
+class Opened:
+    """Counts how often files of a folder are opened, by any process."""
+
+    def __init__(self, folder: Path) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._events = libc.inotify_init1(os.O_NONBLOCK)
+        in_open = 0x20
+        assert libc.inotify_add_watch(self._events, os.fsencode(folder), in_open) >= 0
+
+    def files(self) -> Counter[str]:
+        """By the name of the file, since it was asked for last."""
+        found: Counter[str] = Counter()
+        while True:
+            try:
+                events = os.read(self._events, 1 << 20)
+            except BlockingIOError:
+                return found
+            while events:
+                length = struct.unpack("iIII", events[:16])[3]
+                # Without a name it is the folder.
+                if name := events[16 : 16 + length].rstrip(b"\0"):
+                    found[os.fsdecode(name)] += 1
+                events = events[16 + length :]
+
+
+needs_inotify = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+
+
+@pytest.fixture
+def twenty(write: Write, tmp_path: Path) -> Path:
+    """A folder of 20 files of 50 records each, of which only the last ten have a field `y`."""
+    for number in range(20):
+        records = [{"x": 50 * number + n, "y": "a"} for n in range(50)]
+        write([X] if number < 10 else [X, Y], records, f"{number:02}.avro")
+    return tmp_path
+
+
+def test_a_field_that_a_file_lacks(new: str, old: str) -> None:
+    dataset = atds.Dataset([new, old], 1, FEATURES)
+    assert len(dataset) == 2
+    assert [list(batch["y"]) for batch in dataset] == [["q"], ["?"]]
+    masked = {"y": atds.DenseFeature([], "string", mask="has_y")}
+    batches = list(atds.Dataset([old, new], 1, masked))
+    assert [batch["has_y"].tolist() for batch in batches] == [[False], [True]]
+
+
+@pytest.mark.parametrize("first", ["new", "old"])
+def test_a_field_that_a_file_lacks_without_a_default(new: str, old: str, first: str) -> None:
+    files = [new, old] if first == "new" else [old, new]
+    features = {**FEATURES, "y": atds.DenseFeature([], "string")}
+    with pytest.raises(atds.FeatureError) as caught:
+        atds.Dataset(files, 1, features)
+    message = str(caught.value)
+    assert caught.value.file == old
+    assert f"no field 'y': the record 'R' has 'x'; '{new}' has it" in message
+    assert "default" in message and "mask" in message and "reader_schema" in message
+
+
+def test_a_field_that_no_file_has(old: str) -> None:
+    with pytest.raises(atds.FeatureError, match="no field 'y'"):
+        atds.Dataset(old, 1, FEATURES)
+    with pytest.raises(atds.FeatureError, match="no field 'y'"):
+        atds.Dataset(old, 1, FEATURES, check_files=False)
+
+
+@pytest.mark.parametrize("check_files", [True, False])
+def test_the_last_of_many_files(write: Write, tmp_path: Path, check_files: bool) -> None:
+    for number in range(49):
+        write([X], [{"x": number}], f"{number:02}.avro")
+    last = write([{"name": "x", "type": "string"}], [{"x": "no number"}], "49.avro")
+    features = {"x": FEATURES["x"]}
+    if check_files:
+        with pytest.raises(atds.FeatureError) as caught:
+            atds.Dataset(tmp_path, 1, features)
+    else:
+        batches = iter(atds.Dataset(tmp_path, 1, features, check_files=False))
+        assert [next(batches)["x"].tolist() for _ in range(49)] == [[n] for n in range(49)]
+        with pytest.raises(atds.FeatureError) as caught:
+            next(batches)
+    assert caught.value.file == last
+
+
+def test_features_of_all_files(write: Write, old: str, caplog: pytest.LogCaptureFixture) -> None:
+    nullable = [{"name": "x", "type": ["null", "long"]}, {"name": "z", "type": "long"}]
+    later = write(nullable, [{"x": None, "z": 1}, {"x": 2, "z": 1}], "later.avro")
+    with caplog.at_level(logging.WARNING, "atds"):
+        dataset = atds.Dataset([old, later], 2)
+    assert f"{later}: the first file lacks 'z', which are not read" in caplog.text
+    assert sorted(dataset.features) == ["x"]
+    assert sorted(dataset.element_spec) == ["x", "x.mask"]
+    assert [batch["x.mask"].tolist() for batch in dataset] == [[True, False], [True]]
+    assert atds.infer_features([old, later]) == dataset.features
+    assert atds.infer_features(old) == {"x": atds.DenseFeature([], "int64")}
+
+
+@needs_inotify
+def test_a_copy_reads_no_headers(twenty: Path) -> None:
+    opened = Opened(twenty)
+    dataset = atds.Dataset(twenty, 50, FEATURES)
+    # Those that say what the columns are remain: of the first file, and of the first with `y`.
+    assert opened.files() == Counter(os.listdir(twenty))
+    pickled = pickle.dumps(dataset)
+    copy = pickle.loads(pickled)
+    assert copy.element_spec == dataset.element_spec
+    assert copy.schema["fields"] == [X]
+    assert opened.files() == Counter()
+    program = "import pathlib, pickle, sys; pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())"
+    file = twenty.parent / "dataset.pickle"
+    file.write_bytes(pickled)
+    succeeds(program, str(file))
+    assert opened.files() == Counter()
+    assert sum(batch.num_records for batch in copy) == 1000
+    assert opened.files() == Counter(os.listdir(twenty))
+
+
+@needs_inotify
+def test_a_fork_reads_no_headers(twenty: Path) -> None:
+    program = """
+        import atds, os, sys, warnings
+        warnings.simplefilter("ignore")
+        sys.path.insert(0, sys.argv[2])
+        from test_checks import FEATURES, Opened
+        dataset = atds.Dataset(sys.argv[1], 50, FEATURES)
+        opened = Opened(sys.argv[1])
+        child = os.fork()
+        if child == 0:
+            assert len(dataset.element_spec) == 2
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        print(status, sum(opened.files().values()))
+    """
+    assert succeeds(program, str(twenty), str(Path(__file__).parent)) == "0 0"
+
+
+@needs_inotify
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("inferred", [False, True])
+def test_workers_read_no_headers(twenty: Path, method: str, inferred: bool) -> None:
+    need("torch")
+    from torch.utils.data import DataLoader
+
+    import atds.torch
+
+    opened = Opened(twenty)
+    features = None if inferred else {"x": FEATURES["x"]}
+    dataset = atds.torch.Dataset(twenty, 50, features)
+    # The headers, and the records counted.
+    assert set(opened.files().values()) == {2}
+    loader = DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context=method)
+    assert sorted(int(n) for batch in loader for n in batch["x"]) == list(range(1000))
+    # Two workers may read the same file.
+    assert sum(opened.files().values()) <= 21
+
+
+@needs_inotify
+def test_later_epochs_of_tensorflow_read_no_headers(twenty: Path) -> None:
+    tf = need("tensorflow")
+    at = need("atds.tensorflow")
+    opened = Opened(twenty)
+    dataset = at.ATDSDataset(str(twenty), 50, {"x": at.DenseFeature([], tf.int64)})
+    for epoch in range(2):
+        assert sum(len(batch["x"]) for batch in dataset) == 1000
+        assert set(opened.files().values()) == {2 - epoch}
+    unchecked = at.ATDSDataset(
+        str(twenty), 50, {"x": at.DenseFeature([], tf.int64)}, check_files=False
+    )
+    assert sum(len(batch["x"]) for batch in unchecked) == 1000
+    # The first file twice, which may be seen as one event.
+    assert sum(opened.files().values()) in (20, 21)
+
+
+def test_thousands_of_small_files(write: Write, old: str, tmp_path: Path) -> None:
+    content = Path(old).read_bytes()
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(5_000):
+        (folder / f"{number:04}.avro").write_bytes(content)
+    start = time.monotonic()
+    dataset = atds.Dataset(folder, 100, {"x": FEATURES["x"]})
+    assert time.monotonic() - start < 20
+    assert len(dataset.filenames) == 5_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_check_can_be_interrupted(old: str) -> None:
+    program = """
+        import os, pathlib, signal, sys, threading, time, atds
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        files = [sys.argv[1]] * 2_000_000
+        def interrupt():
+            time.sleep(1)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            atds._native.FileSchemas.read(files)
+        except KeyboardInterrupt:
+            time.sleep(0.5)
+            tasks = pathlib.Path("/proc/self/task").iterdir()
+            names = [(task / "comm").read_text().strip() for task in tasks]
+            print([name for name in names if name in ("atds-headers", "atds-call")])
+    """
+    assert succeeds(program, old) == "[]"
