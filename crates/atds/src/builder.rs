@@ -17,7 +17,7 @@ use crate::limits::{
 use crate::planner::Batching;
 use crate::plans::{Plans, infer_all};
 use crate::reader::Order;
-use crate::schemas::FileSchemas;
+use crate::schemas::{FileSchemas, is_read_once};
 use crate::source::{Lenience, ReadOptions, read_header};
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
@@ -329,7 +329,11 @@ impl DatasetBuilder {
         if !self.check_files && !were_checked {
             look_further(&plans, &mut schemas, &files, &*on_check);
         }
-        plans.check_found()?;
+        // What is read once may have what the files lack.
+        let all_read = || files.iter().skip(1).all(|file| !is_read_once(file));
+        if plans.lacks_any() && all_read() {
+            plans.check_found()?;
+        }
         Ok(Dataset::new(Settings {
             order: Order {
                 files: files.into(),
@@ -363,7 +367,8 @@ fn look_further(
         if !plans.lacks_any() || on_check(number, files.len()).is_break() {
             return;
         }
-        if let Ok(header) = read_header(file)
+        if !is_read_once(file)
+            && let Ok(header) = read_header(file)
             && let Ok(true) = plans.add(header.schema(), file)
         {
             schemas.push(number, header.schema());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -246,7 +246,11 @@ impl Reading<'_> {
         if self.stopped.load(Relaxed) || file >= total || self.is_beyond_fault(file) {
             return ControlFlow::Break(());
         }
-        self.read(file);
+        // What is no file, such as a pipe, is not waited for: it is checked when it is
+        // opened. The first one says what the columns are.
+        if file == 0 || !is_read_once(&self.files[file]) {
+            self.read(file);
+        }
         let checked = self.checked.fetch_add(1, Relaxed) + 1;
         self.log(checked);
         let goes_on = on_check(checked, total);
@@ -321,6 +325,11 @@ impl Reading<'_> {
             were_checked: false,
         }
     }
+}
+
+/// Whether a path leads to something that is there but is no file.
+pub(crate) fn is_read_once(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file())
 }
 
 /// How long nothing is logged of headers being read.
