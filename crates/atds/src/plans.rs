@@ -108,9 +108,11 @@ impl Plans {
         Ok(is_first || known.absent.len() < absent || known.meanings.len() > meanings)
     }
 
-    /// Whether there is nothing in any schema that an expression leads to.
+    /// Whether there is nothing in any schema that an expression leads to, or
+    /// nothing that says what its values mean.
     pub(crate) fn lacks_any(&self) -> bool {
-        !self.known().absent.is_empty()
+        let known = self.known();
+        !known.absent.is_empty() || !known.meanings.cover(&self.features)
     }
 
     /// An error if there is nothing in any schema that an expression leads to.

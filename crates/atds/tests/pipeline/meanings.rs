@@ -113,3 +113,82 @@ fn the_remedies_work() {
     let found = with_reader(micros, Form::Int64);
     assert_eq!(found, ["0", "1", "2", "0", "1", "2"]);
 }
+
+/// Whichever file is opened first, the first that has the values says what they
+/// mean.
+#[test]
+fn the_order_in_which_files_are_opened_says_nothing() {
+    let folder = Folder::new();
+    let millis = Kind::Time("timestamp-millis");
+    let lacking = r#"{"type": "record", "name": "R", "fields": []}"#;
+    folder.write(
+        "a.avro",
+        &container(lacking, Codec::Null, [(2, Vec::new())]),
+    );
+    write(&folder, "b.avro", Kind::Time("timestamp-micros"));
+    for number in 0..6 {
+        write(&folder, &format!("c{number}.avro"), millis);
+    }
+    let feature = Form::Int64.feature().with_mask("has_x");
+    for check in [true, false] {
+        for seed in 0..8 {
+            let dataset = Dataset::builder(folder.path(), 100).features([feature.clone()]);
+            let dataset = dataset.check_files(check).shuffle_files(true).seed(seed);
+            let dataset = dataset.build().unwrap();
+            let mut found = Vec::new();
+            for batch in dataset.iter() {
+                let batch = batch.unwrap();
+                let values = batch.dense::<i64>("x").unwrap();
+                let has = batch.dense::<bool>("has_x").unwrap();
+                found.extend(
+                    values
+                        .iter()
+                        .zip(has)
+                        .filter(|(_, has)| **has)
+                        .map(|(x, _)| *x),
+                );
+            }
+            found.sort_unstable();
+            let mut expected = vec![0, 1, 2];
+            expected.extend([0, 1000, 2000].repeat(6));
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{check}, {seed}");
+        }
+    }
+}
+
+#[test]
+fn without_a_check_the_error_comes_when_the_file_is_opened() {
+    let folder = Folder::new();
+    write(&folder, "a.avro", Kind::Time("timestamp-millis"));
+    write(&folder, "b.avro", Kind::Time("timestamp-micros"));
+    let dataset = Dataset::builder(folder.path(), 2).features([Form::Int64.feature()]);
+    let dataset = dataset.check_files(false).build().unwrap();
+    let mut batches = dataset.iter();
+    let first = batches.next().unwrap().unwrap();
+    assert_eq!(Form::Int64.column(&first), ["0", "1"]);
+    let error = batches.find_map(Result::err).unwrap();
+    let error = folder.message(&error);
+    assert!(
+        error.starts_with("b.avro: feature 'x': the values are timestamps in micros"),
+        "{error}"
+    );
+    assert!(error.contains("in 'a.avro'"), "{error}");
+}
+
+/// The branches of one file's union mean one thing, too.
+#[test]
+fn the_branches_of_a_union_are_read_as_one_type() {
+    let folder = Folder::new();
+    let union = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type": [
+        {"type": "int", "logicalType": "date"},
+        {"type": "long", "logicalType": "local-timestamp-millis"}]}]}"#;
+    // A date of 1, a local timestamp of 3.
+    let block = (2, vec![0, 2, 2, 6]);
+    folder.write("a.avro", &container(union, Codec::Null, [block]));
+    let reader = Kind::Time("local-timestamp-micros").schema();
+    let dataset = Dataset::builder(folder.path(), 100).features([Form::Int64.feature()]);
+    let dataset = dataset.reader_schema(Schema::parse(&reader).unwrap());
+    let batch = dataset.build().unwrap().iter().next().unwrap().unwrap();
+    assert_eq!(Form::Int64.column(&batch), ["86400000000", "3000"]);
+}

@@ -111,6 +111,11 @@ impl Features {
         self.checked.iter().map(|checked| &checked.feature)
     }
 
+    /// The features, whatever the schema.
+    pub(crate) fn checked(&self) -> &[Checked] {
+        &self.checked
+    }
+
     /// The features for the data of `schema`, whose root has the fields that they
     /// are of. The name of a feature without an expression is that of a field, if
     /// there is one, and an expression otherwise.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::convert::Meaning;
-use crate::feature::Checked;
+use crate::feature::{Checked, Features};
 use crate::path::{Operand, Path, Step};
 
 /// What the columns of some features mean, as far as schemas have told. Begins
@@ -97,6 +97,17 @@ impl Meanings {
     /// What the elements of a column mean.
     pub(crate) fn of(&self, of: &MeaningOf) -> Option<&Meaning> {
         self.get(of).map(|fixed| &fixed.meaning)
+    }
+
+    /// Whether it is fixed what the values of all `features` mean, and the indices
+    /// of those that are sparse.
+    pub fn cover(&self, features: &Features) -> bool {
+        features.checked().iter().all(|checked| {
+            let keys = checked.keys.as_ref().map_or(0, |keys| keys.index.len());
+            let indices = (0..keys).map(|key| MeaningOf::Indices(checked.column, key));
+            let mut of = indices.chain([MeaningOf::Values(checked.column)]);
+            of.all(|of| self.0.contains_key(&of))
+        })
     }
 
     /// Number of meanings that are fixed: more than before, if a schema told
