@@ -6,6 +6,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 from inspect import isfunction
 from pathlib import Path
 
@@ -60,12 +62,25 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_examples_of_the_readme(block: str, in_samples: Path) -> None:
-    for framework in (*FRAMEWORKS, "duckdb"):
-        if re.search(rf"^(import|from) {framework}\b", block, re.MULTILINE):
-            need(framework)
+    needed = [name for name in (*FRAMEWORKS, *ALONE, "duckdb") if imports(block, name)]
+    for framework in needed:
+        need(framework)
     if not Path("data").exists():
         Path("data").symlink_to("clicks")
-    exec(compile(block, str(README), "exec"), {})  # noqa: S102
+    if set(needed) & set(ALONE):
+        command = [sys.executable, "-c", block]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    else:
+        exec(compile(block, str(README), "exec"), {})  # noqa: S102
+
+
+#: They import TensorFlow if it is there, and crash in a process of many frameworks.
+ALONE = ("accelerate", "transformers")
+
+
+def imports(block: str, module: str) -> bool:
+    return re.search(rf"^(import|from) {module}\b", block, re.MULTILINE) is not None
 
 
 def test_the_readme_has_examples() -> None:

@@ -95,7 +95,8 @@ _PACKAGES = {"accelerate", "torch", "torchdata", "transformers"}
 
 
 def _package(cls: type) -> str:
-    return cls.__module__.partition(".")[0]
+    # A class may define `__module__` as anything.
+    return str(cls.__module__).partition(".")[0]
 
 
 def _callers() -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,90 @@
+"""Scripts that run as two ranks on this machine, and what their ranks report."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import fastavro
+
+#: The scripts, which stand apart since the folder of a script is searched for modules.
+SCRIPTS = Path(__file__).parent / "ranks"
+
+#: Seconds after which ranks that wait for one another count as hanging.
+HANGS = 400
+
+#: The number of records that the scripts read, which two ranks cannot share evenly.
+RECORDS = 1001
+
+#: The way that a script is started.
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+
+Reports = list[dict[str, Any]]
+
+
+def launch(script: str, folder: Path, with_: tuple[str, ...] = TORCHRUN) -> Reports:
+    """What each rank of a script reports, with the name of a case as the key."""
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [
+            {"name": "n", "type": "long"},
+            {"name": "x", "type": {"type": "array", "items": "float"}},
+            {"name": "ids", "type": {"type": "array", "items": "long"}},
+        ],
+    }
+    records = [{"n": n, "x": [n, 1.0], "ids": list(range(n % 4))} for n in range(RECORDS)]
+    with (folder / "numbers.avro").open("wb") as file:
+        fastavro.writer(file, fastavro.parse_schema(schema), records, sync_interval=200)
+    environment = {
+        **os.environ,
+        "ACCELERATE_USE_CPU": "true",
+        "GLOO_SOCKET_IFNAME": "lo",
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, *with_, str(SCRIPTS / script), str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+
+
+def assert_read_once(
+    ranks: Reports, case: str, *, dropped: int = 0, batches: int = 16, shuffled: bool = True
+) -> None:
+    """In each epoch of a case each record is read once, but for a number of dropped ones; all
+    ranks have the same number of batches; and no epoch has the order of another one."""
+    reports = [rank[case] for rank in ranks]
+    assert [report["error"] for report in reports] == [None, None]
+    for epoch in zip(*(report["epochs"] for report in reports), strict=True):
+        assert [len(found) for found in epoch] == [batches, batches]
+        rows = collections.Counter(n for found in epoch for batch in found for n in batch)
+        assert max(rows.values()) == 1
+        assert set(rows) <= set(range(RECORDS))
+        assert len(rows) == RECORDS - dropped
+        # Ranks have as many records as one another, to one.
+        held = [sum(map(len, found)) for found in epoch]
+        assert abs(held[0] - held[1]) <= 1
+    for report in reports:
+        assert report["length"] in (None, batches)
+        orders = {json.dumps(epoch) for epoch in report["epochs"]}
+        assert len(orders) == (len(report["epochs"]) if shuffled else 1)
+
+
+def errors(ranks: Reports, case: str) -> str:
+    """The error that a case has on all ranks, which is the same but for the rank's number."""
+    found = [rank[case]["error"] for rank in ranks]
+    assert all(found), found
+    assert found[0].replace("rank=0", "rank=1") == found[1].replace("rank=0", "rank=1")
+    return str(found[0])
