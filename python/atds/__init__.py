@@ -34,6 +34,7 @@ from atds.errors import (
     MissingFileError,
     MissingPackageError,
     OptionError,
+    ReadOnceError,
     SchemaError,
 )
 from atds.features import (
@@ -98,6 +99,7 @@ __all__ = [
     "RaggedSparseTensorSpec",
     "RaggedTensor",
     "RaggedTensorSpec",
+    "ReadOnceError",
     "Reencoder",
     "SchemaError",
     "SparseFeature",

@@ -12,6 +12,7 @@ __all__ = [
     "Batches",
     "Dataset",
     "FileSchemas",
+    "Files",
     "MessageDecoder",
     "RecordReader",
     "Reencoder",
@@ -26,7 +27,6 @@ __all__ = [
     "inspect",
     "no_stats",
     "read_schema",
-    "resolve_files",
     "run_command",
     "spec_of_features",
 ]
@@ -39,7 +39,7 @@ _Column: TypeAlias = tuple[str, str, str, list[int], bool]
 class Dataset:
     def __new__(
         cls,
-        files: list[str],
+        files: Files,
         batch_size: int,
         features: str,
         binary: set[str],
@@ -73,10 +73,17 @@ class Dataset:
 @final
 class FileSchemas:
     @staticmethod
-    def read(files: list[str]) -> FileSchemas: ...
+    def read(files: Files, all: bool) -> FileSchemas: ...
     @staticmethod
     def of(schemas: list[tuple[int, str]]) -> FileSchemas: ...
     def infer(self) -> tuple[str, list[str], list[tuple[str, str]]]: ...
+
+@final
+class Files:
+    def __new__(cls, given: list[str], recursive: bool) -> Files: ...
+    def is_here(self) -> bool: ...
+    def paths(self) -> list[str]: ...
+    def read_once(self) -> list[str]: ...
 
 @final
 class Batches(Iterator[Batch]):
@@ -147,6 +154,5 @@ def infer_features(schema: str) -> tuple[str, list[str], list[tuple[str, str]]]:
 def inspect(file: str | os.PathLike[str], sample: int | None = None) -> dict[str, Any]: ...
 def no_stats() -> dict[str, Any]: ...
 def read_schema(file: str | os.PathLike[str]) -> str: ...
-def resolve_files(files: list[str]) -> list[str]: ...
 def run_command(argv: list[str]) -> int: ...
 def spec_of_features(features: str) -> list[_Column]: ...

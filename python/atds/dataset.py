@@ -13,7 +13,7 @@ from atds import _native, _options
 from atds._options import AUTOTUNE
 from atds.feature_sets import as_lists, binary_names, mask_owners, parse_features, to_json
 from atds.features import Feature
-from atds.files import Files, Schema, inferred, paths, schema_text
+from atds.files import Files, Schema, inferred, look_up, refuse, schema_text
 from atds.specs import TensorSpec, element_spec
 
 __all__ = ["AUTOTUNE", "Dataset"]
@@ -47,8 +47,12 @@ class Dataset:
     forked processes; it takes its configuration along and its epoch, and no open iteration.
 
     Args:
-        filenames: A file, a pattern such as ``data/*.avro``, a folder (for its ``*.avro``), or a
-            list of them. They are looked up once, here.
+        filenames: A file, a pattern such as ``data/*.avro``, a folder (for its ``*.avro``), a
+            ``file://`` URL of these, or a list of them. They are looked up once, here. Names that
+            begin with ``.`` or ``_`` are hidden, and skipped with a warning, unless that part of
+            the pattern begins so too; partitions of the form ``_name=value`` are not. Files that
+            are packed as a whole by gzip or zstandard are unpacked while they are read. A pipe, such
+            as ``/dev/stdin``, can be iterated over once, and has no length.
         batch_size: Records of a batch at most.
         features: Features by name, ours or TensorFlow's; None for all that the first file's
             schema has, see :func:`atds.infer_features`. Fields not among them are skipped. A field
@@ -78,6 +82,7 @@ class Dataset:
         check_files: Whether the headers of all files are read here, and their schemas held against
             the features: once for all processes that the data set is pickled for or forked into.
             If false, each file's header is read when the file is opened, and errors come then.
+        recursive: Whether folders are searched with all folders below them.
 
     Raises:
         MissingFileError: A file that is not there, a pattern or folder without files.
@@ -85,6 +90,7 @@ class Dataset:
         FeatureError: A feature that cannot be, or that the schema of a file does not have.
         DataError: A file that is not Avro, or with ``strict`` whose schema is not by the
             specification.
+        ReadOnceError: A pipe that would have to be read in another order, or be mapped.
     """
 
     def __init__(
@@ -107,6 +113,7 @@ class Dataset:
         mmap: bool = False,
         strict: bool = False,
         check_files: bool = True,
+        recursive: bool = False,
     ) -> None:
         self._batch_size = _options.whole("batch_size", batch_size, 1)
         most = 1 << 30
@@ -129,16 +136,17 @@ class Dataset:
             "check_files": _options.flag("check_files", check_files),
         }
         given = None if features is None else parse_features(features)
-        self._files = _native.resolve_files(paths(filenames))
+        self._inputs = look_up(filenames, recursive)
+        self._files = self._inputs.paths()
         schemas = self._file_schemas()
         self._features = self._inferred(schemas) if given is None else given
         self._epoch = 0
+        self._num_records: int | None = None
         self._begin(schemas)
 
     def _file_schemas(self) -> _native.FileSchemas:
         """The schemas of the files, or of the first alone."""
-        checked = self._files if self._config["check_files"] else self._files[:1]
-        return _native.FileSchemas.read(checked)
+        return _native.FileSchemas.read(self._inputs, self._config["check_files"])
 
     def _inferred(self, schemas: _native.FileSchemas) -> dict[str, Feature]:
         features, left_out = inferred(self._config["reader_schema"] or schemas)
@@ -149,7 +157,6 @@ class Dataset:
     def _begin(self, schemas: _native.FileSchemas) -> None:
         """Makes what is no configuration."""
         self._lock = threading.Lock()
-        self._num_records: int | None = None
         self._latest: _native.StatsHandle | None = None
         self._made = self._make(self._features, schemas=schemas)
         # What a copy in another process must know of the files, so that it need not read them.
@@ -162,8 +169,11 @@ class Dataset:
         schemas: _native.FileSchemas | None = None,
     ) -> _native.Dataset:
         """The native data set; threads are at most so many where they are automatic."""
+        if not self._inputs.is_here():
+            refuse(self._inputs, "it is read by the process that opened it, not by one it forks")
+            self._inputs = _native.Files(self._files, False)
         return _native.Dataset(
-            self._files,
+            self._inputs,
             self._batch_size,
             to_json(features),
             binary_names(features),
@@ -299,11 +309,13 @@ class Dataset:
         return latest.snapshot()
 
     def __getstate__(self) -> dict[str, Any]:
+        refuse(self._inputs, "it is read by the process that opened it, so that it is not pickled")
         kept = ("_batch_size", "_config", "_files", "_features", "_epoch", "_schemas")
-        return {key: self.__dict__[key] for key in kept}
+        return {key: self.__dict__[key] for key in (*kept, "_num_records")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._inputs = _native.Files(self._files, False)
         self._begin(_native.FileSchemas.of(self._schemas))
 
     def __repr__(self) -> str:

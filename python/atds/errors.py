@@ -17,7 +17,7 @@ class Error(Exception):
     ...     atds.Dataset("nowhere/*.avro", batch_size=64)
     ... except atds.Error as error:
     ...     print(error, error.file, error.block)
-    nowhere/*.avro: no Avro files there (a folder's files are those named *.avro) nowhere/*.avro None
+    nowhere/*.avro: no file matches this pattern: there is no folder 'nowhere' nowhere/*.avro None
 
     Attributes:
         file: The file, or the pattern or folder that was given for files.
@@ -97,6 +97,16 @@ class FileError(Error, OSError):
 
 class MissingFileError(FileError, FileNotFoundError):
     """A file that is not there, or a folder or pattern without files."""
+
+    errno: Any
+    filename: Any
+
+
+class ReadOnceError(FileError, TypeError):
+    """A pipe, a socket or a device, which can be read once, where that is not enough.
+
+    It is a :class:`TypeError` as well, as that of ``len`` where there is no length.
+    """
 
     errno: Any
     filename: Any

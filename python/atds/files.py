@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from atds import _native, _options
-from atds.errors import OptionError, SchemaError
+from atds.errors import OptionError, ReadOnceError, SchemaError
 from atds.feature_sets import from_json
 from atds.features import Feature
 
@@ -80,7 +80,9 @@ def read_schema(file: str | os.PathLike[str]) -> Any:
     return json.loads(_native.read_schema(file))
 
 
-def infer_features(filenames: Files, *, reader_schema: Schema | None = None) -> dict[str, Feature]:
+def infer_features(
+    filenames: Files, *, reader_schema: Schema | None = None, recursive: bool = False
+) -> dict[str, Feature]:
     """The features that a data set reads where none are given: those of the first file's schema,
     with a mask where a value may be null, or another file's schema lacks the field.
 
@@ -95,11 +97,30 @@ def infer_features(filenames: Files, *, reader_schema: Schema | None = None) -> 
     Args:
         filenames: A file, a pattern, a folder, or a list of them.
         reader_schema: The schema that records are read as, in place of the file's.
+        recursive: Whether folders are searched with all folders below them.
     """
-    files = _native.resolve_files(paths(filenames))
+    files = look_up(filenames, recursive)
     if reader_schema is None:
-        return inferred(_native.FileSchemas.read(files))[0]
+        return inferred(_native.FileSchemas.read(files, True))[0]
     return inferred(schema_text(reader_schema))[0]
+
+
+def look_up(filenames: Any, recursive: Any) -> _native.Files:
+    """The files that files, patterns and folders stand for."""
+    return _native.Files(paths(filenames), _options.flag("recursive", recursive))
+
+
+def refuse(files: _native.Files, reason: str) -> None:
+    """Raises an error where one of the files can be read once.
+
+    Raises:
+        ReadOnceError: One that can, with the reason why that is not enough.
+    """
+    for path in files.read_once():
+        raise ReadOnceError(
+            f"{path}: this is a pipe, a socket or a device, which can be read once: {reason}",
+            file=path,
+        )
 
 
 def inferred(of: _native.FileSchemas | str) -> tuple[dict[str, Feature], dict[str, str]]:
@@ -135,6 +156,7 @@ class Inspection:
 
     Attributes:
         path: The file.
+        packing: What the whole file is packed by, ``gzip`` or ``zstandard``, or None.
         codec: The name of its codec.
         schema: The schema as ``json.loads`` makes it.
         metadata: The header's metadata without Avro's own.
@@ -154,6 +176,7 @@ class Inspection:
     """
 
     path: str
+    packing: str | None
     codec: str
     schema: Any
     metadata: dict[str, bytes]

@@ -1,10 +1,9 @@
 //! Data sets: the facade's builder with all options, and what a built one knows.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use atds::{BatchSpec, ColumnKind, DatasetBuilder, Files, Layout, OutOfBounds, Schema, Threads};
+use atds::{BatchSpec, ColumnKind, DatasetBuilder, Layout, OutOfBounds, Schema, Threads};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,6 +11,7 @@ use pyo3::types::PyDict;
 use crate::batch::Columns;
 use crate::batches::Batches;
 use crate::errors::{OrRaise, feature_error, features_error, schema_error};
+use crate::files::Files;
 use crate::fork::InProcess;
 use crate::schemas::FileSchemas;
 use crate::waiting::interruptible;
@@ -41,7 +41,7 @@ impl Dataset {
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
         py: Python<'_>,
-        files: Vec<PathBuf>,
+        files: PyRef<'_, Files>,
         batch_size: usize,
         features: &str,
         binary: HashSet<String>,
@@ -65,7 +65,7 @@ impl Dataset {
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
-        let mut builder = atds::Dataset::builder(Files::from(files), batch_size)
+        let mut builder = atds::Dataset::builder(files.get(py)?.clone(), batch_size)
             .features(features)
             .drop_remainder(drop_remainder)
             .shuffle_buffer_size(shuffle_buffer_size)
@@ -97,7 +97,9 @@ impl Dataset {
                 Schema::parse(schema).map_err(|error| schema_error(py, "reader_schema", &error))?;
             builder = builder.reader_schema(schema);
         }
-        let dataset = interruptible(py, || DatasetBuilder::build(builder))?.or_raise(py)?;
+        let dataset = files
+            .wait(py, || DatasetBuilder::build(builder))?
+            .or_raise(py)?;
         Ok(Dataset {
             columns: Arc::new(Columns::new(py, dataset.spec(), &binary, masks)),
             dataset: InProcess::new(dataset),

@@ -84,8 +84,13 @@ fn class(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => "MissingFileError",
         ErrorKind::Io(_) => "FileError",
-        ErrorKind::NoFiles | ErrorKind::NoAvroFiles => "MissingFileError",
-        ErrorKind::Pattern(_) | ErrorKind::Option { .. } => "OptionError",
+        ErrorKind::NoFiles | ErrorKind::NoAvroFiles(_) => "MissingFileError",
+        ErrorKind::Pattern(_)
+        | ErrorKind::Scheme(_)
+        | ErrorKind::Host(_)
+        | ErrorKind::Packed { .. }
+        | ErrorKind::Option { .. } => "OptionError",
+        ErrorKind::ReadOnce { .. } => "ReadOnceError",
         ErrorKind::MemoryLimit { .. } | ErrorKind::BatchTooLarge { .. } => "MemoryLimitError",
         ErrorKind::Feature(_)
         | ErrorKind::Features(_)

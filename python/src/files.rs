@@ -5,18 +5,75 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atds::path::field_step;
-use atds::{Feature, Files, InspectOptions, LeftOut, Records, Schema};
+use atds::{Feature, InspectOptions, LeftOut, Records, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{OrRaise, schema_error};
+use crate::fork::InProcess;
 use crate::waiting::interruptible;
 
-/// The files that files, globs and folders stand for.
-#[pyfunction]
-pub(crate) fn resolve_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Vec<OsString>> {
-    let files = interruptible(py, move || Files::from(files).resolve())?.or_raise(py)?;
-    Ok(files.into_iter().map(PathBuf::into_os_string).collect())
+/// Files that were looked up, and what was read of those that can be read once.
+#[pyclass(frozen, module = "atds._native")]
+pub(crate) struct Files {
+    files: InProcess<atds::Files>,
+    paths: Vec<PathBuf>,
+    read_once: Vec<PathBuf>,
+}
+
+#[pymethods]
+impl Files {
+    /// Looks up the files that files, patterns and folders stand for.
+    #[new]
+    fn new(py: Python<'_>, given: Vec<PathBuf>, recursive: bool) -> PyResult<Self> {
+        let look_up = move || {
+            let given = atds::Files::from(given).recursive(recursive);
+            let files = given.looked_up()?;
+            let (paths, read_once) = (files.resolve()?, files.read_once()?);
+            Ok((files, paths, read_once))
+        };
+        let (files, paths, read_once) = interruptible(py, look_up)?.or_raise(py)?;
+        Ok(Files {
+            files: InProcess::new(files),
+            paths,
+            read_once,
+        })
+    }
+
+    /// Whether it was made in this process, so that it can be used.
+    fn is_here(&self) -> bool {
+        self.files.is_here()
+    }
+
+    /// The paths of all files.
+    fn paths(&self) -> Vec<OsString> {
+        self.paths.iter().cloned().map(Into::into).collect()
+    }
+
+    /// Those that can be read once: pipes, sockets, devices.
+    fn read_once(&self) -> Vec<OsString> {
+        self.read_once.iter().cloned().map(Into::into).collect()
+    }
+}
+
+impl Files {
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&atds::Files> {
+        self.files.get(py, "this data set")
+    }
+
+    pub(crate) fn all_paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Does `work` on these files; a signal makes it give up.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> PyResult<T> {
+        let files = self.get(py)?;
+        interruptible(py, work).inspect_err(|_| files.cancel())
+    }
 }
 
 /// The schema in a file's header, as its text.
@@ -67,6 +124,7 @@ pub(crate) fn inspect(
     let found = interruptible(py, move || atds::inspect_with(file, &options))?.or_raise(py)?;
     let dict = PyDict::new(py);
     dict.set_item("path", found.path.as_os_str())?;
+    dict.set_item("packing", found.packing.map(|packing| packing.name()))?;
     dict.set_item("codec", &found.codec)?;
     dict.set_item("schema", &found.schema_text)?;
     let metadata = PyDict::new(py);

@@ -37,7 +37,7 @@ mod native {
     #[pymodule_export]
     use crate::dlpack::bfloat16_dlpack;
     #[pymodule_export]
-    use crate::files::{infer_features, inspect, read_schema, resolve_files};
+    use crate::files::{Files, infer_features, inspect, read_schema};
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]

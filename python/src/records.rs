@@ -9,7 +9,6 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::errors::{OrRaise, schema_error};
 use crate::fork::InProcess;
-use crate::logging::forward_logs;
 use crate::waiting::interruptible;
 
 const WHAT: &str = "this reader of records";
@@ -22,7 +21,7 @@ const BYTES: usize = 1 << 20;
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct RecordReader {
     /// A forked child would move the place in the file for its parent too.
-    state: InProcess<Mutex<State>>,
+    state: InProcess<Arc<Mutex<State>>>,
 }
 
 struct State {
@@ -58,7 +57,7 @@ impl RecordReader {
         let records = interruptible(py, open)?.or_raise(py)?;
         let error = None;
         Ok(RecordReader {
-            state: InProcess::new(Mutex::new(State { records, error })),
+            state: InProcess::new(Arc::new(Mutex::new(State { records, error }))),
         })
     }
 
@@ -67,12 +66,12 @@ impl RecordReader {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        let state = self.state.get(py, WHAT)?;
-        let next = py.detach(|| {
+        // A pipe may have nothing to read for long.
+        let state = self.state.get(py, WHAT)?.clone();
+        let next = interruptible(py, move || {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             state.next()
-        });
-        forward_logs(py)?;
+        })?;
         let Some(records) = next.or_raise(py)? else {
             return Ok(None);
         };

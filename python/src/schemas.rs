@@ -9,7 +9,7 @@ use atds::Schema;
 use pyo3::prelude::*;
 
 use crate::errors::{OrRaise, schema_error};
-use crate::files::{Inferred, said_features};
+use crate::files::{Files, Inferred, said_features};
 use crate::waiting::interruptible;
 
 /// The schemas in the headers of files, each distinct one once.
@@ -21,18 +21,24 @@ pub(crate) struct FileSchemas {
 
 #[pymethods]
 impl FileSchemas {
-    /// Reads the headers of `files`.
+    /// Reads the headers of `files`, or of the first alone.
     #[staticmethod]
-    fn read(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Self> {
+    fn read(py: Python<'_>, files: PyRef<'_, Files>, all: bool) -> PyResult<Self> {
         let stop = StopOnDrop::default();
         let stopped = stop.0.clone();
-        interruptible(py, move || {
-            let schemas = atds::FileSchemas::read(&files, |_, _| match stopped.load(Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            });
-            FileSchemas { schemas, files }
-        })
+        let (shared, paths) = (files.get(py)?.clone(), files.all_paths().to_vec());
+        let read = move || {
+            let schemas = match all {
+                true => atds::FileSchemas::read(&shared, |_, _| match stopped.load(Relaxed) {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }),
+                false => atds::FileSchemas::read_first(&shared),
+            };
+            schemas.map(|schemas| (schemas, paths))
+        };
+        let (schemas, files) = files.wait(py, read)?.or_raise(py)?;
+        Ok(FileSchemas { schemas, files })
     }
 
     /// Those that a data set has said, of which it needs to know nothing more.

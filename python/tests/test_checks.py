@@ -228,13 +228,13 @@ def test_a_check_can_be_interrupted(old: str) -> None:
     program = """
         import os, pathlib, signal, sys, threading, time, atds
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        files = [sys.argv[1]] * 2_000_000
+        files = atds._native.Files([sys.argv[1]] * 1_000_000, False)
         def interrupt():
             time.sleep(1)
             os.kill(os.getpid(), signal.SIGINT)
         threading.Thread(target=interrupt).start()
         try:
-            atds._native.FileSchemas.read(files)
+            atds._native.FileSchemas.read(files, True)
         except KeyboardInterrupt:
             time.sleep(0.5)
             tasks = pathlib.Path("/proc/self/task").iterdir()

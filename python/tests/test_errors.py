@@ -214,10 +214,11 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     assert isinstance(error, atds.MissingFileError) and isinstance(error, OSError)
     assert str(error) == f"{missing}: No such file or directory (os error 2)"
     assert (error.errno, error.filename, error.file) == (2, str(missing), str(missing))
-    said = f"{tmp_path}: no Avro files there (a folder's files are those named *.avro)"
+    said = f"{tmp_path}: no Avro files there (a folder's files are those named *.avro): the "
+    said += "folder is empty"
     assert message(atds.MissingFileError, lambda: atds.Dataset(tmp_path, 8)) == said
     pattern = f"{tmp_path}/*.x"
-    said = f"{pattern}: no Avro files there (a folder's files are those named *.avro)"
+    said = f"{pattern}: no file matches this pattern"
     assert message(atds.MissingFileError, lambda: atds.Dataset(pattern, 8)) == said
     pattern = f"{tmp_path}/***"
     assert message(atds.OptionError, lambda: atds.Dataset(pattern, 8)).startswith(

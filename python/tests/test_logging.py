@@ -39,7 +39,7 @@ def handlers() -> Iterator[logging.Logger]:
 def test_a_warning_is_logged_once_at_the_end_of_the_call(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert _native.resolve_files([str(folder)]) == [str(folder / "a.avro")]
+    assert _native.Files([str(folder)], False).paths() == [str(folder / "a.avro")]
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("atds", "WARNING")
     assert "hidden" in record.getMessage()
@@ -50,7 +50,7 @@ def test_a_warning_is_logged_once_at_the_end_of_the_call(
 
 def test_percent_signs_are_text(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     odd = folder.rename(folder.with_name("100%s %(x)d"))
-    _native.resolve_files([str(odd)])
+    _native.Files([str(odd)], False)
     assert str(odd) in caplog.records[0].getMessage()
 
 
@@ -64,7 +64,7 @@ def test_a_handler_that_fails_does_not_take_the_result(
     seen: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda failed: seen.append(failed.exc_value))
     handlers.addHandler(Failing())
-    assert len(_native.resolve_files([str(folder)])) == 1
+    assert len(_native.Files([str(folder)], False).paths()) == 1
     assert [str(error) for error in seen] == ["no room"]
 
 
@@ -75,7 +75,7 @@ def test_an_interrupt_while_logging_is_raised(folder: Path, handlers: logging.Lo
 
     handlers.addHandler(Interrupted())
     with pytest.raises(KeyboardInterrupt):
-        _native.resolve_files([str(folder)])
+        _native.Files([str(folder)], False)
 
 
 def test_a_handler_can_use_the_package(folder: Path, handlers: logging.Logger) -> None:
@@ -86,7 +86,7 @@ def test_a_handler_can_use_the_package(folder: Path, handlers: logging.Logger) -
             lengths.append(atds.Dataset(folder / "a.avro", 1).num_records)
 
     handlers.addHandler(Reading())
-    _native.resolve_files([str(folder)])
+    _native.Files([str(folder)], False)
     assert lengths == [1]
 
 
@@ -94,7 +94,7 @@ def test_records_beyond_the_queue_are_counted(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     # Each of them logs a record, and nobody forwards them faster than they come.
-    _native.resolve_files([str(folder)] * 20_000)
+    _native.Files([str(folder)] * 20_000, False)
     said = [record.getMessage() for record in caplog.records]
     dropped = [text for text in said if text.endswith("were dropped: too many waited")]
     counts = [int(text.split()[0]) for text in dropped]
@@ -104,7 +104,7 @@ def test_records_beyond_the_queue_are_counted(
 
 def test_many_threads_log_each_record_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     threads = [
-        threading.Thread(target=lambda: [_native.resolve_files([str(folder)]) for _ in range(20)])
+        threading.Thread(target=lambda: [_native.Files([str(folder)], False) for _ in range(20)])
         for _ in range(4)
     ]
     for thread in threads:
@@ -126,7 +126,7 @@ folder = sys.argv[1]
 over = False
 def log():
     while not over:
-        _native.resolve_files([folder] * 200)
+        _native.Files([folder] * 200, False)
 threads = [threading.Thread(target=log) for _ in range(2)]
 for thread in threads: thread.start()
 for _ in range(30):
@@ -136,11 +136,11 @@ for _ in range(30):
         logging.getLogger("atds").addFilter(lambda record: seen.append(record) or False)
         _native.forward_logs()
         before = len(seen)
-        _native.resolve_files([folder])
+        _native.Files([folder], False)
         grandchild = os.fork()
         if grandchild == 0:
             seen.clear()
-            _native.resolve_files([folder])
+            _native.Files([folder], False)
             os._exit(0 if len(seen) == 1 else 3)
         of_grandchild = os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1])
         os._exit(of_grandchild or (0 if (before, len(seen)) == (0, 1) else 2))

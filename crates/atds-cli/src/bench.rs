@@ -17,9 +17,12 @@ use crate::{figures, inputs, options, progress};
 /// are those of all threads together.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, folders (their *.avro) or patterns
+    /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Search folders with all folders below them
+    #[arg(long)]
+    recursive: bool,
     /// A features file, or - for standard input [default: all that the first file's schema has]
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
@@ -102,7 +105,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn dataset(args: &Args) -> Result<Dataset, Failure> {
-    let mut builder = Dataset::builder(args.files.clone(), args.batch_size)
+    let files = inputs::data_files(&args.files, args.features.as_deref())?;
+    let mut builder = Dataset::builder(files, args.batch_size)
+        .recursive(args.recursive)
         .drop_remainder(args.drop_remainder)
         .shuffle_buffer_size(args.shuffle_buffer)
         .shuffle_files(args.shuffle_files)
@@ -139,7 +144,9 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
 
 /// Reads all batches, with a progress bar; also gives the time from the start to each batch.
 fn read_all(dataset: &Dataset, epochs: u64) -> Result<(Stats, Vec<Duration>), Failure> {
-    let bar = progress::bytes(dataset.total_bytes()?.saturating_mul(epochs), "reading");
+    let total = dataset.total_bytes()?;
+    let total = total.map(|bytes| bytes.saturating_mul(epochs));
+    let bar = progress::bytes(total, "reading");
     let mut steps = Vec::new();
     let mut batches = dataset.iter();
     while let Some(batch) = batches.next() {

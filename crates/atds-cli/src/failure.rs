@@ -45,6 +45,10 @@ impl From<atds::Error> for Failure {
         match error.kind {
             ErrorKind::Option { .. }
             | ErrorKind::Pattern(_)
+            | ErrorKind::Scheme(_)
+            | ErrorKind::Host(_)
+            | ErrorKind::ReadOnce { .. }
+            | ErrorKind::Packed { .. }
             | ErrorKind::Feature(_)
             | ErrorKind::Features(_)
             | ErrorKind::MemoryLimit { .. } => Failure::Usage(error.into()),

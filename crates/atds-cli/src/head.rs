@@ -1,7 +1,7 @@
 //! `atds head`: the first records of a file.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atds::{Dataset, RecordOptions, Records, batch_to_json};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::{inputs, progress};
 /// "row_splits" and "values".
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The file
+    /// The file, or - for standard input
     file: PathBuf,
     /// Records to print
     #[arg(short = 'n', long = "records", value_name = "N", default_value_t = 10)]
@@ -40,21 +40,22 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let file = inputs::data_file(&args.file, args.features.as_deref())?;
     if args.features.is_some() {
-        return print_tensors(args, out);
+        return print_tensors(&file, args, out);
     }
     let mut options = RecordOptions::default();
     options.strict = args.strict;
-    for record in Records::open_with(&args.file, &options)?.take(args.records) {
+    for record in Records::open_with(&file, &options)?.take(args.records) {
         writeln!(out, "{}", record?)?;
     }
     Ok(())
 }
 
 /// An object with a line for each column; behind it, the error that left records out.
-fn print_tensors(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     // A batch has a record or more.
-    let mut builder = Dataset::builder(&args.file, args.records.max(1))
+    let mut builder = Dataset::builder(file, args.records.max(1))
         .strict(args.strict)
         .check_files(!args.no_check_files);
     if let Some(path) = &args.features {

@@ -1,14 +1,37 @@
-//! Files that say what to read. Whatever is wrong with them is a fault of usage.
+//! Files that say what to read, where whatever is wrong with them is a fault of usage, and the
+//! arguments that name data.
 
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use atds::generate::RecordShape;
 use atds::{Feature, Features, Schema, features};
 
 use crate::failure::Failure;
+
+/// What an argument that names data stands for: standard input for `-`, which `features` may not
+/// be too.
+pub(crate) fn data_file(path: &Path, features: Option<&Path>) -> Result<PathBuf, Failure> {
+    let stdin = Path::new("-");
+    if path != stdin {
+        return Ok(path.to_owned());
+    }
+    if features == Some(stdin) {
+        let message = "- is standard input, which cannot be both the data and the features file";
+        return Err(Failure::Usage(message.into()));
+    }
+    Ok("/dev/stdin".into())
+}
+
+/// The same of several.
+pub(crate) fn data_files(
+    paths: &[PathBuf],
+    features: Option<&Path>,
+) -> Result<Vec<PathBuf>, Failure> {
+    paths.iter().map(|path| data_file(path, features)).collect()
+}
 
 /// A features file, or standard input for `-`.
 pub(crate) fn features(path: &Path) -> Result<Vec<Feature>, Failure> {

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use atds::{
     ColumnKind, ColumnSpec, Feature, FeatureKind, Files, InspectOptions, InspectedPath, Inspection,
-    SchemaError, SchemaPath, features,
+    Packing, SchemaError, SchemaPath, features,
 };
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
+use crate::inputs;
 use crate::units::{bytes, count, counted};
 
 /// Say what is in files, from reading all of them.
@@ -21,9 +22,12 @@ use crate::units::{bytes, count, counted};
 /// specification.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The files, folders (of *.avro files) or globs
+    /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Search folders with all folders below them
+    #[arg(long)]
+    recursive: bool,
     /// Print only the features, as a features file to start from (of one FILE)
     #[arg(long)]
     features: bool,
@@ -41,8 +45,8 @@ pub(crate) struct Args {
 /// Goes on with the next file where one is at fault.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let mut files: Vec<Result<PathBuf, Failure>> = Vec::new();
-    for path in &args.files {
-        match Files::from(path).resolve() {
+    for path in inputs::data_files(&args.files, None)? {
+        match Files::from(path).recursive(args.recursive).resolve() {
             Ok(found) => files.extend(found.into_iter().map(Ok)),
             Err(error) => files.push(Err(error.into())),
         }
@@ -102,6 +106,7 @@ fn to_json(found: &Inspection) -> Value {
         .collect();
     json!({
         "file": found.path.display().to_string(),
+        "packed": found.packing.map(Packing::name),
         "codec": found.codec,
         "blocks": found.blocks,
         "records": found.records,
@@ -150,6 +155,9 @@ fn schema(found: &Inspection) -> Value {
 fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", found.path.display())?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<10}{text}");
+    if let Some(packing) = found.packing {
+        line("packed", packing.to_string())?;
+    }
     line("codec", found.codec.clone())?;
     line("records", count(found.records))?;
     line("blocks", count(found.blocks))?;

@@ -9,19 +9,26 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// A bar for `total` records.
 pub(crate) fn records(total: u64, doing: &'static str) -> ProgressBar {
     let form = "{msg} [{bar:40}] {human_pos} of {human_len} records, {eta} left";
-    bar(total, doing, form)
+    bar(Some(total), doing, form)
 }
 
-/// A bar for `total` bytes.
-pub(crate) fn bytes(total: u64, doing: &'static str) -> ProgressBar {
+/// A bar for `total` bytes; a count of those read where the total is unknown.
+pub(crate) fn bytes(total: Option<u64>, doing: &'static str) -> ProgressBar {
+    let Some(total) = total else {
+        return bar(
+            None,
+            doing,
+            "{msg} {spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
+        );
+    };
     let form = "{msg} [{bar:40}] {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left";
-    bar(total, doing, form)
+    bar(Some(total), doing, form)
 }
 
 /// A bar for `total` files.
 pub(crate) fn files(total: u64, doing: &'static str) -> ProgressBar {
     let form = "{msg} [{bar:40}] {human_pos} of {human_len} files, {eta} left";
-    bar(total, doing, form)
+    bar(Some(total), doing, form)
 }
 
 /// Builds a data set, with a bar for the files that are checked.
@@ -40,14 +47,14 @@ pub(crate) fn build(builder: DatasetBuilder) -> Result<Dataset, Error> {
     dataset
 }
 
-fn bar(total: u64, doing: &'static str, form: &str) -> ProgressBar {
+fn bar(total: Option<u64>, doing: &'static str, form: &str) -> ProgressBar {
     let target = if stderr().is_terminal() {
         ProgressDrawTarget::stderr()
     } else {
         ProgressDrawTarget::hidden()
     };
     let style = ProgressStyle::with_template(form).expect("the forms above are templates");
-    ProgressBar::with_draw_target(Some(total), target)
+    ProgressBar::with_draw_target(total, target)
         .with_style(style.progress_chars("=> "))
         .with_message(doing)
 }

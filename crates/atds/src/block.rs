@@ -24,6 +24,8 @@ pub(crate) struct FileContext {
     pub(crate) path: PathBuf,
     pub(crate) codec: Codec,
     pub(crate) plan: Arc<Plan>,
+    /// Whether the file is packed as a whole, so that offsets are those of the unpacked one.
+    pub(crate) unpacked: bool,
     /// Gets past records that are not read, in a file of which some are not.
     pub(crate) skipper: Option<Skipper>,
     pub(crate) lenience: Lenience,
@@ -332,6 +334,7 @@ impl WindowBlock {
     pub(crate) fn locate(&self, mut error: Error) -> Error {
         error = error
             .in_file(&self.file.path)
+            .unpacked(self.file.unpacked)
             .in_block(self.index, self.offset);
         if self.file.codec == Codec::Null {
             // The block lies in the file as it is: name the very byte.

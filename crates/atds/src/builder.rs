@@ -14,11 +14,12 @@ use crate::files::Files;
 use crate::limits::{
     DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH, MAX_THREADS,
 };
+use crate::once::OnceInputs;
 use crate::planner::Batching;
 use crate::plans::{Plans, infer_all};
 use crate::reader::Order;
-use crate::schemas::{FileSchemas, is_read_once};
-use crate::source::{Lenience, ReadOptions, read_header};
+use crate::schemas::FileSchemas;
+use crate::source::{Headers, Lenience, ReadOptions};
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
 impl Dataset {
@@ -41,7 +42,6 @@ pub struct DatasetBuilder {
     engine: EngineOptions,
     read: ReadOptions,
     shuffle_files: bool,
-    shuffle_blocks: bool,
     epochs: u64,
     memory_limit: u64,
     check_files: bool,
@@ -80,16 +80,22 @@ impl DatasetBuilder {
             read: ReadOptions {
                 mmap: false,
                 buffer_size: DEFAULT_READER_BUFFER_SIZE,
+                shuffle_blocks: false,
                 lenience: Lenience::default(),
             },
             shuffle_files: false,
-            shuffle_blocks: false,
             epochs: 1,
             memory_limit: DEFAULT_MEMORY_LIMIT,
             check_files: true,
             on_check: OnCheck(Arc::new(|_, _| ControlFlow::Continue(()))),
             schemas: None,
         }
+    }
+
+    /// Whether folders are searched with all folders below them (no by default).
+    pub fn recursive(mut self, recursive: bool) -> Self {
+        self.files = self.files.recursive(recursive);
+        self
     }
 
     /// The features to read; the fields not among them are skipped. Without,
@@ -200,9 +206,9 @@ impl DatasetBuilder {
 
     /// Whether the order of the blocks in each file is shuffled each epoch (no
     /// by default). The files' blocks are indexed for it, which reads a few
-    /// bytes of each.
+    /// bytes of each. Files that are packed as a whole have no index: they are an error.
     pub fn shuffle_blocks(mut self, shuffle: bool) -> Self {
-        self.shuffle_blocks = shuffle;
+        self.read.shuffle_blocks = shuffle;
         self
     }
 
@@ -245,7 +251,7 @@ impl DatasetBuilder {
     /// Mapping saves a copy. A file that is cut short while it is mapped ends
     /// the process (`SIGBUS` on Unix); its length is checked now and then, which
     /// finds most such files in time, but not all. Map files that nobody writes
-    /// to.
+    /// to. Files that are packed as a whole are unpacked, and not mapped.
     pub fn mmap(mut self, mmap: bool) -> Self {
         self.read.mmap = mmap;
         self
@@ -295,12 +301,18 @@ impl DatasetBuilder {
         if self.features.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::option("features", "at least one, or not given"));
         }
-        let files = self.files.resolve()?;
+        let files = self.files.look_up()?;
+        let inputs = self.files.inputs().clone();
+        self.check_once(&inputs)?;
+        let headers = Headers {
+            options: self.read,
+            inputs: &inputs,
+        };
         let OnCheck(on_check) = self.on_check;
         let schemas = match self.schemas {
             Some(schemas) => schemas,
-            None if self.check_files => FileSchemas::read(&files, &*on_check),
-            None => FileSchemas::read(&files[..1], |_, _| ControlFlow::Continue(())),
+            None if self.check_files => FileSchemas::read_all(&files, &headers, &*on_check),
+            None => FileSchemas::read_all(&files[..1], &headers, |_, _| ControlFlow::Continue(())),
         };
         let (features, left_out) = match (self.features, &self.plan.reader_schema) {
             (Some(features), _) => (features, Vec::new()),
@@ -327,19 +339,19 @@ impl DatasetBuilder {
         let plans = Plans::new(features, self.plan, level, self.strict);
         let mut schemas = plans.check(&schemas, &files)?;
         if !self.check_files && !were_checked {
-            look_further(&plans, &mut schemas, &files, &*on_check);
+            look_further(&plans, &mut schemas, &files, &headers, &*on_check);
         }
         // What is read once may have what the files lack.
-        let all_read = || files.iter().skip(1).all(|file| !is_read_once(file));
+        let all_read = || files.iter().skip(1).all(|file| !inputs.has(file));
         if plans.lacks_any() && all_read() {
             plans.check_found()?;
         }
         Ok(Dataset::new(Settings {
             order: Order {
-                files: files.into(),
+                files,
                 seed: self.engine.batching.seed,
                 shuffle_files: self.shuffle_files,
-                shuffle_blocks: self.shuffle_blocks,
+                shuffle_blocks: self.read.shuffle_blocks,
                 slice: None,
             },
             plans: Arc::new(plans),
@@ -349,8 +361,24 @@ impl DatasetBuilder {
             read: self.read,
             epochs: self.epochs,
             memory_limit: self.memory_limit,
+            inputs,
+            file_counts: Arc::default(),
             kept: Arc::default(),
         }))
+    }
+
+    /// An error if an input that can be read once is asked for more.
+    fn check_once(&self, inputs: &OnceInputs) -> Result<(), Error> {
+        for (asked, reason) in [
+            (self.epochs > 1, "set `epochs` to 1"),
+            (self.read.shuffle_blocks, "leave `shuffle_blocks` out"),
+            (self.read.mmap, "leave `mmap` out"),
+        ] {
+            if asked {
+                inputs.refuse(reason)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -361,14 +389,15 @@ fn look_further(
     plans: &Plans,
     schemas: &mut FileSchemas,
     files: &[PathBuf],
+    headers: &Headers<'_>,
     on_check: &dyn Fn(usize, usize) -> ControlFlow<()>,
 ) {
     for (number, file) in files.iter().enumerate().skip(1) {
         if !plans.lacks_any() || on_check(number, files.len()).is_break() {
             return;
         }
-        if !is_read_once(file)
-            && let Ok(header) = read_header(file)
+        if !headers.inputs.has(file)
+            && let Ok(header) = headers.read(file)
             && let Ok(true) = plans.add(header.schema(), file)
         {
             schemas.push(number, header.schema());

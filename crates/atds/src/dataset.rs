@@ -1,10 +1,11 @@
 //! A dataset and the iteration over its batches.
 
+use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -19,14 +20,16 @@ use crate::handoff::{Nothing, Receiver, handoff};
 use crate::intake::Intake;
 use crate::kept::Kept;
 use crate::limits::{READ_AHEAD, READ_ON};
+use crate::once::OnceInputs;
 use crate::outlet::Outlet;
 use crate::planner::Planner;
 use crate::plans::Plans;
 use crate::reader::{Order, Reader};
 use crate::schemas::FileSchemas;
 use crate::slice::{Slice, shard};
-use crate::source::{Opener, ReadOptions, whole_index};
+use crate::source::{Opener, ReadOptions, WholeIndex, count_packed, whole_index};
 use crate::stats::{Counters, Stats, StatsHandle};
+use crate::unpack::Packing;
 use crate::{Error, ErrorKind};
 
 /// Avro files, and how to make batches of them.
@@ -51,6 +54,9 @@ pub(crate) struct Settings {
     pub(crate) read: ReadOptions,
     pub(crate) epochs: u64,
     pub(crate) memory_limit: u64,
+    pub(crate) inputs: Arc<OnceInputs>,
+    /// Records of packed files, which take long to count.
+    pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
     pub(crate) kept: Arc<Kept>,
 }
 
@@ -84,16 +90,18 @@ impl Dataset {
         &self.settings.left_out
     }
 
-    /// Bytes of all files.
+    /// Bytes of all files; `None` if that does not say how much is read of them, since one is a
+    /// pipe.
     ///
     /// # Errors
     /// A file that cannot be looked up any more.
-    pub fn total_bytes(&self) -> Result<u64, Error> {
+    pub fn total_bytes(&self) -> Result<Option<u64>, Error> {
         let sizes = self.files().iter().map(|file| {
             let found = std::fs::metadata(file).map_err(|error| Error::io(error, file))?;
             Ok(found.len())
         });
-        sizes.sum()
+        let total = sizes.sum::<Result<_, Error>>()?;
+        Ok(self.settings.inputs.is_empty().then_some(total))
     }
 
     /// Records of an epoch: of all files, counted as by
@@ -109,19 +117,50 @@ impl Dataset {
     }
 
     /// Records of each file, counted anew each time by reading a few bytes of
-    /// every block and inflating none; for a slice those that it was made with.
+    /// every block and inflating none; for a slice those that it was made with. Files
+    /// that are packed as a whole are unpacked to count them, which takes about as long as reading
+    /// them: that is logged, and done once for a data set.
     ///
     /// # Errors
-    /// A file that cannot be read, or whose framing is damaged.
+    /// A file that cannot be read, or whose framing is damaged; one that can be read once.
     pub fn file_records(&self) -> Result<Arc<[u64]>, Error> {
         if let Some(slice) = &self.settings.order.slice {
             return Ok(slice.file_records.clone());
         }
-        let counts = self
-            .files()
-            .iter()
-            .map(|path| Ok(whole_index(path, &self.settings.read.lenience)?.records()));
+        let reason = "its records cannot be counted before they are read";
+        self.settings.inputs.refuse(reason)?;
+        let mut is_logged = false;
+        let counts = self.files().iter().map(|path| {
+            match whole_index(path, &self.settings.read.lenience)? {
+                WholeIndex::Index(index) => Ok(index.records()),
+                WholeIndex::Packed(packing) => self.count_packed(path, packing, &mut is_logged),
+            }
+        });
         counts.collect()
+    }
+
+    /// The records of a packed file, counted once.
+    fn count_packed(
+        &self,
+        path: &Path,
+        packing: Packing,
+        is_logged: &mut bool,
+    ) -> Result<u64, Error> {
+        let counts = &self.settings.file_counts;
+        let counts = || counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(records) = counts().get(path).copied() {
+            return Ok(records);
+        }
+        if !std::mem::replace(is_logged, true) {
+            log::warn!(
+                "{}: {packing} is around the whole file, so that counting records unpacks all of \
+                 such files, as long as it takes to read them; it is done once for this data set",
+                path.display()
+            );
+        }
+        let records = count_packed(path, self.settings.read)?;
+        counts().insert(path.to_owned(), records);
+        Ok(records)
     }
 
     /// The part of this data set that one of `count` processes reads: each record
@@ -172,6 +211,8 @@ impl Dataset {
         file_records: impl Into<Arc<[u64]>>,
     ) -> Result<Dataset, Error> {
         let file_records = file_records.into();
+        let inputs = &self.settings.inputs;
+        inputs.refuse("shards and slices of it cannot be read")?;
         if file_records.len() != self.files().len() {
             return Err(Error::option("file_records", "a count for each file"));
         }
@@ -239,8 +280,22 @@ impl Batches {
         let prefetch = settings.engine.prefetch;
         let (ready_out, ready) = handoff(prefetch, prefetch);
         let waits = settings.engine.batching.shuffle_buffer_size > 0;
+        let claimed = match settings.inputs.claim(&budget) {
+            Ok(claimed) => claimed,
+            Err(error) => {
+                return Batches {
+                    ready: None,
+                    failed: Some(error),
+                    threads: Vec::new(),
+                    budget,
+                    counters,
+                };
+            }
+        };
         let reader = Reader {
             order: settings.order.clone(),
+            claimed,
+            stop: settings.inputs.stop().clone(),
             opener: kept
                 .opener()
                 .unwrap_or_else(|| Opener::new(settings.read, settings.memory_limit)),

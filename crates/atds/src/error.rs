@@ -11,6 +11,8 @@ use avro_decode::{
 };
 
 use crate::features::FeaturesError;
+use crate::files::NothingFound;
+use crate::unpack::{Packing, UnpackError};
 
 /// What went wrong, and where.
 #[derive(Clone, Debug)]
@@ -34,6 +36,9 @@ pub struct Place {
     /// compressed, else of the block it is in. Of messages the byte of the
     /// message.
     pub offset: Option<u64>,
+    /// Whether the file is packed as a whole, by gzip or zstandard: offsets are then those of the
+    /// file that unpacking gives.
+    pub unpacked: bool,
     /// The block of the file, counted from 0.
     pub block: Option<u64>,
     /// The byte in the inflated block, where the block is compressed.
@@ -56,8 +61,42 @@ pub enum ErrorKind {
     #[error("no files were given")]
     NoFiles,
     /// A folder without any `.avro` file, or a pattern that no file matches.
-    #[error("no Avro files there (a folder's files are those named *.avro)")]
-    NoAvroFiles,
+    #[error("{0}")]
+    NoAvroFiles(Box<NothingFound>),
+    /// A URL of a scheme that is not read.
+    #[error("{0}:// is not read yet: copy or mount the files, and give their paths")]
+    Scheme(String),
+    /// A `file://` URL with the name of a machine.
+    #[error("a file of the machine '{0}' is not read: copy or mount it, and give its path")]
+    Host(String),
+    /// Something that can be read once, such as a pipe, where that is not enough.
+    #[error("this is {input}, which can be read once: {reason}")]
+    ReadOnce {
+        /// What it is: `a pipe`.
+        input: &'static str,
+        /// Why once is not enough, and what to do.
+        reason: &'static str,
+    },
+    /// A file that is packed as a whole, where only a plain one can be read so.
+    #[error("{packing} is around the whole file, which can be read from its start only: {reason}")]
+    Packed {
+        /// What it is packed by.
+        packing: Packing,
+        /// Why that is not enough, and what to do.
+        reason: &'static str,
+    },
+    /// What is around a whole file is damaged.
+    #[error(
+        "the {packing} around the file is damaged or cut short at about byte {packed_offset} of the file: {message}"
+    )]
+    Unpack {
+        /// What the file is packed by.
+        packing: Packing,
+        /// Bytes of the file that were read up to there.
+        packed_offset: u64,
+        /// What its decoder says.
+        message: String,
+    },
     /// A pattern that is not one.
     #[error("not a pattern: {0}")]
     Pattern(String),
@@ -230,7 +269,10 @@ impl Error {
     #[cold]
     pub(crate) fn container(error: avro_block::Error, file: &Path) -> Self {
         let kind = match error.kind {
-            avro_block::ErrorKind::Io(error) => ErrorKind::Io(error),
+            avro_block::ErrorKind::Io(error) => match UnpackError::of(&error) {
+                Some(error) => error.kind(),
+                None => ErrorKind::Io(error),
+            },
             kind => ErrorKind::Container(kind),
         };
         let mut located = Error::new(kind).in_file(file);
@@ -278,6 +320,13 @@ impl Error {
         self
     }
 
+    /// In a file that is packed as a whole, if it is.
+    #[cold]
+    pub(crate) fn unpacked(mut self, unpacked: bool) -> Self {
+        self.place.unpacked = unpacked;
+        self
+    }
+
     /// In the block number `block` of its file, which begins at byte `offset`.
     #[cold]
     pub(crate) fn in_block(mut self, block: u64, offset: u64) -> Self {
@@ -302,11 +351,16 @@ impl fmt::Display for Error {
             (None, Some(message)) => (Some(("message", message)), None),
             (None, None) => (None, None),
         };
+        let of = if place.unpacked {
+            " of the unpacked file"
+        } else {
+            ""
+        };
         match (part, place.offset) {
             (Some((part, number)), Some(offset)) => {
-                write!(f, "{part} {number} at byte {offset}: ")?
+                write!(f, "{part} {number} at byte {offset}{of}: ")?
             }
-            (None, Some(offset)) => write!(f, "byte {offset}: ")?,
+            (None, Some(offset)) => write!(f, "byte {offset}{of}: ")?,
             (Some((part, number)), None) => write!(f, "{part} {number}: ")?,
             (None, None) => {}
         }

@@ -3,23 +3,30 @@
 mod nulls;
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use avro_block::{InflateBuffer, Inflater};
+use avro_block::{Header, InflateBuffer, Inflater};
 use avro_decode::feature::FeatureKind;
 use avro_decode::{Feature, LeftOut, Schema, SchemaError};
 use tensor_batch::{Column, Layout};
 
+use crate::files::local_path;
 use crate::limits::{DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
+use crate::once::{self, OnceReader, Stop};
 use crate::plans::{infer_all, not_by_the_specification, parse_by};
 use crate::records::RecordOptions;
-use crate::source::{FileBlocks, Opener, whole_index};
-use crate::{Dataset, Error, ErrorKind, Tolerate};
+use crate::source::{FileBlocks, Opener, WholeIndex, whole_index};
+use crate::unpack::Packing;
+use crate::{Dataset, Error, ErrorKind, Records, Tolerate};
 
 pub use nulls::InspectedPath;
 
 /// Records decoded at a time while a file is scanned.
 const SCAN_BATCH: usize = 1024;
+
+/// Bytes of a pipe that are copied before it is looked whether it is an Avro file at all.
+const COPIED_FIRST: u64 = 1 << 20;
 
 /// What a file holds.
 #[derive(Clone, Debug)]
@@ -29,6 +36,8 @@ pub struct Inspection {
     pub path: PathBuf,
     /// The name of its codec.
     pub codec: String,
+    /// What the whole file is packed by, if it is.
+    pub packing: Option<Packing>,
     /// The schema as it stands in the header.
     pub schema_text: String,
     /// The schema.
@@ -110,7 +119,8 @@ impl Default for InspectOptions {
     }
 }
 
-/// Reads all of a file.
+/// Reads all of a file. What can be read once, such as a pipe, is first copied to a file in the
+/// system's folder for temporary files.
 ///
 /// # Errors
 /// Whatever is wrong with the file, anywhere in it, but for the values, behind
@@ -124,9 +134,45 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
 /// # Errors
 /// As [`inspect`].
 pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspection, Error> {
-    let path = path.as_ref();
-    let index = whole_index(path, &options.records().lenience())?;
-    let header = &index.header;
+    let path = local_path(path.as_ref())?;
+    let io = |error| Error::io(error, &path);
+    let (file, once) = once::open(&path).map_err(io)?;
+    if once.is_none() {
+        drop(file);
+        return inspect_file(&path, options);
+    }
+    // It is read once, and looked at several times.
+    let mut reader = OnceReader::new(file, &path, &Stop::default());
+    let mut copy = tempfile::NamedTempFile::new().map_err(io)?;
+    // What is no Avro file shows at its beginning, however long it is.
+    io::copy(&mut reader.by_ref().take(COPIED_FIRST), &mut copy).map_err(io)?;
+    let of_copy = |error: Error| error.in_file(&path);
+    if let Err(error) = Records::open_with(copy.path(), &options.records())
+        && !is_cut_short(&error)
+    {
+        return Err(of_copy(error));
+    }
+    io::copy(&mut reader, &mut copy).map_err(io)?;
+    let found = inspect_file(copy.path(), options).map_err(of_copy)?;
+    Ok(Inspection {
+        path: path.into_owned(),
+        ..found
+    })
+}
+
+/// Whether more bytes of the file would help.
+fn is_cut_short(error: &Error) -> bool {
+    use avro_block::ErrorKind::{Empty, Truncated};
+    matches!(
+        &error.kind,
+        ErrorKind::Container(Truncated { .. } | Empty) | ErrorKind::Unpack { .. }
+    )
+}
+
+/// Reads all of a file that can be read again.
+fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Error> {
+    let figures = Figures::read(path, options)?;
+    let header = &figures.header;
     let schema = parse_by(header.schema(), options.strict).map_err(|error| error.in_file(path))?;
     let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
     let (features, inflated_bytes) = match inferred.features.is_empty() {
@@ -145,12 +191,11 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
         metadata: own
             .map(|(key, value)| (key.clone(), value.to_vec()))
             .collect(),
-        blocks: index.len() as u64,
-        records: index.records(),
-        file_bytes: header.len()
-            + index.entries.iter().map(|entry| entry.len).sum::<u64>()
-            + index.trailing_bytes,
-        raw_bytes: index.entries.iter().map(|entry| entry.payload_len).sum(),
+        packing: figures.packing,
+        blocks: figures.blocks,
+        records: figures.records,
+        file_bytes: figures.file_bytes,
+        raw_bytes: figures.raw_bytes,
         inflated_bytes,
         features,
         left_out: inferred.left_out,
@@ -160,6 +205,57 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
         notes: not_by_the_specification(&schema),
         schema,
     })
+}
+
+/// What the heads of a file's blocks say.
+struct Figures {
+    header: Header,
+    packing: Option<Packing>,
+    blocks: u64,
+    records: u64,
+    file_bytes: u64,
+    raw_bytes: u64,
+}
+
+impl Figures {
+    fn read(path: &Path, options: &InspectOptions) -> Result<Self, Error> {
+        let index = match whole_index(path, &options.records().lenience())? {
+            WholeIndex::Index(index) => index,
+            WholeIndex::Packed(_) => return Self::unpack(path, options),
+        };
+        let entries = &index.entries;
+        let bytes = entries.iter().map(|entry| entry.len).sum::<u64>();
+        Ok(Figures {
+            packing: None,
+            blocks: index.len() as u64,
+            records: index.records(),
+            file_bytes: index.header.len() + bytes + index.trailing_bytes,
+            raw_bytes: entries.iter().map(|entry| entry.payload_len).sum(),
+            header: index.header,
+        })
+    }
+
+    /// Those of a packed file, which has no index.
+    fn unpack(path: &Path, options: &InspectOptions) -> Result<Self, Error> {
+        let mut opener = Opener::once(options.records().reading());
+        let mut blocks = FileBlocks::open(path, &mut opener, &Stop::default())?;
+        let found = std::fs::metadata(path).map_err(|error| Error::io(error, path))?;
+        let mut figures = Figures {
+            header: blocks.header().clone(),
+            packing: blocks.packing(),
+            blocks: 0,
+            records: 0,
+            file_bytes: found.len(),
+            raw_bytes: 0,
+        };
+        for block in &mut blocks {
+            let block = block?;
+            figures.blocks += 1;
+            figures.records = figures.records.saturating_add(block.count);
+            figures.raw_bytes += block.payload.len() as u64;
+        }
+        Ok(figures)
+    }
 }
 
 /// The features as the data has them, and the inflated bytes.
@@ -272,8 +368,8 @@ fn common_length(splits: &[i64]) -> Option<i64> {
 /// Inflates all blocks of a file whose records are of no interest.
 fn inflate_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
     let read = options.records().reading();
-    let blocks = FileBlocks::open(path, &mut Opener::once(read))?;
-    let codec = blocks.header().codec();
+    let blocks = FileBlocks::open(path, &mut Opener::once(read), &Stop::default())?;
+    let (codec, unpacked) = (blocks.header().codec(), blocks.packing().is_some());
     let (mut inflater, mut buffer) = (Inflater::new(), InflateBuffer::new());
     inflater.set_tolerates_checksums(options.tolerate.checksum);
     let mut bytes = 0;
@@ -284,6 +380,7 @@ fn inflate_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
             .map_err(|error| {
                 Error::new(ErrorKind::Container(error.into()))
                     .in_file(path)
+                    .unpacked(unpacked)
                     .in_block(block.index, block.offset)
             })?;
         bytes += buffer.len() as u64;

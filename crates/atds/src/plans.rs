@@ -130,6 +130,7 @@ impl Plans {
             path: path.to_owned(),
             codec: header.codec(),
             plan,
+            unpacked: false,
             skipper: None,
             lenience: Lenience::default(),
             tolerated: Arc::default(),

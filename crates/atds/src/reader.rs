@@ -13,10 +13,11 @@ use avro_decode::Skipper;
 use crate::block::{FileContext, WindowBlock};
 use crate::budget::Budget;
 use crate::kept::Kept;
+use crate::once::{Claimed, Stop};
 use crate::outlet::{Outlet, Over};
 use crate::plans::{Plans, parse_schema};
 use crate::slice::{FilePart, Slice, overlaps};
-use crate::source::{FileBlocks, IndexedBlocks, Opener};
+use crate::source::{FileBlocks, IndexedBlocks, Opener, no_shuffling};
 use crate::spare::Spare;
 use crate::stats::Counters;
 use crate::tolerate::Tolerated;
@@ -35,6 +36,9 @@ pub(crate) struct Order {
 
 pub(crate) struct Reader {
     pub(crate) order: Order,
+    /// Inputs that can be read once.
+    pub(crate) claimed: Claimed,
+    pub(crate) stop: Stop,
     pub(crate) opener: Opener,
     pub(crate) kept: Arc<Kept>,
     pub(crate) epochs: std::ops::Range<u64>,
@@ -103,9 +107,16 @@ impl Reader {
     /// Reads all of a file, front to back. The error is `None` if the engine is
     /// gone.
     fn file(&mut self, path: &Path, part: Option<&FilePart>) -> Result<(), Option<Error>> {
-        let mut blocks = FileBlocks::open(path, &mut self.opener)?;
+        let mut blocks = match self.claimed.remove(path).flatten() {
+            Some(mut begun) => {
+                begun.set_lenience(&self.opener.lenience());
+                *begun
+            }
+            None => FileBlocks::open(path, &mut self.opener, &self.stop)?,
+        };
         self.count_mapped();
-        let context = self.context(blocks.header(), path)?;
+        let mut context = self.context(blocks.header(), path)?;
+        context.unpacked = blocks.packing().is_some();
         let mut found = 0u64;
         let all = blocks.by_ref().map(|block| {
             let block = block?;
@@ -127,7 +138,10 @@ impl Reader {
         epoch: u64,
     ) -> Result<(), Option<Error>> {
         let budget = self.budget.clone();
-        let mut blocks = IndexedBlocks::open(path, &mut self.opener, || budget.stopped())?;
+        let indexed = IndexedBlocks::open(path, &mut self.opener, || budget.stopped())?;
+        let Some(mut blocks) = indexed else {
+            return self.packed_part(path, part);
+        };
         self.count_mapped();
         let mut context = self.context(blocks.header(), path)?;
         self.note_trailing_bytes(blocks.trailing_bytes(), path);
@@ -156,6 +170,44 @@ impl Reader {
             .map(|(place, _, records)| Ok((records, blocks.block(order[place])?)));
         self.blocks(context, chosen)?;
         damage.map_or(Ok(()), |error| Err(Some(error)))
+    }
+
+    /// Reads some of the records of a packed file, which has no index: unpacks it from its start.
+    fn packed_part(&mut self, path: &Path, part: Option<&FilePart>) -> Result<(), Option<Error>> {
+        let mut blocks = FileBlocks::open(path, &mut self.opener, &self.stop)?;
+        if let (true, Some(packing)) = (self.order.shuffle_blocks, blocks.packing()) {
+            return Err(Some(no_shuffling(packing, path)));
+        }
+        let (counted, Range { start, end }) = match part {
+            Some(part) => (part.counted, part.records.clone()),
+            None => (u64::MAX, 0..u64::MAX),
+        };
+        let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(path))?;
+        let mut context = self.context(blocks.header(), path)?;
+        context.skipper = Some(Skipper::new(&schema));
+        context.unpacked = true;
+        let mut found = 0u64;
+        let chosen = std::iter::from_fn(|| {
+            // To the end of the file, if the part goes so far, to see that nothing follows.
+            while found < end || end == counted {
+                let block = match blocks.next()? {
+                    Ok(block) => block,
+                    Err(error) => return Some(Err(error)),
+                };
+                let first = found;
+                found = found.saturating_add(block.count);
+                let inside = start.clamp(first, found) - first..end.clamp(first, found) - first;
+                if !inside.is_empty() {
+                    return Some(Ok((inside, block)));
+                }
+            }
+            None
+        });
+        self.blocks(context, chosen)?;
+        if found < end || end == counted {
+            check_records(path, part, found)?;
+        }
+        Ok(())
     }
 
     /// What the blocks of the file at `path` need, by its `header`.

@@ -41,6 +41,7 @@ impl RecordOptions {
         ReadOptions {
             mmap: false,
             buffer_size: self.buffer_size,
+            shuffle_blocks: false,
             lenience: self.lenience(),
         }
     }

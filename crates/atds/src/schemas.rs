@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,8 +14,9 @@ use avro_decode::{Feature, Inferred, LeftOut};
 
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
 use crate::plans::{infer_all, parse_text};
-use crate::source::read_header;
-use crate::{Error, ErrorKind};
+use crate::records::RecordOptions;
+use crate::source::{Headers, read_header};
+use crate::{Error, ErrorKind, Files};
 
 /// The schemas in the headers of files, each distinct one once, in the order of
 /// the files.
@@ -43,18 +44,54 @@ struct FileSchema {
 }
 
 impl FileSchemas {
-    /// Reads the headers of `files` on several threads. `on_check` is called after
+    /// Looks up `files`, and reads their headers on several threads. `on_check` is called after
     /// each file, from any of the threads, with the number of files read and the
     /// number of all; it can stop the others from being read.
     ///
     /// A file that cannot be read, or is not Avro, is no error here but when a data
     /// set is built, after the files before it were checked.
+    ///
+    /// # Errors
+    /// As [`Files::resolve`].
     pub fn read(
+        files: &Files,
+        on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
+    ) -> Result<FileSchemas, Error> {
+        Self::read_some(files, usize::MAX, on_check)
+    }
+
+    /// The same of the first file alone.
+    ///
+    /// # Errors
+    /// As [`read`](FileSchemas::read).
+    pub fn read_first(files: &Files) -> Result<FileSchemas, Error> {
+        Self::read_some(files, 1, |_, _| ControlFlow::Continue(()))
+    }
+
+    fn read_some(
+        files: &Files,
+        most: usize,
+        on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
+    ) -> Result<FileSchemas, Error> {
+        let (paths, inputs) = (files.look_up()?, files.inputs());
+        let paths = &paths[..paths.len().min(most)];
+        let options = RecordOptions::default().reading();
+        Ok(Self::read_all(
+            paths,
+            &Headers { options, inputs },
+            on_check,
+        ))
+    }
+
+    /// The same of files that were looked up.
+    pub(crate) fn read_all(
         files: &[PathBuf],
+        headers: &Headers<'_>,
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
     ) -> FileSchemas {
         let reading = Reading {
             files,
+            headers,
             hasher: RandomState::new(),
             next: AtomicUsize::new(0),
             checked: AtomicUsize::new(0),
@@ -216,6 +253,7 @@ fn warn_of_fields(only_later: &[(String, usize)], files: &[PathBuf]) {
 /// Headers being read.
 struct Reading<'f> {
     files: &'f [PathBuf],
+    headers: &'f Headers<'f>,
     hasher: RandomState,
     /// The file to be read next.
     next: AtomicUsize,
@@ -248,7 +286,7 @@ impl Reading<'_> {
         }
         // What is no file, such as a pipe, is not waited for: it is checked when it is
         // opened. The first one says what the columns are.
-        if file == 0 || !is_read_once(&self.files[file]) {
+        if file == 0 || !self.headers.inputs.has(&self.files[file]) {
             self.read(file);
         }
         let checked = self.checked.fetch_add(1, Relaxed) + 1;
@@ -261,7 +299,8 @@ impl Reading<'_> {
     }
 
     fn read(&self, file: usize) {
-        let header = match read_header(&self.files[file]) {
+        let path = &self.files[file];
+        let header = match self.headers.read(path) {
             Ok(header) => header,
             Err(error) => {
                 let fault = &mut self.found().fault;
@@ -273,15 +312,20 @@ impl Reading<'_> {
         };
         let text = header.schema();
         let hash = self.hasher.hash_one(text);
+        // What can be read once cannot be read again for its schema.
+        let once = self.headers.inputs.has(path);
         let Found { schemas, bytes, .. } = &mut *self.found();
         match schemas.entry(hash) {
             Entry::Occupied(mut entry) => {
                 let known = entry.get_mut();
                 known.file = known.file.min(file);
+                if known.text.is_none() && once {
+                    known.text = Some(text.into());
+                }
             }
             Entry::Vacant(entry) => {
                 *bytes = bytes.saturating_add(text.len());
-                let text = (*bytes <= MAX_SCHEMA_BYTES).then(|| text.into());
+                let text = (once || *bytes <= MAX_SCHEMA_BYTES).then(|| text.into());
                 entry.insert(FileSchema { file, text });
             }
         }
@@ -325,11 +369,6 @@ impl Reading<'_> {
             were_checked: false,
         }
     }
-}
-
-/// Whether a path leads to something that is there but is no file.
-pub(crate) fn is_read_once(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| !found.is_file())
 }
 
 /// How long nothing is logged of headers being read.

@@ -12,13 +12,17 @@ use bytes::Bytes;
 
 use crate::limits::{HEADER_BUFFER_SIZE, MAX_BLOCK_BYTES, MAX_READER_BUFFER_SIZE};
 use crate::mappings::{MappedFile, Mappings, touch};
-use crate::{Error, Tolerate};
+use crate::once::{self, OnceInputs, OnceReader, Stop};
+use crate::unpack::{Packing, read_head, unpack};
+use crate::{Error, ErrorKind, Tolerate};
 
 /// How files are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOptions {
     pub(crate) mmap: bool,
     pub(crate) buffer_size: usize,
+    /// Whether the blocks of each file are read in an order of their own.
+    pub(crate) shuffle_blocks: bool,
     pub(crate) lenience: Lenience,
 }
 
@@ -69,25 +73,108 @@ impl Lenience {
     }
 }
 
+/// What a file's blocks are known by without decompressing any.
+pub(crate) enum WholeIndex {
+    Index(BlockIndex),
+    /// The whole file is packed, and has no index.
+    Packed(Packing),
+}
+
 /// The index of a file's blocks; the first one damaged is an error.
-pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<BlockIndex, Error> {
+pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<WholeIndex, Error> {
     let file = File::open(path).map_err(|error| Error::io(error, path))?;
     let (limits, trailing) = lenience.framing();
     match BlockIndex::before_damage(file, limits, trailing) {
-        Ok((index, None)) => Ok(index),
-        Ok((_, Some(error))) | Err(error) => Err(Error::container(error, path)),
+        Ok((index, None)) => Ok(WholeIndex::Index(index)),
+        Ok((_, Some(error))) | Err(error) => {
+            let error = Error::container(error, path);
+            let packed = unpacked_instead(&error, path)?;
+            packed.map_or(Err(error), |(packing, _)| Ok(WholeIndex::Packed(packing)))
+        }
     }
 }
 
-/// Reads the header of the file at `path`, and little more.
+/// The number of records of a packed file, from unpacking all of it.
+pub(crate) fn count_packed(path: &Path, options: ReadOptions) -> Result<u64, Error> {
+    let blocks = FileBlocks::open(path, &mut Opener::once(options), &Stop::default())?;
+    let mut records = 0u64;
+    for block in blocks {
+        records = records.saturating_add(block?.count);
+    }
+    Ok(records)
+}
+
+/// Reads the headers of a data set's files.
+#[derive(Debug)]
+pub(crate) struct Headers<'a> {
+    /// How the files are read after that.
+    pub(crate) options: ReadOptions,
+    pub(crate) inputs: &'a OnceInputs,
+}
+
+impl Headers<'_> {
+    /// Reads the header of the file at `path`, and little more. An input that can be read once
+    /// stays open for the first iteration.
+    ///
+    /// # Errors
+    /// Those of [`FileBlocks::open`]; a packed file whose blocks are to be shuffled.
+    pub(crate) fn read(&self, path: &Path) -> Result<Header, Error> {
+        let look = |blocks: &FileBlocks| match blocks.packing {
+            Some(packing) if self.options.shuffle_blocks => Err(no_shuffling(packing, path)),
+            _ => Ok(blocks.header.clone()),
+        };
+        if self.inputs.has(path) {
+            let mut opener = Opener::once(self.options);
+            let begin = || FileBlocks::open(path, &mut opener, self.inputs.stop());
+            return self.inputs.begun(path, begin, look)?;
+        }
+        look(&FileBlocks::open(
+            path,
+            &mut header_opener(),
+            &Stop::default(),
+        )?)
+    }
+}
+
+/// Reads the header of a file that can be read again, and little more.
 pub(crate) fn read_header(path: &Path) -> Result<Header, Error> {
-    let options = ReadOptions {
+    let blocks = FileBlocks::open(path, &mut header_opener(), &Stop::default())?;
+    Ok(blocks.header)
+}
+
+fn header_opener() -> Opener {
+    Opener::once(ReadOptions {
         mmap: false,
         buffer_size: HEADER_BUFFER_SIZE,
+        shuffle_blocks: false,
         lenience: Lenience::default(),
+    })
+}
+
+#[cold]
+pub(crate) fn no_shuffling(packing: Packing, path: &Path) -> Error {
+    let reason = "leave `shuffle_blocks` out, or unpack the file";
+    Error::new(ErrorKind::Packed { packing, reason }).in_file(path)
+}
+
+/// What the whole file at `path` is packed by, and the file at its start, where `error` is that
+/// its first bytes are not Avro's; `None` if the error stands.
+#[cold]
+fn unpacked_instead(error: &Error, path: &Path) -> Result<Option<(Packing, File)>, Error> {
+    use avro_block::ErrorKind::{NotAvro, Truncated};
+    if !matches!(
+        &error.kind,
+        ErrorKind::Container(NotAvro { .. } | Truncated { .. })
+    ) {
+        return Ok(None);
+    }
+    let open = || {
+        let mut file = File::open(path)?;
+        let packing = Packing::of_head(&read_head(&mut file)?);
+        file.rewind()?;
+        Ok(packing.map(|packing| (packing, file)))
     };
-    let blocks = FileBlocks::open(path, &mut Opener::once(options))?;
-    Ok(blocks.header)
+    open().map_err(|error| Error::io(error, path))
 }
 
 /// Opens files, with memory that is used for one after another.
@@ -132,11 +219,19 @@ impl Opener {
 trait BlockStream: Iterator<Item = Result<Block, avro_block::Error>> + Send {
     /// Bytes after the last block that were left out, once there are no more blocks.
     fn trailing_bytes(&self) -> u64;
+
+    fn set_lenience(&mut self, lenience: &Lenience);
 }
 
 impl<S: Source + Send> BlockStream for Blocks<S> {
     fn trailing_bytes(&self) -> u64 {
         Blocks::trailing_bytes(self)
+    }
+
+    fn set_lenience(&mut self, lenience: &Lenience) {
+        let (limits, trailing) = lenience.framing();
+        self.set_limits(limits);
+        self.set_trailing_bytes(trailing);
     }
 }
 
@@ -148,38 +243,101 @@ pub(crate) struct FileBlocks {
     /// Where the next block begins.
     offset: u64,
     mapped: Option<MappedFile>,
+    packing: Option<Packing>,
+}
+
+impl std::fmt::Debug for FileBlocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileBlocks")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
 }
 
 impl FileBlocks {
-    /// Opens the file and reads its header.
-    pub(crate) fn open(path: &Path, opener: &mut Opener) -> Result<Self, Error> {
-        let container = |error| Error::container(error, path);
-        let (limits, trailing) = opener.options.lenience.framing();
-        let file = File::open(path).map_err(|error| Error::io(error, path))?;
-        if !opener.options.mmap {
-            let (size, buffers) = (opener.options.buffer_size, opener.buffers.clone());
-            let source = ReadSource::with_buffers(file, size, buffers);
-            let mut blocks = Blocks::from_source(source, limits).map_err(container)?;
-            blocks.set_trailing_bytes(trailing);
-            return Ok(FileBlocks {
-                path: path.to_owned(),
-                header: blocks.header().clone(),
-                blocks: Box::new(blocks),
-                offset: 0,
-                mapped: None,
-            });
+    /// Opens the file and reads its header. A file that is packed as a whole is unpacked while it
+    /// is read; an input that can be read once gives up at `stop`.
+    pub(crate) fn open(path: &Path, opener: &mut Opener, stop: &Stop) -> Result<Self, Error> {
+        let io = |error| Error::io(error, path);
+        let (file, once) = once::open(path).map_err(io)?;
+        if once.is_some() {
+            let mut reader = OnceReader::new(file, path, stop);
+            let head = read_head(&mut reader).map_err(io)?;
+            let packing = Packing::of_head(&head);
+            let reader = Cursor::new(head).chain(reader);
+            return match packing {
+                Some(packing) => Self::unpack(packing, reader, path, opener),
+                None => Self::read(reader, path, opener),
+            };
         }
+        let opened = if opener.options.mmap {
+            Self::map(file, path, opener)
+        } else {
+            Self::read(file, path, opener)
+        };
+        opened.or_else(|error| match unpacked_instead(&error, path)? {
+            Some((packing, file)) => Self::unpack(packing, file, path, opener),
+            None => Err(error),
+        })
+    }
+
+    fn read(
+        reader: impl Read + Send + 'static,
+        path: &Path,
+        opener: &Opener,
+    ) -> Result<Self, Error> {
+        let (size, buffers) = (opener.options.buffer_size, opener.buffers.clone());
+        let source = ReadSource::with_buffers(reader, size, buffers);
+        Self::of_source(source, path, opener)
+    }
+
+    fn unpack(
+        packing: Packing,
+        reader: impl Read + Send + 'static,
+        path: &Path,
+        opener: &Opener,
+    ) -> Result<Self, Error> {
+        let unpacked = unpack(packing, reader).map_err(|error| Error::io(error, path))?;
+        let mut blocks =
+            Self::read(unpacked, path, opener).map_err(|error| error.unpacked(true))?;
+        blocks.packing = Some(packing);
+        Ok(blocks)
+    }
+
+    fn map(file: File, path: &Path, opener: &mut Opener) -> Result<Self, Error> {
         let mapped = opener.map(file, path)?;
-        let source = BytesSource::new(mapped.bytes());
-        let mut blocks = Blocks::from_source(source, limits).map_err(container)?;
+        let mut blocks = Self::of_source(BytesSource::new(mapped.bytes()), path, opener)?;
+        blocks.mapped = Some(mapped);
+        Ok(blocks)
+    }
+
+    fn of_source(
+        source: impl Source + Send + 'static,
+        path: &Path,
+        opener: &Opener,
+    ) -> Result<Self, Error> {
+        let (limits, trailing) = opener.options.lenience.framing();
+        let mut blocks =
+            Blocks::from_source(source, limits).map_err(|error| Error::container(error, path))?;
         blocks.set_trailing_bytes(trailing);
         Ok(FileBlocks {
             path: path.to_owned(),
             header: blocks.header().clone(),
             blocks: Box::new(blocks),
             offset: 0,
-            mapped: Some(mapped),
+            mapped: None,
+            packing: None,
         })
+    }
+
+    /// Sets what is passed over in the blocks, which were begun with other options perhaps.
+    pub(crate) fn set_lenience(&mut self, lenience: &Lenience) {
+        self.blocks.set_lenience(lenience);
+    }
+
+    /// What the whole file is packed by.
+    pub(crate) fn packing(&self) -> Option<Packing> {
+        self.packing
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -207,7 +365,11 @@ impl Iterator for FileBlocks {
             mapped.passed(self.offset);
             touch(&block.payload);
         }
-        Some(block.map_err(|error| Error::container(error, &self.path)))
+        Some(
+            block.map_err(|error| {
+                Error::container(error, &self.path).unpacked(self.packing.is_some())
+            }),
+        )
     }
 }
 
@@ -226,13 +388,14 @@ enum IndexedBytes {
 }
 
 impl IndexedBlocks {
-    /// Opens the file and indexes its blocks, which inflates none. An index of
-    /// a large file takes a while: `stopped` ends it early, with an error.
+    /// Opens the file and indexes its blocks, which inflates none; `None` for a packed file,
+    /// which has no index. An index of a large file takes a while: `stopped` ends it early, with
+    /// an error.
     pub(crate) fn open(
         path: &Path,
         opener: &mut Opener,
         stopped: impl Fn() -> bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Option<Self>, Error> {
         let (limits, trailing) = opener.options.lenience.framing();
         let mut file = File::open(path).map_err(|error| Error::io(error, path))?;
         let (index, bytes) = if opener.options.mmap {
@@ -254,15 +417,21 @@ impl IndexedBlocks {
             (index, IndexedBytes::File(file, opener.buffers.clone()))
         };
         let container = |error| Error::container(error, path);
-        let (index, damage) = index.map_err(container)?;
+        let (index, damage) = match index.map_err(container) {
+            Ok(found) => found,
+            Err(error) => {
+                let packed = unpacked_instead(&error, path)?;
+                return packed.map_or(Err(error), |_| Ok(None));
+            }
+        };
         let framer = Framer::at_block(index.header.sync(), 0, 0, limits);
-        Ok(IndexedBlocks {
+        Ok(Some(IndexedBlocks {
             path: path.to_owned(),
             index,
             damage: damage.map(container),
             framer,
             bytes,
-        })
+        }))
     }
 
     /// What is wrong with the first block that is not among these.

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use avro_block::{Block, Codec, InflateBuffer, Inflater};
 use avro_decode::{DecodeError, Schema};
 
+use crate::files::local_path;
+use crate::once::Stop;
 use crate::plans::parse_by;
 use crate::records::RecordOptions;
 use crate::source::{FileBlocks, Lenience, Opener};
@@ -35,10 +37,10 @@ pub(crate) struct Walk {
 impl Walk {
     /// Opens a file.
     pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
-        let (path, lenience) = (path.to_owned(), options.lenience());
+        let (path, lenience) = (local_path(path)?.into_owned(), options.lenience());
         let read = options.reading();
         read.check()?;
-        let blocks = FileBlocks::open(&path, &mut Opener::once(read))?;
+        let blocks = FileBlocks::open(&path, &mut Opener::once(read), &Stop::default())?;
         let schema = parse_by(blocks.header().schema(), options.strict);
         let schema = schema.map_err(|error| error.in_file(&path))?;
         let mut inflater = Inflater::new();
@@ -153,7 +155,8 @@ impl Walk {
 
     #[cold]
     fn locate(&self, error: Error) -> Error {
-        let error = error.in_file(&self.path);
+        let unpacked = self.blocks.packing().is_some();
+        let error = error.in_file(&self.path).unpacked(unpacked);
         match &self.block {
             Some(block) => error.in_block(block.index, block.offset),
             None => error,

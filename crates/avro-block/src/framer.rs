@@ -113,6 +113,11 @@ impl Framer {
         }
     }
 
+    /// Sets the limits of what follows.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// Sets what is done about bytes after the last block: an error by default.
     pub fn set_trailing_bytes(&mut self, choice: TrailingBytes) {
         self.trailing = choice;

@@ -134,6 +134,11 @@ impl<S: Source> Blocks<S> {
         true
     }
 
+    /// Sets the limits of the blocks that follow.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.framer.set_limits(limits);
+    }
+
     /// Sets what is done about bytes after the last block, as
     /// [`Framer::set_trailing_bytes`] does.
     pub fn set_trailing_bytes(&mut self, choice: TrailingBytes) {

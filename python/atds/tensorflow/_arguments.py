@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 from atds._options import AUTOTUNE
-from atds.errors import OptionError
 from atds.tensorflow._framework import tf
 
 
@@ -49,25 +47,6 @@ def names(filenames: Any) -> Any:
             f"`filenames` must be a name or a vector of names, not of the shape {tensor.shape}"
         )
     return tf.reshape(tensor, [-1])
-
-
-def local_path(name: bytes) -> str:
-    """The path of a file, of which TensorFlow takes a ``file://`` URL as well.
-
-    Raises:
-        OptionError: A file in another of TensorFlow's file systems.
-    """
-    text = os.fsdecode(name)
-    url = re.fullmatch(r"([a-z][a-z0-9+.-]*)://(.*)", text, re.DOTALL)
-    if url is None:
-        return text
-    scheme, path = url.groups()
-    if scheme != "file":
-        raise OptionError(
-            f"{text} is in a file system of TensorFlow's: only local files are read; copy it, or "
-            f"mount what {scheme}:// is"
-        )
-    return path
 
 
 def invalid(message: str) -> Exception:

@@ -13,7 +13,7 @@ from atds import _native, _options
 from atds._options import AUTOTUNE
 from atds.dataset import Dataset
 from atds.feature_sets import parse_features
-from atds.files import Schema
+from atds.files import Schema, look_up, refuse
 from atds.tensorflow import _arguments
 from atds.tensorflow._columns import Columns
 from atds.tensorflow._framework import tf
@@ -55,6 +55,7 @@ class ATDSDataset(Wrapped):
         reader_schema: The schema that records are read as; None for each file's own.
         check_files: Whether the headers of all files are read before the first batch of the first
             epoch, as :class:`atds.Dataset` does, or each when its file is opened.
+        recursive: Whether folders are searched with all folders below them.
 
     Raises:
         ValueError: Features that cannot be.
@@ -77,8 +78,9 @@ class ATDSDataset(Wrapped):
         seed: int | None = None,
         reader_schema: Schema | None = None,
         check_files: bool = True,
+        recursive: bool = False,
     ) -> None:
-        epochs = _Epochs(parse_features(features), reader_schema, check_files)
+        epochs = _Epochs(parse_features(features), reader_schema, check_files, recursive)
         arguments = [
             _arguments.names(filenames),
             _arguments.integer("batch_size", batch_size, 1, least=1),
@@ -110,9 +112,16 @@ class _Epochs:
     """Begins an epoch for each iterator."""
 
     def __init__(
-        self, features: Mapping[str, Any], reader_schema: Schema | None, check_files: bool
+        self,
+        features: Mapping[str, Any],
+        reader_schema: Schema | None,
+        check_files: bool,
+        recursive: bool,
     ) -> None:
         self.columns = Columns(features)
+        self._recursive = recursive
+        # Pipes that an iteration has read.
+        self._read_once: set[str] = set()
         self._features = features
         self._reader_schema = reader_schema
         self._check_files = _options.flag("check_files", check_files)
@@ -131,9 +140,14 @@ class _Epochs:
     ) -> Iterator[Arrays]:
         """Begins the next epoch."""
         threads = int(num_parallel_calls)
+        found = look_up([os.fsdecode(name) for name in filenames], self._recursive)
+        once = set(found.read_once())
+        if once & self._read_once:
+            refuse(found, "an earlier iteration has read it")
+        self._read_once |= once
         dataset = _Epoch(
             self._checked,
-            [_arguments.local_path(name) for name in filenames],
+            found.paths(),
             int(batch_size),
             self._features,
             bool(drop_remainder),

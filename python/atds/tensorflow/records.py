@@ -90,7 +90,7 @@ def _records(filename: bytes, buffer_size: Any, schema: bytes) -> Iterator[Array
     """Lists of the records of a file."""
     text = schema.decode() or None
     size = int(buffer_size) or _DEFAULT_BUFFER_SIZE
-    return _lists(_native.RecordReader(_arguments.local_path(filename), size, text))
+    return _lists(_native.RecordReader(os.fsdecode(filename), size, text))
 
 
 def _lists(reader: _native.RecordReader) -> Iterator[Arrays]:

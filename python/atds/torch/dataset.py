@@ -17,7 +17,7 @@ from atds import _native, _options
 from atds._options import AUTOTUNE
 from atds.errors import FeatureError, OptionError
 from atds.feature_sets import parse_features
-from atds.files import Files, Schema, paths
+from atds.files import Files, Schema, look_up, refuse
 from atds.specs import ArraySpec
 from atds.torch import callers, ranks
 from atds.torch.batches import Batches
@@ -144,9 +144,11 @@ class Dataset(IterableDataset[dict[str, Any]]):
         mmap: bool = False,
         strict: bool = False,
         check_files: bool = True,
+        recursive: bool = False,
     ) -> None:
-        # Looked at more than once, which an iterator cannot be.
-        files = paths(filenames)
+        found = look_up(filenames, recursive)
+        refuse(found, "ranks and workers share records that are counted first; use atds.Dataset")
+        files = found.paths()
 
         def dataset(features: Mapping[str, Any] | None) -> atds.Dataset:
             return atds.Dataset(

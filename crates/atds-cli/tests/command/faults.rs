@@ -100,7 +100,7 @@ fn a_folder_without_avro_files_is_named() {
     let pattern = format!("{folder}/*.avro");
     let message = atds(&["bench", &pattern]).fails_with(1);
     assert!(
-        message.starts_with(&format!("{pattern}: no Avro files there")),
+        message.starts_with(&format!("{pattern}: no file matches")),
         "{message}"
     );
 }

@@ -69,7 +69,7 @@ fn the_blocks_of_a_file_are_all_of_it_but_the_header() {
     let mut batches = dataset.iter();
     batches.by_ref().for_each(|batch| drop(batch.unwrap()));
     let empty = crate::common::rows_file([], 1, Codec::Deflate);
-    let size = dataset.total_bytes().unwrap();
+    let size = dataset.total_bytes().unwrap().unwrap();
     assert_eq!(batches.stats().raw_bytes, size - empty.len() as u64);
 }
 

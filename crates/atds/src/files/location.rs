@@ -1,0 +1,128 @@
+//! URLs of files as paths.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::percent_decode;
+
+use crate::{Error, ErrorKind};
+
+/// The path of a file, pattern or folder that is given as a path or as a `file://` URL.
+///
+/// # Errors
+/// A URL of another scheme, or of another machine.
+pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
+    let bytes = given.as_os_str().as_encoded_bytes();
+    let Some((scheme, rest)) = split_scheme(bytes) else {
+        return Ok(Cow::Borrowed(given));
+    };
+    if scheme != "file" {
+        // Paths such as `a:b` are no URLs, but those of Hadoop's file are.
+        return match rest.starts_with(b"//") {
+            true => Err(Error::new(ErrorKind::Scheme(scheme)).in_file(given)),
+            false => Ok(Cow::Borrowed(given)),
+        };
+    }
+    let path = match rest.strip_prefix(b"//") {
+        None if rest.starts_with(b"/") => rest,
+        None => return Ok(Cow::Borrowed(given)),
+        Some(rest) => {
+            let host = rest.iter().position(|&byte| byte == b'/');
+            let (host, path) = rest.split_at(host.unwrap_or(rest.len()));
+            if !host.is_empty() && !host.eq_ignore_ascii_case(b"localhost") {
+                let host = String::from_utf8_lossy(host).into_owned();
+                return Err(Error::new(ErrorKind::Host(host)).in_file(given));
+            }
+            path
+        }
+    };
+    Ok(Cow::Owned(decoded(path)))
+}
+
+/// The scheme of a URL, in lower case, and what follows the colon. A letter before a colon is a
+/// drive, not a scheme.
+fn split_scheme(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let colon = bytes.iter().position(|&byte| byte == b':')?;
+    let (scheme, rest) = (&bytes[..colon], &bytes[colon + 1..]);
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let is_scheme = scheme.len() > 1 && scheme[0].is_ascii_alphabetic();
+    (is_scheme && scheme.iter().all(is_part)).then(|| {
+        let scheme = String::from_utf8_lossy(scheme).to_ascii_lowercase();
+        (scheme, rest)
+    })
+}
+
+#[cfg(unix)]
+fn decoded(path: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    let bytes: Vec<u8> = percent_decode(path).collect();
+    std::ffi::OsString::from_vec(bytes).into()
+}
+
+/// `/C:/a` is `C:/a`.
+#[cfg(not(unix))]
+fn decoded(path: &[u8]) -> PathBuf {
+    let path = percent_decode(path).decode_utf8_lossy().into_owned();
+    let is_drive = path.as_bytes().get(2) == Some(&b':');
+    path.strip_prefix('/')
+        .filter(|_| is_drive)
+        .unwrap_or(&path)
+        .into()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_of_local_files_are_paths() {
+        for (given, path) in [
+            ("/a/b.avro", "/a/b.avro"),
+            ("a:b.avro", "a:b.avro"),
+            ("C:\\a.avro", "C:\\a.avro"),
+            ("c://a.avro", "c://a.avro"),
+            ("day=12:30/a.avro", "day=12:30/a.avro"),
+            ("./s3://a", "./s3://a"),
+            ("file:a.avro", "file:a.avro"),
+            ("file:/a/b.avro", "/a/b.avro"),
+            ("file:///a/b.avro", "/a/b.avro"),
+            ("FILE:///a/*.avro", "/a/*.avro"),
+            ("file://localhost/a", "/a"),
+            ("file://LocalHost/a", "/a"),
+            ("file:///a%20b/gr%C3%B6%C3%9Fe%25.avro", "/a b/größe%.avro"),
+            ("file:///100%/a%zz", "/100%/a%zz"),
+            ("file:///a?b#c", "/a?b#c"),
+        ] {
+            assert_eq!(
+                local_path(Path::new(given)).unwrap(),
+                Path::new(path),
+                "{given}"
+            );
+        }
+        let undecodable = local_path(Path::new("file:///a%FF")).unwrap();
+        assert_eq!(undecodable.as_os_str().as_encoded_bytes(), b"/a\xff");
+    }
+
+    #[test]
+    fn what_is_elsewhere_is_an_error() {
+        for (given, message) in [
+            (
+                "s3://b/a",
+                "s3://b/a: s3:// is not read yet: copy or mount the files, and give their paths",
+            ),
+            (
+                "HDFS://n/a",
+                "HDFS://n/a: hdfs:// is not read yet: copy or mount the files, and give their paths",
+            ),
+            (
+                "file://host/a",
+                "file://host/a: a file of the machine 'host' is not read: copy or mount it, and give its path",
+            ),
+        ] {
+            assert_eq!(
+                local_path(Path::new(given)).unwrap_err().to_string(),
+                message
+            );
+        }
+    }
+}

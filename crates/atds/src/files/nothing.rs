@@ -1,0 +1,314 @@
+//! What is there where no files were found, and what to write instead.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use glob::Pattern;
+
+use super::search::{Search, entries, is_hidden};
+use crate::Error;
+
+/// Folders that are looked into for files to suggest.
+const MAX_FOLDERS: usize = 1000;
+
+/// What is there where a folder has no `.avro` files, or a pattern matches none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NothingFound {
+    /// Whether a folder was given, and no pattern.
+    pub is_folder: bool,
+    /// Folders in the folder, or that the pattern matches.
+    pub folders: usize,
+    /// Files in the folder (where it was searched recursively, in those below too) whose names do
+    /// not end in `.avro`.
+    pub other_files: usize,
+    /// Whether folders below the folder have `.avro` files, and were not searched.
+    pub avro_below: bool,
+    /// What was skipped because it is hidden, in words.
+    pub hidden: Option<String>,
+    /// Patterns that match what is there.
+    pub suggestions: Vec<String>,
+    /// The first folder of the pattern's path that does not exist.
+    pub missing_folder: Option<PathBuf>,
+}
+
+impl fmt::Display for NothingFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.is_folder {
+            true => "no Avro files there (a folder's files are those named *.avro)",
+            false => "no file matches this pattern",
+        })?;
+        if let Some(folder) = &self.missing_folder {
+            return write!(
+                f,
+                ": there is no folder {}",
+                quoted(&folder.to_string_lossy())
+            );
+        }
+        let there = [
+            (self.folders, counted(self.folders, "folder")),
+            (
+                self.other_files,
+                counted(self.other_files, "file") + " without .avro",
+            ),
+        ];
+        let there = there.into_iter().filter(|(count, _)| *count > 0);
+        let there: Vec<_> = there.map(|(_, words)| words).collect();
+        if !there.is_empty() {
+            write!(f, ", but {}", there.join(" and "))?;
+        } else if self.is_folder && self.hidden.is_none() {
+            f.write_str(": the folder is empty")?;
+        }
+        if let Some(hidden) = &self.hidden {
+            write!(f, "; {hidden}")?;
+        }
+        if !self.suggestions.is_empty() {
+            let suggestions = self.suggestions.iter().map(|pattern| quoted(pattern));
+            let suggestions: Vec<_> = suggestions.collect();
+            write!(f, ": give {}", suggestions.join(" or "))?;
+        }
+        if self.avro_below {
+            f.write_str(", or set `recursive`")?;
+        }
+        Ok(())
+    }
+}
+
+/// What is in a folder where a search has found no files.
+#[cold]
+pub(super) fn in_folder(
+    folder: &Path,
+    recursive: bool,
+    search: &Search,
+) -> Result<NothingFound, Error> {
+    let mut below = Below::default();
+    below.look(folder, 0)?;
+    let mut found = NothingFound {
+        is_folder: true,
+        folders: below.folders,
+        hidden: {
+            below
+                .hidden_files
+                .extend(search.hidden_files.iter().cloned());
+            below
+                .hidden_folders
+                .extend(search.hidden_folders.iter().cloned());
+            hidden(&below.hidden_files, &below.hidden_folders)
+        },
+        ..NothingFound::default()
+    };
+    let start = Pattern::escape(&folder.to_string_lossy());
+    let start = start.trim_end_matches('/');
+    if !recursive && below.folders > 0 {
+        match (below.avro_below, &below.names_below[..]) {
+            (true, _) => {
+                found.avro_below = true;
+                found.suggestions.push(format!("{start}/**/*.avro"));
+            }
+            (false, []) => {}
+            (false, names) => {
+                let names = common_pattern(names);
+                found.suggestions.push(format!("{start}/**/{names}"));
+            }
+        }
+    }
+    found.other_files = below.names.len();
+    if recursive {
+        found.other_files += below.names_below.len();
+        if !below.names_below.is_empty() {
+            let names: Vec<_> = below
+                .names
+                .iter()
+                .chain(&below.names_below)
+                .cloned()
+                .collect();
+            let names = common_pattern(&names);
+            found.suggestions.push(format!("{start}/**/{names}"));
+            return Ok(found);
+        }
+    }
+    if !below.names.is_empty() {
+        let names = common_pattern(&below.names);
+        found.suggestions.push(format!("{start}/{names}"));
+    }
+    suggest_hidden(search, &mut found);
+    Ok(found)
+}
+
+/// What a pattern matches where it matches no file.
+#[cold]
+pub(super) fn of_pattern(given: &Path, start: &Path, search: &Search) -> NothingFound {
+    let mut found = NothingFound {
+        folders: search.folders.len(),
+        hidden: hidden(
+            &search.hidden_files.iter().cloned().collect(),
+            &search.hidden_folders.iter().cloned().collect(),
+        ),
+        missing_folder: start
+            .ancestors()
+            .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .last()
+            .map(Path::to_owned),
+        ..NothingFound::default()
+    };
+    if found.folders > 0 {
+        let pattern = given.to_string_lossy();
+        let pattern = pattern.trim_end_matches('/');
+        found.suggestions.push(format!("{pattern}/*.avro"));
+    }
+    suggest_hidden(search, &mut found);
+    found
+}
+
+/// Names the hidden files, if nothing else is suggested.
+fn suggest_hidden(search: &Search, found: &mut NothingFound) {
+    if let ([], Some(first)) = (&found.suggestions[..], search.hidden_files.first()) {
+        let folder = first.parent().unwrap_or(Path::new(""));
+        let names = search.hidden_files.iter();
+        let names = names.filter(|file| file.parent() == Some(folder));
+        let names = names.filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        let begin = names[0].chars().next();
+        names.retain(|name| name.chars().next() == begin);
+        let pattern = folder.join(common_pattern(&names));
+        found
+            .suggestions
+            .push(pattern.to_string_lossy().into_owned());
+    }
+}
+
+/// What was skipped because it is hidden, in words.
+pub(super) fn hidden(files: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> Option<String> {
+    let first = files.first().or_else(|| folders.first())?;
+    let counts = [
+        (files.len(), "hidden file"),
+        (folders.len(), "hidden folder"),
+    ];
+    let words = counts.into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<_> = words.map(|(count, what)| counted(count, what)).collect();
+    let (were, such_as) = match files.len() + folders.len() {
+        1 => ("was", ""),
+        _ => ("were", "such as "),
+    };
+    let name = quoted(&first.file_name()?.to_string_lossy());
+    Some(format!(
+        "{} {were} skipped, {such_as}{name}",
+        words.join(" and ")
+    ))
+}
+
+/// What is in a folder and those below.
+#[derive(Default)]
+struct Below {
+    /// Folders in the folder itself.
+    folders: usize,
+    /// Names of its files, and of those in folders below, that do not end in `.avro`.
+    names: Vec<String>,
+    names_below: Vec<String>,
+    /// Whether there are `.avro` files below.
+    avro_below: bool,
+    /// Hidden files and folders in the folder itself.
+    hidden_files: BTreeSet<PathBuf>,
+    hidden_folders: BTreeSet<PathBuf>,
+    looked_into: usize,
+}
+
+impl Below {
+    fn look(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
+        self.looked_into += 1;
+        for entry in entries(folder)? {
+            if is_hidden(&entry.name) {
+                let hidden = match entry.is_folder {
+                    true => &mut self.hidden_folders,
+                    false => &mut self.hidden_files,
+                };
+                if depth == 0 {
+                    hidden.insert(folder.join(&entry.name));
+                }
+                continue;
+            }
+            let name = entry.name.to_string_lossy().into_owned();
+            match (entry.is_folder, depth) {
+                (true, _) => {
+                    self.folders += usize::from(depth == 0);
+                    if !entry.is_link && self.looked_into < MAX_FOLDERS {
+                        self.look(&folder.join(&entry.name), depth + 1)?;
+                    }
+                }
+                (false, 0) => self.names.push(name),
+                (false, _) if name.ends_with(".avro") => self.avro_below = true,
+                (false, _) => self.names_below.push(name),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A pattern of one component that matches all of these names, of which there is one at least.
+fn common_pattern(names: &[String]) -> String {
+    let first = &names[0];
+    if names.iter().all(|name| name == first) {
+        return Pattern::escape(first);
+    }
+    let prefix = names.iter().fold(first.as_str(), |prefix, name| {
+        let same = prefix.char_indices().zip(name.chars());
+        let end = same.take_while(|((_, a), b)| a == b).last();
+        &prefix[..end.map_or(0, |((at, c), _)| at + c.len_utf8())]
+    });
+    // Numbers that begin alike: `part-` of part-00 and part-01.
+    let prefix = prefix.trim_end_matches(|c: char| c.is_ascii_digit());
+    let extension = |name: &String| {
+        let (stem, extension) = name[prefix.len()..].rsplit_once('.')?;
+        (!stem.is_empty()).then(|| extension.to_owned())
+    };
+    let suffix = match extension(first) {
+        Some(first)
+            if names
+                .iter()
+                .all(|name| extension(name).as_ref() == Some(&first)) =>
+        {
+            format!(".{}", Pattern::escape(&first))
+        }
+        _ => String::new(),
+    };
+    format!("{}*{suffix}", Pattern::escape(prefix))
+}
+
+fn counted(n: usize, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {thing}{plural}")
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_a_pattern_in_common() {
+        for (names, expected) in [
+            (&["part-00000", "part-00001"][..], "part-*"),
+            (&["part-0"], "part-0"),
+            (&["a.avro.gz", "b.avro.gz"], "*.gz"),
+            (&["p-1.x", "p-2.x"], "p-*.x"),
+            (&["p-1.x", "p-2.y"], "p-*"),
+            (&["größe1", "größe2"], "größe*"),
+            (&["é", "è"], "*"),
+            (&["a[1", "a[2"], "a[[]*"),
+            (&["x", "y"], "*"),
+            (&["_a", "_b"], "_*"),
+            (&[".crc", ".crd"], ".cr*"),
+        ] {
+            let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+            let pattern = common_pattern(&names);
+            assert_eq!(pattern, expected);
+            let pattern = Pattern::new(&pattern).unwrap();
+            assert!(names.iter().all(|name| pattern.matches(name)), "{names:?}");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The search for the files of a folder or a pattern.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use glob::Pattern;
+
+use super::Found;
+use super::nothing::{self, NothingFound};
+use crate::{Error, ErrorKind};
+
+/// The files named `*.avro` of a folder, with `recursive` those of all folders below too.
+pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error> {
+    let avro = || Part::Names(Pattern::new("*.avro").expect("it is one"));
+    let parts = match recursive {
+        true => vec![Part::Folders, avro()],
+        false => vec![avro()],
+    };
+    let search = Search::run(folder, &parts)?;
+    if search.files.is_empty() {
+        let found = nothing::in_folder(folder, recursive, &search)?;
+        return Err(no_files(found, folder));
+    }
+    Ok(search.finish(folder))
+}
+
+/// The files that a pattern matches; with `recursive`, the folders that it matches stand for
+/// theirs. `missing` is the error if it is a plain path after all.
+pub(super) fn pattern(
+    given: &Path,
+    recursive: bool,
+    missing: io::Error,
+) -> Result<Vec<Found>, Error> {
+    let text = given.to_string_lossy();
+    if !text.contains(['*', '?', '[']) {
+        return Err(Error::io(missing, given));
+    }
+    let (start, parts) = parse(given)?;
+    let mut search = Search::run(&start, &parts)?;
+    if recursive {
+        for matched in std::mem::take(&mut search.folders) {
+            let inside = Search::run(
+                &matched,
+                &[
+                    Part::Folders,
+                    Part::Names(Pattern::new("*.avro").expect("it is one")),
+                ],
+            )?;
+            search.add(inside);
+        }
+    }
+    if search.files.is_empty() {
+        return Err(no_files(nothing::of_pattern(given, &start, &search), given));
+    }
+    Ok(search.finish(given))
+}
+
+#[cold]
+fn no_files(found: NothingFound, given: &Path) -> Error {
+    Error::new(ErrorKind::NoAvroFiles(Box::new(found))).in_file(given)
+}
+
+/// A component of a pattern.
+#[derive(Clone, Debug)]
+enum Part {
+    /// A name, or `..`.
+    Plain(OsString),
+    Names(Pattern),
+    /// `**`: any number of folders.
+    Folders,
+}
+
+/// The folder that a pattern begins in, and its components from there.
+fn parse(given: &Path) -> Result<(PathBuf, Vec<Part>), Error> {
+    let fault = |error: glob::PatternError| {
+        Error::new(ErrorKind::Pattern(error.msg.to_owned())).in_file(given)
+    };
+    let mut start = PathBuf::new();
+    let mut parts: Vec<Part> = Vec::new();
+    for component in given.components() {
+        let name = component.as_os_str();
+        let text = name.to_string_lossy();
+        match component {
+            Component::Normal(_) if text == "**" => {
+                if !matches!(parts.last(), Some(Part::Folders)) {
+                    parts.push(Part::Folders);
+                }
+            }
+            Component::Normal(_) if text.contains(['*', '?', '[']) => {
+                parts.push(Part::Names(Pattern::new(&text).map_err(fault)?));
+            }
+            _ if parts.is_empty() => start.push(name),
+            _ => parts.push(Part::Plain(name.to_owned())),
+        }
+    }
+    if matches!(parts.last(), Some(Part::Folders)) {
+        parts.push(Part::Names(Pattern::new("*").expect("it is one")));
+    }
+    Ok((start, parts))
+}
+
+/// What a search has found.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    pub(super) files: Vec<Found>,
+    /// Folders that match as a file would have to.
+    pub(super) folders: Vec<PathBuf>,
+    /// Files and folders that match but for being hidden.
+    pub(super) hidden_files: Vec<PathBuf>,
+    pub(super) hidden_folders: Vec<PathBuf>,
+    /// Links to folders that `**` has met, to be followed once all else is searched.
+    links: Vec<(PathBuf, usize)>,
+    /// Folders that `**` has searched, without links, with the components left. So no link leads
+    /// around in a circle, or to a file a second time.
+    searched: HashSet<(PathBuf, usize)>,
+}
+
+impl Search {
+    fn run(start: &Path, parts: &[Part]) -> Result<Self, Error> {
+        let mut search = Search::default();
+        search.below(start, parts)?;
+        while !search.links.is_empty() {
+            let mut links = std::mem::take(&mut search.links);
+            links.sort();
+            for (link, left) in links {
+                search.below(&link, &parts[parts.len() - left..])?;
+            }
+        }
+        Ok(search)
+    }
+
+    fn add(&mut self, other: Search) {
+        self.files.extend(other.files);
+        self.hidden_files.extend(other.hidden_files);
+        self.hidden_folders.extend(other.hidden_folders);
+    }
+
+    /// The files in their order; logs what was skipped of what was `given`.
+    fn finish(mut self, given: &Path) -> Vec<Found> {
+        let hidden_files = self.hidden_files.into_iter().collect();
+        let hidden_folders = self.hidden_folders.into_iter().collect();
+        if let Some(hidden) = nothing::hidden(&hidden_files, &hidden_folders) {
+            log::warn!("{}: {hidden}", given.display());
+        }
+        self.files.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // `**/**` and the like find a file in several ways.
+        self.files.dedup_by(|(a, _), (b, _)| a == b);
+        self.files
+    }
+
+    /// Searches at `path` for what `parts` match.
+    fn below(&mut self, path: &Path, parts: &[Part]) -> Result<(), Error> {
+        match parts {
+            [] => self.end(path),
+            [Part::Plain(name), rest @ ..] => {
+                let next = path.join(name);
+                match fs::symlink_metadata(&next) {
+                    Ok(_) => self.below(&next, rest),
+                    Err(_) => Ok(()),
+                }
+            }
+            [Part::Names(pattern), rest @ ..] => {
+                for entry in entries(path)? {
+                    if !pattern.matches(&entry.name.to_string_lossy()) {
+                        continue;
+                    }
+                    let next = path.join(&entry.name);
+                    if !is_hidden(&entry.name) || begins_hidden(pattern.as_str()) {
+                        self.below(&next, rest)?;
+                    } else if entry.is_folder && !rest.is_empty() {
+                        self.hidden_folders.push(next);
+                    } else if !entry.is_folder && rest.is_empty() {
+                        self.hidden_files.push(next);
+                    }
+                }
+                Ok(())
+            }
+            [Part::Folders, rest @ ..] => {
+                let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+                if !self.searched.insert((real, parts.len())) {
+                    return Ok(());
+                }
+                self.below(path, rest)?;
+                for entry in entries(path)?.into_iter().filter(|entry| entry.is_folder) {
+                    let next = path.join(&entry.name);
+                    if is_hidden(&entry.name) {
+                        self.hidden_folders.push(next);
+                    } else if entry.is_link {
+                        self.links.push((next, parts.len()));
+                    } else {
+                        self.below(&next, parts)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes what a whole pattern matches. A link that leads nowhere is an error, rather than a
+    /// file less.
+    fn end(&mut self, path: &Path) -> Result<(), Error> {
+        let found = fs::metadata(path).map_err(|error| Error::io(error, path))?;
+        match found.is_dir() {
+            true => self.folders.push(path.to_owned()),
+            false => self.files.push((path.to_owned(), found)),
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name is hidden from patterns that do not begin as it does.
+pub(super) fn is_hidden(name: &OsStr) -> bool {
+    match name.as_encoded_bytes() {
+        [b'.', ..] => true,
+        // A partition has a name and a value.
+        [b'_', rest @ ..] => !rest.iter().skip(1).any(|&byte| byte == b'=') || rest[0] == b'=',
+        _ => false,
+    }
+}
+
+fn begins_hidden(pattern: &str) -> bool {
+    pattern.starts_with(['.', '_'])
+}
+
+/// What a folder has.
+pub(super) struct Entry {
+    pub(super) name: OsString,
+    pub(super) is_folder: bool,
+    pub(super) is_link: bool,
+}
+
+/// The entries of a folder, sorted by name; none of what is no folder.
+pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, Error> {
+    let fault = |error: io::Error| Error::io(error, folder);
+    // The folder of a path such as `*.avro`.
+    let here = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let found = match fs::read_dir(here) {
+        Ok(found) => found,
+        Err(error) => {
+            let is_none = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+            return match is_none.contains(&error.kind()) {
+                true => Ok(Vec::new()),
+                false => Err(fault(error)),
+            };
+        }
+    };
+    let mut entries = Vec::new();
+    for entry in found {
+        let entry = entry.map_err(fault)?;
+        let kind = entry.file_type().map_err(fault)?;
+        // A link that leads nowhere is no folder.
+        let is_folder = match kind.is_symlink() {
+            true => fs::metadata(here.join(entry.file_name())).is_ok_and(|found| found.is_dir()),
+            false => kind.is_dir(),
+        };
+        entries.push(Entry {
+            name: entry.file_name(),
+            is_folder,
+            is_link: kind.is_symlink(),
+        });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_hidden_unless_they_are_partitions() {
+        for (name, expected) in [
+            (".", true),
+            ("._a.avro", true),
+            (".a=b", true),
+            ("_", true),
+            ("_SUCCESS", true),
+            ("_temporary", true),
+            ("_=", true),
+            ("_=x", true),
+            ("_==x", true),
+            ("_day=", false),
+            ("_day=1", false),
+            ("__day=1", false),
+            ("a", false),
+            ("a_b", false),
+            ("", false),
+        ] {
+            assert_eq!(is_hidden(OsStr::new(name)), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What can be read once: pipes, sockets, terminals and other devices.
+//!
+//! Such an input is opened once. What is read of it for its header is not lost: the blocks that
+//! were begun wait here for the first iteration. Reading never blocks where it cannot be stopped:
+//! a thread that waits for bytes looks now and then whether anybody still wants them.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, FileType, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::budget::Budget;
+use crate::source::FileBlocks;
+use crate::{Error, ErrorKind};
+
+/// How long a thread waits for bytes before it looks whether they are still wanted.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// How long a program may take to open the other end of a pipe before that is logged.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The inputs of some files that can be read once, shared by all that read them.
+#[derive(Debug, Default)]
+pub(crate) struct OnceInputs {
+    inputs: Mutex<HashMap<PathBuf, Input>>,
+    stop: Stop,
+}
+
+#[derive(Debug)]
+struct Input {
+    /// What it is: `a pipe`.
+    name: &'static str,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Unread,
+    /// Its header has been read.
+    Begun(Box<FileBlocks>),
+    Taken,
+}
+
+/// The inputs that one iteration reads: begun, or to be opened.
+pub(crate) type Claimed = HashMap<PathBuf, Option<Box<FileBlocks>>>;
+
+impl OnceInputs {
+    /// Notes the inputs among files that can be read once, each with what the system says of it.
+    ///
+    /// # Errors
+    /// One that is there twice.
+    pub(crate) fn note(&self, found: &[(PathBuf, Metadata)]) -> Result<(), Error> {
+        let mut inputs = self.lock();
+        let mut ids = HashSet::new();
+        for (path, found) in found {
+            let Some(name) = once_name(found.file_type()) else {
+                continue;
+            };
+            if !ids.insert(id(path, found)) {
+                return Err(once_error(name, "it is given twice", path));
+            }
+            let state = State::Unread;
+            inputs.entry(path.clone()).or_insert(Input { name, state });
+        }
+        Ok(())
+    }
+
+    /// An error for `reason` if there is any.
+    pub(crate) fn refuse(&self, reason: &'static str) -> Result<(), Error> {
+        match self.lock().iter().min_by_key(|(path, _)| *path) {
+            Some((path, input)) => Err(once_error(input.name, reason, path)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.lock().keys().cloned().collect()
+    }
+
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// Whether `path` is one of these.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.lock().contains_key(path)
+    }
+
+    /// What `look` sees of the begun blocks of the input at `path`, which `begin` begins if need
+    /// be; they stay for the first iteration.
+    pub(crate) fn begun<T>(
+        &self,
+        path: &Path,
+        begin: impl FnOnce() -> Result<FileBlocks, Error>,
+        look: impl FnOnce(&FileBlocks) -> T,
+    ) -> Result<T, Error> {
+        let mut inputs = self.lock();
+        if let Some(input) = inputs.get(path) {
+            match &input.state {
+                State::Begun(blocks) => return Ok(look(blocks)),
+                State::Taken => return Err(taken(input.name, path)),
+                State::Unread => {}
+            }
+        }
+        // The other end may take its time; other inputs need not wait for it.
+        drop(inputs);
+        let blocks = begin()?;
+        let seen = look(&blocks);
+        inputs = self.lock();
+        if let Some(input) = inputs.get_mut(path) {
+            input.state = State::Begun(Box::new(blocks));
+        }
+        Ok(seen)
+    }
+
+    /// Takes all inputs for one iteration, which ends once `budget` is stopped.
+    ///
+    /// # Errors
+    /// One that an iteration has taken.
+    pub(crate) fn claim(&self, budget: &Arc<Budget>) -> Result<Claimed, Error> {
+        let mut inputs = self.lock();
+        let is_taken = |(_, input): &(&PathBuf, &Input)| matches!(input.state, State::Taken);
+        if let Some((path, input)) = inputs.iter().find(is_taken) {
+            return Err(taken(input.name, path));
+        }
+        let claimed = inputs.iter_mut().map(|(path, input)| {
+            let blocks = match std::mem::replace(&mut input.state, State::Taken) {
+                State::Begun(blocks) => Some(blocks),
+                _ => None,
+            };
+            (path.clone(), blocks)
+        });
+        let claimed: Claimed = claimed.collect();
+        if !claimed.is_empty() {
+            self.stop.follow(budget);
+        }
+        Ok(claimed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Input>> {
+        self.inputs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cold]
+fn once_error(input: &'static str, reason: &'static str, path: &Path) -> Error {
+    Error::new(ErrorKind::ReadOnce { input, reason }).in_file(path)
+}
+
+#[cold]
+fn taken(input: &'static str, path: &Path) -> Error {
+    once_error(input, "it has been read, or is being read", path)
+}
+
+/// Whether reading is to stop.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop {
+    cancelled: Arc<AtomicBool>,
+    /// That of the iteration that reads.
+    budget: Arc<Mutex<Option<Arc<Budget>>>>,
+}
+
+impl Stop {
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// Stops once `budget` is stopped.
+    fn follow(&self, budget: &Arc<Budget>) {
+        let mut followed = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        *followed = Some(budget.clone());
+    }
+
+    fn is_set(&self) -> bool {
+        let budget = || {
+            let budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+            budget.as_ref().is_some_and(|budget| budget.stopped())
+        };
+        self.cancelled.load(Relaxed) || budget()
+    }
+}
+
+/// What it is called, if it can be read once.
+fn once_name(kind: FileType) -> Option<&'static str> {
+    if kind.is_file() || kind.is_dir() {
+        return None;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Some("a pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+    }
+    Some("a device")
+}
+
+#[cfg(unix)]
+fn id(_: &Path, found: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (found.dev(), found.ino())
+}
+
+#[cfg(not(unix))]
+fn id(path: &Path, _: &Metadata) -> PathBuf {
+    path.to_owned()
+}
+
+/// Opens a file; also says what it is called if it can be read once. Does not wait for the other
+/// end of a pipe.
+pub(crate) fn open(path: &Path) -> io::Result<(File, Option<&'static str>)> {
+    let file = open_at_once(path)?;
+    let name = once_name(file.metadata()?.file_type());
+    Ok((file, name))
+}
+
+#[cfg(unix)]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    match File::options().read(true).custom_flags(flags).open(path) {
+        // Another process has a lease on the file.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => File::open(path),
+        // Standard input may be a socket, which has no other way in.
+        Err(error) => match path == Path::new("/dev/stdin") && error.raw_os_error() == Some(6) {
+            true => std::os::fd::AsFd::as_fd(&io::stdin())
+                .try_clone_to_owned()
+                .map(File::from),
+            false => Err(error),
+        },
+        opened => opened,
+    }
+}
+
+#[cfg(not(unix))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Reads an input that can be read once, and gives up when it is told to stop.
+pub(crate) struct OnceReader {
+    file: File,
+    path: PathBuf,
+    stop: Stop,
+    /// When waiting for the first byte began; `None` after it, or once the wait is logged.
+    waiting: Option<Instant>,
+}
+
+impl OnceReader {
+    pub(crate) fn new(file: File, path: &Path, stop: &Stop) -> Self {
+        OnceReader {
+            file,
+            path: path.to_owned(),
+            stop: stop.clone(),
+            waiting: Some(Instant::now()),
+        }
+    }
+
+    fn check(&mut self) -> io::Result<()> {
+        if self.stop.is_set() {
+            return Err(io::Error::other("reading was cancelled"));
+        }
+        if self.waiting.is_some_and(|since| since.elapsed() > PATIENCE) {
+            self.waiting = None;
+            let path = self.path.display();
+            log::warn!("{path}: waiting for another program to write the first byte");
+        }
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    fn wait(&mut self) -> io::Result<()> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        loop {
+            self.check()?;
+            let slice = Timespec {
+                tv_sec: 0,
+                tv_nsec: SLICE.subsec_nanos().into(),
+            };
+            let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
+            match poll(&mut fds, Some(&slice)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                // Bytes, the end, or an error that reading gives.
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn wait(&mut self) -> io::Result<()> {
+        self.check()
+    }
+}
+
+impl Read for OnceReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.wait()?;
+            match self.file.read(buffer) {
+                // Another reader of the same pipe was faster.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => {
+                    self.waiting = None;
+                    return read;
+                }
+            }
+        }
+    }
+}
