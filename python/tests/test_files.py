@@ -63,13 +63,24 @@ def test_the_command(samples: Path) -> None:
     assert subprocess.run(module, capture_output=True, check=False).returncode == 1
 
 
+def comm(task: Path) -> str:
+    """The name of a thread, which may be over."""
+    try:
+        return (task / "comm").read_text()
+    except OSError:
+        return ""
+
+
 def test_ctrl_c_ends_the_command(samples: Path) -> None:
     script = Path(sysconfig.get_path("scripts")) / "atds"
     args = [str(script), "bench", str(samples / "many"), "--epochs", "100000000"]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         # Its threads are at work once it has a child thread.
         tasks = Path(f"/proc/{process.pid}/task")
-        while not any((task / "comm").read_text().startswith("atds-") for task in tasks.iterdir()):
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == -signal.SIGINT
+        try:
+            while not any(comm(task).startswith("atds-") for task in tasks.iterdir()):
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == -signal.SIGINT
+        finally:
+            process.kill()
