@@ -38,7 +38,9 @@ fn names(folder: &str) -> BTreeSet<String> {
 
 /// Checks the property of all files kept for it.
 fn replay(property: Property) {
-    let seeds = files(&fuzz().join("seeds").join(property.name));
+    // Not what fuzzing has learnt on this machine, which is named by its SHA-1.
+    let mut seeds = files(&fuzz().join("corpus").join(property.name));
+    seeds.retain(|file| file.file_name().unwrap().len() != 40);
     assert!(!seeds.is_empty(), "a target starts from seeds");
     let found = files(&fuzz().join("artifacts").join(property.name));
     for file in seeds.into_iter().chain(found) {
@@ -63,7 +65,7 @@ macro_rules! replay {
             assert_eq!(replayed, ALL.map(|property| property.name));
             let replayed: BTreeSet<String> = replayed.map(str::to_owned).into();
             assert_eq!(names("fuzz_targets"), replayed);
-            assert_eq!(names("seeds"), replayed);
+            assert_eq!(names("corpus"), replayed);
             assert!(names("artifacts").is_subset(&replayed));
         }
     };
