@@ -365,6 +365,29 @@ fn a_zstandard_frame_has_the_size_it_says() {
     }
 }
 
+/// A frame of literals stays well formed with any of them changed: only the checksum tells.
+#[cfg(feature = "zstandard")]
+#[test]
+fn damage_of_zstandard_is_found_by_its_checksum() {
+    let noise: Vec<u8> = (0..2000u32)
+        .map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8)
+        .collect();
+    for level in [None, Some(1), Some(19)] {
+        let mut compressor = Compressor::new(Codec::Zstandard, level).unwrap();
+        let mut payload = Vec::new();
+        compressor.compress(&noise, &mut payload).unwrap();
+        for at in 0..payload.len() {
+            let mut damaged = payload.clone();
+            damaged[at] ^= 0x10;
+            let result = inflate(Codec::Zstandard, &damaged, 1 << 20);
+            assert!(
+                result.is_err() || result.as_ref() == Ok(&noise),
+                "byte {at}"
+            );
+        }
+    }
+}
+
 /// Buffers are used again: what they held before must not show.
 #[test]
 fn errors_do_not_depend_on_the_room_there_is() {

@@ -196,6 +196,10 @@ impl Compress {
         context
             .set_parameter(CParameter::CompressionLevel(level))
             .map_err(failed)?;
+        // Without it, damage that leaves a frame well formed changes values in silence.
+        context
+            .set_parameter(CParameter::ChecksumFlag(true))
+            .map_err(failed)?;
         Ok(Self(context))
     }
 
