@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 venv=$(scripts/venv.sh python/requirements/build.txt)
 wheels="$(realpath -m "${CARGO_TARGET_DIR:-target}")/wheels"
 rm -rf "$wheels"
+"$venv/bin/python" scripts/notices.py
 PATH="$venv/bin:$PATH" "$venv/bin/maturin" build --release --locked --quiet --manifest-path python/Cargo.toml \
     --interpreter "$venv/bin/python" --out "$wheels" >&2
-ls "$wheels"/atds-*.whl
+ls "$wheels"/avro_tensor_dataset-*.whl
