@@ -74,7 +74,8 @@ pub enum FeatureKind {
     /// A dense tensor `[B, d..]`.
     Dense {
         /// Dimensions, without the batch; `None` is the longest in the batch,
-        /// shorter lists are padded, for which there must be a default or a mask.
+        /// shorter lists are padded, for which there must be a default or a mask;
+        /// with `reshape`, without them, no list of a batch is shorter.
         shape: Vec<Option<usize>>,
         /// Whether a list may fill several dimensions, in row-major order, and
         /// whether a first `None` is the batch where there is one dimension
@@ -166,7 +167,9 @@ impl Feature {
 
     /// TensorFlow's `FixedLenFeature`: dense `[B, shape..]`. Where there is one
     /// dimension more than the expression has `[*]` and filters, a first `None`
-    /// is the batch; any other `None` is the longest list in the batch.
+    /// is the batch; any other `None` is the longest list in the batch. Without a
+    /// default and a mask all lists in a batch have that length, and a batch in
+    /// which they differ is an error.
     pub fn fixed_len(name: impl Into<String>, shape: &[Option<usize>], dtype: DType) -> Self {
         let shape = shape.to_vec();
         let reshape = true;
@@ -316,11 +319,14 @@ impl From<ColumnSpec> for Feature {
             ColumnKind::Varlen { shape, layout } => {
                 Feature::varlen(name, &shape, dtype).with_layout(layout)
             }
-            ColumnKind::Padded { shape, fill } => {
+            ColumnKind::Padded { shape, fill, exact } => {
                 let shape = shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-                let reshape = false;
+                let reshape = exact;
                 let kind = FeatureKind::Dense { shape, reshape };
-                Feature::new(name, dtype, kind).with_default(Fill::Scalar(fill))
+                match exact {
+                    true => Feature::new(name, dtype, kind),
+                    false => Feature::new(name, dtype, kind).with_default(Fill::Scalar(fill)),
+                }
             }
             _ => Feature::varlen(name, &[], dtype),
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::agree::{Disagreement, agrees, first_disagreement};
 use crate::batch::ColumnData;
 use crate::gather::{GatherTask, join};
 use crate::pad::{Level, Padding};
@@ -147,6 +148,25 @@ impl BatchBuilder {
         padded.fold(0, u64::saturating_add)
     }
 
+    /// The first row, in a column that is to be [exact](ColumnKind::Padded), whose
+    /// lists are not as long as those before it, once all slots are filled. Such a
+    /// batch is not to be made: its lists would be filled up.
+    pub fn disagreement(&self) -> Option<Disagreement> {
+        let mut columns = self.spec.columns().iter().enumerate();
+        columns.find_map(|(i, spec)| match &spec.kind {
+            ColumnKind::Padded {
+                shape, exact: true, ..
+            } => {
+                let workers = &*self.workers.lock();
+                if agrees(shape, self.parts_of(i, workers)) {
+                    return None;
+                }
+                first_disagreement(i, shape, self.parts_of(i, workers))
+            }
+            _ => None,
+        })
+    }
+
     /// The copying that is left once all slots are filled, in tasks that are
     /// independent. None where one run wrote everything, or each run
     /// [followed](RowSlots::follow) the one before, and nothing is padded.
@@ -227,7 +247,7 @@ impl BatchBuilder {
                             dim => dim,
                         }));
                 }
-                ColumnKind::Padded { shape, fill } => {
+                ColumnKind::Padded { shape, fill, .. } => {
                     let padding = Padding::new(shape, fill, self.parts_of(i, workers));
                     column.shape.extend(padding.dims().map(|dim| dim as i64));
                 }

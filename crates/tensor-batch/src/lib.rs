@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod agree;
 mod batch;
 mod buffer;
 mod builder;
@@ -20,6 +21,7 @@ mod spec;
 mod strings;
 mod values;
 
+pub use agree::{Disagreement, RowShape};
 pub use batch::{Batch, Column, DenseTensor, RaggedSparseTensor, RaggedTensor, SparseTensor};
 pub use buffer::{ALIGNMENT, Buffer};
 pub use builder::BatchBuilder;

@@ -50,6 +50,11 @@ pub enum ColumnKind {
         shape: Vec<i64>,
         /// What fills lists up.
         fill: Scalar,
+        /// Whether nothing is to be filled up: all lists of a dimension have one
+        /// length in a batch, which [`BatchBuilder::disagreement`] checks.
+        ///
+        /// [`BatchBuilder::disagreement`]: crate::BatchBuilder::disagreement
+        exact: bool,
     },
     /// Values of no row: one per entry of another column whose length varies,
     /// such as a mask beside sparse values. The tensor is `[n]`.
@@ -92,7 +97,9 @@ impl ColumnSpec {
     /// which a dimension may be [`UNKNOWN`]; its dtype is that of `fill`.
     pub fn padded(name: impl Into<String>, shape: &[i64], fill: Scalar) -> Self {
         let (shape, dtype) = (shape.to_vec(), fill.dtype());
-        Self::new(name, dtype, ColumnKind::Padded { shape, fill })
+        let exact = false;
+        let kind = ColumnKind::Padded { shape, fill, exact };
+        Self::new(name, dtype, kind)
     }
 
     /// A column of as many values as the decoder gives it.
@@ -139,7 +146,7 @@ impl ColumnSpec {
             ColumnKind::Dense { shape } if self.dtype != DType::String => Placement::Written {
                 row_len: shape.iter().product(),
             },
-            ColumnKind::Padded { shape, fill } => Placement::Padded { shape, fill },
+            ColumnKind::Padded { shape, fill, .. } => Placement::Padded { shape, fill },
             _ => Placement::Joined,
         }
     }

@@ -8,7 +8,9 @@ use tensor_batch::{
     BatchSpec, ColumnKind, ColumnSpec, DType, Scalar, SpecError, SpecErrorKind, UNKNOWN, Values,
 };
 
-use super::{Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, SparseKeys};
+use super::{
+    Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, Missing, SparseKeys,
+};
 use crate::path::{Path, PathError, Reference, Step};
 use crate::schema::{Field, Node, NodeId, Schema};
 
@@ -283,7 +285,8 @@ impl Draft {
         let mask_kind = match &self.kind {
             ColumnKind::Padded { shape, .. } => {
                 let (shape, fill) = (shape.clone(), Scalar::Bool(false));
-                ColumnKind::Padded { shape, fill }
+                let exact = false;
+                ColumnKind::Padded { shape, fill, exact }
             }
             ColumnKind::Dense { shape } => ColumnKind::Dense {
                 shape: shape.clone(),
@@ -359,8 +362,11 @@ fn dense_column(
     if let Some(shape) = shape.iter().copied().collect::<Option<Vec<_>>>() {
         return Ok(ColumnKind::Dense { shape });
     }
-    let fill = match &feature.missing.default {
-        None if feature.missing.mask.is_none() => {
+    let Missing { default, mask, .. } = &feature.missing;
+    let exact = default.is_none() && mask.is_none();
+    let fill = match default {
+        // TensorFlow's features are as their data is.
+        None if exact && !matches!(feature.kind, FeatureKind::Dense { reshape: true, .. }) => {
             return Err(FeatureErrorKind::PaddingWithoutDefault);
         }
         None => Scalar::zero(feature.dtype),
@@ -372,7 +378,7 @@ fn dense_column(
         None => UNKNOWN,
     };
     let shape = shape.iter().map(dim).collect();
-    Ok(ColumnKind::Padded { shape, fill })
+    Ok(ColumnKind::Padded { shape, fill, exact })
 }
 
 /// What stands for missing values of a feature.

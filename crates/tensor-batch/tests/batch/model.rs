@@ -128,7 +128,7 @@ impl Tensor {
                     tensor.values.push(value);
                 }
             }
-            ColumnKind::Padded { shape, fill } => {
+            ColumnKind::Padded { shape, fill, .. } => {
                 let lists: Vec<_> = rows.iter().map(|row| row.list()).collect();
                 let dims = padded_dims(shape, &lists);
                 tensor.shape = vec![rows.len() as i64];

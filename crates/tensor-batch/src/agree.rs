@@ -1,0 +1,110 @@
+//! Columns whose lists have one length in a batch, since nothing fills them up: which row differs.
+
+use std::fmt;
+
+use crate::UNKNOWN;
+use crate::parts::Part;
+
+/// A row whose lists are not as long as they should be, in a column that nothing fills up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Disagreement {
+    /// The column, by its place in the spec.
+    pub column: usize,
+    /// The first row that differs.
+    pub row: usize,
+    /// Its shape.
+    pub shape: RowShape,
+    /// The first row, if it is another, and its shape; else the row by itself is not of the
+    /// column's shape.
+    pub first: Option<(usize, RowShape)>,
+}
+
+/// The shape of the lists of a row: the least and the largest length in each dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowShape(pub Vec<(usize, usize)>);
+
+/// `[2, 3]`, or `[2, 1 to 3]` where lists differ in length.
+impl fmt::Display for RowShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (i, (least, most)) in self.0.iter().enumerate() {
+            f.write_str(if i > 0 { ", " } else { "" })?;
+            match least == most {
+                true => write!(f, "{least}")?,
+                false => write!(f, "{least} to {most}")?,
+            }
+        }
+        f.write_str("]")
+    }
+}
+
+/// Whether all lists of a dimension are of one length, and of that in `shape`. Reads no list.
+pub(crate) fn agrees<'a>(shape: &[i64], parts: impl Iterator<Item = Part<'a>> + Clone) -> bool {
+    let mut lists: usize = parts.clone().map(|part| part.rows).sum();
+    shape.iter().enumerate().all(|(level, &dim)| {
+        let items = parts.clone().map(|part| items(part, level)).sum::<usize>();
+        let extents = parts.clone().map(|part| part.segment.extents[level]);
+        let len = match dim {
+            // No list is longer: where the items are as many, none is shorter.
+            UNKNOWN => extents.max().unwrap_or(0),
+            dim => dim,
+        };
+        let is_even = (lists as i64).checked_mul(len) == Some(items as i64);
+        lists = items;
+        is_even
+    })
+}
+
+/// The first row that differs.
+#[cold]
+pub(crate) fn first_disagreement<'a>(
+    column: usize,
+    shape: &[i64],
+    parts: impl Iterator<Item = Part<'a>>,
+) -> Option<Disagreement> {
+    let rows = parts.flat_map(|part| part.lists().map(move |list| shape_of(part, list)));
+    let mut first = None;
+    for (row, found) in rows.enumerate() {
+        let is_of_column = |(&(least, most), &dim): (&(usize, usize), &i64)| {
+            least == most && (dim == UNKNOWN || dim == least as i64)
+        };
+        let differs = first.as_ref().is_some_and(|first| *first != found);
+        if !found.0.iter().zip(shape).all(is_of_column) {
+            first = None;
+        } else if !differs {
+            first = Some(found);
+            continue;
+        }
+        return Some(Disagreement {
+            column,
+            row,
+            shape: found,
+            first: first.map(|first| (0, first)),
+        });
+    }
+    None
+}
+
+/// The shape of one row. A dimension inside of no list has the length 0.
+fn shape_of(part: Part<'_>, row: usize) -> RowShape {
+    let mut lists = row..row + 1;
+    let levels = part.segment.splits.iter().map(|splits| {
+        let ends = &splits.as_slice()[lists.start..=lists.end];
+        lists = ends[0] as usize..ends[ends.len() - 1] as usize;
+        let lengths = ends.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        (
+            lengths.clone().min().unwrap_or(0),
+            lengths.max().unwrap_or(0),
+        )
+    });
+    RowShape(levels.collect())
+}
+
+/// Items of all lists of a level.
+fn items(part: Part<'_>, level: usize) -> usize {
+    match part.end.splits.get(level + 1) {
+        Some(end) => end - part.start.splits[level + 1],
+        None => part.values().len(),
+    }
+}
