@@ -42,6 +42,9 @@ pub enum GenerateError {
         /// What went wrong, and at which byte.
         source: avro_block::Error,
     },
+    /// [`GenerateOptions::cancelled`](super::GenerateOptions::cancelled) was set.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 /// Why there are no records for features.
@@ -49,7 +52,7 @@ pub enum GenerateError {
 #[non_exhaustive]
 pub enum ShapeError {
     /// A mean length that is not above 0 and at most [`MAX_MEAN_LENGTH`].
-    #[error("the mean length is {mean_length}: it must be above 0, at most {MAX_MEAN_LENGTH}")]
+    #[error("`mean_length` is {mean_length}: it must be above 0, at most {MAX_MEAN_LENGTH}")]
     MeanLength {
         /// The mean length asked for.
         mean_length: f64,
@@ -106,7 +109,7 @@ pub enum ShapeErrorKind {
         dtype: DType,
     },
     /// Its conversion has no samples: a vocabulary or a unit.
-    #[error("samples are not made for a vocabulary or a unit")]
+    #[error("samples are not made for a `vocabulary` or a `unit`")]
     Conversion,
     /// A sparse shape with too many cells to number them.
     #[error("the shape has 2^64 cells or more")]

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -12,6 +13,7 @@ use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
 
 use super::encoder::RecordEncoder;
 use super::error::GenerateError;
+use super::new_files::NewFiles;
 use super::random::Random;
 use super::shape::RecordShape;
 
@@ -36,6 +38,8 @@ pub struct GenerateOptions {
     /// Fixes every value, and the files byte for byte. The values depend on nothing else: they are
     /// the same whatever the number of files, the codec and the size of the blocks.
     pub seed: u64,
+    /// Ends generating with [`GenerateError::Cancelled`] soon after it is true.
+    pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl GenerateOptions {
@@ -49,6 +53,7 @@ impl GenerateOptions {
             block_bytes: 16_000,
             byte_sizes: false,
             seed: 0,
+            cancelled: None,
         }
     }
 }
@@ -71,12 +76,12 @@ pub struct Generated {
 }
 
 /// Writes records to `part-00000.avro`, `part-00001.avro`, .. in the folder `dir`, which is made
-/// if it does not exist. Files of those names are written anew.
+/// if it does not exist. Files of those names are replaced when all new ones are whole.
 ///
 /// # Errors
 ///
-/// If the number of files is out of range, if the folder holds other Avro files, or if writing
-/// fails; then the files are not to be relied on.
+/// If the number of files is out of range, if the folder holds other Avro files, if writing fails,
+/// or if it is cancelled; then nothing that was written stays, and older files stay as they are.
 pub fn generate(
     dir: impl AsRef<Path>,
     options: &GenerateOptions,
@@ -103,7 +108,7 @@ pub fn generate_with_progress(
     let names: Vec<String> = (0..options.files)
         .map(|i| format!("part-{i:05}.avro"))
         .collect();
-    prepare_folder(dir, &names).map_err(|error| match error {
+    check_folder(dir, &names).map_err(|error| match error {
         FolderError::Io(source) => GenerateError::Io {
             path: dir.to_owned(),
             source,
@@ -111,7 +116,10 @@ pub fn generate_with_progress(
         FolderError::InUse(path) => GenerateError::FolderInUse { path },
     })?;
 
-    let files: Vec<PathBuf> = names.iter().map(|name| dir.join(name)).collect();
+    let files = NewFiles::new(dir, &names).map_err(|source| GenerateError::Io {
+        path: dir.to_owned(),
+        source,
+    })?;
     let job = Job {
         options,
         files: &files,
@@ -123,31 +131,38 @@ pub fn generate_with_progress(
     let (raw_bytes, inflated_bytes) = thread::scope(|scope| {
         let (sender, receiver) = channel();
         let workers: Vec<_> = (0..threads.min(files.len()))
-            .map(|_| {
+            .map_while(|_| {
                 let (job, sender) = (&job, sender.clone());
-                scope.spawn(move || job.work(&sender))
+                let work = move || job.work(&sender);
+                thread::Builder::new().spawn_scoped(scope, work).ok()
             })
             .collect();
+        // Where no thread is to be had, this one does it all.
+        let own = workers.is_empty().then(|| job.work(&sender));
         drop(sender);
         let mut written = 0;
         for records in receiver {
             written += records;
             progress(written);
         }
-        workers
-            .into_iter()
-            .try_fold((0, 0), |(raw, inflated), worker| {
-                let (more_raw, more_inflated) = worker
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let others = workers.into_iter().map(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        own.into_iter()
+            .chain(others)
+            .try_fold((0, 0), |(raw, inflated), bytes| {
+                let (more_raw, more_inflated) = bytes?;
                 Ok((raw + more_raw, inflated + more_inflated))
             })
     })?;
+    let files = files.publish();
     Ok(Generated {
         records: options.records,
         raw_bytes,
         inflated_bytes,
-        files,
+        files: files.map_err(|(path, source)| GenerateError::Io { path, source })?,
     })
 }
 
@@ -162,11 +177,14 @@ impl From<io::Error> for FolderError {
     }
 }
 
-/// Makes the folder, and sees that no Avro files but `names` are in it: whoever reads the folder
+/// Sees that no Avro files but `names` are in the folder, if it is there: who reads the folder
 /// would read them too.
-fn prepare_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
-    fs::create_dir_all(dir)?;
-    for entry in fs::read_dir(dir)? {
+fn check_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
         let path = entry?.path();
         let is_avro = path
             .extension()
@@ -184,7 +202,7 @@ fn prepare_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
 /// What the threads share: each takes the next file until there are no more.
 struct Job<'a> {
     options: &'a GenerateOptions,
-    files: &'a [PathBuf],
+    files: &'a NewFiles,
     schema: String,
     next: AtomicUsize,
     failed: AtomicBool,
@@ -197,6 +215,7 @@ impl Job<'_> {
             .with_byte_sizes(self.options.byte_sizes);
         let (mut raw, mut inflated) = (0, 0);
         while let Some(i) = self.take() {
+            self.check_cancelled()?;
             let result = self.write(i, &mut encoder, progress);
             if result.is_err() {
                 self.failed.store(true, Ordering::Relaxed);
@@ -214,13 +233,22 @@ impl Job<'_> {
         (i < self.files.len() && !self.failed.load(Ordering::Relaxed)).then_some(i)
     }
 
+    /// An error if nobody wants the files any more.
+    fn check_cancelled(&self) -> Result<(), GenerateError> {
+        match &self.options.cancelled {
+            Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(GenerateError::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
     fn write(
         &self,
         i: usize,
         encoder: &mut RecordEncoder,
         progress: &Sender<u64>,
     ) -> Result<(u64, u64), GenerateError> {
-        let path = || self.files[i].clone();
+        // The file that it is to be.
+        let path = || self.files.published(i).to_owned();
         let io_error = |source| GenerateError::Io {
             path: path(),
             source,
@@ -229,7 +257,7 @@ impl Job<'_> {
             path: path(),
             source,
         };
-        let file = File::create(&self.files[i]).map_err(io_error)?;
+        let file = File::create(self.files.path(i)).map_err(io_error)?;
         let file = BufWriter::with_capacity(FILE_BUFFER, file);
         let mut writer =
             Writer::new(file, &self.schema, self.writer_options(i)).map_err(write_error)?;
@@ -246,6 +274,7 @@ impl Job<'_> {
                 if self.failed.load(Ordering::Relaxed) {
                     break;
                 }
+                self.check_cancelled()?;
                 // Nobody listens only if the receiver's thread panicked.
                 let _ = progress.send(untold);
                 untold = 0;

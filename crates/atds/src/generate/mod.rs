@@ -35,6 +35,7 @@ mod encoder;
 mod error;
 mod field;
 mod files;
+mod new_files;
 mod people;
 mod preset;
 mod random;

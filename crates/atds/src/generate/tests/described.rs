@@ -130,7 +130,7 @@ fn the_mean_length_has_a_range() {
     let features = || Features::new([Feature::varlen("v", &[UNKNOWN], DType::Int32)]).unwrap();
     for bad in [0.0, -1.0, 500.1, f64::NAN, f64::INFINITY] {
         let error = RecordShape::of_features(&features(), bad).unwrap_err();
-        let expected = format!("the mean length is {bad}: it must be above 0, at most 500");
+        let expected = format!("`mean_length` is {bad}: it must be above 0, at most 500");
         assert_eq!(error.to_string(), expected);
     }
     for good in [1e-300, 500.0] {
