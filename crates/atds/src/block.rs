@@ -12,7 +12,7 @@ use crate::limits::MAX_EMPTY_BYTES;
 use crate::source::Lenience;
 use crate::spare::{Lent, Spare};
 use crate::tolerate::{NamedOnce, Tolerated, ToleratedCounters};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Place};
 
 /// Bytes between the payloads of neighbouring blocks at most: a sync marker and
 /// two numbers.
@@ -327,6 +327,17 @@ impl WindowBlock {
                 Err(self.locate(error))
             }
         }
+    }
+
+    /// The place of record `record` of the block.
+    #[cold]
+    pub(crate) fn place(&self, record: u64) -> Place {
+        let mut place = Place::default();
+        place.file = Some(self.file.path.to_path_buf());
+        place.block = Some(self.index);
+        place.offset = Some(self.offset);
+        place.record = Some(record);
+        place
     }
 
     /// Adds the file, the block and the byte to an error in this block.

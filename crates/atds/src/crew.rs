@@ -125,6 +125,12 @@ impl Crew {
         let begun = Instant::now();
         self.plan(&window, visits, batches);
         let done = self.decode(window, visits, batches, held)?;
+        let mut builders = self.gear.builders[..batches].iter();
+        if let Some((builder, found)) =
+            builders.find_map(|builder| Some((builder, builder.disagreement()?)))
+        {
+            return Err(Some(Failed::by_shape(builder.spec(), found)));
+        }
         // How far lists are padded is only known now, and bounded by nothing else.
         let builders = self.gear.builders[..batches].iter();
         let padded = builders.map(BatchBuilder::padded_bytes);

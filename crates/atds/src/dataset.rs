@@ -344,7 +344,7 @@ impl Batches {
         for thread in started {
             match thread {
                 Ok(thread) => batches.threads.push(thread),
-                Err(error) => batches.failed = Some(Error::new(ErrorKind::Io(Arc::new(error)))),
+                Err(error) => batches.failed = Some(Error::new(ErrorKind::Thread(Arc::new(error)))),
             }
         }
         if batches.failed.is_some() {

@@ -20,7 +20,7 @@ use crate::planner::{Batching, Visit};
 use crate::stats::Counters;
 use crate::task::Failed;
 use crate::window::Window;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Place};
 
 /// How batches are made.
 #[derive(Clone, Debug)]
@@ -298,7 +298,8 @@ impl Engine {
         let last = self.last_batch_bytes.saturating_mul(batches as u64);
         self.budget.begin_batch(known, known.max(last));
         let window = self.window.section();
-        let done = self.crew.fill(window, &self.visits, batches, needed)?;
+        let done = self.crew.fill(window, &self.visits, batches, needed);
+        let done = done.map_err(|failed| failed.map(|failed| self.locate(failed)))?;
 
         let mut made = [const { None }; TOGETHER_BATCHES];
         let mut bytes = 0;
@@ -322,6 +323,38 @@ impl Engine {
         self.tell_window();
         self.budget.finish_batch(bytes);
         Ok(made)
+    }
+
+    /// Says of which records the rows of different shapes are, before they are unread.
+    #[cold]
+    fn locate(&self, mut failed: Failed) -> Failed {
+        if let ErrorKind::ShapesDiffer { first, .. } = &mut failed.error.kind {
+            if let Some(first) = first
+                && let Some(at) = self.place_of_row(0)
+            {
+                first.0 = at;
+            }
+            if let Some(at) = self.place_of_row(failed.row) {
+                let field = failed.error.place.field.take();
+                *failed.error.place = at;
+                failed.error.place.field = field;
+            }
+        }
+        failed
+    }
+
+    /// The record of a row of the first batch, which was just read.
+    fn place_of_row(&self, row: u64) -> Option<Place> {
+        let mut after = 0;
+        let mut visits = self.visits.iter();
+        let visit = visits.find(|visit| {
+            after += visit.takes[0];
+            row < after
+        })?;
+        let block = self.window.block(visit.place);
+        // Some of what the block gave is of the second batch.
+        let taken = block.taken.checked_sub(visit.takes.iter().sum())?;
+        Some(block.place(taken + row - (after - visit.takes[0])))
     }
 
     /// Has the records be unread that were read for batches which were not made.

@@ -9,9 +9,11 @@ use avro_decode::single_object::SingleObjectError;
 use avro_decode::{
     DecodeError, DecodeErrorKind, FeatureError, PlanError, ResolveError, SchemaError,
 };
+use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
 use crate::features::FeaturesError;
 use crate::files::NothingFound;
+use crate::interface::printable;
 use crate::unpack::{Packing, UnpackError};
 
 /// What went wrong, and where.
@@ -57,6 +59,9 @@ pub enum ErrorKind {
     /// A file that cannot be found, opened or read.
     #[error("{0}")]
     Io(Arc<io::Error>),
+    /// A thread that the system does not start.
+    #[error("a thread could not be started: {0}")]
+    Thread(Arc<io::Error>),
     /// No files were given.
     #[error("no files were given")]
     NoFiles,
@@ -101,7 +106,7 @@ pub enum ErrorKind {
     #[error("not a pattern: {0}")]
     Pattern(String),
     /// An option out of its range.
-    #[error("{option} must be {must}")]
+    #[error("`{option}` must be {must}")]
     Option {
         /// The option.
         option: &'static str,
@@ -166,7 +171,7 @@ pub enum ErrorKind {
         bytes: u64,
     },
     /// The schema has too many fields to infer features from.
-    #[error("the schema has more than {limit} fields: name the features to read")]
+    #[error("the schema has more than {limit} fields: name the `features` to read")]
     TooManyFields {
         /// The most there may be.
         limit: usize,
@@ -184,6 +189,19 @@ pub enum ErrorKind {
         records: u64,
         /// Bytes behind the last of them.
         left: usize,
+    },
+    /// The lists of a feature of fixed length differ between the records of a batch,
+    /// and nothing says with what to fill up shorter ones.
+    #[error(
+        "the shape {shape} is {}: for lists of several lengths give a `default` or a `mask`",
+        Other(first)
+    )]
+    ShapesDiffer {
+        /// The shape of the record's lists.
+        shape: RowShape,
+        /// The first record of the batch, and its shape; `None` where the lists of
+        /// the record itself differ, or are not as long as the feature says.
+        first: Option<Box<(Place, RowShape)>>,
     },
     /// A mapped file has become shorter.
     #[error("the file shrank from {mapped} to {now} bytes while it was mapped")]
@@ -204,8 +222,8 @@ pub enum ErrorKind {
     /// The window of blocks, one batch, and room to read ahead do not fit the
     /// memory limit.
     #[error(
-        "memory_limit is {limit} bytes, but the window and a batch need {needed} or more: raise \
-         it, or lower shuffle_buffer_size or batch_size"
+        "`memory_limit` is {limit} bytes, but the window and a batch need {needed} or more: raise \
+         it, or lower `shuffle_buffer_size` or `batch_size`"
     )]
     MemoryLimit {
         /// The limit.
@@ -214,9 +232,20 @@ pub enum ErrorKind {
         /// are for the window and the batch.
         needed: u64,
     },
+    /// Records of a file that is inspected do not fit the memory limit.
+    #[error(
+        "`memory_limit` is {limit} bytes, but to inspect the file {needed} or more are needed: \
+         raise it"
+    )]
+    InspectMemory {
+        /// The limit.
+        limit: u64,
+        /// Bytes that are needed, as far as is known.
+        needed: u64,
+    },
     /// A batch of messages does not fit the memory limit.
     #[error(
-        "memory_limit is {limit} bytes, but the batch needs {needed} or more: raise it, or decode \
+        "`memory_limit` is {limit} bytes, but the batch needs {needed} or more: raise it, or decode \
          fewer messages at a time"
     )]
     BatchTooLarge {
@@ -301,6 +330,20 @@ impl Error {
         located
     }
 
+    /// Of rows whose records are not known yet; the first is row 0.
+    #[cold]
+    pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement) -> Self {
+        let first = found.first.map(|(row, shape)| {
+            let mut place = Place::default();
+            place.record = Some(row as u64);
+            Box::new((place, shape))
+        });
+        let shape = found.shape;
+        let mut error = Error::new(ErrorKind::ShapesDiffer { shape, first });
+        error.place.field = Some(spec.columns()[found.column].name.clone());
+        error
+    }
+
     #[cold]
     pub(crate) fn in_message(mut self, message: usize) -> Self {
         self.place.record = Some(message as u64);
@@ -336,43 +379,91 @@ impl Error {
     }
 }
 
+/// What the shape of a record is not.
+struct Other<'a>(&'a Option<Box<(Place, RowShape)>>);
+
+impl fmt::Display for Other<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_deref() {
+            None => f.write_str("not that of the feature"),
+            Some((place, shape)) => {
+                write!(f, "not {shape}, as of the first record of the batch")?;
+                match place.file {
+                    None => write!(f, ", message {}", place.record.unwrap_or(0)),
+                    Some(_) => write!(f, " ({})", At(place)),
+                }
+            }
+        }
+    }
+}
+
+/// Text from data is shown as [`printable`].
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = &*self.place;
-        if let Some(file) = &place.file {
-            write!(f, "{}: ", file.display())?;
-        }
-        if let Some(schema) = place.schema {
-            write!(f, "schema {schema:016x}: ")?;
-        }
-        // Records without blocks are messages.
-        let (part, record) = match (place.block, place.record) {
-            (Some(block), record) => (Some(("block", block)), record),
-            (None, Some(message)) => (Some(("message", message)), None),
-            (None, None) => (None, None),
-        };
-        let of = if place.unpacked {
-            " of the unpacked file"
-        } else {
-            ""
-        };
-        match (part, place.offset) {
-            (Some((part, number)), Some(offset)) => {
-                write!(f, "{part} {number} at byte {offset}{of}: ")?
-            }
-            (None, Some(offset)) => write!(f, "byte {offset}{of}: ")?,
-            (Some((part, number)), None) => write!(f, "{part} {number}: ")?,
-            (None, None) => {}
-        }
-        if let Some(record) = record {
-            write!(f, "record {record}: ")?;
+        f.write_str(&printable(&Located(self).to_string()))
+    }
+}
+
+/// What went wrong after where, as it is.
+struct Located<'a>(&'a Error);
+
+impl fmt::Display for Located<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Located(Error { kind, place }) = self;
+        let place = &**place;
+        let at = At(place).to_string();
+        if !at.is_empty() {
+            write!(f, "{at}: ")?;
         }
         if let Some(field) = &place.field {
             write!(f, "field '{field}': ")?;
         }
-        self.kind.fmt(f)?;
+        kind.fmt(f)?;
         if let Some(offset) = place.inflated_offset {
             write!(f, " (byte {offset} of the inflated block)")?;
+        }
+        Ok(())
+    }
+}
+
+/// A place down to the record: `x.avro: block 0 at byte 139: record 1`.
+struct At<'a>(&'a Place);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let At(place) = self;
+        let mut before = "";
+        let mut part = |f: &mut fmt::Formatter<'_>, part: fmt::Arguments<'_>| {
+            write!(f, "{before}{part}")?;
+            before = ": ";
+            Ok(())
+        };
+        if let Some(file) = &place.file {
+            part(f, format_args!("{}", file.display()))?;
+        }
+        if let Some(schema) = place.schema {
+            part(f, format_args!("schema {schema:016x}"))?;
+        }
+        // Records without blocks are messages.
+        let (number, record) = match (place.block, place.record) {
+            (Some(block), record) => (Some(("block", block)), record),
+            (None, Some(message)) => (Some(("message", message)), None),
+            (None, None) => (None, None),
+        };
+        let of = match place.unpacked {
+            true => " of the unpacked file",
+            false => "",
+        };
+        match (number, place.offset) {
+            (Some((what, number)), Some(offset)) => {
+                part(f, format_args!("{what} {number} at byte {offset}{of}"))?;
+            }
+            (None, Some(offset)) => part(f, format_args!("byte {offset}{of}"))?,
+            (Some((what, number)), None) => part(f, format_args!("{what} {number}"))?,
+            (None, None) => {}
+        }
+        if let Some(record) = record {
+            part(f, format_args!("record {record}"))?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use avro_decode::{Feature, LeftOut, Schema, SchemaError};
 use tensor_batch::{Column, Layout};
 
 use crate::files::local_path;
-use crate::limits::{DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
+use crate::limits::{DEFAULT_MEMORY_LIMIT, DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
 use crate::once::{self, OnceReader, Stop};
 use crate::plans::{infer_all, not_by_the_specification, parse_by};
 use crate::records::RecordOptions;
@@ -96,6 +96,9 @@ pub struct InspectOptions {
     /// Whether the schema must be by the specification, see
     /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.
     pub strict: bool,
+    /// Bytes of blocks and records to hold at most, as of
+    /// [`DatasetBuilder::memory_limit`](crate::DatasetBuilder::memory_limit).
+    pub memory_limit: u64,
 }
 
 impl InspectOptions {
@@ -115,6 +118,7 @@ impl Default for InspectOptions {
             tolerate: Tolerate::nothing(),
             max_block_bytes: MAX_BLOCK_BYTES,
             strict: false,
+            memory_limit: DEFAULT_MEMORY_LIMIT,
         }
     }
 }
@@ -274,11 +278,12 @@ fn scan(
         .features(features)
         .tolerate(options.tolerate)
         .max_block_bytes(options.max_block_bytes)
+        .memory_limit(options.memory_limit)
         .build()?;
     let mut batches = dataset.iter();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     for batch in &mut batches {
-        for (spec, column) in batch?.columns() {
+        for (spec, column) in batch.map_err(of_inspecting)?.columns() {
             match seen.get_mut(&spec.name) {
                 Some(seen) => seen.add(&column),
                 None => drop(seen.insert(spec.name.clone(), Seen::new(&column))),
@@ -292,6 +297,15 @@ fn scan(
             None => feature.clone(),
         });
     Ok((features.collect(), batches.stats().inflated_bytes))
+}
+
+/// The batches here are no batches of the caller's, who cannot make them smaller.
+#[cold]
+fn of_inspecting(mut error: Error) -> Error {
+    if let ErrorKind::MemoryLimit { limit, needed } = error.kind {
+        error.kind = ErrorKind::InspectMemory { limit, needed };
+    }
+    error
 }
 
 /// What the batches up to now say of a column.

@@ -15,6 +15,7 @@ pub mod generate;
 mod handoff;
 mod inspect;
 mod intake;
+mod interface;
 mod json;
 mod kept;
 pub mod limits;
@@ -47,6 +48,7 @@ pub use error::{Error, ErrorKind, Place};
 pub use features::{EntryErrorKind, FeaturesError};
 pub use files::{Files, NothingFound};
 pub use inspect::{InspectOptions, InspectedPath, Inspection, inspect, inspect_with};
+pub use interface::{Interface, printable};
 pub use json::{batch_to_json, value_to_json};
 pub use records::{RecordOptions, Records};
 pub use schemas::FileSchemas;
@@ -64,6 +66,6 @@ pub use avro_decode::{
 };
 pub use tensor_batch::{
     Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnMut, ColumnSpec, DType, DenseTensor,
-    Element, Layout, OwnedColumn, RaggedSparseTensor, RaggedTensor, Scalar, SparseTensor,
+    Element, Layout, OwnedColumn, RaggedSparseTensor, RaggedTensor, RowShape, Scalar, SparseTensor,
     SpecError, Strings, UNKNOWN, Values, ValuesMut, ViewError, half,
 };

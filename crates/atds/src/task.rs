@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use avro_decode::Scratch;
-use tensor_batch::RowSlots;
+use tensor_batch::{BatchSpec, Disagreement, RowSlots};
 
 use crate::block::WindowBlock;
 use crate::limits::TOGETHER_BATCHES;
@@ -66,6 +66,18 @@ pub(crate) struct Failed {
     /// The first row of the batch that is not good; those before it in the
     /// same task are.
     pub(crate) row: u64,
+}
+
+impl Failed {
+    /// Of a row whose lists differ from those before it. Its record, and the first one, are
+    /// not known yet.
+    #[cold]
+    pub(crate) fn by_shape(spec: &BatchSpec, found: Disagreement) -> Self {
+        Failed {
+            row: found.row as u64,
+            error: Error::shapes_differ(spec, found),
+        }
+    }
 }
 
 impl Task<'_> {

@@ -179,7 +179,7 @@ pub enum DecodeErrorKind {
     )]
     DefaultsTooLarge,
     /// A null where the feature has no way to say so.
-    #[error("a null, where the feature has neither a default nor a mask")]
+    #[error("a null, where the feature has neither a `default` nor a `mask`")]
     Null,
     /// The index of a sparse entry is null: no default stands for it.
     #[error("the index of a sparse entry is null, and no default stands for one")]

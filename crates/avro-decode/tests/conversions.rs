@@ -89,6 +89,6 @@ fn a_dtype_that_needs_a_cast_says_so() {
     let error = plan(vec![Feature::dense("score", &[], DType::Int32)]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "feature 'score': the values are long, read as int64, not int32; ask for a cast"
+        "feature 'score': the values are long, read as int64, not int32; ask for it with `cast=true`"
     );
 }

@@ -106,6 +106,10 @@ impl MessageDecoder {
                 check_limit(self.memory_limit, known + written)?;
             }
         }
+        if let Some(found) = self.builder.disagreement() {
+            let message = found.row;
+            return Err(Error::shapes_differ(self.builder.spec(), found).in_message(message));
+        }
         // How far lists are padded is only known now, and bounded by nothing else.
         let padded = self.builder.padded_bytes();
         check_limit(self.memory_limit, (known + written).saturating_add(padded))?;

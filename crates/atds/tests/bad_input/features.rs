@@ -15,7 +15,7 @@ fn columns() {
         messages.check(&format!("{columns:?}"), folder.message(&error), expected);
     };
     let (float, long) = (DType::Float32, DType::Int64);
-    case(&[], "features must be at least one, or not given");
+    case(&[], "`features` must be at least one, or not given");
     case(
         &[ColumnSpec::dense("pair", &[0], float)],
         "feature 'pair': dimensions are above 0, or -1 for unknown where the column is not dense",

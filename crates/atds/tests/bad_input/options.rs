@@ -13,22 +13,22 @@ fn out_of_range() {
         let error = dataset.build().unwrap_err();
         messages.check(what, folder.message(&error), expected);
     };
-    case("batch size", folder.rows(0), "batch_size must be above 0");
+    case("batch size", folder.rows(0), "`batch_size` must be above 0");
     case(
         "buffer size",
         folder.rows(1).reader_buffer_size(0),
-        "reader_buffer_size must be above 0",
+        "`reader_buffer_size` must be above 0",
     );
     case(
         "no thread",
         folder.rows(1).threads(Threads::Fixed(0)),
-        "threads must be from 1 to 1024, or automatic",
+        "`threads` must be from 1 to 1024, or automatic",
     );
     let most = Threads::Fixed(usize::MAX);
     case(
         "too many threads",
         folder.rows(1).threads(most),
-        "threads must be from 1 to 1024, or automatic",
+        "`threads` must be from 1 to 1024, or automatic",
     );
 }
 

@@ -110,11 +110,11 @@ fn dense_features() {
             // No dtype is cast to another, but many could be, and strings have ids.
             let is_integer = matches!(asked, DType::Int32 | DType::Int64);
             let instead = match dtype {
-                DType::String if is_integer => "; ask for ids, by hash_buckets or a vocabulary",
+                DType::String if is_integer => "; ask for ids, by `hash_buckets` or a `vocabulary`",
                 DType::String => "",
                 _ if asked == DType::String => "",
                 DType::Float32 | DType::Float64 if is_integer => "",
-                _ => "; ask for a cast",
+                _ => "; ask for it with `cast=true`",
             };
             let expected = format!(
                 "x.avro: feature 'f': the values are {}, read as {dtype}, not {asked}{instead}",
@@ -166,13 +166,13 @@ fn dense_features() {
         r#"{"type": "enum", "name": "E", "symbols": ["A"]}"#,
         &[],
         DType::Int64,
-        "x.avro: feature 'f': the values are enum 'E', read as int32 or string, not int64; ask for a cast",
+        "x.avro: feature 'f': the values are enum 'E', read as int32 or string, not int64; ask for it with `cast=true`",
     );
     case(
         r#"{"type": "fixed", "name": "F", "size": 4}"#,
         &[],
         DType::Int32,
-        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32; ask for ids, by hash_buckets or a vocabulary",
+        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`",
     );
     case(
         r#"{"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}"#,
@@ -221,7 +221,7 @@ fn varlen_features() {
         LONGS,
         &[-1],
         DType::Int32,
-        "x.avro: feature 'f': the values are long, read as int64, not int32; ask for a cast",
+        "x.avro: feature 'f': the values are long, read as int64, not int32; ask for it with `cast=true`",
     );
     case(
         r#""long""#,
@@ -322,7 +322,7 @@ fn sparse_features() {
         "long values",
         &record(&[i0, ("values", LONGS)]),
         &[3],
-        "x.avro: feature 'f': the values are long, read as int64, not float32; ask for a cast",
+        "x.avro: feature 'f': the values are long, read as int64, not float32; ask for it with `cast=true`",
     );
     case(
         "rank above",

@@ -82,14 +82,14 @@ fn values_of_each_type() {
         &[2, 0],
         &[0],
         DType::Int32,
-        "x.avro: block 0 at byte 139: record 1: field 'f': a null, where the feature has neither a default nor a mask",
+        "x.avro: block 0 at byte 139: record 1: field 'f': a null, where the feature has neither a `default` nor a `mask`",
     );
     case(
         r#"["int", "null"]"#,
         &[0, 0],
         &[2],
         DType::Int32,
-        "x.avro: block 0 at byte 139: record 1: field 'f': a null, where the feature has neither a default nor a mask",
+        "x.avro: block 0 at byte 139: record 1: field 'f': a null, where the feature has neither a `default` nor a `mask`",
     );
     case(
         r#"["null", "int"]"#,

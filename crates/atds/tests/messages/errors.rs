@@ -22,7 +22,7 @@ fn build_error(decoder: MessageDecoderBuilder) -> String {
 #[test]
 fn features_that_cannot_be() {
     let none = MessageDecoder::builder(schema(X), [] as [Feature; 0]);
-    assert_eq!(build_error(none), "features must be at least one");
+    assert_eq!(build_error(none), "`features` must be at least one");
     let twice = [
         ColumnSpec::dense("x", &[], DType::Int32),
         ColumnSpec::dense("x", &[], DType::Int64),
@@ -84,7 +84,7 @@ fn one_of_several_schemas_without_the_features() {
     );
     assert_eq!(
         build_error(decoder),
-        "writer_schema must be one only, unless messages are single objects, which say theirs"
+        "`writer_schema` must be one only, unless messages are single objects, which say theirs"
     );
 }
 
@@ -178,7 +178,7 @@ fn records_that_do_not_fit() {
     };
     case(
         b"\x02a\x00",
-        "message 1 at byte 2: field 'x': a null, where the feature has neither a default nor a mask",
+        "message 1 at byte 2: field 'x': a null, where the feature has neither a `default` nor a `mask`",
     );
     case(
         b"\x02a\x04",
@@ -242,6 +242,6 @@ fn schemas_that_cannot_be_resolved() {
     );
     assert_eq!(
         several.build().unwrap_err().to_string(),
-        "writer_schema must be one only, unless messages are single objects, which say theirs"
+        "`writer_schema` must be one only, unless messages are single objects, which say theirs"
     );
 }

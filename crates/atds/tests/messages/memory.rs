@@ -68,7 +68,7 @@ fn limits(decoder: &mut MessageDecoder, messages: &[Vec<u8>]) -> (u64, u64) {
     assert_eq!(
         error.to_string(),
         format!(
-            "memory_limit is {limit} bytes, but the batch needs {needed} or more: raise it, or \
+            "`memory_limit` is {limit} bytes, but the batch needs {needed} or more: raise it, or \
              decode fewer messages at a time"
         )
     );

@@ -84,8 +84,8 @@ fn the_error_names_the_limit_and_what_to_change() {
     assert_eq!(
         folder.message(&error),
         format!(
-            "memory_limit is 100 bytes, but the window and a batch need {needed} or more: raise \
-             it, or lower shuffle_buffer_size or batch_size"
+            "`memory_limit` is 100 bytes, but the window and a batch need {needed} or more: raise \
+             it, or lower `shuffle_buffer_size` or `batch_size`"
         )
     );
 }

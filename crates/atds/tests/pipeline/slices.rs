@@ -165,24 +165,24 @@ fn what_cannot_be_sliced_is_an_error() {
     let backwards = dataset.slice(5..4, counts.clone());
     assert_eq!(
         text(backwards),
-        "records must be a range of those there are"
+        "`records` must be a range of those there are"
     );
     let beyond = dataset.slice(0..124, counts.clone());
-    assert_eq!(text(beyond), "records must be a range of those there are");
+    assert_eq!(text(beyond), "`records` must be a range of those there are");
     let outer = dataset.slice(10..20, counts).unwrap();
     let beyond = outer.slice(0..11, outer.file_records().unwrap());
-    assert_eq!(text(beyond), "records must be a range of those there are");
+    assert_eq!(text(beyond), "`records` must be a range of those there are");
     let other = dataset.slice(0..1, [40, 41]);
-    assert_eq!(text(other), "file_records must be a count for each file");
+    assert_eq!(text(other), "`file_records` must be a count for each file");
     for (index, count) in [(2, 2), (0, 0)] {
         let error = text(dataset.shard(index, count));
-        assert_eq!(error, "index must be below the count of shards");
+        assert_eq!(error, "`index` must be below the count of shards");
     }
     for threads in [0, 1025] {
         let dataset = folder.rows(8).threads(Threads::UpTo(threads)).build();
         assert_eq!(
             text(dataset),
-            "threads must be from 1 to 1024, or automatic"
+            "`threads` must be from 1 to 1024, or automatic"
         );
     }
 }

@@ -51,7 +51,7 @@ pub enum ConvertError {
         schema_type: String,
     },
     /// A number of hash buckets that is 0 or not an int64.
-    #[error("{0} hash buckets; there are between 1 and {max}", max = i64::MAX)]
+    #[error("`hash_buckets` is {0}, not between 1 and {max}", max = i64::MAX)]
     HashBuckets(u64),
     /// A vocabulary with ids that are not int32.
     #[error("the vocabulary has the id {id}, which is outside int32")]
@@ -72,9 +72,9 @@ pub enum ConvertError {
 /// What to ask for instead, if there is something.
 fn instead(expected: &[DType], asked: DType, castable: bool) -> &'static str {
     match (expected, asked) {
-        _ if castable => "; ask for a cast",
+        _ if castable => "; ask for it with `cast=true`",
         ([DType::String], DType::Int32 | DType::Int64) => {
-            "; ask for ids, by hash_buckets or a vocabulary"
+            "; ask for ids, by `hash_buckets` or a `vocabulary`"
         }
         _ => "",
     }

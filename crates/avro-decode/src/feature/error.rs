@@ -60,7 +60,7 @@ pub enum FeatureErrorKind {
     DefaultForEachPlace,
     /// A dimension varies, so that shorter lists are padded, but nothing says
     /// with what.
-    #[error("a dimension that varies is padded, which takes a default or a mask")]
+    #[error("a dimension that varies is padded, which takes a `default` or a `mask`")]
     PaddingWithoutDefault,
     /// ATDS's sparse feature is to be sorted, which it never is.
     #[error("a sparse record's entries are not sorted")]

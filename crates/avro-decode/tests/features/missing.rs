@@ -158,7 +158,7 @@ fn an_index_is_never_missing() {
 #[test]
 fn with_nothing_for_it() {
     let dense = |expression: &str| Feature::dense("y", &[], DType::Int32).at(expression);
-    let null = "a null, where the feature has neither a default nor a mask";
+    let null = "a null, where the feature has neither a `default` nor a `mask`";
     assert_eq!(
         tensors(LISTS, r#"[{"x": [[1]]}, {"x": null}]"#, dense("x[0][0]")),
         format!("record 1, field 'x', byte 8: {null}")

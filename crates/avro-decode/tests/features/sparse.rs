@@ -139,6 +139,6 @@ fn a_list_of_indices_that_is_missing_is_empty() {
     );
     assert_eq!(
         tensors(schema, records, keyed),
-        "record 0, field 's', byte 0: a null, where the feature has neither a default nor a mask"
+        "record 0, field 's', byte 0: a null, where the feature has neither a `default` nor a `mask`"
     );
 }

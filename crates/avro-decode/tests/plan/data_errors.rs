@@ -39,7 +39,7 @@ fn null() {
     let nullable = r#"["null", "int"]"#;
     assert_eq!(
         scalar(nullable, DType::Int32, &[2, 14, 0]),
-        "record 1, field 'x', byte 2: a null, where the feature has neither a default nor a mask"
+        "record 1, field 'x', byte 2: a null, where the feature has neither a `default` nor a `mask`"
     );
 }
 
@@ -51,7 +51,7 @@ fn a_null_record_around_the_feature() {
     let column = ColumnSpec::dense("x.y", &[], DType::Int32);
     assert_eq!(
         message(&schema, column, &[0, 2, 0, 2, 0, 2, 2]),
-        "record 3, field 'x.y', byte 6: a null, where the feature has neither a default nor a mask"
+        "record 3, field 'x.y', byte 6: a null, where the feature has neither a `default` nor a `mask`"
     );
 }
 

@@ -159,7 +159,7 @@ fn a_type_within_many_is_described_in_short() {
 fn dtype_mismatch() {
     assert_eq!(
         message(r#""long""#, int("x")),
-        "feature 'x': the values are long, read as int64, not int32; ask for a cast"
+        "feature 'x': the values are long, read as int64, not int32; ask for it with `cast=true`"
     );
     let types = [
         "int", "long", "float", "double", "boolean", "bytes", "string",

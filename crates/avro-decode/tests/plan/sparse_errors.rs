@@ -127,7 +127,7 @@ fn keys() {
     assert_eq!(
         keyed("x", "i", "t"),
         "feature 'c': the values are string, read as string, not int32; ask for ids, by \
-         hash_buckets or a vocabulary"
+         `hash_buckets` or a `vocabulary`"
     );
     assert_eq!(
         keyed("x", "i", "w"),

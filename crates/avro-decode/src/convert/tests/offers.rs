@@ -106,12 +106,12 @@ fn a_dtype_that_the_type_does_not_have_is_refused() {
     let refusal = |schema: &str, dtype, convert| Case::of(schema, dtype, convert).refusal();
     assert_eq!(
         refusal(r#""int""#, DType::Int64, Convert::Exact),
-        "the values are int, read as int32, not int64; ask for a cast"
+        "the values are int, read as int32, not int64; ask for it with `cast=true`"
     );
     assert_eq!(
         refusal(r#""string""#, DType::Int64, Convert::Exact),
-        "the values are string, read as string, not int64; ask for ids, by hash_buckets or a \
-         vocabulary"
+        "the values are string, read as string, not int64; ask for ids, by `hash_buckets` or a \
+         `vocabulary`"
     );
     assert_eq!(
         refusal(&decimal_type(2), DType::Int32, Convert::Exact),
@@ -145,7 +145,7 @@ fn the_readers_type_decides() {
     let case = Case::resolved(r#""int""#, r#""long""#, DType::Int32, Convert::Exact);
     assert_eq!(
         case.refusal(),
-        "the values are long, read as int64, not int32; ask for a cast"
+        "the values are long, read as int64, not int32; ask for it with `cast=true`"
     );
     let case = Case::resolved(
         r#""int""#,
@@ -164,7 +164,7 @@ fn conversions_that_a_type_does_not_have_are_refused() {
     for buckets in [0, 1 << 63] {
         let case = Case::of(r#""string""#, DType::Int64, Convert::HashBuckets(buckets));
         let expected =
-            format!("{buckets} hash buckets; there are between 1 and 9223372036854775807");
+            format!("`hash_buckets` is {buckets}, not between 1 and 9223372036854775807");
         assert_eq!(case.refusal(), expected);
     }
     let case = Case::of(DURATION, DType::Int64, Convert::HashBuckets(1));

@@ -1,0 +1,256 @@
+//! What messages call options by in each interface, and how text from data is shown.
+//!
+//! Messages of this library write an option or an argument in backticks, by its name in Rust:
+//! `memory_limit`. The command calls it `--memory-limit`, Python `memory_limit=`.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+/// How a person gives options, and so what messages call them by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Interface {
+    /// Methods of builders: `` `memory_limit` ``.
+    Rust,
+    /// Flags of the command, `--memory-limit`, and keys of a features file, `"default"`.
+    Command,
+    /// Arguments in Python: `memory_limit=`.
+    Python,
+}
+
+impl Interface {
+    /// The text of an error or a log record of this library, for people who use this interface:
+    /// options have the names that they have there, and the text is [`printable`].
+    ///
+    /// ```
+    /// use atds::Interface;
+    ///
+    /// let text = "raise `memory_limit`, or give a `default`";
+    /// assert_eq!(
+    ///     Interface::Command.message(text),
+    ///     "raise --memory-limit, or give a \"default\""
+    /// );
+    /// assert_eq!(Interface::Python.message(text), "raise memory_limit=, or give a default=");
+    /// ```
+    pub fn message(self, text: impl Display) -> String {
+        let text = text.to_string();
+        let text = printable(&text);
+        if self == Interface::Rust {
+            return text.into_owned();
+        }
+        let mut message = String::with_capacity(text.len());
+        let mut rest = &*text;
+        while let Some((before, option, after)) = next_option(rest) {
+            message.push_str(before);
+            message.push_str(&self.option(&option, after));
+            rest = after;
+        }
+        message.push_str(rest);
+        message
+    }
+
+    /// An option by its name here, and its value if it has one.
+    fn option(self, option: &Given<'_>, after: &str) -> String {
+        let Given { name, value } = *option;
+        match (self, value) {
+            (Interface::Rust, None) => format!("`{name}`"),
+            (Interface::Rust, Some(value)) => format!("`{name}={value}`"),
+            (Interface::Command, value) if FEATURE_KEYS.contains(&name) => match value {
+                None => format!("\"{name}\""),
+                Some(value) => format!("\"{name}\": {value}"),
+            },
+            (Interface::Command, None | Some("true" | "false")) => flag(name),
+            (Interface::Command, Some(value)) => format!("{} {}", flag(name), unquoted(value)),
+            // The subject of a sentence.
+            (Interface::Python, None)
+                if after.starts_with(" is ") || after.starts_with(" must ") =>
+            {
+                argument(name).to_owned()
+            }
+            (Interface::Python, None) => format!("{}=", argument(name)),
+            (Interface::Python, Some("true")) => format!("{}=True", argument(name)),
+            (Interface::Python, Some("false")) => format!("{}=False", argument(name)),
+            (Interface::Python, Some(value)) => format!("{}={value}", argument(name)),
+        }
+    }
+}
+
+/// Arguments of features in Python, which are keys of a feature in a features file.
+const FEATURE_KEYS: [&str; 18] = [
+    "allow_missing",
+    "already_sorted",
+    "cast",
+    "default",
+    "dtype",
+    "expression",
+    "hash_buckets",
+    "index_key",
+    "kind",
+    "mask",
+    "rank",
+    "row_mask",
+    "shape",
+    "size",
+    "unit",
+    "unknown",
+    "value_key",
+    "vocabulary",
+];
+
+/// The command's flag for an option.
+fn flag(name: &str) -> String {
+    match name {
+        "check_files" => "--no-check-files".to_owned(),
+        "out_of_bounds" => "--drop-out-of-bounds".to_owned(),
+        "reader_buffer_size" => "--reader-buffer".to_owned(),
+        "shuffle_buffer_size" => "--shuffle-buffer".to_owned(),
+        _ => format!("--{}", name.replace('_', "-")),
+    }
+}
+
+/// The name of an option in Python.
+fn argument(name: &str) -> &str {
+    match name {
+        "files" => "filenames",
+        "threads" => "num_parallel_calls",
+        "writer_schema" => "schema",
+        _ => name,
+    }
+}
+
+fn unquoted(value: &str) -> &str {
+    let inner = value.strip_prefix('"');
+    inner
+        .and_then(|value| value.strip_suffix('"'))
+        .unwrap_or(value)
+}
+
+/// An option in backticks: `` `unit` ``, or `` `dtype="bytes"` ``.
+#[derive(Debug, PartialEq)]
+struct Given<'a> {
+    name: &'a str,
+    value: Option<&'a str>,
+}
+
+/// The first option in `text`, what is before it and what is after it.
+fn next_option(text: &str) -> Option<(&str, Given<'_>, &str)> {
+    let mut from = 0;
+    loop {
+        let open = from + text[from..].find('`')?;
+        let close = open + 1 + text[open + 1..].find('`')?;
+        let inside = &text[open + 1..close];
+        let (name, value) = match inside.split_once('=') {
+            None => (inside, None),
+            Some((name, value)) => (name, Some(value)),
+        };
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '`');
+        if name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(is_name)
+            && !text[..open].ends_with(is_word)
+            && !text[close + 1..].starts_with(is_word)
+        {
+            return Some((&text[..open], Given { name, value }, &text[close + 1..]));
+        }
+        // A backtick of the data. The next one may open an option.
+        from = close;
+    }
+}
+
+/// `text` as it may be shown in a terminal or a log: characters that are not seen, or act on what
+/// is around them (control characters, line ends, changes of the direction of text), are escaped
+/// as in Rust and Python. All others, quotes and backslashes too, stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for part in text.split_inclusive(KEPT) {
+        let body = part.strip_suffix(KEPT).unwrap_or(part);
+        // A mark that combines with the character before it is escaped only where it is first.
+        shown.extend(format!("a{body}").escape_debug().skip(1));
+        shown.push_str(&part[body.len()..]);
+    }
+    Cow::Owned(shown)
+}
+
+/// What Rust escapes although it is seen.
+const KEPT: [char; 3] = ['\'', '"', '\\'];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_the_names_of_the_interface() {
+        let cases = [
+            ("give a `default`", "give a \"default\"", "give a default="),
+            (
+                "`memory_limit` is 5: lower `shuffle_buffer_size` or `batch_size`",
+                "--memory-limit is 5: lower --shuffle-buffer or --batch-size",
+                "memory_limit is 5: lower shuffle_buffer_size= or batch_size=",
+            ),
+            (
+                "`threads` must be 1",
+                "--threads must be 1",
+                "num_parallel_calls must be 1",
+            ),
+            (
+                "with `check_files=false`",
+                "with --no-check-files",
+                "with check_files=False",
+            ),
+            ("or `recursive=true`", "or --recursive", "or recursive=True"),
+            (
+                "`tolerate=\"utf8\"`",
+                "--tolerate utf8",
+                "tolerate=\"utf8\"",
+            ),
+            (
+                "`dtype=\"bytes\"`",
+                "\"dtype\": \"bytes\"",
+                "dtype=\"bytes\"",
+            ),
+            (
+                "field 'a`b`c' `B` ` ``",
+                "field 'a`b`c' `B` ` ``",
+                "field 'a`b`c' `B` ` ``",
+            ),
+            (
+                "one ` and a `unit`",
+                "one ` and a \"unit\"",
+                "one ` and a unit=",
+            ),
+        ];
+        for (text, command, python) in cases {
+            assert_eq!(Interface::Rust.message(text), text);
+            assert_eq!(Interface::Command.message(text), command);
+            assert_eq!(Interface::Python.message(text), python);
+        }
+    }
+
+    #[test]
+    fn what_is_seen_stays_and_what_is_not_is_escaped() {
+        for text in [
+            "",
+            "plain 'text' \"\\",
+            "größe 数据 🙂 e\u{301}",
+            "'\u{301}",
+        ] {
+            assert_eq!(printable(text), text);
+        }
+        let cases = [
+            ("a\nb\t\0", r"a\nb\t\0"),
+            ("\u{1b}[31mred\u{1b}[0m", r"\u{1b}[31mred\u{1b}[0m"),
+            ("\u{7f}\u{9b}2J", r"\u{7f}\u{9b}2J"),
+            ("\u{202e}cod.exe\u{2066}", r"\u{202e}cod.exe\u{2066}"),
+            ("a\u{200b}b\u{feff}\u{2028}", r"a\u{200b}b\u{feff}\u{2028}"),
+            ("\u{ad}\u{e0041}", r"\u{ad}\u{e0041}"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(printable(text), shown);
+            // Once more changes nothing.
+            assert_eq!(printable(shown), shown);
+        }
+    }
+}
