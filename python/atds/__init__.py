@@ -36,6 +36,7 @@ from atds.errors import (
     OptionError,
     ReadOnceError,
     SchemaError,
+    ThreadError,
 )
 from atds.features import (
     DenseFeature,
@@ -107,6 +108,7 @@ __all__ = [
     "SparseTensorSpec",
     "StringArray",
     "TensorSpec",
+    "ThreadError",
     "VarLenFeature",
     "VarlenFeature",
     "__version__",

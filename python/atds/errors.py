@@ -116,6 +116,10 @@ class MemoryLimitError(Error, MemoryError):
     """More memory is needed than ``memory_limit`` allows."""
 
 
+class ThreadError(Error, RuntimeError):
+    """A thread that the system does not start, for want of threads or of memory."""
+
+
 class ForkError(Error, RuntimeError):
     """Something that a parent process made is used in its forked child."""
 

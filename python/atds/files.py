@@ -198,7 +198,9 @@ class Inspection:
         return self.inflated_bytes / self.raw_bytes if self.raw_bytes else 1.0
 
 
-def inspect(file: str | os.PathLike[str], *, sample: int | None = None) -> Inspection:
+def inspect(
+    file: str | os.PathLike[str], *, sample: int | None = None, memory_limit: int | None = None
+) -> Inspection:
     """Reads all of a file, and says what it holds.
 
     >>> found = atds.inspect("clicks/part-00000.avro")
@@ -208,11 +210,17 @@ def inspect(file: str | os.PathLike[str], *, sample: int | None = None) -> Inspe
     Args:
         file: The file.
         sample: Records from the first on in which nulls are counted, 1,000 if not given.
+        memory_limit: Bytes of blocks and records to hold at most, 4 GiB if not given.
 
     Raises:
+        MemoryLimitError: A file of which even a few records need more than that.
         Error: Whatever is wrong with the file, anywhere in it.
     """
-    found = _native.inspect(file, _options.optional("sample", sample, 0))
+    found = _native.inspect(
+        file,
+        _options.optional("sample", sample, 0),
+        _options.optional("memory_limit", memory_limit, 1),
+    )
     found["schema"] = json.loads(found["schema"])
     found["features"] = from_json(found["features"], found.pop("binary"))
     found["left_out"] = dict(found["left_out"])

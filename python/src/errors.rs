@@ -1,6 +1,9 @@
 //! The facade's errors as Python exceptions of `atds.errors`.
 
-use atds::{Error, ErrorKind};
+use std::fmt::Display;
+use std::io;
+
+use atds::{Error, ErrorKind, Interface};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,6 +30,13 @@ pub(crate) fn fork_error(py: Python<'_>, what: &str) -> PyErr {
     plain(py, "ForkError", &message)
 }
 
+/// The exception of a thread that the system does not start.
+#[cold]
+pub(crate) fn thread_error(py: Python<'_>, error: io::Error) -> PyErr {
+    let kind = ErrorKind::Thread(error.into());
+    plain(py, class(&kind), &kind)
+}
+
 /// The exception of a schema given as text that is none.
 #[cold]
 pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::SchemaError) -> PyErr {
@@ -36,29 +46,29 @@ pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::SchemaError
 /// The exception of features that cannot be.
 #[cold]
 pub(crate) fn features_error(py: Python<'_>, error: &atds::FeaturesError) -> PyErr {
-    plain(py, "FeatureError", &error.to_string())
+    plain(py, "FeatureError", error)
 }
 
 /// The exception of a feature that cannot be, whatever the schema.
 #[cold]
 pub(crate) fn feature_error(py: Python<'_>, error: &atds::FeatureError) -> PyErr {
-    plain(py, "FeatureError", &error.to_string())
+    plain(py, "FeatureError", error)
 }
 
 /// The exception of a schema of more fields than features are inferred for.
 #[cold]
 pub(crate) fn too_many_fields(py: Python<'_>) -> PyErr {
     let message = "the schema has too many fields to infer features from: name those to read";
-    plain(py, "FeatureError", message)
+    plain(py, "FeatureError", &message)
 }
 
 /// The exception of an option out of its range.
 #[cold]
 pub(crate) fn option_error(py: Python<'_>, message: &str) -> PyErr {
-    plain(py, "OptionError", message)
+    plain(py, "OptionError", &message)
 }
 
-fn plain(py: Python<'_>, class: &str, message: &str) -> PyErr {
+fn plain(py: Python<'_>, class: &str, message: &dyn Display) -> PyErr {
     raise(py, class, message, None).unwrap_or_else(|failed| failed)
 }
 
@@ -76,7 +86,7 @@ fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     if let ErrorKind::Io(error) = &error.kind {
         place.set_item("errno", error.raw_os_error())?;
     }
-    raise(py, class(&error.kind), &error.to_string(), Some(&place))
+    raise(py, class(&error.kind), error, Some(&place))
 }
 
 /// The class in `atds.errors` for what went wrong.
@@ -84,6 +94,7 @@ fn class(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => "MissingFileError",
         ErrorKind::Io(_) => "FileError",
+        ErrorKind::Thread(_) => "ThreadError",
         ErrorKind::NoFiles | ErrorKind::NoAvroFiles(_) => "MissingFileError",
         ErrorKind::Pattern(_)
         | ErrorKind::Scheme(_)
@@ -91,7 +102,9 @@ fn class(kind: &ErrorKind) -> &'static str {
         | ErrorKind::Packed { .. }
         | ErrorKind::Option { .. } => "OptionError",
         ErrorKind::ReadOnce { .. } => "ReadOnceError",
-        ErrorKind::MemoryLimit { .. } | ErrorKind::BatchTooLarge { .. } => "MemoryLimitError",
+        ErrorKind::MemoryLimit { .. }
+        | ErrorKind::InspectMemory { .. }
+        | ErrorKind::BatchTooLarge { .. } => "MemoryLimitError",
         ErrorKind::Feature(_)
         | ErrorKind::Features(_)
         | ErrorKind::Plan(_)
@@ -106,15 +119,15 @@ fn class(kind: &ErrorKind) -> &'static str {
     }
 }
 
-/// An exception of a class in `atds.errors`.
+/// An exception of a class in `atds.errors`. Its message names options as Python has them.
 fn raise(
     py: Python<'_>,
     class: &str,
-    message: &str,
+    message: &dyn Display,
     place: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyErr> {
     let class = py.import("atds.errors")?.getattr(class)?;
-    let error = class.call((message,), place)?;
+    let error = class.call((Interface::Python.message(message),), place)?;
     Ok(PyErr::from_value(error))
 }
 

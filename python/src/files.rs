@@ -111,16 +111,19 @@ pub(crate) fn said_features(schema: &Schema, features: &[Feature], fields: &[Lef
     )
 }
 
-/// Reads all of a file, and counts nulls in its first `sample` records.
+/// Reads all of a file, and counts nulls in its first `sample` records; no limit is the
+/// default one.
 #[pyfunction]
-#[pyo3(signature = (file, sample = None))]
+#[pyo3(signature = (file, sample = None, memory_limit = None))]
 pub(crate) fn inspect(
     py: Python<'_>,
     file: PathBuf,
     sample: Option<u64>,
+    memory_limit: Option<u64>,
 ) -> PyResult<Bound<'_, PyDict>> {
     let mut options = InspectOptions::default();
     options.sample = sample.unwrap_or(options.sample);
+    options.memory_limit = memory_limit.unwrap_or(options.memory_limit);
     let found = interruptible(py, move || atds::inspect_with(file, &options))?.or_raise(py)?;
     let dict = PyDict::new(py);
     dict.set_item("path", found.path.as_os_str())?;

@@ -8,6 +8,7 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use atds::Interface;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -89,7 +90,7 @@ impl Log for Logger {
         if TO_STDERR.load(Relaxed) {
             return atds_cli::StderrLogger.log(record);
         }
-        let text = record.args().to_string();
+        let text = Interface::Python.message(record.args());
         let queue = Queue::here();
         let mut waiting = queue.lock();
         match waiting.records.len() < MAX_RECORDS {

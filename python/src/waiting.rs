@@ -7,6 +7,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::errors::thread_error;
 use crate::logging::forward_logs;
 
 /// How long is waited at most before signals are looked at: a person does not
@@ -57,7 +58,8 @@ pub(crate) fn interruptible<T: Send + 'static>(
         .spawn(move || {
             // Nobody waits for it any more after a signal.
             let _ = done.send(work());
-        })?;
+        })
+        .map_err(|error| thread_error(py, error))?;
     loop {
         let received;
         (received, result) = py.detach(move || (result.recv_timeout(SLICE), result));

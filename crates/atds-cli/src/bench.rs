@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atds::{Dataset, Layout, OutOfBounds, Stats, Threads};
+use atds::{Dataset, Layout, OutOfBounds, Stats, Threads, printable};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -85,7 +85,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = dataset(args)?;
     for field in dataset.left_out() {
-        let (field, schema_type) = (&field.field, &field.schema_type);
+        let (field, schema_type) = (printable(&field.field), printable(&field.schema_type));
         eprintln!("atds: left out field '{field}', no tensor: {schema_type}");
     }
     let (stats, steps) = read_all(&dataset, args.epochs)?;

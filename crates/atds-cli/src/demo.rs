@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::example::Example;
 use crate::failure::Failure;
 use crate::generate::Made;
+use crate::signals::Signals;
 use crate::units::count;
 use crate::{figures, progress};
 
@@ -28,6 +29,7 @@ const BATCH_SIZE: usize = 1_024;
 const SHUFFLE_BUFFER: usize = 8_192;
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let signals = Signals::noted()?;
     let dir = tempfile::tempdir()
         .map_err(|error| Failure::Data(format!("temporary folder: {error}").into()))?;
     let mut options = GenerateOptions::new(Preset::Ads, args.records);
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     if Codec::Deflate.is_enabled() {
         options.codec = Codec::Deflate;
     }
-    let made = Made::new(&dir.path().to_owned(), &options)?;
+    let made = Made::new(dir.path(), &options, &signals)?;
 
     let dataset = Dataset::builder(made.files(), BATCH_SIZE)
         .features(Preset::Ads.features())
@@ -47,6 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let mut example = None;
     while let Some(batch) = batches.next() {
         let batch = batch?;
+        signals.check()?;
         example.get_or_insert_with(|| Example::of_row(&batch, 0));
         bar.set_position(batches.stats().raw_bytes);
     }

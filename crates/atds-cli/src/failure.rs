@@ -3,8 +3,11 @@
 use std::error::Error;
 use std::io;
 
-use atds::ErrorKind;
 use atds::generate::GenerateError;
+use atds::{ErrorKind, Interface};
+use clap::CommandFactory;
+
+use crate::Cli;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -15,18 +18,27 @@ pub(crate) enum Failure {
     Usage(Box<dyn Error>),
     /// Whoever read standard output has stopped to, as `head` does: no fault.
     ClosedPipe,
+    /// A signal of this number came, and what was being written is removed.
+    Signal(u8),
 }
 
 impl Failure {
-    /// Says on standard error what went wrong.
-    pub(crate) fn report(&self) {
+    /// Says on standard error what went wrong in a run of `subcommand`.
+    pub(crate) fn report(&self, subcommand: &str) {
         let (Failure::Data(error) | Failure::Usage(error)) = self else {
             return;
         };
-        eprintln!("atds: error: {error}");
+        let mut said = Interface::Command.message(error);
+        let hint = flags_of_others(&said, subcommand);
+        eprintln!("atds: error: {said}{hint}");
         let mut cause = error.source();
         while let Some(error) = cause {
-            eprintln!("  caused by: {error}");
+            let text = Interface::Command.message(error);
+            // Most errors say their cause themselves.
+            if !said.contains(&text) {
+                eprintln!("  caused by: {text}");
+                said = text;
+            }
             cause = error.source();
         }
     }
@@ -36,8 +48,32 @@ impl Failure {
             Failure::Data(_) => 1,
             Failure::Usage(_) => 2,
             Failure::ClosedPipe => 0,
+            // As shells have it.
+            Failure::Signal(number) => 128 + number,
         }
     }
+}
+
+/// Says of flags in a message that the subcommand does not have which one has them.
+fn flags_of_others(message: &str, subcommand: &str) -> String {
+    let mut hint = String::new();
+    let commands = Cli::command();
+    let has = |name: &str, flag: &str| {
+        let command = commands.find_subcommand(name);
+        let mut arguments = command.into_iter().flat_map(clap::Command::get_arguments);
+        arguments.any(|argument| argument.get_long() == Some(flag))
+    };
+    for word in message.split_whitespace() {
+        let flag = word.trim_end_matches([',', ';', ':', '.', ')']);
+        let flag = flag.trim_start_matches('(').strip_prefix("--");
+        if let Some(flag) = flag
+            && !has(subcommand, flag)
+            && has("bench", flag)
+        {
+            hint += &format!(" (--{flag} is an option of atds bench)");
+        }
+    }
+    hint
 }
 
 impl From<atds::Error> for Failure {

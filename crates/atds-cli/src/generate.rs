@@ -1,7 +1,7 @@
 //! `atds generate`: sample files.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use atds::Codec;
@@ -10,6 +10,7 @@ use atds::limits::MAX_MEAN_LENGTH;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::signals::Signals;
 use crate::units::{bytes, counted, per};
 use crate::{inputs, options, progress};
 
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     options.block_bytes = args.block_bytes;
     options.byte_sizes = args.byte_sizes;
     options.seed = args.seed;
-    let made = Made::new(&args.dir, &options)?;
+    let made = Made::new(&args.dir, &options, &Signals::noted()?)?;
     if args.json {
         writeln!(out, "{}", made.to_json())?;
     } else {
@@ -105,12 +106,21 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    pub(crate) fn new(dir: &PathBuf, options: &GenerateOptions) -> Result<Self, Failure> {
+    /// Leaves nothing behind where a signal comes.
+    pub(crate) fn new(
+        dir: &Path,
+        options: &GenerateOptions,
+        signals: &Signals,
+    ) -> Result<Self, Failure> {
+        let mut options = options.clone();
+        options.cancelled = Some(signals.came().clone());
         let bar = progress::records(options.records, "generating");
         let start = Instant::now();
-        let generated = generate_with_progress(dir, options, |records| bar.set_position(records))?;
+        let generated = generate_with_progress(dir, &options, |records| bar.set_position(records));
         let seconds = start.elapsed().as_secs_f64();
         bar.finish_and_clear();
+        signals.check()?;
+        let generated = generated?;
         Ok(Made { generated, seconds })
     }
 

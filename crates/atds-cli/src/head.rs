@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use atds::{Dataset, RecordOptions, Records, batch_to_json};
+use atds::{Dataset, Error, ErrorKind, RecordOptions, Records, batch_to_json};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::{inputs, progress};
+use crate::json_text::json_text;
+use crate::{inputs, options, progress};
 
 /// Print the first records of a file as JSON: a line for each, or the tensors of all.
 ///
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// Read the header of each file when the file is opened, not those of all files first
     #[arg(long, requires = "features")]
     no_check_files: bool,
+    /// Bytes of blocks and tensors to hold at most, such as 512MiB [default: 4GiB]
+    #[arg(long, value_name = "BYTES", value_parser = options::byte_size, requires = "features")]
+    memory_limit: Option<u64>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
@@ -47,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let mut options = RecordOptions::default();
     options.strict = args.strict;
     for record in Records::open_with(&file, &options)?.take(args.records) {
-        writeln!(out, "{}", record?)?;
+        writeln!(out, "{}", json_text(&record?))?;
     }
     Ok(())
 }
@@ -64,10 +68,13 @@ fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Fa
     if let Some(path) = &args.reader_schema {
         builder = builder.reader_schema(inputs::reader_schema(path)?);
     }
+    if let Some(bytes) = args.memory_limit {
+        builder = builder.memory_limit(bytes);
+    }
     let mut batches = progress::build(builder)?.iter();
     let first = match args.records {
         0 => None,
-        _ => batches.next().transpose()?,
+        _ => batches.next().transpose().map_err(of_head)?,
     };
     let Some(batch) = first else {
         writeln!(out, "{{}}")?;
@@ -75,15 +82,27 @@ fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Fa
     };
     print_columns(&batch_to_json(&batch), out)?;
     if batch.rows() < args.records {
-        batches.next().transpose()?;
+        batches.next().transpose().map_err(of_head)?;
     }
     Ok(())
+}
+
+/// The records that are asked for are one batch, which is the options' name for them.
+fn of_head(error: Error) -> Failure {
+    let ErrorKind::MemoryLimit { limit, needed } = error.kind else {
+        return error.into();
+    };
+    let message = format!(
+        "`memory_limit` is {limit} bytes, but the records need {needed} or more: raise it, or \
+         lower `records`"
+    );
+    Failure::Data(message.into())
 }
 
 fn print_columns(tensors: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     let columns = tensors.as_object().into_iter().flatten();
     let lines: Vec<String> = columns
-        .map(|(name, column)| format!("  {}: {column}", json!(name)))
+        .map(|(name, column)| format!("  {}: {}", json_text(&json!(name)), json_text(column)))
         .collect();
     writeln!(out, "{{\n{}\n}}", lines.join(",\n"))?;
     Ok(())

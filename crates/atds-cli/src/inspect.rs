@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use atds::{
     ColumnKind, ColumnSpec, Feature, FeatureKind, Files, InspectOptions, InspectedPath, Inspection,
-    Packing, SchemaError, SchemaPath, features,
+    Packing, SchemaError, SchemaPath, features, printable,
 };
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::inputs;
+use crate::json_text::json_text;
+use crate::options;
 use crate::units::{bytes, count, counted};
 
 /// Say what is in files, from reading all of them.
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// Refuse files whose schema is not by the specification, rather than read them
     #[arg(long)]
     strict: bool,
+    /// Bytes of blocks and records to hold at most, such as 512MiB [default: 4GiB]
+    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    memory_limit: Option<u64>,
     /// Print a JSON object for each file, one a line
     #[arg(long)]
     json: bool,
@@ -60,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
             Err(failure) => {
                 if let Err(before) = std::mem::replace(&mut last, Err(failure)) {
-                    Failure::report(&before);
+                    before.report("inspect");
                 }
             }
             Ok(()) => {}
@@ -74,11 +79,14 @@ fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     // A features file says nothing of the sample.
     options.sample = if args.features { 0 } else { args.sample };
     options.strict = args.strict;
+    if let Some(bytes) = args.memory_limit {
+        options.memory_limit = bytes;
+    }
     let found = atds::inspect_with(file, &options)?;
     if args.features {
         print_features_file(&found.features, out)?;
     } else if args.json {
-        writeln!(out, "{}", to_json(&found))?;
+        writeln!(out, "{}", json_text(&to_json(&found)))?;
     } else {
         print(&found, out)?;
     }
@@ -90,7 +98,7 @@ fn print_features_file(features: &[Feature], out: &mut dyn Write) -> io::Result<
     let features = features::to_json(features);
     let entries = features.as_object().into_iter().flatten();
     let lines: Vec<String> = entries
-        .map(|(name, feature)| format!("  {}: {feature}", json!(name)))
+        .map(|(name, feature)| format!("  {}: {}", json_text(&json!(name)), json_text(feature)))
         .collect();
     writeln!(out, "{{\n{}\n}}", lines.join(",\n"))
 }
@@ -153,7 +161,7 @@ fn schema(found: &Inspection) -> Value {
 }
 
 fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", found.path.display())?;
+    writeln!(out, "{}", printable(&found.path.display().to_string()))?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<10}{text}");
     if let Some(packing) = found.packing {
         line("packed", packing.to_string())?;
@@ -169,7 +177,10 @@ fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
         format!("{}, {ratio:.3} times raw", bytes(found.inflated_bytes)),
     )?;
     for (key, value) in &found.metadata {
-        line("metadata", format!("{key} = {}", value.escape_ascii()))?;
+        line(
+            "metadata",
+            format!("{} = {}", printable(key), value.escape_ascii()),
+        )?;
     }
     print_features(found, out)?;
     print_paths(found, out)?;
@@ -182,18 +193,19 @@ fn print_features(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  features")?;
     let names = found.features.iter().map(|column| &column.name);
     let names = names.chain(found.left_out.iter().map(|field| &field.field));
-    let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    let width = names.map(|name| printable(name).chars().count());
+    let width = width.max().unwrap_or(0);
     for column in &found.features {
-        let (name, dtype) = (&column.name, column.dtype.name());
+        let (name, dtype) = (printable(&column.name), column.dtype.name());
         let mask = match &column.missing.mask {
-            Some(mask) => format!(", mask {mask}"),
+            Some(mask) => format!(", mask {}", printable(mask)),
             None => String::new(),
         };
         let form = feature_form(column);
         writeln!(out, "    {name:<width$}  {form:<22}{dtype}{mask}")?;
     }
     for field in &found.left_out {
-        let (name, schema_type) = (&field.field, &field.schema_type);
+        let (name, schema_type) = (printable(&field.field), printable(&field.schema_type));
         writeln!(out, "    {name:<width$}  {:<22}{schema_type}", "no tensor")?;
     }
     Ok(())
@@ -219,7 +231,7 @@ fn print_paths(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     let records = counted(found.sampled, "record");
     writeln!(out, "  paths, and nulls in the first {records}")?;
     let widths = found.paths.iter();
-    let widths = widths.map(|found| found.path.expression.chars().count());
+    let widths = widths.map(|found| printable(&found.path.expression).chars().count());
     let width = widths.max().unwrap_or(0);
     for found in &found.paths {
         let SchemaPath {
@@ -227,6 +239,7 @@ fn print_paths(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
             schema_type,
             ..
         } = &found.path;
+        let (expression, schema_type) = (printable(expression), printable(schema_type));
         let recursive = match found.path.recursive {
             true => ", recursive: not followed",
             false => "",
@@ -257,17 +270,17 @@ fn null_rate(found: &InspectedPath) -> String {
 fn print_schema(schema: &Value, out: &mut dyn Write) -> io::Result<()> {
     let fields = schema["fields"].as_array();
     let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
-        return writeln!(out, "    {schema}");
+        return writeln!(out, "    {}", json_text(schema));
     };
     let attributes = schema.as_object().into_iter().flatten();
     let attributes = attributes.filter(|(key, _)| *key != "fields");
     let attributes: Vec<String> = attributes
-        .map(|(key, value)| format!("{}:{value}", json!(key)))
+        .map(|(key, value)| format!("{}:{}", json_text(&json!(key)), json_text(value)))
         .collect();
     writeln!(out, "    {{{},\"fields\":[", attributes.join(","))?;
     for (i, field) in fields.iter().enumerate() {
         let end = if i + 1 < fields.len() { "," } else { "]}" };
-        writeln!(out, "      {field}{end}")?;
+        writeln!(out, "      {}{end}", json_text(field))?;
     }
     Ok(())
 }

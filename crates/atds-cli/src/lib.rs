@@ -14,9 +14,11 @@ mod generate;
 mod head;
 mod inputs;
 mod inspect;
+mod json_text;
 mod logging;
 mod options;
 mod progress;
+mod signals;
 mod units;
 
 use std::ffi::OsString;
@@ -31,7 +33,7 @@ pub use logging::StderrLogger;
 /// Avro files to shuffled batches of tensors, in one fused pass.
 ///
 /// Exit codes: 0 if all went well, 1 if a file is at fault, 2 if the command line or the features
-/// file is.
+/// file is, 128 and the signal's number where generate or demo was stopped by one.
 #[derive(Debug, Parser)]
 #[command(name = "atds", version, max_term_width = 100)]
 struct Cli {
@@ -67,8 +69,21 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
     match result.and(flushed) {
         Ok(()) => 0,
         Err(failure) => {
-            failure.report();
+            failure.report(cli.command.name());
             failure.exit_code()
+        }
+    }
+}
+
+impl Command {
+    /// The subcommand's name.
+    fn name(&self) -> &'static str {
+        match self {
+            Command::Demo(_) => "demo",
+            Command::Generate(_) => "generate",
+            Command::Inspect(_) => "inspect",
+            Command::Head(_) => "head",
+            Command::Bench(_) => "bench",
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Log records on standard error.
 
-use std::fmt::Write;
-
+use atds::Interface;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 /// A logger that prints warnings and errors to standard error, a line each:
@@ -37,15 +36,8 @@ fn line(record: &Record<'_>) -> String {
         Level::Error => "error",
         _ => "warning",
     };
-    let mut line = format!("atds: {level}: ");
-    for c in record.args().to_string().chars() {
-        let written = match c.is_control() {
-            true => write!(line, "{}", c.escape_debug()),
-            false => write!(line, "{c}"),
-        };
-        written.expect("a string takes any text");
-    }
-    line
+    let message = Interface::Command.message(record.args());
+    format!("atds: {level}: {message}")
 }
 
 #[cfg(test)]
@@ -66,6 +58,9 @@ mod tests {
             of(Level::Warn, "skipped 'größe\n\u{1b}[31m'"),
             r"atds: warning: skipped 'größe\n\u{1b}[31m'"
         );
-        assert_eq!(of(Level::Error, "x"), "atds: error: x");
+        assert_eq!(
+            of(Level::Error, "give a `reader_schema`"),
+            "atds: error: give a --reader-schema"
+        );
     }
 }
