@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import atds
+from interpreters import succeeds
 
 DENSE = {"s_label": atds.DenseFeature([], "int32")}
 
@@ -123,7 +124,7 @@ FEATURES: list[tuple[Any, str]] = [
         {"s_country": atds.DenseFeature([], "int64")},
         (
             "{file}: feature 's_country': the values are string, read as string, not int64; ask for "
-            "ids, by hash_buckets or a vocabulary"
+            "ids, by hash_buckets= or a vocabulary="
         ),
     ),
     (
@@ -136,7 +137,7 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         {"s_label": atds.DenseFeature([], "float64")},
-        "{file}: feature 's_label': the values are int, read as int32, not float64; ask for a cast",
+        "{file}: feature 's_label': the values are int, read as int32, not float64; ask for it with cast=True",
     ),
     (
         {"d0": atds.DenseFeature([2, 4], "float32")},
@@ -155,7 +156,7 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         {"d0": atds.DenseFeature([None], "float32")},
-        "feature 'd0': a dimension that varies is padded, which takes a default or a mask",
+        "feature 'd0': a dimension that varies is padded, which takes a default= or a mask=",
     ),
     (
         {"s_label": atds.DenseFeature([], "int32", default="x")},
@@ -333,3 +334,38 @@ def test_the_tree() -> None:
     assert len(errors) == 10
     assert all(issubclass(error, atds.Error) for error in errors)
     assert all(error.__doc__ for error in errors)
+
+
+def test_messages_name_arguments(clicks: str) -> None:
+    dataset = atds.Dataset(clicks, 64, DENSE, memory_limit=1000)
+    said = message(atds.MemoryLimitError, lambda: list(dataset))
+    assert said.endswith(": raise it, or lower shuffle_buffer_size= or batch_size=")
+    # Where there is no batch, no advice to make it smaller.
+    said = message(atds.MemoryLimitError, lambda: atds.inspect(clicks, memory_limit=1000))
+    assert re.search(r": memory_limit is 1000 bytes, but .* are needed: raise it$", said)
+    said = message(atds.OptionError, lambda: atds.inspect(clicks, memory_limit=0))
+    assert said == "memory_limit must be a whole number, 1 or more, or None, not 0"
+
+
+def test_text_of_files_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b[2J\u202e\n.avro"
+    said = message(atds.MissingFileError, lambda: atds.read_schema(path))
+    assert said.startswith(rf"{tmp_path}/a\u{{1b}}[2J\u{{202e}}\n.avro: ")
+    with pytest.raises(atds.MissingFileError) as caught:
+        atds.read_schema(path)
+    assert caught.value.file == str(path)
+
+
+def test_a_thread_that_does_not_start(clicks: str) -> None:
+    code = """
+    import resource, sys, atds
+    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    # No room for a stack.
+    resource.setrlimit(resource.RLIMIT_AS, (size + 300_000, resource.RLIM_INFINITY))
+    try:
+        atds.read_schema(sys.argv[1])
+    except atds.Error as error:
+        print(type(error).__name__, isinstance(error, RuntimeError), error)
+    """
+    said = succeeds(code, clicks)
+    assert said.startswith("ThreadError True a thread could not be started: ")

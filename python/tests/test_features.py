@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import atds
-from conftest import TESTDATA
+from conftest import TESTDATA, Write
 
 DTYPES: list[tuple[Any, str]] = [
     (np.float32, "float32"),
@@ -307,3 +307,30 @@ def test_hash_buckets_are_tensorflows(write: Any) -> None:
         feature = atds.DenseFeature([], "int64", hash_buckets=buckets)
         (batch,) = atds.Dataset(file, 1000, {"x": feature})
         assert batch["x"].tolist() == [string["ids"][i] for string in golden["strings"]]
+
+
+LISTS = [{"name": "a", "type": {"type": "array", "items": {"type": "array", "items": "int"}}}]
+
+
+def test_unknown_dimensions_without_a_default(write: Write) -> None:
+    """As TensorFlow's: dense where the records of a batch agree, an error where they do not."""
+    rows = [[[1, 2, 3]], [[4, 5, 6]], [[1], [2]], [[3], [4]], [[], []], [[], []]]
+    file = write(LISTS, [{"a": row} for row in rows])
+    for feature in (
+        atds.FixedLenFeature([None, None], "int32", expression="a[*][*]"),
+        atds.FixedLenSequenceFeature([None, None], "int32", expression="a[*][*]"),
+    ):
+        found = [batch["x"].tolist() for batch in atds.Dataset(file, 2, {"x": feature})]
+        assert found == [rows[0:2], rows[2:4], rows[4:6]]
+
+        batches = iter(atds.Dataset(file, 3, {"x": feature}))
+        assert next(batches)["x"].tolist() == rows[:2]
+        with pytest.raises(atds.DataError) as caught:
+            next(batches)
+        assert (caught.value.block, caught.value.record, caught.value.field) == (0, 2, "x")
+        said = str(caught.value)
+        assert "record 2: field 'x': the shape [2, 1] is not [1, 3], as of the first record" in said
+        assert said.endswith(": for lists of several lengths give a default= or a mask=")
+    filled = atds.FixedLenFeature([None, None], "int32", 0, expression="a[*][*]")
+    (batch,) = atds.Dataset(file, 6, {"x": filled})
+    assert batch["x"].shape == (6, 2, 3)

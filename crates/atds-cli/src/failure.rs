@@ -112,3 +112,80 @@ impl From<io::Error> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    /// Options of the libraries that no command needs: messages name them in backticks too.
+    const ONLY_IN_CODE: [&str; 2] = ["max_block_bytes", "tolerate"];
+
+    fn rust_files(folder: PathBuf) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        let mut files = Vec::new();
+        for path in entries.map(|entry| entry.path()) {
+            match path.is_dir() {
+                true => files.extend(rust_files(path)),
+                false => files.push(path),
+            }
+        }
+        files
+    }
+
+    /// What stands in backticks in texts of the libraries, comments aside.
+    fn named_in_texts() -> Vec<(PathBuf, String)> {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let libraries = ["atds", "avro-block", "avro-decode", "tensor-batch"];
+        let files = libraries.map(|name| rust_files(crates.join(name).join("src")));
+        let mut named = Vec::new();
+        for path in files.into_iter().flatten() {
+            if path.ends_with("interface.rs") || path.iter().any(|part| part == "tests") {
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            for line in text.lines() {
+                let code = line.split_once("//").map_or(line, |(code, _)| code);
+                let options = code.split('`').skip(1).step_by(2);
+                let options = options.filter(|name| !name.contains('{'));
+                named.extend(options.map(|name| (path.clone(), name.to_owned())));
+            }
+        }
+        named
+    }
+
+    #[test]
+    fn every_option_that_messages_name_is_one_of_the_command() {
+        let commands = Cli::command();
+        let is_flag = |flag: &str| {
+            let all = commands.get_subcommands();
+            all.flat_map(clap::Command::get_arguments)
+                .any(|argument| argument.get_long() == Some(flag))
+        };
+        let named = named_in_texts();
+        assert!(named.iter().any(|(_, name)| name == "shuffle_buffer_size"));
+        for (path, name) in named {
+            let shown = Interface::Command.message(format!("`{name}`"));
+            let option = name.split('=').next().unwrap();
+            let is_known = ONLY_IN_CODE.contains(&option)
+                || shown.starts_with('"')
+                || shown
+                    .strip_prefix("--")
+                    .is_some_and(|flag| is_flag(flag.split(' ').next().unwrap_or(flag)));
+            assert!(is_known, "{}: `{name}` would be {shown}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_flag_of_another_command_is_said_to_be_one() {
+        let hint = |message| flags_of_others(message, "inspect");
+        assert_eq!(hint("raise --memory-limit, or -- --no-such-flag"), "");
+        assert_eq!(
+            hint("give a --reader-schema: it helps"),
+            " (--reader-schema is an option of atds bench)"
+        );
+    }
+}

@@ -283,7 +283,7 @@ fn scan(
     let mut batches = dataset.iter();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     for batch in &mut batches {
-        for (spec, column) in batch.map_err(of_inspecting)?.columns() {
+        for (spec, column) in batch.map_err(|error| of_inspecting(error, path))?.columns() {
             match seen.get_mut(&spec.name) {
                 Some(seen) => seen.add(&column),
                 None => drop(seen.insert(spec.name.clone(), Seen::new(&column))),
@@ -301,9 +301,10 @@ fn scan(
 
 /// The batches here are no batches of the caller's, who cannot make them smaller.
 #[cold]
-fn of_inspecting(mut error: Error) -> Error {
+fn of_inspecting(mut error: Error, path: &Path) -> Error {
     if let ErrorKind::MemoryLimit { limit, needed } = error.kind {
         error.kind = ErrorKind::InspectMemory { limit, needed };
+        return error.in_file(path);
     }
     error
 }

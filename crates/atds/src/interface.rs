@@ -43,7 +43,11 @@ impl Interface {
         while let Some((before, option, after)) = next_option(rest) {
             message.push_str(before);
             message.push_str(&self.option(&option, after));
-            rest = after;
+            // A value that follows is part of the argument.
+            rest = match self == Interface::Python && after.starts_with(" '") {
+                true => &after[1..],
+                false => after,
+            };
         }
         message.push_str(rest);
         message
@@ -62,9 +66,7 @@ impl Interface {
             (Interface::Command, None | Some("true" | "false")) => flag(name),
             (Interface::Command, Some(value)) => format!("{} {}", flag(name), unquoted(value)),
             // The subject of a sentence.
-            (Interface::Python, None)
-                if after.starts_with(" is ") || after.starts_with(" must ") =>
-            {
+            (Interface::Python, None) if VERBS.iter().any(|verb| after.starts_with(verb)) => {
                 argument(name).to_owned()
             }
             (Interface::Python, None) => format!("{}=", argument(name)),
@@ -96,6 +98,9 @@ const FEATURE_KEYS: [&str; 18] = [
     "value_key",
     "vocabulary",
 ];
+
+/// What follows an option that is the subject of a sentence.
+const VERBS: [&str; 3] = [" is ", " must ", " passed "];
 
 /// The command's flag for an option.
 fn flag(name: &str) -> String {
@@ -194,6 +199,12 @@ mod tests {
                 "`threads` must be 1",
                 "--threads must be 1",
                 "num_parallel_calls must be 1",
+            ),
+            ("`tolerate` 'utf8'", "--tolerate 'utf8'", "tolerate='utf8'"),
+            (
+                "`tolerate` passed it",
+                "--tolerate passed it",
+                "tolerate passed it",
             ),
             (
                 "with `check_files=false`",

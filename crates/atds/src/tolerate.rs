@@ -245,7 +245,7 @@ mod tests {
         }
         let error = "checksum, utf-8".parse::<Tolerate>().expect_err("no name");
         assert!(
-            error.to_string().starts_with("tolerate must be of "),
+            error.to_string().starts_with("`tolerate` must be of "),
             "{error}"
         );
     }

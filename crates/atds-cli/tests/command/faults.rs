@@ -196,5 +196,51 @@ fn a_reader_schema_at_fault_is_a_fault_of_usage() {
 fn too_small_a_memory_limit_is_a_fault_of_usage() {
     let files = Generated::new(&["--records", "100", "--files", "1"]);
     let message = atds(&["bench", &files.files(), "--memory-limit", "1KiB"]).fails_with(2);
-    assert!(message.contains("memory_limit is 1024 bytes"), "{message}");
+    assert!(
+        message.contains("--memory-limit is 1024 bytes"),
+        "{message}"
+    );
+    let advice = ": raise it, or lower --shuffle-buffer or --batch-size";
+    assert!(message.ends_with(advice), "{message}");
+}
+
+/// `inspect` and `head` have no batches, and can be given more memory too.
+#[test]
+fn a_file_too_large_to_look_at_is_no_fault_of_usage() {
+    let files = Generated::new(&["--records", "100", "--files", "1"]);
+    let file = files.file(0);
+    let limit = ["--memory-limit", "1KiB"];
+    let message = atds(&[&["inspect", &file], &limit[..]].concat()).fails_with(1);
+    assert!(
+        message.starts_with(&format!("{file}: --memory-limit is 1024 bytes, but")),
+        "{message}"
+    );
+    assert!(message.ends_with(": raise it"), "{message}");
+
+    let features = r#"{"s_label": {"kind": "dense", "dtype": "int32"}}"#;
+    let features = files.write("f.json", features);
+    let head = ["head", &file, "--features", &features];
+    let message = atds(&[&head[..], &limit].concat()).fails_with(1);
+    assert!(
+        message.contains("--memory-limit is 1024 bytes, but"),
+        "{message}"
+    );
+    assert!(
+        message.ends_with(": raise it, or lower --records"),
+        "{message}"
+    );
+    atds(&[&head[..], &["--memory-limit", "64MiB"]].concat()).ok();
+}
+
+#[test]
+fn messages_name_the_keys_of_a_features_file() {
+    let files = Generated::new(&["--records", "5", "--files", "1", "--preset", "ads-nullable"]);
+    let file = files.file(0);
+    let features = r#"{"s_label": {"kind": "dense", "dtype": "int64"}}"#;
+    let features = files.write("f.json", features);
+    let message = atds(&["bench", &file, "--features", &features]).fails_with(1);
+    assert!(
+        message.ends_with("; ask for it with \"cast\": true"),
+        "{message}"
+    );
 }

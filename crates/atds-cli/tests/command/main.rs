@@ -4,11 +4,14 @@
 
 mod bench;
 mod demo;
+mod escapes;
 mod faults;
 mod generate;
 mod head;
 mod help;
 mod inspect;
+#[cfg(unix)]
+mod signals;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

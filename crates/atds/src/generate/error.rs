@@ -109,7 +109,7 @@ pub enum ShapeErrorKind {
         dtype: DType,
     },
     /// Its conversion has no samples: a vocabulary or a unit.
-    #[error("samples are not made for a `vocabulary` or a `unit`")]
+    #[error("samples are not made for a vocabulary or a unit")]
     Conversion,
     /// A sparse shape with too many cells to number them.
     #[error("the shape has 2^64 cells or more")]

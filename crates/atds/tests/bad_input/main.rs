@@ -14,6 +14,7 @@ mod made;
 mod options;
 mod records;
 mod schemas;
+mod shapes;
 mod sparse;
 mod truncated;
 mod values;

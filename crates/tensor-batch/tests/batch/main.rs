@@ -3,6 +3,7 @@
 
 mod any;
 mod buffers;
+mod exact;
 mod model;
 mod padded;
 mod recycling;

@@ -1,0 +1,120 @@
+//! What is left behind where a command is stopped or the disk is full: nothing.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::{Generated, Ran, command, text};
+
+/// More than anything makes before it is stopped.
+const MANY: &str = "10000000000";
+
+/// Waits until there is a file below a folder that the command writes to.
+fn wait_for_files(folder: &Path, child: &mut Child) {
+    let start = Instant::now();
+    while !has_hidden_file(folder) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "it wrote nothing"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn has_hidden_file(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return false;
+    };
+    entries.map(|entry| entry.unwrap().path()).any(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.ends_with(".tmp") && path.is_file() || has_hidden_file(&path)
+    })
+}
+
+/// Starts the command, sends it the signal when it writes, and waits for its end.
+fn stopped(mut command: Command, folder: &Path, signal: &str) -> Ran {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_files(folder, &mut child);
+    let pid = child.id().to_string();
+    let kill = Command::new("kill").args([signal, &pid]).status().unwrap();
+    assert!(kill.success());
+    Ran::new(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_stopped_generate_leaves_nothing() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let dir = TempDir::new().unwrap();
+        let folder = dir.path().join("new");
+        let generate = command(&["generate", &text(&folder), "--records", MANY]);
+        let ran = stopped(generate, &folder, signal);
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{}", ran.err);
+        assert!(!folder.exists());
+    }
+}
+
+#[test]
+fn a_stopped_generate_leaves_older_files_as_they_were() {
+    let files = Generated::new(&["--records", "100", "--files", "2"]);
+    let before: Vec<_> = (0..2).map(|i| fs::read(files.file(i)).unwrap()).collect();
+    let folder = files.files();
+    let generate = command(&["generate", &folder, "--records", MANY, "--files", "2"]);
+    let ran = stopped(generate, Path::new(&folder), "-INT");
+    assert_eq!(ran.code, 130, "{}", ran.err);
+    let after: Vec<_> = (0..2).map(|i| fs::read(files.file(i)).unwrap()).collect();
+    assert!(before == after);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn a_stopped_demo_leaves_nothing() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let dir = TempDir::new().unwrap();
+        let mut demo = command(&["demo", "--records", MANY]);
+        demo.env("TMPDIR", dir.path());
+        let ran = stopped(demo, dir.path(), signal);
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{}", ran.err);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// The command where files cannot grow above 64 KiB, as if the disk were full.
+fn on_a_small_disk(args: &[&str], tmp: &Path) -> Ran {
+    let mut shell = Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_atds")]);
+    shell.args(args).env("TMPDIR", tmp).stdin(Stdio::null());
+    Ran::new(shell.output().unwrap())
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_new() {
+    let tmp = TempDir::new().unwrap();
+    let files = Generated::new(&["--records", "10", "--files", "1"]);
+    let (before, folder) = (fs::read(files.file(0)).unwrap(), files.files());
+    let many = ["--records", "20000", "--files", "1"];
+    let generate = [&["generate", &folder], &many[..]].concat();
+    let message = on_a_small_disk(&generate, tmp.path()).fails_with(1);
+    // The file that it was to be, the cause once.
+    assert!(message.starts_with(&files.file(0)), "{message}");
+    assert_eq!(message.matches("File too large").count(), 1, "{message}");
+    assert!(fs::read(files.file(0)).unwrap() == before);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+
+    let new = text(&tmp.path().join("new"));
+    let generate = [&["generate", &new], &many[..]].concat();
+    on_a_small_disk(&generate, tmp.path()).fails_with(1);
+    assert!(!Path::new(&new).exists());
+
+    let demo = ["demo", "--records", "200000"];
+    on_a_small_disk(&demo, tmp.path()).fails_with(1);
+    assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);
+}
