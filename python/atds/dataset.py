@@ -69,7 +69,9 @@ class Dataset:
         shuffle_files: Whether the order of the files is shuffled each epoch.
         prefetch: Batches that wait ready at most.
         reader_schema: The schema that records are read as, by Avro's schema resolution; None for
-            each file's own.
+            each file's own. Then the first file that has a column says what it means (the unit of
+            times, the scale of decimals read as integers, the numbers of an enum's symbols), and
+            each other file is converted to that, or is an error.
         shuffle_blocks: Whether the order of the blocks in each file is shuffled each epoch.
         out_of_bounds: What becomes of sparse entries with an index outside their dimension:
             ``error`` or ``drop``, which counts them in the statistics.
@@ -87,7 +89,8 @@ class Dataset:
     Raises:
         MissingFileError: A file that is not there, a pattern or folder without files.
         OptionError: An option out of its range.
-        FeatureError: A feature that cannot be, or that the schema of a file does not have.
+        FeatureError: A feature that cannot be, or that the schema of a file does not have, or has
+            with another meaning than the files before it.
         DataError: A file that is not Avro, or with ``strict`` whose schema is not by the
             specification.
         ReadOnceError: A pipe that would have to be read in another order, or be mapped.

@@ -53,6 +53,10 @@ def test_units_of_time(write: Write) -> None:
     assert read(files, seconds) == [MILLIS // 1000, MILLIS // 1000]
     schema = {"type": "record", "name": "R", "fields": [{"name": "x", "type": timestamp("micros")}]}
     assert read(files, reader_schema=schema) == [MICROS, MICROS]
+    # They are the times that fastavro has.
+    for file in files:
+        with open(file, "rb") as data:
+            assert [record["x"] for record in fastavro.reader(data, schema)] == [AT]
     assert read(files, seconds, reader_schema=schema) == [MILLIS // 1000, MILLIS // 1000]
     # A file that is not checked is at fault when it is opened.
     dataset = atds.Dataset(files, 1, check_files=False)

@@ -91,12 +91,12 @@ impl MessageDecoderBuilder {
             let origin = format!("schema {:016x}", schema.fingerprint());
             let options = options_for(&self.plan, &meanings, origin);
             let plan = Plan::compile(schema, &features, &options).map_err(|error| {
-                let others = self
+                let mut others = self
                     .writers
                     .iter()
                     .filter(|other| !Arc::ptr_eq(other, schema));
                 let has_it = |other| Plan::compile(other, &features, &self.plan).is_ok();
-                let found = may_be_covered(&error, &features) && others.map(has_it).any(|has| has);
+                let found = may_be_covered(&error, &features) && others.any(has_it);
                 let error = Box::new(error);
                 Error::new(match found {
                     true => ErrorKind::MissingField {

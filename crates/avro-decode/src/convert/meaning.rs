@@ -194,7 +194,7 @@ impl Meaning {
                  int or long, which reads both as bare numbers"
             }
             (M::Symbols(_), M::Symbols(_)) => {
-                "read them as strings, or give the feature a vocabulary, or a `reader_schema` \
+                "read them as strings, or give the feature a `vocabulary`, or a `reader_schema` \
                  whose enum has all symbols"
             }
             (

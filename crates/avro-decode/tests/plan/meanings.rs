@@ -292,7 +292,7 @@ fn symbols_have_the_numbers_of_the_first_enum() {
         assert_eq!(
             error,
             "feature 'x': the values are the numbers of the symbols 'B', 'D' (enum 'E'), but the numbers of the symbols 'A', 'B', 'C' (enum 'E') in \
-             first.avro, which says what the column holds: read them as strings, or give the feature a vocabulary, or a \
+             first.avro, which says what the column holds: read them as strings, or give the feature a `vocabulary`, or a \
              `reader_schema` whose enum has all symbols"
         );
     }
@@ -459,4 +459,38 @@ fn the_first_schema_that_has_a_value_fixes_its_meaning() {
     assert_eq!(found, Meaning::Time { clock, unit });
     let unit = TimeUnit::Micros;
     assert_eq!(column, Meaning::Time { clock, unit });
+}
+
+#[test]
+fn what_means_the_same_compiles_to_the_same() {
+    let enumeration = symbols(r#""A", "B""#);
+    let fixed = r#"{"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}"#;
+    let types = [
+        timestamp("micros"),
+        logical("int", "date"),
+        decimal(2),
+        enumeration,
+        fixed.to_owned(),
+        r#""long""#.to_owned(),
+        r#""string""#.to_owned(),
+    ];
+    for ty in types {
+        for dtype in DType::ALL {
+            let schema = field_of(&ty);
+            let features = Features::new([x(dtype, Convert::Cast)]).unwrap();
+            let Ok(alone) = Plan::compile(&schema, &features, &PlanOptions::default()) else {
+                continue;
+            };
+            let mut options = PlanOptions::default();
+            options.meanings = alone.meanings().clone();
+            let after = Plan::compile(&schema, &features, &options).unwrap();
+            // All but the number of the plan.
+            let shown = |plan: &Plan| {
+                let shown = format!("{plan:?}");
+                let (_, rest) = shown.split_once(',').unwrap();
+                rest.to_owned()
+            };
+            assert_eq!(shown(&alone), shown(&after), "{ty}");
+        }
+    }
 }
