@@ -124,7 +124,8 @@ def test_fields_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 def test_files_of_old_java() -> None:
     path = TESTDATA / "java" / "inner_class.avro"
-    rows = [json.loads(line) for line in open(TESTDATA / "java/rows/inner_class.jsonl", encoding="utf-8")]
+    text = (TESTDATA / "java" / "rows" / "inner_class.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
     batch = one_batch(str(path), 100)
     assert batch["id"].tolist() == [row["id"] for row in rows]
     assert list(batch["place.path"]) == [row["place"]["path"] for row in rows]
