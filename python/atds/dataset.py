@@ -91,8 +91,8 @@ class Dataset:
         OptionError: An option out of its range.
         FeatureError: A feature that cannot be, or that the schema of a file does not have, or has
             with another meaning than the files before it.
-        DataError: A file that is not Avro, or with ``strict`` whose schema is not by the
-            specification.
+        DataError: A file that is not Avro.
+        SchemaError: A file whose schema is none, or with ``strict`` not by the specification.
         ReadOnceError: A pipe that would have to be read in another order, or be mapped.
     """
 

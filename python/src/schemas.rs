@@ -58,7 +58,8 @@ impl FileSchemas {
         let inferred = interruptible(py, move || schemas.infer(&files))?.or_raise(py)?;
         let (features, left_out) = inferred;
         let text = self.schemas.iter().next().map_or("", |(_, text)| text);
-        let first = Schema::parse_lenient(text).map_err(|error| schema_error(py, "schema", &error))?;
+        let first =
+            Schema::parse_lenient(text).map_err(|error| schema_error(py, "schema", &error))?;
         Ok(said_features(&first, &features, &left_out))
     }
 }

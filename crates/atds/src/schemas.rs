@@ -1,7 +1,7 @@
 //! The schemas in the headers of files, each read once.
 
-use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -209,13 +209,17 @@ fn merge(first: &mut Inferred, later: &Inferred) -> Vec<String> {
     let mut by_name: HashMap<&str, &Feature> = features
         .map(|feature| (feature.name.as_str(), feature))
         .collect();
+    let masks = first
+        .features
+        .iter()
+        .filter_map(|one| one.missing.mask.clone());
+    let names = first.features.iter().map(|one| one.name.clone());
+    let mut taken: HashSet<String> = names.chain(masks).collect();
     for feature in &mut first.features {
-        let mask = match by_name.remove(feature.name.as_str()) {
-            Some(later) => later.missing.mask.clone(),
-            None => Some(format!("{}.mask", feature.name)),
-        };
-        if feature.missing.mask.is_none() {
-            feature.missing.mask = mask;
+        let later = by_name.remove(feature.name.as_str());
+        let is_missing = later.is_none_or(|later| later.missing.mask.is_some());
+        if is_missing && feature.missing.mask.is_none() {
+            feature.missing.mask = Some(free_mask(&feature.name, &mut taken));
         }
     }
     // In the order of the schema.
@@ -224,11 +228,22 @@ fn merge(first: &mut Inferred, later: &Inferred) -> Vec<String> {
     only_later.cloned().collect()
 }
 
+/// The name of a feature's mask, which no other column has: fields have any names.
+fn free_mask(feature: &str, taken: &mut HashSet<String>) -> String {
+    let plain = format!("{feature}.mask");
+    let (mut free, mut number) = (plain.clone(), 1u64);
+    while !taken.insert(free.clone()) {
+        number += 1;
+        free = format!("{plain}#{number}");
+    }
+    free
+}
+
 /// Names in a warning before the rest is only counted.
 const MAX_NAMES: usize = 10;
 
 fn warn_of_fields(only_later: &[(String, usize)], files: &[PathBuf]) {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let names = only_later.iter();
     let names: Vec<_> = names.filter(|(name, _)| seen.insert(name)).collect();
     let Some((_, file)) = names.first() else {

@@ -56,6 +56,7 @@ class ATDSDataset(Wrapped):
         check_files: Whether the headers of all files are read before the first batch of the first
             epoch, as :class:`atds.Dataset` does, or each when its file is opened.
         recursive: Whether folders are searched with all folders below them.
+        strict: Whether the schemas of files must be by Avro's specification.
 
     Raises:
         ValueError: Features that cannot be.
@@ -79,8 +80,9 @@ class ATDSDataset(Wrapped):
         reader_schema: Schema | None = None,
         check_files: bool = True,
         recursive: bool = False,
+        strict: bool = False,
     ) -> None:
-        epochs = _Epochs(parse_features(features), reader_schema, check_files, recursive)
+        epochs = _Epochs(parse_features(features), reader_schema, check_files, recursive, strict)
         arguments = [
             _arguments.names(filenames),
             _arguments.integer("batch_size", batch_size, 1, least=1),
@@ -117,6 +119,7 @@ class _Epochs:
         reader_schema: Schema | None,
         check_files: bool,
         recursive: bool,
+        strict: bool,
     ) -> None:
         self.columns = Columns(features)
         self._recursive = recursive
@@ -125,6 +128,7 @@ class _Epochs:
         self._features = features
         self._reader_schema = reader_schema
         self._check_files = _options.flag("check_files", check_files)
+        self._strict = _options.flag("strict", strict)
         self._checked: _Checked | None = None
         self._numbers = itertools.count()
 
@@ -157,6 +161,7 @@ class _Epochs:
             int(seed) if seed >= 0 else None,
             reader_schema=self._reader_schema,
             check_files=self._check_files,
+            strict=self._strict,
         )
         self._checked = dataset._files, dataset._schemas
         dataset.set_epoch(next(self._numbers))

@@ -253,3 +253,23 @@ fn an_expression_that_needs_quotes() {
     let message = folder.message(&error);
     assert!(message.contains("(did you mean 'user-id'?)"), "{message}");
 }
+
+/// Another file lacks a field, whose mask has a name that is a field's already.
+#[test]
+fn masks_of_fields_that_later_files_lack() {
+    let folder = Folder::new();
+    let schema = |fields: &[&str]| {
+        let fields = fields
+            .iter()
+            .map(|name| json!({"name": name, "type": "long"}));
+        json!({"type": "record", "name": "", "fields": fields.collect::<Vec<_>>()}).to_string()
+    };
+    let (first, second) = (schema(&["a-b", "a-b.mask"]), schema(&["a-b.mask"]));
+    folder.write("0.avro", &container(&first, Codec::Null, [(1, vec![2, 4])]));
+    folder.write("1.avro", &container(&second, Codec::Null, [(1, vec![6])]));
+    let dataset = Dataset::builder(folder.path(), 10).build().unwrap();
+    let batch = dataset.iter().next().unwrap().unwrap();
+    assert_eq!(batch.dense::<i64>("a-b").unwrap(), [1, 0]);
+    assert_eq!(batch.dense::<i64>("a-b.mask").unwrap(), [2, 3]);
+    assert_eq!(batch.dense::<bool>("a-b.mask#2").unwrap(), [true, false]);
+}
