@@ -14,7 +14,7 @@ fn finds_what_was_generated() {
         .collect();
     assert_eq!(
         keys.join(" "),
-        "file codec blocks records file_bytes raw_bytes inflated_bytes compression_ratio metadata \
+        "file packed codec blocks records file_bytes raw_bytes inflated_bytes compression_ratio metadata \
          features left_out sampled paths paths_truncated notes schema"
     );
     assert_eq!(found["file"], files.file(0));
