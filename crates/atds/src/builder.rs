@@ -19,7 +19,7 @@ use crate::planner::Batching;
 use crate::plans::{Plans, infer_all};
 use crate::reader::Order;
 use crate::schemas::FileSchemas;
-use crate::source::{Headers, Lenience, ReadOptions};
+use crate::source::{Headers, Lenience, ReadOptions, check_depth};
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
 impl Dataset {
@@ -261,6 +261,7 @@ impl DatasetBuilder {
     /// [statistics](crate::Stats) and logged.
     pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
         self.read.lenience.tolerate = tolerate;
+        self.plan.decode.replace_invalid_utf8 = tolerate.utf8;
         self
     }
 
@@ -268,6 +269,13 @@ impl DatasetBuilder {
     /// one is an error. A block is held whole, so this bounds what a damaged size costs.
     pub fn max_block_bytes(mut self, bytes: usize) -> Self {
         self.read.lenience.max_block_bytes = bytes;
+        self
+    }
+
+    /// Records, arrays, maps and unions that may be open at once in a value (100 by default, at most
+    /// [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
+    pub fn max_depth(mut self, depth: usize) -> Self {
+        self.plan.decode.max_depth = depth;
         self
     }
 
@@ -290,6 +298,7 @@ impl DatasetBuilder {
             return Err(Error::option("batch_size", "above 0"));
         }
         self.read.check()?;
+        check_depth(self.plan.decode.max_depth)?;
         if self.engine.prefetch > MAX_PREFETCH {
             return Err(Error::option("prefetch", "at most 1024"));
         }

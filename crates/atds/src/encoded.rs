@@ -70,7 +70,7 @@ impl EncodedRecords {
             Error::new(ErrorKind::Resolve(Box::new(error))).in_file(walk.path())
         })?;
         Ok(EncodedRecords {
-            transcoder: Transcoder::new(&resolution),
+            transcoder: Transcoder::with_options(&resolution, &options.decode()),
             walk,
             over: false,
         })

@@ -38,7 +38,7 @@
 //!
 //! `dtype` is `int32`, `int64`, `float16`, `bfloat16`, `float32`,
 //! `float64`, `bool`, `string` or `bytes`; `layout` is `coo` (if not given) or
-//! `ragged`. A float may be `"NaN"`, `"Infinity"` or `"-Infinity"`; a string
+//! `ragged`. Strings of dtype `bytes` are not checked to be UTF-8. A float may be `"NaN"`, `"Infinity"` or `"-Infinity"`; a string
 //! that is not UTF-8 is `{"bytes": ".."}` with a character of U+0000 to U+00FF
 //! for each byte.
 

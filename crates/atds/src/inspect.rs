@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use avro_block::{Header, InflateBuffer, Inflater};
 use avro_decode::feature::FeatureKind;
+use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{Feature, LeftOut, Schema, SchemaError};
 use tensor_batch::{Column, Layout};
 
@@ -99,6 +100,9 @@ pub struct InspectOptions {
     /// Bytes of blocks and records to hold at most, as of
     /// [`DatasetBuilder::memory_limit`](crate::DatasetBuilder::memory_limit).
     pub memory_limit: u64,
+    /// Records, arrays, maps and unions that may be open at once in a value; 100 by default, at
+    /// most [`DEEPEST`](avro_decode::limits::DEEPEST).
+    pub max_depth: usize,
 }
 
 impl InspectOptions {
@@ -106,6 +110,7 @@ impl InspectOptions {
         RecordOptions {
             tolerate: self.tolerate,
             max_block_bytes: self.max_block_bytes,
+            max_depth: self.max_depth,
             ..RecordOptions::default()
         }
     }
@@ -119,6 +124,7 @@ impl Default for InspectOptions {
             max_block_bytes: MAX_BLOCK_BYTES,
             strict: false,
             memory_limit: DEFAULT_MEMORY_LIMIT,
+            max_depth: MAX_DECODE_DEPTH,
         }
     }
 }
@@ -279,6 +285,7 @@ fn scan(
         .tolerate(options.tolerate)
         .max_block_bytes(options.max_block_bytes)
         .memory_limit(options.memory_limit)
+        .max_depth(options.max_depth)
         .build()?;
     let mut batches = dataset.iter();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();

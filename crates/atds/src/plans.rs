@@ -72,6 +72,11 @@ impl Plans {
         self.features.spec()
     }
 
+    /// How deep values may be nested.
+    pub(crate) fn max_depth(&self) -> usize {
+        self.options.decode.max_depth
+    }
+
     /// Holds the features against all `schemas`. Gives those of them that say
     /// anything of the columns that earlier ones do not: with these, another
     /// process knows of the columns what this one does.

@@ -162,7 +162,7 @@ impl Reader {
             return damage.map_or(Ok(()), |error| Err(Some(error)));
         };
         let schema = parse_schema(blocks.header()).map_err(|error| error.in_file(path))?;
-        context.skipper = Some(Skipper::new(&schema));
+        context.skipper = Some(Skipper::with_max_depth(&schema, self.plans.max_depth()));
         let counts = order.iter().map(|&block| blocks.count(block));
         let chosen: Vec<_> = overlaps(counts, &part.records).collect();
         let chosen = chosen

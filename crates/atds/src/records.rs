@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use avro_decode::{Schema, Value, reference, to_json};
+use avro_decode::limits::MAX_DECODE_DEPTH;
+use avro_decode::{DecodeOptions, Schema, Value, reference, to_json};
 
 use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
 use crate::source::{Lenience, ReadOptions};
@@ -23,6 +24,9 @@ pub struct RecordOptions {
     /// Whether the file's schema must be by the specification, see
     /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.
     pub strict: bool,
+    /// Records, arrays, maps and unions that may be open at once in a value; 100 by default, at
+    /// most [`DEEPEST`](avro_decode::limits::DEEPEST).
+    pub max_depth: usize,
 }
 
 impl Default for RecordOptions {
@@ -32,6 +36,7 @@ impl Default for RecordOptions {
             tolerate: Tolerate::nothing(),
             max_block_bytes: MAX_BLOCK_BYTES,
             strict: false,
+            max_depth: MAX_DECODE_DEPTH,
         }
     }
 }
@@ -44,6 +49,14 @@ impl RecordOptions {
             shuffle_blocks: false,
             lenience: self.lenience(),
         }
+    }
+
+    /// How values are read.
+    pub(crate) fn decode(&self) -> DecodeOptions {
+        let mut options = DecodeOptions::default();
+        options.replace_invalid_utf8 = self.tolerate.utf8;
+        options.max_depth = self.max_depth;
+        options
     }
 
     pub(crate) fn lenience(&self) -> Lenience {
@@ -133,12 +146,14 @@ impl Iterator for Records {
 /// The records of a file as trees, in file order.
 pub(crate) struct Trees {
     walk: Walk,
+    options: DecodeOptions,
 }
 
 impl Trees {
     pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
         let walk = Walk::open(path, options)?;
-        Ok(Trees { walk })
+        let options = options.decode();
+        Ok(Trees { walk, options })
     }
 
     pub(crate) fn schema(&self) -> &Schema {
@@ -147,8 +162,9 @@ impl Trees {
 
     /// The next record; nothing is to be read after an error.
     pub(crate) fn next(&mut self) -> Result<Option<Value>, Error> {
+        let options = &self.options;
         self.walk.next(|schema, bytes, position| {
-            reference::decode(schema, schema.root(), bytes, position)
+            reference::decode_with(schema, schema.root(), bytes, position, options)
         })
     }
 }

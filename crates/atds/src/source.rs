@@ -8,6 +8,7 @@ use avro_block::{
     Block, BlockIndex, Blocks, BytesSource, Frame, Framer, Header, IndexEntry, Limits, ReadBuffers,
     ReadSource, Source, TrailingBytes,
 };
+use avro_decode::limits::DEEPEST;
 use bytes::Bytes;
 
 use crate::limits::{HEADER_BUFFER_SIZE, MAX_BLOCK_BYTES, MAX_READER_BUFFER_SIZE};
@@ -40,6 +41,15 @@ impl ReadOptions {
             return Err(Error::option("max_block_bytes", must));
         }
         Ok(())
+    }
+}
+
+/// An error if `max_depth` is out of its range.
+pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
+    const { assert!(DEEPEST == 500) };
+    match max_depth {
+        1..=DEEPEST => Ok(()),
+        _ => Err(Error::option("max_depth", "from 1 to 500")),
     }
 }
 

@@ -182,6 +182,10 @@ fn decode(
             block.taken = first + take;
             done.records_decoded += take;
             done.dropped_entries += executed.dropped;
+            if executed.replaced > 0 {
+                done.tolerated.replaced_texts += executed.replaced;
+                block.file.name_fault("text that is not UTF-8");
+            }
         }
         Err(error) => return Err(block.locate(Error::decode(error, first))),
     }

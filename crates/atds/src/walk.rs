@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use avro_block::{Block, Codec, InflateBuffer, Inflater};
-use avro_decode::{DecodeError, Schema};
+use avro_decode::{DecodeError, Schema, replaced_texts};
 
 use crate::files::local_path;
 use crate::once::Stop;
 use crate::plans::parse_by;
 use crate::records::RecordOptions;
-use crate::source::{FileBlocks, Lenience, Opener};
+use crate::source::{FileBlocks, Lenience, Opener, check_depth};
 use crate::tolerate::Tolerated;
 use crate::{Error, ErrorKind};
 
@@ -40,6 +40,7 @@ impl Walk {
         let (path, lenience) = (local_path(path)?.into_owned(), options.lenience());
         let read = options.reading();
         read.check()?;
+        check_depth(options.max_depth)?;
         let blocks = FileBlocks::open(&path, &mut Opener::once(read), &Stop::default())?;
         let schema = parse_by(blocks.header().schema(), options.strict);
         let schema = schema.map_err(|error| error.in_file(&path))?;
@@ -89,7 +90,9 @@ impl Walk {
         if !self.is_at_record()? {
             return Ok(None);
         }
+        let replaced = replaced_texts();
         let record = decode(&self.schema, &self.inflated, &mut self.position);
+        self.tolerated.replaced_texts += replaced_texts() - replaced;
         let record = record.map_err(|error| {
             let mut error = Error::decode(error, 0);
             error.place.record = Some(self.read);

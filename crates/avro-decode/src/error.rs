@@ -77,7 +77,10 @@ pub enum DecodeErrorKind {
     #[error("the input ends inside a value")]
     UnexpectedEnd,
     /// A record that stands for itself ends before its bytes do.
-    #[error("the record ends, and {left} bytes follow it")]
+    #[error(
+        "the record ends, and {left} bytes follow it; `tolerate` 'trailing-block-bytes' leaves \
+         them out"
+    )]
     TrailingBytes {
         /// Bytes behind the record.
         left: usize,
@@ -107,7 +110,10 @@ pub enum DecodeErrorKind {
     #[error("a boolean is {0}, neither 0 nor 1")]
     BadBoolean(u8),
     /// A `string` or a key of a map is not UTF-8.
-    #[error("a string is not UTF-8")]
+    #[error(
+        "a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` \
+         'utf8'"
+    )]
     InvalidUtf8,
     /// An enum's index is not that of a symbol.
     #[error("enum index {index} where there are {symbols} symbols")]
@@ -152,9 +158,15 @@ pub enum DecodeErrorKind {
     )]
     TooManyZeroSizeValues,
     /// Values are nested deeper than
-    /// [`MAX_DECODE_DEPTH`](crate::limits::MAX_DECODE_DEPTH).
-    #[error("values are nested deeper than {}", crate::limits::MAX_DECODE_DEPTH)]
-    TooDeep,
+    /// [`DecodeOptions::max_depth`](crate::DecodeOptions::max_depth).
+    #[error(
+        "values are nested deeper than {limit}: raise `max_depth`, to {} at most",
+        crate::limits::DEEPEST
+    )]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
     /// A value of a type that cannot be read as the reader's.
     #[error("the value is {writer}, which cannot be read as {reader}")]
     Unresolvable {

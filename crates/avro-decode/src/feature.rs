@@ -30,6 +30,9 @@ pub struct Feature {
     pub expression: Option<String>,
     /// The dtype of the values.
     pub dtype: DType,
+    /// Whether strings are any bytes, which need not be UTF-8: `bytes` in a
+    /// features file.
+    pub any_bytes: bool,
     /// Kind and shape.
     pub kind: FeatureKind,
     /// How a value becomes one of the dtype.
@@ -243,6 +246,7 @@ impl Feature {
             name: name.into(),
             expression: None,
             dtype,
+            any_bytes: false,
             kind,
             convert: Convert::default(),
             missing: Missing::default(),
@@ -269,6 +273,12 @@ impl Feature {
     /// The same feature, its values converted.
     pub fn with_convert(mut self, convert: Convert) -> Self {
         self.convert = convert;
+        self
+    }
+
+    /// The same feature; its strings are any bytes, and not checked.
+    pub fn with_any_bytes(mut self) -> Self {
+        self.any_bytes = true;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::limits::MAX_DECODE_DEPTH;
+use crate::limits::DEEPEST;
 use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::{Value, ValueError, ValueErrorKind};
@@ -24,7 +24,7 @@ pub fn to_json(schema: &Schema, id: NodeId, value: &Value) -> Result<Json, Value
 }
 
 fn json(schema: &Schema, id: NodeId, value: &Value, depth: usize) -> Result<Json, ValueError> {
-    if depth == MAX_DECODE_DEPTH && value.is_nested() {
+    if depth == DEEPEST && value.is_nested() {
         return Err(ValueError::new(ValueErrorKind::TooDeep));
     }
     let part = |id, value| json(schema, id, value, depth + 1);

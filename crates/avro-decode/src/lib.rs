@@ -5,6 +5,7 @@ pub mod encode;
 mod error;
 pub mod feature;
 mod json;
+mod lenient;
 pub mod limits;
 mod nearest;
 pub mod path;
@@ -27,13 +28,15 @@ pub use convert::{Clock, Convert, ConvertError, DuplicateWord, Meaning, TimeUnit
 pub use error::{DecodeError, DecodeErrorKind};
 pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;
+pub use lenient::DecodeOptions;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
-    Absent, Executed, Inferred, LeftOut, MeaningError, Meanings, OutOfBounds, Plan, PlanError,
-    PlanErrorKind, PlanOptions, Scratch, Skipper, infer,
+    Absent, Executed, ExecutedEach, Inferred, LeftOut, MeaningError, Meanings, OutOfBounds, Plan,
+    PlanError, PlanErrorKind, PlanOptions, Scratch, Skipper, infer,
 };
 pub use prefetch::{prefetch, prefetch_place, prefetch_value};
 pub use resolve::{Resolution, ResolveError};
 pub use schema::{Schema, SchemaError};
 pub use transcode::Transcoder;
+pub use utf8::replaced_texts;
 pub use value::{Value, ValueError, ValueErrorKind};

@@ -21,6 +21,11 @@ pub const MAX_DEVIATIONS: usize = 100;
 /// stack, even that of a spawned thread in a debug build.
 pub const MAX_DECODE_DEPTH: usize = 100;
 
+/// The most that the option for [`MAX_DECODE_DEPTH`] can be. The deepest stacks are those of
+/// trees of values in a debug build: so many values take less than half of the 2 MiB that a spawned
+/// thread has.
+pub const DEEPEST: usize = 500;
+
 /// Items of a block of an array whose items take no bytes, such as an array
 /// of `null`: nothing in the input bounds their number.
 pub const MAX_ZERO_SIZE_ITEMS: usize = 1 << 20;

@@ -16,11 +16,11 @@ mod resolve;
 mod round;
 mod tensors;
 
-use crate::limits::{MAX_DECODE_DEPTH, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};
+use crate::limits::{DEEPEST, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};
 use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::varint::{read_int, read_long};
-use crate::{DecodeError, DecodeErrorKind, Value};
+use crate::{DecodeError, DecodeErrorKind, DecodeOptions, Value};
 
 pub use compare::{Difference, DifferenceKind, Part};
 pub use resolve::resolve;
@@ -55,7 +55,25 @@ pub fn decode(
     input: &[u8],
     position: &mut usize,
 ) -> Result<Value, DecodeError> {
+    decode_with(schema, id, input, position, &DecodeOptions::default())
+}
+
+/// [`decode`] by choice of what is read.
+///
+/// # Errors
+/// As [`decode`].
+///
+/// # Panics
+/// As [`decode`].
+pub fn decode_with(
+    schema: &Schema,
+    id: NodeId,
+    input: &[u8],
+    position: &mut usize,
+    options: &DecodeOptions,
+) -> Result<Value, DecodeError> {
     let mut decoder = Decoder {
+        options,
         schema,
         input,
         position: *position,
@@ -68,6 +86,7 @@ pub fn decode(
 }
 
 struct Decoder<'a> {
+    options: &'a DecodeOptions,
     schema: &'a Schema,
     input: &'a [u8],
     position: usize,
@@ -221,8 +240,12 @@ impl<'a> Decoder<'a> {
 
     fn string(&mut self) -> Decoded<String> {
         let start = self.position;
-        match simdutf8::basic::from_utf8(self.bytes()?) {
+        let bytes = self.bytes()?;
+        match simdutf8::basic::from_utf8(bytes) {
             Ok(text) => Ok(text.to_owned()),
+            Err(_) if self.options.replace_invalid_utf8 => {
+                Ok(crate::utf8::replace(bytes).into_owned())
+            }
             Err(_) => Err(error_at(DecodeErrorKind::InvalidUtf8, start)),
         }
     }
@@ -273,8 +296,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Decoded<Value>) -> Decoded<Value> {
-        if self.depth == MAX_DECODE_DEPTH {
-            return Err(self.error(DecodeErrorKind::TooDeep));
+        let limit = self.options.max_depth.min(DEEPEST);
+        if self.depth >= limit {
+            return Err(self.error(DecodeErrorKind::TooDeep { limit }));
         }
         self.depth += 1;
         let value = read(self)?;

@@ -6,11 +6,12 @@ mod run;
 
 use std::sync::Arc;
 
-use crate::DecodeError;
 use crate::convert::Rescale;
+use crate::limits::DEEPEST;
 use crate::plan::skip::{Skip, SkipTable};
 use crate::resolve::{Resolution, ResolvedId};
 use crate::schema::{NodeId, Schema};
+use crate::{DecodeError, DecodeOptions};
 use record::RecordStep;
 
 /// Re-encodes data of a writer's schema by a reader's, without a tree of
@@ -32,12 +33,20 @@ pub struct Transcoder {
     root: ResolvedId,
     /// How to get past fields that are not read, or not yet.
     skips: Skips,
+    options: DecodeOptions,
 }
 
 impl Transcoder {
     /// Compiles a resolution.
     pub fn new(resolution: &Resolution) -> Transcoder {
-        compile::compile(resolution)
+        Self::with_options(resolution, &DecodeOptions::default())
+    }
+
+    /// Compiles a resolution, by choice of what is read.
+    pub fn with_options(resolution: &Resolution, options: &DecodeOptions) -> Transcoder {
+        let mut options = *options;
+        options.max_depth = options.max_depth.min(DEEPEST);
+        compile::compile(resolution, options)
     }
 
     /// Appends the value that starts at the first byte of `record` to `out`, by
@@ -119,7 +128,7 @@ enum Leaf {
 }
 
 /// How to get past the values of types.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Skips {
     table: SkipTable,
     skips: Vec<Skip>,

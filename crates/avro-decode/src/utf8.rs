@@ -1,5 +1,44 @@
 //! Checking text.
 
+use std::borrow::Cow;
+use std::cell::Cell;
+
+/// What is done about text that is not UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Utf8 {
+    /// It is an error.
+    Checked,
+    /// What is not is replaced.
+    Replaced,
+    /// It is any bytes.
+    Any,
+}
+
+impl Utf8 {
+    #[inline]
+    pub(crate) fn is_checked(self) -> bool {
+        self != Utf8::Any
+    }
+}
+
+thread_local! {
+    /// Texts that this thread has replaced.
+    static REPLACED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Texts that this thread has read, since it began, with something in them that was not UTF-8 and
+/// was replaced.
+pub fn replaced_texts() -> u64 {
+    REPLACED.get()
+}
+
+/// The text with U+FFFD for what is not UTF-8; counted.
+#[cold]
+pub(crate) fn replace(bytes: &[u8]) -> Cow<'_, str> {
+    REPLACED.set(REPLACED.get() + 1);
+    String::from_utf8_lossy(bytes)
+}
+
 /// Bytes from which on the vectorised check is one; below, it takes a byte at a
 /// time.
 const BLOCK: usize = 64;

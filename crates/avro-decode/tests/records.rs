@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use avro_decode::{DecodeError, DecodeErrorKind, Feature, Features, Plan, PlanOptions, Schema};
+use avro_decode::{
+    DecodeError, DecodeErrorKind, ExecutedEach, Feature, Features, Plan, PlanOptions, Schema,
+};
 use tensor_batch::{Batch, BatchBuilder, DType};
 
 fn plan() -> Plan {
@@ -32,7 +34,8 @@ fn each(runs: &[&[&[u8]]]) -> Result<Batch, DecodeError> {
     let rows = runs.iter().map(|run| run.len()).sum();
     for mut slots in builder.slots(&[rows]) {
         for run in runs {
-            assert_eq!(plan.execute_each(run.iter().copied(), &mut slots)?, 0);
+            let done = plan.execute_each(run.iter().copied(), &mut slots)?;
+            assert_eq!(done, ExecutedEach::default());
         }
     }
     builder.gather().into_iter().for_each(|task| task.run());
@@ -78,7 +81,7 @@ fn every_record_ends_where_its_bytes_do() {
         assert_eq!(
             error.to_string(),
             format!(
-                "record {number}, byte {}: the record ends, and 2 bytes follow it",
+                "record {number}, byte {}: the record ends, and 2 bytes follow it; `tolerate` 'trailing-block-bytes' leaves them out",
                 record.len()
             )
         );

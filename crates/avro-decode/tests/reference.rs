@@ -251,11 +251,14 @@ fn depth_is_bounded() {
     };
     decode(LIST, &list(lists)).unwrap();
     let error = decode(LIST, &list(lists + 1)).unwrap_err();
-    assert_eq!(error.kind, Kind::TooDeep);
+    assert_eq!(error.kind, Kind::TooDeep { limit: 100 });
     assert_eq!(error.offset, 2 * lists);
     // A type that no value has.
     let endless = r#"{"type": "record", "name": "R", "fields": [{"name": "r", "type": "R"}]}"#;
-    assert_eq!(decode(endless, &[]).unwrap_err().kind, Kind::TooDeep);
+    assert_eq!(
+        decode(endless, &[]).unwrap_err().kind,
+        Kind::TooDeep { limit: 100 }
+    );
 }
 
 #[test]
@@ -267,5 +270,5 @@ fn a_small_stack_is_enough() {
     let decode = move || decode(nested, &bytes).unwrap_err().kind;
     let thread = std::thread::Builder::new().stack_size(512 << 10);
     let kind = thread.spawn(decode).unwrap().join().unwrap();
-    assert_eq!(kind, Kind::TooDeep);
+    assert_eq!(kind, Kind::TooDeep { limit: 100 });
 }

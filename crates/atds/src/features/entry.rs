@@ -25,6 +25,9 @@ const COMMON: [&str; 11] = [
     "unit",
 ];
 
+/// The dtype of strings that need not be UTF-8.
+pub(super) const BYTES: &str = "bytes";
+
 const KINDS: [&str; 6] = [
     "dense",
     "sparse",
@@ -60,6 +63,7 @@ impl Entry {
         };
         // Any constructor will do: what it leaves open is set here.
         let mut feature = Feature::dense(name, &[], self.dtype()?);
+        feature.any_bytes = self.text("dtype")? == Some(BYTES);
         feature.kind = kind;
         feature.expression = self.text("expression")?.map(str::to_owned);
         feature.convert = convert::parse(self, folder)?;
@@ -159,6 +163,7 @@ impl Entry {
         }
     }
 
+    /// The dtype; of `bytes`, which are strings that need not be UTF-8, that of strings.
     fn dtype(&self) -> Parsed<DType> {
         let name = self.text("dtype")?.ok_or_else(|| missing("dtype"))?;
         DType::from_name(name).ok_or_else(|| unknown("dtype", name, &DType::ALL.map(DType::name)))

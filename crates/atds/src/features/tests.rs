@@ -183,7 +183,7 @@ fn what_may_be_left_out() {
     for (short, long) in [
         (
             r#"{"kind": "dense", "dtype": "bytes"}"#,
-            r#"{"kind": "dense", "shape": [], "dtype": "string", "cast": false}"#,
+            r#"{"kind": "dense", "shape": [], "dtype": "bytes", "cast": false}"#,
         ),
         (
             r#"{"kind": "fixed_len_sequence", "shape": [2], "dtype": "int32"}"#,

@@ -3,9 +3,10 @@
 use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
 use avro_decode::{Feature, Fill};
 use serde_json::{Map, Value, json};
-use tensor_batch::{Layout, Scalar, UNKNOWN};
+use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
 
 use super::convert;
+use super::entry::BYTES;
 use crate::json;
 
 pub(super) fn features(features: &[Feature]) -> Value {
@@ -55,7 +56,11 @@ fn entry(feature: &Feature) -> Value {
         }
         _ => unreachable!("every kind of this version is above"),
     }
-    set("dtype", feature.dtype.name().into());
+    let dtype = match feature.dtype {
+        DType::String if feature.any_bytes => BYTES,
+        dtype => dtype.name(),
+    };
+    set("dtype", dtype.into());
     if let FeatureKind::Varlen { layout, .. } | FeatureKind::Sparse { layout, .. } = &feature.kind
         && *layout == Layout::Ragged
     {

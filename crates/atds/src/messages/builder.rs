@@ -8,7 +8,8 @@ use super::writers::Writers;
 use super::{Framing, MessageDecoder};
 use crate::limits::DEFAULT_MEMORY_LIMIT;
 use crate::plans::{may_be_covered, meanings_of_reader, missing_everywhere, options_for};
-use crate::{Error, ErrorKind};
+use crate::source::check_depth;
+use crate::{Error, ErrorKind, Tolerate};
 
 /// Builds a [`MessageDecoder`]; every option has a default.
 #[derive(Clone, Debug)]
@@ -61,6 +62,23 @@ impl MessageDecoderBuilder {
         self
     }
 
+    /// What is wrong with messages and read nevertheless (nothing by default): of it
+    /// [`trailing_block_bytes`](Tolerate::trailing_block_bytes), bytes after a record, and
+    /// [`utf8`](Tolerate::utf8) matter. It is counted in
+    /// [`tolerated`](MessageDecoder::tolerated).
+    pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
+        self.plan.decode.replace_invalid_utf8 = tolerate.utf8;
+        self.plan.decode.leave_trailing_bytes = tolerate.trailing_block_bytes;
+        self
+    }
+
+    /// Records, arrays, maps and unions that may be open at once in a value (100 by default, at most
+    /// [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
+    pub fn max_depth(mut self, depth: usize) -> Self {
+        self.plan.decode.max_depth = depth;
+        self
+    }
+
     /// Bytes that a batch takes at most while it is made (4 GiB by default),
     /// counted before memory is asked for where that is known, else every few
     /// hundred kilobytes of messages. Not counted is memory kept to be used
@@ -85,6 +103,7 @@ impl MessageDecoderBuilder {
         if self.features.is_empty() {
             return Err(Error::option("features", "at least one"));
         }
+        check_depth(self.plan.decode.max_depth)?;
         let features = Features::new(self.features)?;
         let mut meanings = meanings_of_reader(&features, &self.plan);
         let writers = Writers::new(self.framing, &self.writers, |schema| {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use avro_decode::{Feature, Plan, Schema};
+use avro_decode::{ExecutedEach, Feature, Plan, Schema};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots};
 
 use super::MessageDecoderBuilder;
 use super::writers::Writers;
 use crate::budget::known_row_bytes;
 use crate::limits::COUNTED_TOGETHER;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Tolerated};
 
 /// Makes batches of records without a container, such as the messages of a
 /// queue: a row of each message, in their order.
@@ -51,6 +51,7 @@ pub struct MessageDecoder {
     row_bytes: u64,
     memory_limit: u64,
     dropped_entries: u64,
+    tolerated: Tolerated,
 }
 
 impl MessageDecoder {
@@ -71,6 +72,7 @@ impl MessageDecoder {
             builder: BatchBuilder::new(spec),
             memory_limit,
             dropped_entries: 0,
+            tolerated: Tolerated::default(),
         }
     }
 
@@ -86,6 +88,12 @@ impl MessageDecoder {
         self.dropped_entries
     }
 
+    /// What was passed over in the batches so far, where that [was
+    /// chosen](MessageDecoderBuilder::tolerate).
+    pub fn tolerated(&self) -> Tolerated {
+        self.tolerated
+    }
+
     /// Makes a batch of messages, a row of each.
     ///
     /// # Errors
@@ -98,10 +106,13 @@ impl MessageDecoder {
         let known = (messages.len() as u64).saturating_mul(self.row_bytes);
         check_limit(self.memory_limit, known)?;
         let mut written = 0;
-        let mut dropped = 0;
+        let (mut dropped, mut tolerated) = (0, Tolerated::default());
         for mut slots in self.builder.slots(&[messages.len()]) {
             while slots.remaining() > 0 {
-                dropped += decode_some(&self.plans, messages, &mut slots)?;
+                let done = decode_some(&self.plans, messages, &mut slots)?;
+                dropped += done.dropped;
+                tolerated.replaced_texts += done.replaced;
+                tolerated.trailing_block_bytes += done.trailing_bytes;
                 written = slots.segment_bytes() as u64;
                 check_limit(self.memory_limit, known + written)?;
             }
@@ -115,6 +126,7 @@ impl MessageDecoder {
         check_limit(self.memory_limit, (known + written).saturating_add(padded))?;
         self.builder.gather().into_iter().for_each(GatherTask::run);
         self.dropped_entries += dropped;
+        self.tolerated.add(&tolerated);
         Ok(self.builder.finish())
     }
 }
@@ -127,12 +139,12 @@ impl Clone for MessageDecoder {
 }
 
 /// Decodes the next messages into `slots`, as many as are of the same schema and
-/// [counted together](COUNTED_TOGETHER). Gives the entries dropped.
+/// [counted together](COUNTED_TOGETHER). Gives what was done.
 fn decode_some(
     plans: &Writers<Plan>,
     messages: &[impl AsRef<[u8]>],
     slots: &mut RowSlots<'_>,
-) -> Result<u64, Error> {
+) -> Result<ExecutedEach, Error> {
     let first = slots.row();
     let message = plans
         .of(messages[first].as_ref())

@@ -202,7 +202,7 @@ fn records_that_do_not_fit() {
     );
     case(
         b"\x02a\x02\x54\x00",
-        "message 1 at byte 4: the record ends, and 1 bytes follow it",
+        "message 1 at byte 4: the record ends, and 1 bytes follow it; `tolerate` 'trailing-block-bytes' leaves them out",
     );
 
     let reencoder = Reencoder::new(text.clone(), text).unwrap();
@@ -211,7 +211,7 @@ fn records_that_do_not_fit() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "byte 0: field 's': a string is not UTF-8"
+        "byte 0: field 's': a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'"
     );
 }
 

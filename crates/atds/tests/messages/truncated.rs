@@ -75,13 +75,15 @@ fn bytes_behind_the_record() {
     message.extend([0, 0, 0]);
     assert_eq!(
         error_of(&message, Framing::Raw).to_string(),
-        format!("message 8 at byte {end}: the record ends, and 3 bytes follow it")
+        format!(
+            "message 8 at byte {end}: the record ends, and 3 bytes follow it; `tolerate` 'trailing-block-bytes' leaves them out"
+        )
     );
     let fingerprint = Schema::parse(SCHEMA).unwrap().fingerprint();
     assert_eq!(
         error_of(&message, Framing::SingleObject).to_string(),
         format!(
-            "schema {fingerprint:016x}: message 8 at byte {}: the record ends, and 3 bytes follow it",
+            "schema {fingerprint:016x}: message 8 at byte {}: the record ends, and 3 bytes follow it; `tolerate` 'trailing-block-bytes' leaves them out",
             end + 10
         )
     );
@@ -136,6 +138,8 @@ fn nothing_is_left_of_a_message_that_cannot_be_reencoded() {
     message.extend([1, 2]);
     case(
         &message,
-        &format!("byte {end}: the record ends, and 2 bytes follow it"),
+        &format!(
+            "byte {end}: the record ends, and 2 bytes follow it; `tolerate` 'trailing-block-bytes' leaves them out"
+        ),
     );
 }

@@ -314,6 +314,11 @@ impl<'a> Types<'a> {
                 rescale: self.rescale(),
                 ids,
             })),
+            // Of any bytes.
+            Data::Bytes(Bytes::Delimited { .. }) => Some(Family::TextIds(TextIds {
+                text: self.text(Bytes::Delimited { utf8: false }),
+                ids,
+            })),
             Data::Bytes(bytes) => Some(Family::TextIds(TextIds {
                 text: self.text(bytes),
                 ids,

@@ -61,10 +61,6 @@ impl Text {
 
     /// Fills `out` with what `of` makes of the next values' strings. The cursor
     /// of an error is at the start of the first value that fails.
-    ///
-    /// Strings are checked for UTF-8 in runs, together with the lengths between
-    /// them, which are of ASCII if they are of one byte: a check of its own for
-    /// each costs more than all the rest.
     #[inline]
     pub(super) fn fill<T>(
         self,
@@ -72,31 +68,7 @@ impl Text {
         out: &mut [T],
         of: impl Fn(&[u8]) -> T,
     ) -> Result<(), Fault> {
-        if self.bytes != (Bytes::Delimited { utf8: true }) {
-            return each(cursor, out, |cursor| self.next(cursor, &of));
-        }
-        let mut done = 0;
-        while done < out.len() {
-            let (start, first) = (*cursor, done);
-            while let Some(out) = out.get_mut(done)
-                && let Some(string) = short_string(cursor)
-            {
-                *out = of(string);
-                done += 1;
-            }
-            let run = &start.rest()[..cursor.position() - start.position()];
-            if !crate::utf8::is_utf8(run) {
-                // Up to the first at fault.
-                *cursor = start;
-                return each(cursor, &mut out[first..], |cursor| self.next(cursor, &of));
-            }
-            // One that is longer, or at fault.
-            if let Some(out) = out.get_mut(done) {
-                *out = self.next(cursor, &of)?;
-                done += 1;
-            }
-        }
-        Ok(())
+        each(cursor, out, |cursor| self.next(cursor, &of))
     }
 
     /// Hands the next value's string to `with`. The cursor of an error is at
@@ -113,19 +85,6 @@ impl Text {
             _ => with(bytes),
         })
     }
-}
-
-/// The next string, not checked, if its length takes one byte.
-#[inline]
-fn short_string<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
-    let (&length, rest) = cursor.rest().split_first()?;
-    // Zig-zag: odd numbers are negative.
-    if length >= 0x80 || length % 2 == 1 {
-        return None;
-    }
-    let string = rest.get(..usize::from(length / 2))?;
-    cursor.advance(1 + string.len());
-    Some(string)
 }
 
 /// The text of a UUID (RFC 9562, section 4): 32 hexadecimal digits, hyphens

@@ -62,6 +62,8 @@ pub(crate) enum Leaf {
     Boolean,
     Bytes,
     String,
+    /// A string in which what is not UTF-8 is replaced.
+    ReplacedString,
 }
 
 impl Leaf {
@@ -73,13 +75,13 @@ impl Leaf {
             Leaf::Float => DType::Float32,
             Leaf::Double => DType::Float64,
             Leaf::Boolean => DType::Bool,
-            Leaf::Bytes | Leaf::String => DType::String,
+            Leaf::Bytes | Leaf::String | Leaf::ReplacedString => DType::String,
         }
     }
 }
 
 /// Runs `$body` with `$primitive` naming the type that reads a fixed-width
-/// leaf, or `$strings_body` with `$utf8` telling whether to check.
+/// leaf, or `$strings_body` with `$utf8` telling what to check.
 macro_rules! for_leaf {
     ($leaf:expr, $primitive:ident => $body:expr, $utf8:ident => $strings_body:expr) => {
         match $leaf {
@@ -104,11 +106,14 @@ macro_rules! for_leaf {
                 $body
             }
             Leaf::Bytes => {
-                let $utf8 = false;
+                let $utf8 = $crate::utf8::Utf8::Any;
                 $strings_body
             }
-            Leaf::String => {
-                let $utf8 = true;
+            Leaf::String | Leaf::ReplacedString => {
+                let $utf8 = match $leaf {
+                    Leaf::String => $crate::utf8::Utf8::Checked,
+                    _ => $crate::utf8::Utf8::Replaced,
+                };
                 $strings_body
             }
         }

@@ -48,7 +48,8 @@ pub use skipper::Skipper;
 use tensor_batch::{BatchSpec, RowSlots};
 
 use crate::feature::Features;
-use crate::{DecodeError, DecodeErrorKind, Schema};
+use crate::utf8::replaced_texts;
+use crate::{DecodeError, DecodeErrorKind, DecodeOptions, Schema};
 use cursor::Cursor;
 use program::Program;
 use run::Run;
@@ -85,6 +86,8 @@ pub struct PlanOptions {
     /// What the schema is of, such as the name of a file, for the errors of
     /// plans that are compiled after it.
     pub origin: Option<Arc<str>>,
+    /// Choices about the values that are read.
+    pub decode: DecodeOptions,
 }
 
 /// A compiled plan: reads records of one schema into batches of one spec.
@@ -108,6 +111,10 @@ pub struct Plan {
     skips: SkipTable,
     min_record_len: u64,
     meanings: Meanings,
+    /// Whether what is not UTF-8 is replaced.
+    replaces_utf8: bool,
+    /// Whether bytes behind a record that stands for itself are left.
+    leaves_trailing_bytes: bool,
     absent: Box<[Absent]>,
 }
 
@@ -139,6 +146,20 @@ pub struct Executed {
     pub position: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped: u64,
+    /// Texts in which something was not UTF-8 and was replaced.
+    pub replaced: u64,
+}
+
+/// What [`Plan::execute_each`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExecutedEach {
+    /// Sparse entries dropped for an index outside their dimension.
+    pub dropped: u64,
+    /// Texts in which something was not UTF-8 and was replaced.
+    pub replaced: u64,
+    /// Bytes left behind records.
+    pub trailing_bytes: u64,
 }
 
 impl Plan {
@@ -238,18 +259,33 @@ impl Plan {
         slots: &mut RowSlots<'_>,
     ) -> Result<Executed, DecodeError> {
         assert!(records <= slots.remaining(), "more records than rows");
+        let replaced = self.replaced_texts();
         let mut run = Run::new(self, scratch, slots);
         let result = run.records(data, position.min(data.len()), records);
         let (dropped, operands) = (run.state.dropped, run.operands);
         scratch.keep(operands, result.is_ok());
         let position = result?;
-        Ok(Executed { position, dropped })
+        let replaced = self.replaced_texts() - replaced;
+        Ok(Executed {
+            position,
+            dropped,
+            replaced,
+        })
+    }
+
+    /// Texts that this thread has replaced so far, if the plan replaces any.
+    #[inline]
+    fn replaced_texts(&self) -> u64 {
+        if self.replaces_utf8 {
+            replaced_texts()
+        } else {
+            0
+        }
     }
 
     /// Reads records that stand each for itself, such as the messages of a
     /// queue, into the next rows of `slots`: [`execute`](Self::execute) for each,
-    /// without its preparations. Gives the number of sparse entries dropped for
-    /// an index outside their dimension.
+    /// without its preparations.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute), offsets counting from the start of the
@@ -261,7 +297,8 @@ impl Plan {
         &self,
         records: impl IntoIterator<Item = &'d [u8]>,
         slots: &mut RowSlots<'_>,
-    ) -> Result<u64, DecodeError> {
+    ) -> Result<ExecutedEach, DecodeError> {
+        let (replaced, mut left) = (self.replaced_texts(), 0);
         let mut scratch = Scratch::new();
         let mut run = Run::new(self, &mut scratch, slots);
         for (record, data) in records.into_iter().enumerate() {
@@ -269,11 +306,17 @@ impl Plan {
             let mut cursor = Cursor::new(data, 0);
             run.record(&mut cursor)
                 .map_err(|error| error.in_record(record as u64))?;
-            if cursor.remaining() > 0 {
+            if self.leaves_trailing_bytes {
+                left += cursor.remaining() as u64;
+            } else if cursor.remaining() > 0 {
                 return Err(trailing_bytes(&cursor).in_record(record as u64));
             }
         }
-        Ok(run.state.dropped)
+        Ok(ExecutedEach {
+            dropped: run.state.dropped,
+            replaced: self.replaced_texts() - replaced,
+            trailing_bytes: left,
+        })
     }
 }
 

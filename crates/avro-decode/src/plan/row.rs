@@ -126,7 +126,8 @@ impl Run<'_, '_, '_> {
             }, utf8 => {
                 let strings = strings_of(&mut slot.segment().expect(SLOTS).values);
                 let first = strings.len();
-                let is_read = read_strings(cursor, strings, row.count, utf8) && row.ends(cursor);
+                let is_read = read_strings(cursor, strings, row.count, utf8.is_checked())
+                        && row.ends(cursor);
                 if !is_read {
                     strings.truncate(first);
                 }

@@ -10,7 +10,7 @@ use super::strings::read_strings;
 use super::{SLOTS, STRINGS};
 use crate::DecodeErrorKind;
 use crate::convert::{Conversion, Out};
-use crate::utf8;
+use crate::utf8::{self, Utf8};
 
 /// Where runs of values go.
 pub(crate) trait Sink {
@@ -170,7 +170,7 @@ impl<P: Primitive> Sink for Append<'_, P> {
 /// for UTF-8 alone.
 pub(crate) struct AppendStrings<'a> {
     pub(crate) strings: &'a mut Strings,
-    pub(crate) utf8: bool,
+    pub(crate) utf8: Utf8,
     pub(crate) fill: Option<&'a Strings>,
     /// The place in a row, for a fill that has one value for each.
     pub(crate) place: usize,
@@ -183,7 +183,7 @@ impl Sink for AppendStrings<'_> {
         self.mask.put(n, true);
         self.place += n;
         let (start, first) = (*cursor, self.strings.len());
-        if read_strings(cursor, self.strings, n, self.utf8) {
+        if read_strings(cursor, self.strings, n, self.utf8.is_checked()) {
             return Ok(());
         }
         // Which of them is the first at fault.
@@ -193,11 +193,16 @@ impl Sink for AppendStrings<'_> {
             let start = *cursor;
             let length = cursor.length()?;
             let string = cursor.bytes(length)?;
-            if self.utf8 && !utf8::is_utf8(string) {
-                *cursor = start;
-                return Err(invalid_utf8());
+            match self.utf8 {
+                Utf8::Checked if !utf8::is_utf8(string) => {
+                    *cursor = start;
+                    return Err(invalid_utf8());
+                }
+                Utf8::Replaced if !utf8::is_utf8(string) => {
+                    self.strings.push(utf8::replace(string).as_bytes());
+                }
+                _ => self.strings.push(string),
             }
-            self.strings.push(string);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
 use crate::DecodeErrorKind;
-use crate::limits::MAX_DECODE_DEPTH;
+use crate::limits::{DEEPEST, MAX_DECODE_DEPTH};
 use crate::schema::{Node, NodeId, Schema};
 
 /// How to get past a value.
@@ -64,8 +64,10 @@ impl Skip {
 }
 
 /// The records of a schema, each skipped by its fields.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct SkipTable {
+    /// Values that may be open at once; bounded, since skipping recurses.
+    max_depth: usize,
     records: Vec<Skip>,
     /// The place of each record, with the address of its schema: types of
     /// different schemas have the same ids.
@@ -79,7 +81,24 @@ pub(crate) struct SkipTable {
     pending: Vec<NodeId>,
 }
 
+impl Default for SkipTable {
+    fn default() -> Self {
+        Self::with_max_depth(MAX_DECODE_DEPTH)
+    }
+}
+
 impl SkipTable {
+    /// A table of no records, for values of at most this depth.
+    pub(crate) fn with_max_depth(max_depth: usize) -> Self {
+        SkipTable {
+            max_depth: max_depth.min(DEEPEST),
+            records: Vec::new(),
+            places: HashMap::new(),
+            known: HashMap::new(),
+            pending: Vec::new(),
+        }
+    }
+
     /// How to get past a value of `node`.
     pub(crate) fn skip_of(&mut self, schema: &Schema, node: NodeId) -> Skip {
         let skip = self.make(schema, node);
@@ -183,7 +202,7 @@ impl SkipTable {
                 cursor.bytes(length).map(drop)
             }),
             Skip::Items { item, min_item } => (0..n).try_for_each(|_| {
-                let depth = deeper(depth)?;
+                let depth = self.deeper(depth)?;
                 while let Some(block) = next_block(cursor, *min_item)? {
                     match (block.bytes, &**item) {
                         (Some(bytes), _) => cursor.bytes(bytes).map(drop)?,
@@ -203,13 +222,23 @@ impl SkipTable {
                     *cursor = start;
                     return Err(bad_branch(branch, branches.len()));
                 };
-                self.skip(skip, cursor, 1, deeper(depth)?)
+                self.skip(skip, cursor, 1, self.deeper(depth)?)
             }),
             Skip::Sequence(sequence) => (0..n).try_for_each(|_| {
                 let mut skips = sequence.iter();
                 skips.try_for_each(|skip| self.skip(skip, cursor, 1, depth))
             }),
-            Skip::Record(place) => self.skip(&self.records[*place], cursor, n, deeper(depth)?),
+            Skip::Record(place) => self.skip(&self.records[*place], cursor, n, self.deeper(depth)?),
+        }
+    }
+
+    /// The depth inside one more value.
+    #[inline]
+    fn deeper(&self, depth: usize) -> Result<usize, Fault> {
+        if depth < self.max_depth {
+            Ok(depth + 1)
+        } else {
+            Err(too_deep(self.max_depth))
         }
     }
 }
@@ -218,22 +247,12 @@ fn key(schema: &Schema, node: NodeId) -> (usize, NodeId) {
     (std::ptr::from_ref(schema).addr(), node)
 }
 
-/// The depth inside one more value; bounded, since skipping recurses.
-#[inline]
-fn deeper(depth: usize) -> Result<usize, Fault> {
-    if depth < MAX_DECODE_DEPTH {
-        Ok(depth + 1)
-    } else {
-        Err(too_deep())
-    }
-}
-
 #[cold]
 fn bad_branch(branch: i64, branches: usize) -> Fault {
     Box::new(DecodeErrorKind::BadUnionBranch { branch, branches })
 }
 
 #[cold]
-fn too_deep() -> Fault {
-    Box::new(DecodeErrorKind::TooDeep)
+fn too_deep(limit: usize) -> Fault {
+    Box::new(DecodeErrorKind::TooDeep { limit })
 }

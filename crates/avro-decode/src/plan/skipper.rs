@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::skip::{Skip, SkipTable};
+use crate::limits::MAX_DECODE_DEPTH;
 use crate::{DecodeError, Schema};
 
 /// Gets past records of one schema without reading them.
@@ -17,7 +18,13 @@ pub struct Skipper {
 impl Skipper {
     /// Gets past records that were written with `writer`.
     pub fn new(writer: &Schema) -> Self {
-        let mut table = SkipTable::default();
+        Self::with_max_depth(writer, MAX_DECODE_DEPTH)
+    }
+
+    /// The same, of records nested as deep as
+    /// [`DecodeOptions::max_depth`](crate::DecodeOptions::max_depth) says.
+    pub fn with_max_depth(writer: &Schema, max_depth: usize) -> Self {
+        let mut table = SkipTable::with_max_depth(max_depth);
         let record = table.skip_of(writer, writer.root());
         Skipper { table, record }
     }

@@ -46,7 +46,7 @@ impl SparseRow {
         let (Source::Plain(index), Source::Plain(value)) = (&indices.source, &values.source) else {
             return None;
         };
-        let is_wide = matches!(value, Leaf::Bytes | Leaf::String);
+        let is_wide = matches!(value, Leaf::Bytes | Leaf::String | Leaf::ReplacedString);
         (is_plain && !is_wide).then_some(SparseRow {
             indices_first,
             is_int: *index == Leaf::Int,

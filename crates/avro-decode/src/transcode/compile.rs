@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use super::record::{Part, RecordStep};
 use super::{Leaf, Skips, Step, Transcoder};
+use crate::DecodeOptions;
 use crate::convert::{Rescale, units};
+use crate::plan::skip::SkipTable;
 use crate::resolve::{DefaultField, Resolution, Resolved, ResolvedId};
 use crate::schema::{Node, NodeId, Record, Schema};
 
-pub(super) fn compile(resolution: &Resolution) -> Transcoder {
+pub(super) fn compile(resolution: &Resolution, options: DecodeOptions) -> Transcoder {
     let mut compiler = Compiler {
         resolution,
-        skips: Skips::default(),
+        skips: Skips {
+            table: SkipTable::with_max_depth(options.max_depth),
+            skips: Vec::new(),
+        },
         places: HashMap::new(),
     };
     let steps = resolution.nodes.iter().map(|node| compiler.step(node));
@@ -22,6 +27,7 @@ pub(super) fn compile(resolution: &Resolution) -> Transcoder {
         writer: Arc::clone(&resolution.writer),
         reader: Arc::clone(&resolution.reader),
         skips: compiler.skips,
+        options,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Leaf, Step, Transcoder};
 use crate::encode::{write_bytes, write_long};
-use crate::limits::{MAX_DECODE_DEPTH, MAX_ZERO_SIZE_VALUES};
+use crate::limits::MAX_ZERO_SIZE_VALUES;
 use crate::plan::blocks::next_block;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::resolve::ResolvedId;
@@ -144,11 +144,14 @@ impl Run<'_, '_> {
                 let start = *cursor;
                 let length = cursor.length()?;
                 let text = cursor.bytes(length)?;
-                if simdutf8::basic::from_utf8(text).is_err() {
+                if simdutf8::basic::from_utf8(text).is_ok() {
+                    write_bytes(out, text);
+                } else if self.transcoder.options.replace_invalid_utf8 {
+                    write_bytes(out, crate::utf8::replace(text).as_bytes());
+                } else {
                     *cursor = start;
                     return Err(invalid_utf8());
                 }
-                write_bytes(out, text);
             }
         }
         Ok(())
@@ -217,8 +220,9 @@ impl Run<'_, '_> {
             writer: depth.writer + writer,
             reader: depth.reader + reader,
         };
-        if depth.writer.max(depth.reader) > MAX_DECODE_DEPTH {
-            return Err(self.error(DecodeErrorKind::TooDeep));
+        let limit = self.transcoder.options.max_depth;
+        if depth.writer.max(depth.reader) > limit {
+            return Err(self.error(DecodeErrorKind::TooDeep { limit }));
         }
         Ok(depth)
     }

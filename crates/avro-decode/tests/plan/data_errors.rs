@@ -149,7 +149,7 @@ fn bad_strings() {
     );
     assert_eq!(
         string(&[2, b'a', 2, 0xff]),
-        "record 1, field 'x', byte 2: a string is not UTF-8"
+        "record 1, field 'x', byte 2: a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'"
     );
 }
 
@@ -256,7 +256,7 @@ fn skipping_is_bounded_in_depth() {
         "{message}"
     );
     assert!(
-        message.ends_with(": values are nested deeper than 100"),
+        message.ends_with(": values are nested deeper than 100: raise `max_depth`, to 500 at most"),
         "{message}"
     );
 

@@ -37,7 +37,7 @@ fn values_are_as_deep_as_decoders_read_them() {
     let error = Transcoder::new(&identity)
         .transcode(&data, &mut Vec::new())
         .unwrap_err();
-    assert_eq!(error.kind, DecodeErrorKind::TooDeep);
+    assert_eq!(error.kind, DecodeErrorKind::TooDeep { limit: 100 });
     let error = reference::resolve(&identity, &list(MAX_DECODE_DEPTH + 2)).unwrap_err();
     assert_eq!(error.kind, ValueErrorKind::TooDeep);
 }
@@ -48,7 +48,7 @@ fn nor_are_the_readers_values_deeper() {
     let reader = r#"["null", {"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}]"#;
     let (slow, fast) = fails(LIST, reader, &list(MAX_DECODE_DEPTH));
     assert_eq!(slow.kind, ValueErrorKind::TooDeep);
-    assert_eq!(fast.kind, DecodeErrorKind::TooDeep);
+    assert_eq!(fast.kind, DecodeErrorKind::TooDeep { limit: 100 });
 
     // A default within the deepest record.
     let reader = r#"{"type": "record", "name": "L", "fields": [
@@ -57,7 +57,7 @@ fn nor_are_the_readers_values_deeper() {
     ]}"#;
     let (slow, fast) = fails(LIST, reader, &list(MAX_DECODE_DEPTH));
     assert_eq!(slow.kind, ValueErrorKind::TooDeep);
-    assert_eq!(fast.kind, DecodeErrorKind::TooDeep);
+    assert_eq!(fast.kind, DecodeErrorKind::TooDeep { limit: 100 });
     let data = encoded(&schema(LIST), &list(MAX_DECODE_DEPTH - 2));
     assert!(agree(&resolution(LIST, reader), &data).is_some());
 }
@@ -129,7 +129,7 @@ fn types_nested_through_their_names() {
     let mut deep = Vec::new();
     avro_decode::encode::write_long(&mut deep, 9_999);
     let error = transcoder.transcode(&deep, &mut out).unwrap_err();
-    assert_eq!(error.kind, DecodeErrorKind::TooDeep);
+    assert_eq!(error.kind, DecodeErrorKind::TooDeep { limit: 100 });
 
     // A field of such a type that is skipped.
     let skipped = record(&format!(r#"{{"name": "f", "type": {json}}}"#));

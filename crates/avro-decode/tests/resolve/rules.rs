@@ -56,7 +56,10 @@ fn text_is_promoted_as_utf_8() {
         slow.to_string(),
         "the bytes to be read as a string are not UTF-8"
     );
-    assert_eq!(fast.to_string(), "byte 0: a string is not UTF-8");
+    assert_eq!(
+        fast.to_string(),
+        "byte 0: a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'"
+    );
 }
 
 proptest! {

@@ -98,38 +98,26 @@ fn index_of_no_symbol() {
     }
 }
 
+/// The ids of strings are those of their bytes, whatever they are.
 #[test]
-fn string_that_is_not_utf8() {
-    let data = [delimited(b"ok"), delimited(b"\xff")].concat();
-    let convert = Convert::HashBuckets(10);
-    let (message, position) = fault(r#""string""#, DType::Int64, convert, &data);
-    assert_eq!((message.as_str(), position), ("a string is not UTF-8", 3));
-}
-
-/// Strings are checked in runs: what one ends with is no character with what
-/// the next begins with, nor with the bytes of its length.
-#[test]
-fn a_character_does_not_go_on_in_the_next_string() {
-    let convert = || Convert::HashBuckets(10);
-    let long = "a".repeat(64);
-    assert_eq!(delimited(long.as_bytes())[..2], [0x80, 0x01]);
-    for (strings, expected) in [
-        ([&b"ok"[..], b"\xc3", b"\xa9"], 3),
-        ([b"\xc3", long.as_bytes(), b"ok"], 0),
-        ([b"ok", b"\xc3\xa9", b"\xe2\x82"], 6),
-        ([long.as_bytes(), b"ok", b"\xff"], 69),
-        ([long.as_bytes(), long.as_bytes(), b"\x80"], 132),
-    ] {
-        let data = strings.map(delimited).concat();
-        let text = Case::of(r#""string""#, DType::Int64, convert());
-        let (message, position) = text.fault(&data, 3);
-        assert_eq!(
-            (message.as_str(), position),
-            ("a string is not UTF-8", expected)
+fn ids_do_not_check_strings() {
+    let words = [&b"ok"[..], b"\xff"].map(Vec::from);
+    let vocabulary = Vocabulary::new(words.clone(), -1).unwrap().into();
+    let data = [&b"\xff"[..], b"\xc3", b"\xa9", b"ok"]
+        .map(delimited)
+        .concat();
+    for schema in [r#""string""#, r#""bytes""#] {
+        let ids = Case::of(
+            schema,
+            DType::Int64,
+            Convert::Vocabulary(Arc::clone(&vocabulary)),
         );
-        let bytes = Case::of(r#""bytes""#, DType::Int64, convert());
-        assert_eq!(bytes.read(&data, 3).len(), 3);
+        let expected = [1, -1, -1, 0].map(Scalar::Int64);
+        assert_eq!(ids.read(&data, 4), expected);
     }
+    let [text, bytes] = [r#""string""#, r#""bytes""#]
+        .map(|schema| Case::of(schema, DType::Int64, Convert::HashBuckets(1000)).read(&data, 4));
+    assert_eq!(text, bytes);
 }
 
 #[test]

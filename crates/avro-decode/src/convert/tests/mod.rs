@@ -143,7 +143,7 @@ fn read_plain(leaf: Leaf, cursor: &mut Cursor<'_>, n: usize) -> Result<Vec<Scala
         Leaf::Float => fill!(Float, 0.0, Scalar::Float32),
         Leaf::Double => fill!(Double, 0.0, Scalar::Float64),
         Leaf::Boolean => fill!(Boolean, 0, boolean),
-        Leaf::Bytes | Leaf::String => {
+        Leaf::Bytes | Leaf::String | Leaf::ReplacedString => {
             let bytes = Bytes::Delimited {
                 utf8: leaf == Leaf::String,
             };

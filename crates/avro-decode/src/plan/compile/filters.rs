@@ -102,7 +102,8 @@ impl<'f> Compiler<'f> {
         };
         let writer = place.writer_schema().node(place.writer());
         let reader = place.reader_schema().node(reader);
-        let kind = operand_kind(place, writer, reader).ok_or_else(bad)?;
+        let checks_utf8 = !self.options.decode.replace_invalid_utf8;
+        let kind = operand_kind(place, writer, reader, checks_utf8).ok_or_else(bad)?;
         let of = self.operand_meanings.get(&slot).cloned();
         let of = of.unwrap_or_default();
         let rescale = self
@@ -221,7 +222,12 @@ fn nulls(item: Place<'_>) -> Box<[i64]> {
 }
 
 /// The type of a value that a filter needs.
-fn operand_kind(place: Place<'_>, writer: &Node, reader: &Node) -> Option<OperandKind> {
+fn operand_kind(
+    place: Place<'_>,
+    writer: &Node,
+    reader: &Node,
+    checks_utf8: bool,
+) -> Option<OperandKind> {
     Some(match (writer, reader) {
         (Node::Int, _) => OperandKind::Int,
         (Node::Long, _) => OperandKind::Long,
@@ -229,7 +235,7 @@ fn operand_kind(place: Place<'_>, writer: &Node, reader: &Node) -> Option<Operan
         (Node::Double, _) => OperandKind::Double,
         (Node::Boolean, _) => OperandKind::Boolean,
         (Node::String | Node::Bytes, reader) => OperandKind::Bytes {
-            utf8: *reader == Node::String || *writer == Node::String,
+            utf8: checks_utf8 && (*reader == Node::String || *writer == Node::String),
         },
         (Node::Fixed(_), _) if is_uuid(place) => OperandKind::Uuid,
         (Node::Fixed(fixed), _) => OperandKind::Fixed(fixed.size),

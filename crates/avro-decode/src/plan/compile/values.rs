@@ -7,7 +7,7 @@ use super::fields::wrong_step;
 use super::operations::in_turn;
 use super::{Compiler, Place};
 use crate::convert::{DURATION_WIDTH, Source};
-use crate::feature::FeatureKind;
+use crate::feature::{Feature, FeatureKind};
 use crate::plan::leaf::{Leaf, Nullable};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
 use crate::plan::sparse::{Role, SparseField, SparseRecord};
@@ -75,6 +75,7 @@ impl<'f> Compiler<'f> {
                     let (dtype, convert) = (feature.dtype, &feature.convert);
                     let of = MeaningOf::Values(consumer.checked.column);
                     let source = self.source(place, of, dtype, convert).map_err(error)?;
+                    let source = self.text_source(source, feature);
                     let is_key = matches!(consumer.goal, Goal::Value(_));
                     if is_key && source.width() > 1 {
                         return Err(error(not_an_element(consumer.goal, place)));
@@ -115,6 +116,17 @@ impl<'f> Compiler<'f> {
             passes.push(pass);
         }
         Ok(in_turn(&self.writers, passes, at))
+    }
+
+    /// How the values of a feature are read, by what is done about text that is not UTF-8.
+    fn text_source(&self, source: Source, feature: &Feature) -> Source {
+        match source {
+            Source::Plain(Leaf::String) if feature.any_bytes => Source::Plain(Leaf::Bytes),
+            Source::Plain(Leaf::String) if self.options.decode.replace_invalid_utf8 => {
+                Source::Plain(Leaf::ReplacedString)
+            }
+            source => source,
+        }
     }
 
     /// ATDS's sparse record, if it is read as it was written. If the reader's
@@ -208,7 +220,8 @@ impl<'f> Compiler<'f> {
             let source = match role {
                 Role::Values => {
                     let of = MeaningOf::Values(column);
-                    self.source(value, of, feature.dtype, &feature.convert)?
+                    let source = self.source(value, of, feature.dtype, &feature.convert)?;
+                    self.text_source(source, feature)
                 }
                 Role::Indices(dimension) if is_int(value) || is_long(value) => {
                     let of = MeaningOf::Indices(column, dimension);
