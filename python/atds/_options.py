@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -42,6 +43,38 @@ def flag(name: str, value: Any) -> bool:
     if isinstance(value, (int, np.bool_)) and value in (0, 1):
         return bool(value)
     raise OptionError(f"{name} must be True or False, not {value!r}")
+
+
+#: What :class:`atds.Dataset` can be told to read nevertheless.
+TOLERATED = ("trailing-block-bytes", "trailing-file-bytes", "checksum", "utf8")
+
+#: Names of what is tolerated: one, or several.
+Tolerate: TypeAlias = "str | Iterable[str]"
+
+
+def tolerated(value: Any) -> str:
+    """The names of what is tolerated, with commas between.
+
+    Raises:
+        OptionError: Something else than one name of :data:`TOLERATED` or several.
+    """
+    names = [value] if isinstance(value, str) else value
+    try:
+        names = list(names)
+    except TypeError:
+        names = [value]
+    for name in names:
+        if name not in TOLERATED:
+            raise OptionError(
+                f"tolerate must be of {', '.join(map(repr, TOLERATED))}, or several of them, "
+                f"not {name!r}"
+            )
+    return ",".join(dict.fromkeys(names))
+
+
+def depth(value: Any) -> int | None:
+    """How deep values may be nested, or None."""
+    return optional("max_depth", value, 1, 500)
 
 
 def threads(value: Any) -> int:

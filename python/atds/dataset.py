@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from atds import _native, _options
-from atds._options import AUTOTUNE
+from atds._options import AUTOTUNE, Tolerate
 from atds.feature_sets import as_lists, binary_names, mask_owners, parse_features, to_json
 from atds.features import Feature
 from atds.files import Files, Schema, inferred, look_up, refuse, schema_text
@@ -85,6 +85,16 @@ class Dataset:
             the features: once for all processes that the data set is pickled for or forked into.
             If false, each file's header is read when the file is opened, and errors come then.
         recursive: Whether folders are searched with all folders below them.
+        tolerate: What is wrong with files and read nevertheless, by name, one or several:
+            ``trailing-block-bytes`` (bytes left in a block after its records),
+            ``trailing-file-bytes`` (bytes after the last block that are no part of the file:
+            padding, a newline, another file; damage stays an error), ``checksum`` (wrong
+            checksums of snappy, zstandard and xz, and snappy without one), ``utf8`` (text that is
+            not UTF-8, in which U+FFFD then stands for what is not). What is passed over is
+            counted in :meth:`stats` and logged.
+        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
+            1 GiB.
+        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
 
     Raises:
         MissingFileError: A file that is not there, a pattern or folder without files.
@@ -117,6 +127,9 @@ class Dataset:
         strict: bool = False,
         check_files: bool = True,
         recursive: bool = False,
+        tolerate: Tolerate = (),
+        max_block_bytes: int | None = None,
+        max_depth: int | None = None,
     ) -> None:
         self._batch_size = _options.whole("batch_size", batch_size, 1)
         most = 1 << 30
@@ -137,6 +150,9 @@ class Dataset:
             "mmap": _options.flag("mmap", mmap),
             "strict": _options.flag("strict", strict),
             "check_files": _options.flag("check_files", check_files),
+            "tolerate": _options.tolerated(tolerate),
+            "max_block_bytes": _options.optional("max_block_bytes", max_block_bytes, 1, 1 << 62),
+            "max_depth": _options.depth(max_depth),
         }
         given = None if features is None else parse_features(features)
         self._inputs = look_up(filenames, recursive)
@@ -297,7 +313,7 @@ class Dataset:
 
     def stats(self) -> dict[str, Any]:
         """Figures of the latest iteration up to now: records and batches handed out, bytes, where
-        time was spent (in seconds), what was dropped, memory held.
+        time was spent (in seconds), what was dropped or passed over, memory held.
 
         >>> dataset = atds.Dataset("clicks/*.avro", 64)
         >>> for batch in dataset:

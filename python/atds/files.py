@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from atds import _native, _options
+from atds._options import Tolerate
 from atds.errors import OptionError, ReadOnceError, SchemaError
 from atds.feature_sets import from_json
 from atds.features import Feature
@@ -199,7 +200,13 @@ class Inspection:
 
 
 def inspect(
-    file: str | os.PathLike[str], *, sample: int | None = None, memory_limit: int | None = None
+    file: str | os.PathLike[str],
+    *,
+    sample: int | None = None,
+    memory_limit: int | None = None,
+    tolerate: Tolerate = (),
+    max_block_bytes: int | None = None,
+    max_depth: int | None = None,
 ) -> Inspection:
     """Reads all of a file, and says what it holds.
 
@@ -211,6 +218,10 @@ def inspect(
         file: The file.
         sample: Records from the first on in which nulls are counted, 1,000 if not given.
         memory_limit: Bytes of blocks and records to hold at most, 4 GiB if not given.
+        tolerate: What is wrong with the file and read nevertheless, as for :class:`Dataset`.
+        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
+            1 GiB.
+        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
 
     Raises:
         MemoryLimitError: A file of which even a few records need more than that.
@@ -220,6 +231,9 @@ def inspect(
         file,
         _options.optional("sample", sample, 0),
         _options.optional("memory_limit", memory_limit, 1),
+        _options.tolerated(tolerate),
+        _options.optional("max_block_bytes", max_block_bytes, 1, 1 << 62),
+        _options.depth(max_depth),
     )
     found["schema"] = json.loads(found["schema"])
     found["features"] = from_json(found["features"], found.pop("binary"))

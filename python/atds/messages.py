@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from atds import _native, _options
+from atds._options import Tolerate
 from atds.batch import Batch
 from atds.errors import OptionError
 from atds.feature_sets import binary_names, mask_owners, parse_features, to_json
@@ -57,6 +58,10 @@ class MessageDecoder:
         out_of_bounds: What becomes of sparse entries with an index outside their dimension:
             ``error`` or ``drop``.
         memory_limit: Bytes that a batch takes at most; None for 4 GiB.
+        tolerate: What is wrong with records and read nevertheless, by name, one or several:
+            ``trailing-block-bytes`` (bytes after a record), ``utf8`` (text that is not UTF-8, in
+            which U+FFFD then stands for what is not). :meth:`tolerated` counts it.
+        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
 
     Raises:
         SchemaError: A schema that is none, or cannot be read as the reader's.
@@ -72,6 +77,8 @@ class MessageDecoder:
         single_objects: bool = False,
         out_of_bounds: Literal["error", "drop"] = "error",
         memory_limit: int | None = None,
+        tolerate: Tolerate = (),
+        max_depth: int | None = None,
     ) -> None:
         self._schemas = _schemas(schema, single_objects)
         self._features = parse_features(features)
@@ -80,6 +87,8 @@ class MessageDecoder:
             "single_objects": _options.flag("single_objects", single_objects),
             "drop_out_of_bounds": _options.drops("out_of_bounds", out_of_bounds),
             "memory_limit": _options.optional("memory_limit", memory_limit, 1),
+            "tolerate": _options.tolerated(tolerate),
+            "max_depth": _options.depth(max_depth),
         }
         self._made = self._make()
 
@@ -114,6 +123,12 @@ class MessageDecoder:
         except TypeError:
             _check_bytes(given)
             raise
+
+    def tolerated(self) -> dict[str, int]:
+        """What was passed over so far, of what ``tolerate`` allows: ``trailing_block_bytes`` and
+        ``replaced_texts``."""
+        trailing, replaced = self._here.tolerated()
+        return {"trailing_block_bytes": trailing, "replaced_texts": replaced}
 
     @property
     def element_spec(self) -> dict[str, TensorSpec]:

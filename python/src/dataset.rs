@@ -37,6 +37,7 @@ impl Dataset {
         files, batch_size, features, binary, masks, *, drop_remainder, reader_buffer_size,
         shuffle_buffer_size, threads, max_threads, seed, shuffle_files, shuffle_blocks, prefetch,
         reader_schema, drop_out_of_bounds, memory_limit, mmap, strict, check_files, schemas,
+        tolerate, max_block_bytes, max_depth,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
@@ -62,6 +63,9 @@ impl Dataset {
         strict: bool,
         check_files: bool,
         schemas: &FileSchemas,
+        tolerate: &str,
+        max_block_bytes: Option<usize>,
+        max_depth: Option<usize>,
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
@@ -85,9 +89,16 @@ impl Dataset {
             .mmap(mmap)
             .strict(strict)
             .check_files(check_files)
-            .schemas(schemas.schemas.clone());
+            .schemas(schemas.schemas.clone())
+            .tolerate(tolerate.parse().or_raise(py)?);
         if let Some(bytes) = reader_buffer_size {
             builder = builder.reader_buffer_size(bytes);
+        }
+        if let Some(bytes) = max_block_bytes {
+            builder = builder.max_block_bytes(bytes);
+        }
+        if let Some(depth) = max_depth {
+            builder = builder.max_depth(depth);
         }
         if let Some(bytes) = memory_limit {
             builder = builder.memory_limit(bytes);

@@ -114,16 +114,24 @@ pub(crate) fn said_features(schema: &Schema, features: &[Feature], fields: &[Lef
 /// Reads all of a file, and counts nulls in its first `sample` records; no limit is the
 /// default one.
 #[pyfunction]
-#[pyo3(signature = (file, sample = None, memory_limit = None))]
-pub(crate) fn inspect(
-    py: Python<'_>,
+#[pyo3(signature = (
+    file, sample = None, memory_limit = None, tolerate = "", max_block_bytes = None, max_depth = None,
+))]
+pub(crate) fn inspect<'py>(
+    py: Python<'py>,
     file: PathBuf,
     sample: Option<u64>,
     memory_limit: Option<u64>,
-) -> PyResult<Bound<'_, PyDict>> {
+    tolerate: &str,
+    max_block_bytes: Option<usize>,
+    max_depth: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
     let mut options = InspectOptions::default();
     options.sample = sample.unwrap_or(options.sample);
     options.memory_limit = memory_limit.unwrap_or(options.memory_limit);
+    options.tolerate = tolerate.parse().or_raise(py)?;
+    options.max_block_bytes = max_block_bytes.unwrap_or(options.max_block_bytes);
+    options.max_depth = max_depth.unwrap_or(options.max_depth);
     let found = interruptible(py, move || atds::inspect_with(file, &options))?.or_raise(py)?;
     let dict = PyDict::new(py);
     dict.set_item("path", found.path.as_os_str())?;

@@ -30,7 +30,7 @@ impl MessageDecoder {
     #[new]
     #[pyo3(signature = (
         schemas, features, binary, masks, *, reader_schema, single_objects, drop_out_of_bounds,
-        memory_limit,
+        memory_limit, tolerate, max_depth,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
@@ -43,6 +43,8 @@ impl MessageDecoder {
         single_objects: bool,
         drop_out_of_bounds: bool,
         memory_limit: Option<u64>,
+        tolerate: &str,
+        max_depth: Option<usize>,
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
@@ -50,6 +52,7 @@ impl MessageDecoder {
         let first = schemas.next().ok_or_else(|| no_schema(py))?;
         let mut builder = messages::MessageDecoder::builder(first, features)
             .framing(framing(single_objects))
+            .tolerate(tolerate.parse().or_raise(py)?)
             .out_of_bounds(match drop_out_of_bounds {
                 true => OutOfBounds::Drop,
                 false => OutOfBounds::Error,
@@ -59,6 +62,9 @@ impl MessageDecoder {
         }
         if let Some(schema) = reader_schema {
             builder = builder.reader_schema(parse(py, "reader_schema", schema)?);
+        }
+        if let Some(depth) = max_depth {
+            builder = builder.max_depth(depth);
         }
         if let Some(bytes) = memory_limit {
             builder = builder.memory_limit(bytes);
@@ -89,6 +95,12 @@ impl MessageDecoder {
     /// The columns of a batch.
     fn spec(&self, py: Python<'_>) -> PyResult<Vec<SaidColumn>> {
         columns(lock(self.decoder.get(py, DECODER)?).spec())
+    }
+
+    /// Bytes after records, and texts that were replaced, of the batches so far.
+    fn tolerated(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let tolerated = lock(self.decoder.get(py, DECODER)?).tolerated();
+        Ok((tolerated.trailing_block_bytes, tolerated.replaced_texts))
     }
 
     /// Sparse entries that were dropped for an index outside their dimension.

@@ -55,6 +55,11 @@ fn to_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> 
     dict.set_item("threads", stats.threads)?;
     dict.set_item("dropped_entries", stats.dropped_entries)?;
     dict.set_item("dropped_records", stats.dropped_records)?;
+    let tolerated = &stats.tolerated;
+    dict.set_item("trailing_block_bytes", tolerated.trailing_block_bytes)?;
+    dict.set_item("trailing_file_bytes", tolerated.trailing_file_bytes)?;
+    dict.set_item("bad_checksums", tolerated.bad_checksums)?;
+    dict.set_item("replaced_texts", tolerated.replaced_texts)?;
     dict.set_item("memory_peak", stats.memory_peak)?;
     dict.set_item("memory_limit", stats.memory_limit)?;
     dict.set_item("mapped_peak", stats.mapped_peak)?;

@@ -8,6 +8,7 @@ use atds::{Dataset, Layout, OutOfBounds, Stats, Threads, printable};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::lenience::Lenience;
 use crate::units::{count, counted};
 use crate::{figures, inputs, options, progress};
 
@@ -77,6 +78,8 @@ pub(crate) struct Args {
     /// Read the header of each file when the file is opened, not those of all files first
     #[arg(long)]
     no_check_files: bool,
+    #[command(flatten)]
+    lenience: Lenience,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -136,6 +139,7 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
     if let Some(bytes) = args.reader_buffer {
         builder = builder.reader_buffer_size(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
+    builder = args.lenience.apply(builder);
     if args.drop_out_of_bounds {
         builder = builder.out_of_bounds(OutOfBounds::Drop);
     }

@@ -23,6 +23,10 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
         "inflate_s": stats.inflate.as_secs_f64(),
         "decode_s": stats.decode.as_secs_f64(),
         "consumer_wait_s": stats.consumer_wait.as_secs_f64(),
+        "trailing_block_bytes": stats.tolerated.trailing_block_bytes,
+        "trailing_file_bytes": stats.tolerated.trailing_file_bytes,
+        "bad_checksums": stats.tolerated.bad_checksums,
+        "replaced_texts": stats.tolerated.replaced_texts,
     })
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::json_text::json_text;
+use crate::lenience::Lenience;
 use crate::{inputs, options, progress};
 
 /// Print the first records of a file as JSON: a line for each, or the tensors of all.
@@ -41,6 +42,8 @@ pub(crate) struct Args {
     /// Bytes of blocks and tensors to hold at most, such as 512MiB [default: 4GiB]
     #[arg(long, value_name = "BYTES", value_parser = options::byte_size, requires = "features")]
     memory_limit: Option<u64>,
+    #[command(flatten)]
+    lenience: Lenience,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
@@ -50,6 +53,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let mut options = RecordOptions::default();
     options.strict = args.strict;
+    let lenience = &args.lenience;
+    options.tolerate = lenience.tolerate;
+    options.max_block_bytes = lenience
+        .max_block_bytes()
+        .unwrap_or(options.max_block_bytes);
+    options.max_depth = lenience.max_depth.unwrap_or(options.max_depth);
     for record in Records::open_with(&file, &options)?.take(args.records) {
         writeln!(out, "{}", json_text(&record?))?;
     }
@@ -71,6 +80,7 @@ fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Fa
     if let Some(bytes) = args.memory_limit {
         builder = builder.memory_limit(bytes);
     }
+    builder = args.lenience.apply(builder);
     let mut batches = progress::build(builder)?.iter();
     let first = match args.records {
         0 => None,

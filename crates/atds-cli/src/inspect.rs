@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::inputs;
 use crate::json_text::json_text;
+use crate::lenience::Lenience;
 use crate::options;
 use crate::units::{bytes, count, counted};
 
@@ -42,6 +43,8 @@ pub(crate) struct Args {
     /// Bytes of blocks and records to hold at most, such as 512MiB [default: 4GiB]
     #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
     memory_limit: Option<u64>,
+    #[command(flatten)]
+    lenience: Lenience,
     /// Print a JSON object for each file, one a line
     #[arg(long)]
     json: bool,
@@ -82,6 +85,12 @@ fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(bytes) = args.memory_limit {
         options.memory_limit = bytes;
     }
+    options.tolerate = args.lenience.tolerate;
+    options.max_block_bytes = args
+        .lenience
+        .max_block_bytes()
+        .unwrap_or(options.max_block_bytes);
+    options.max_depth = args.lenience.max_depth.unwrap_or(options.max_depth);
     let found = atds::inspect_with(file, &options)?;
     if args.features {
         print_features_file(&found.features, out)?;

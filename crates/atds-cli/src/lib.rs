@@ -15,6 +15,7 @@ mod head;
 mod inputs;
 mod inspect;
 mod json_text;
+mod lenience;
 mod logging;
 mod options;
 mod progress;

@@ -1,7 +1,7 @@
 //! Values on the command line that are not plain numbers or paths.
 
 use atds::generate::Preset;
-use atds::{Codec, Layout, Threads};
+use atds::{Codec, Layout, Threads, Tolerate};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// The most threads that can be asked for: more than any machine has cores, fewer than a system
@@ -41,6 +41,12 @@ pub(crate) fn byte_size(text: &str) -> Result<u64, String> {
     number
         .checked_mul(1 << shift)
         .ok_or_else(|| "is too large".to_owned())
+}
+
+/// What is read nevertheless, by its names.
+pub(crate) fn tolerate(names: &str) -> Result<Tolerate, String> {
+    let known = || format!("the names are {}", Tolerate::NAMES.join(", "));
+    names.parse().map_err(|_| known())
 }
 
 /// The name of a preset.

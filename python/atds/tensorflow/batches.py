@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from atds import _native, _options
-from atds._options import AUTOTUNE
+from atds._options import AUTOTUNE, Tolerate
 from atds.dataset import Dataset
 from atds.feature_sets import parse_features
 from atds.files import Schema, look_up, refuse
@@ -57,6 +57,7 @@ class ATDSDataset(Wrapped):
             epoch, as :class:`atds.Dataset` does, or each when its file is opened.
         recursive: Whether folders are searched with all folders below them.
         strict: Whether the schemas of files must be by Avro's specification.
+        tolerate: What is wrong with files and read nevertheless, as for :class:`atds.Dataset`.
 
     Raises:
         ValueError: Features that cannot be.
@@ -81,8 +82,15 @@ class ATDSDataset(Wrapped):
         check_files: bool = True,
         recursive: bool = False,
         strict: bool = False,
+        tolerate: Tolerate = (),
     ) -> None:
-        epochs = _Epochs(parse_features(features), reader_schema, check_files, recursive, strict)
+        options = {
+            "reader_schema": reader_schema,
+            "check_files": _options.flag("check_files", check_files),
+            "strict": _options.flag("strict", strict),
+            "tolerate": tolerate,
+        }
+        epochs = _Epochs(parse_features(features), options, recursive)
         arguments = [
             _arguments.names(filenames),
             _arguments.integer("batch_size", batch_size, 1, least=1),
@@ -114,22 +122,15 @@ class _Epochs:
     """Begins an epoch for each iterator."""
 
     def __init__(
-        self,
-        features: Mapping[str, Any],
-        reader_schema: Schema | None,
-        check_files: bool,
-        recursive: bool,
-        strict: bool,
+        self, features: Mapping[str, Any], options: Mapping[str, Any], recursive: bool
     ) -> None:
         self.columns = Columns(features)
         self._recursive = recursive
         # Pipes that an iteration has read.
         self._read_once: set[str] = set()
         self._features = features
-        self._reader_schema = reader_schema
-        self._check_files = _options.flag("check_files", check_files)
-        self._strict = _options.flag("strict", strict)
         self._checked: _Checked | None = None
+        self._options = options
         self._numbers = itertools.count()
 
     def begin(
@@ -159,9 +160,7 @@ class _Epochs:
             int(shuffle_buffer_size),
             threads if threads == AUTOTUNE else min(threads, os.cpu_count() or 1),
             int(seed) if seed >= 0 else None,
-            reader_schema=self._reader_schema,
-            check_files=self._check_files,
-            strict=self._strict,
+            **self._options,
         )
         self._checked = dataset._files, dataset._schemas
         dataset.set_epoch(next(self._numbers))

@@ -14,7 +14,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 import atds
 from atds import _native, _options
-from atds._options import AUTOTUNE
+from atds._options import AUTOTUNE, Tolerate
 from atds.errors import FeatureError, OptionError
 from atds.feature_sets import parse_features
 from atds.files import Files, Schema, look_up, refuse
@@ -145,6 +145,9 @@ class Dataset(IterableDataset[dict[str, Any]]):
         strict: bool = False,
         check_files: bool = True,
         recursive: bool = False,
+        tolerate: Tolerate = (),
+        max_block_bytes: int | None = None,
+        max_depth: int | None = None,
     ) -> None:
         found = look_up(filenames, recursive)
         refuse(found, "ranks and workers share records that are counted first; use atds.Dataset")
@@ -169,6 +172,9 @@ class Dataset(IterableDataset[dict[str, Any]]):
                 mmap=mmap,
                 strict=strict,
                 check_files=check_files,
+                tolerate=tolerate,
+                max_block_bytes=max_block_bytes,
+                max_depth=max_depth,
             )
 
         if features is None:

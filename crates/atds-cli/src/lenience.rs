@@ -1,0 +1,40 @@
+//! Flags about what is read although it is wrong, or large.
+
+use atds::Tolerate;
+
+use crate::options;
+
+/// What is read although it is wrong, or large.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Lenience {
+    /// Read files nevertheless that have this wrong, and count it: trailing-block-bytes,
+    /// trailing-file-bytes, checksum, utf8
+    #[arg(long, value_name = "NAME[,NAME]", default_value = "", hide_default_value = true, value_parser = options::tolerate)]
+    pub(crate) tolerate: Tolerate,
+    /// Bytes of a block at most, compressed and inflated [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    max_block_bytes: Option<u64>,
+    /// Values that may be nested in one another at most, up to 500 [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_depth: Option<usize>,
+}
+
+impl Lenience {
+    /// Bytes of a block at most, if they are given.
+    pub(crate) fn max_block_bytes(&self) -> Option<usize> {
+        let bytes = self.max_block_bytes?;
+        Some(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    /// A data set with these options.
+    pub(crate) fn apply(&self, mut builder: atds::DatasetBuilder) -> atds::DatasetBuilder {
+        builder = builder.tolerate(self.tolerate);
+        if let Some(bytes) = self.max_block_bytes() {
+            builder = builder.max_block_bytes(bytes);
+        }
+        if let Some(depth) = self.max_depth {
+            builder = builder.max_depth(depth);
+        }
+        builder
+    }
+}
