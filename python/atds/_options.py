@@ -74,7 +74,7 @@ def tolerated(value: Any) -> str:
 
 def depth(value: Any) -> int | None:
     """How deep values may be nested, or None."""
-    return optional("max_depth", value, 1, 500)
+    return optional("max_depth", value, 1, 300)
 
 
 def threads(value: Any) -> int:

@@ -14,7 +14,7 @@ pub(crate) struct Lenience {
     /// Bytes of a block at most, compressed and inflated [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
     max_block_bytes: Option<u64>,
-    /// Values that may be nested in one another at most, up to 500 [default: 100]
+    /// Values that may be nested in one another at most, up to 300 [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) max_depth: Option<usize>,
 }

@@ -46,10 +46,10 @@ impl ReadOptions {
 
 /// An error if `max_depth` is out of its range.
 pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
-    const { assert!(DEEPEST == 500) };
+    const { assert!(DEEPEST == 300) };
     match max_depth {
         1..=DEEPEST => Ok(()),
-        _ => Err(Error::option("max_depth", "from 1 to 500")),
+        _ => Err(Error::option("max_depth", "from 1 to 300")),
     }
 }
 

@@ -22,9 +22,9 @@ pub const MAX_DEVIATIONS: usize = 100;
 pub const MAX_DECODE_DEPTH: usize = 100;
 
 /// The most that the option for [`MAX_DECODE_DEPTH`] can be. The deepest stacks are those of
-/// trees of values in a debug build: so many values take less than half of the 2 MiB that a spawned
+/// trees of values in a debug build: so many values take less than three quarters of the 2 MiB that a spawned
 /// thread has.
-pub const DEEPEST: usize = 500;
+pub const DEEPEST: usize = 300;
 
 /// Items of a block of an array whose items take no bytes, such as an array
 /// of `null`: nothing in the input bounds their number.

@@ -187,7 +187,7 @@ fn chain(records: usize) -> Vec<u8> {
     data
 }
 
-/// All that recurses into values, with half of the stack that a spawned thread has.
+/// All that recurses into values, with three quarters of the stack that a spawned thread has.
 #[test]
 fn depth_is_an_option_and_never_overflows() {
     let check = || {
@@ -237,6 +237,6 @@ fn depth_is_an_option_and_never_overflows() {
             }
         }
     };
-    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(check);
+    let thread = std::thread::Builder::new().stack_size(3 << 19).spawn(check);
     thread.unwrap().join().unwrap();
 }

@@ -256,7 +256,7 @@ fn skipping_is_bounded_in_depth() {
         "{message}"
     );
     assert!(
-        message.ends_with(": values are nested deeper than 100: raise `max_depth`, to 500 at most"),
+        message.ends_with(": values are nested deeper than 100: raise `max_depth`, to 300 at most"),
         "{message}"
     );
 
