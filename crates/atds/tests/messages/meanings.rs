@@ -1,10 +1,11 @@
 //! A column means one thing in the messages of all writers.
 
 use atds::messages::{Framing, MessageDecoder, Reencoder};
-use atds::{Error, Schema};
+use atds::{Codec, EncodedRecords, Error, Schema};
 use avro_decode::single_object;
 
 use crate::common::meanings::{FORMS, Form, KINDS, Kind, SAMPLES};
+use crate::common::{Folder, container};
 
 fn schema(kind: Kind) -> Schema {
     // Logical types are no part of a fingerprint, names of fields are.
@@ -74,6 +75,33 @@ fn a_reader_s_schema_says_what_the_column_holds() {
     let batch = decoder.build().unwrap().decode(&messages.concat()).unwrap();
     let found = Form::Int64.column(&batch);
     assert_eq!(found, ["0", "1000000", "2000000", "0", "1000", "2000"]);
+}
+
+#[test]
+fn the_records_of_a_file_are_in_the_reader_s_unit() {
+    let folder = Folder::new();
+    let millis = Kind::Time("timestamp-millis");
+    let records = SAMPLES.map(|sample| millis.record(sample)).concat();
+    let file = container(&millis.schema(), Codec::Null, [(3, records)]);
+    let path = folder.write("a.avro", &file);
+    let reader = Schema::parse(&Kind::Time("timestamp-micros").schema()).unwrap();
+    let mut records = EncodedRecords::open(&path, Some(reader.into())).unwrap();
+    let mut found = Vec::new();
+    while records.next_into(&mut found).unwrap() {}
+    // 0, 1000 and 2000, zig-zag.
+    assert_eq!(found, [0, 0xd0, 0x0f, 0xa0, 0x1f]);
+    write_and_refuse(&folder);
+}
+
+/// Nothing is rounded without a word.
+fn write_and_refuse(folder: &Folder) {
+    let micros = Kind::Time("timestamp-micros");
+    let file = container(&micros.schema(), Codec::Null, [(1, micros.record(1))]);
+    let path = folder.write("b.avro", &file);
+    let reader = Schema::parse(&Kind::Time("timestamp-millis").schema()).unwrap();
+    let error = EncodedRecords::open(&path, Some(reader.into())).unwrap_err();
+    let error = folder.message(&error);
+    assert!(error.starts_with("b.avro: field 'x': "), "{error}");
 }
 
 #[test]
