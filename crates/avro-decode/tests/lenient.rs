@@ -7,6 +7,8 @@ use std::sync::Arc;
 use avro_decode::limits::MAX_DEVIATIONS;
 use avro_decode::schema::{LogicalType, Node, SchemaErrorKind as Kind};
 use avro_decode::{Features, Plan, PlanOptions, Resolution, Schema, infer, reference, to_json};
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::{Value, json};
 
 fn record(fields: &str) -> String {
@@ -376,4 +378,92 @@ fn names_that_no_reader_can_have() {
     let writer = record(r#"{"name": "user-id", "type": "int"}"#);
     let reader = record(r#"{"name": "user", "type": "long", "aliases": ["user-id"]}"#);
     assert_eq!(resolves(&writer, &reader), Ok(()));
+}
+
+/// Names that clash with one another, with those of types and with namespaces.
+fn any_text() -> impl Strategy<Value = Value> {
+    const TEXTS: &[&str] = &[
+        "", "a", "b", "a.b", ".a", "a.", ".", "..", "int", ".int", "a#2", "é\"\\",
+    ];
+    prop_oneof![
+        8 => select(TEXTS).prop_map(Value::from),
+        1 => any::<String>().prop_map(Value::from),
+        1 => select(vec![json!(null), json!(7), json!([]), json!(true)]),
+    ]
+}
+
+/// A schema that is nearly one: attributes are of any text, or not there, or odd.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        3 => select(vec![json!("int"), json!("string"), json!("null")]),
+        3 => any_text(),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let attributes = || {
+            let keys = select(vec!["name", "namespace", "aliases", "order", "doc"]);
+            prop::collection::vec((keys, any_text()), 0..4)
+        };
+        let named = |made: Value, attributes: Vec<(&str, Value)>| {
+            let mut made = made;
+            for (key, value) in attributes {
+                made[key] = match key {
+                    "aliases" => json!([value, "c"]),
+                    _ => value,
+                };
+            }
+            made
+        };
+        let fields = prop::collection::vec((any_text(), inner.clone()), 0..4);
+        let symbols = prop::collection::vec(any_text(), 0..4);
+        prop_oneof![
+            4 => (fields, attributes()).prop_map(move |(fields, attributes)| {
+                let fields = fields.into_iter().map(|(name, ty)| json!({"name": name, "type": ty}));
+                let fields: Vec<_> = fields.collect();
+                named(json!({"type": "record", "fields": fields}), attributes)
+            }),
+            1 => (symbols, attributes()).prop_map(move |(symbols, attributes)| {
+                named(json!({"type": "enum", "symbols": symbols}), attributes)
+            }),
+            1 => attributes().prop_map(move |attributes| {
+                named(json!({"type": "fixed", "size": 2}), attributes)
+            }),
+            1 => prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            1 => inner.prop_map(|items| json!({"type": "array", "items": items})),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn any_schema_prints_to_one_that_is_read_alike(json in any_schema()) {
+        let text = json.to_string();
+        let strict = Schema::parse(&text);
+        match Schema::parse_lenient(&text) {
+            Ok(schema) => {
+                prop_assert_eq!(schema.deviations().first(), strict.as_ref().err());
+                let again = lenient(&text);
+                prop_assert_eq!(again.to_string(), schema.to_string());
+                let features = Features::new(infer(&schema).features);
+                prop_assert!(features.is_ok(), "{:?}", features);
+            }
+            Err(_) => prop_assert!(strict.is_err()),
+        }
+    }
+}
+
+/// The property above is of schemas that are read, and of many that are not by the
+/// specification.
+#[test]
+fn schemas_are_made_that_are_read() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = any_schema();
+    let made = (0..2000).map(|_| strategy.new_tree(&mut runner).unwrap().current());
+    let read = made.filter(|json| {
+        let schema = Schema::parse_lenient(&json.to_string());
+        schema.is_ok_and(|schema| !schema.deviations().is_empty())
+    });
+    let read = read.count();
+    assert!(read > 200, "{read}");
 }
