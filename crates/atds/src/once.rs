@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::budget::Budget;
 use crate::source::FileBlocks;
+use crate::unpack::Packing;
 use crate::{Error, ErrorKind};
 
 /// How long a thread waits for bytes before it looks whether they are still wanted.
@@ -22,10 +23,14 @@ const SLICE: Duration = Duration::from_millis(50);
 /// How long a program may take to open the other end of a pipe before that is logged.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The inputs of some files that can be read once, shared by all that read them.
+/// The inputs of some files that are no plain ones, shared by all that read them: those that can
+/// be read once.
 #[derive(Debug, Default)]
 pub(crate) struct OnceInputs {
     inputs: Mutex<HashMap<PathBuf, Input>>,
+    /// The first by name of the files that are packed as a whole, of those whose headers were
+    /// read.
+    packed: Mutex<Option<(PathBuf, Packing)>>,
     stop: Stop,
 }
 
@@ -74,6 +79,20 @@ impl OnceInputs {
             Some((path, input)) => Err(once_error(input.name, reason, path)),
             None => Ok(()),
         }
+    }
+
+    /// Notes a file that is packed as a whole.
+    pub(crate) fn note_packed(&self, path: &Path, packing: Packing) {
+        let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        if packed.as_ref().is_none_or(|(first, _)| path < first) {
+            *packed = Some((path.to_owned(), packing));
+        }
+    }
+
+    /// A file that is packed as a whole.
+    pub(crate) fn packed(&self) -> Option<(PathBuf, Packing)> {
+        let packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        packed.clone()
     }
 
     /// Whether there is none.

@@ -129,14 +129,16 @@ impl Headers<'_> {
     /// # Errors
     /// Those of [`FileBlocks::open`]; a packed file whose blocks are to be shuffled.
     pub(crate) fn read(&self, path: &Path) -> Result<Header, Error> {
-        let look = |blocks: &FileBlocks| match blocks.packing {
-            Some(packing) if self.options.shuffle_blocks => Err(no_shuffling(packing, path)),
-            _ => Ok(blocks.header.clone()),
+        let look = |blocks: &FileBlocks| {
+            if let Some(packing) = blocks.packing {
+                self.inputs.note_packed(path, packing);
+            }
+            blocks.header.clone()
         };
         if self.inputs.has(path) {
             let mut opener = Opener::once(self.options);
             let begin = || FileBlocks::open(path, &mut opener, self.inputs.stop());
-            return self.inputs.begun(path, begin, look)?;
+            return self.inputs.begun(path, begin, look);
         }
         look(&FileBlocks::open(
             path,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+mod data;
 mod demo;
 mod escapes;
 mod faults;

@@ -60,18 +60,32 @@ impl fmt::Display for NothingFound {
         } else if self.is_folder && self.hidden.is_none() {
             f.write_str(": the folder is empty")?;
         }
-        if let Some(hidden) = &self.hidden {
-            write!(f, "; {hidden}")?;
+        // What is hidden is suggested only where there is nothing else.
+        match &self.hidden {
+            Some(hidden) if there.is_empty() => {
+                write!(f, "; {hidden}")?;
+                self.suggest(f)
+            }
+            Some(hidden) => {
+                self.suggest(f)?;
+                write!(f, "; {hidden}")
+            }
+            None => self.suggest(f),
         }
+    }
+}
+
+impl NothingFound {
+    fn suggest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.suggestions.is_empty() {
             let suggestions = self.suggestions.iter().map(|pattern| quoted(pattern));
             let suggestions: Vec<_> = suggestions.collect();
             write!(f, ": give {}", suggestions.join(" or "))?;
         }
-        if self.avro_below {
-            f.write_str(", or set `recursive`")?;
+        match self.avro_below {
+            true => f.write_str(", or set `recursive`"),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

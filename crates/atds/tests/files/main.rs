@@ -1,0 +1,10 @@
+//! Which files are read, and files that are no plain ones: pipes, and files packed as a whole.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+#[cfg(unix)]
+mod once;
+mod packed;
+mod search;

@@ -1,0 +1,210 @@
+//! Gzip and zstandard around whole files.
+
+use std::io::Write;
+
+use atds::{Codec, Dataset, ErrorKind, Packing, Records};
+
+use crate::common::{Folder, features, read, read_all, rows_file};
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstandard(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).unwrap()
+}
+
+const PACK: [(Packing, fn(&[u8]) -> Vec<u8>); 2] =
+    [(Packing::Gzip, gzip), (Packing::Zstandard, zstandard)];
+
+/// A folder of three files of 20 records each, the middle one packed.
+fn folder(pack: fn(&[u8]) -> Vec<u8>) -> Folder {
+    let folder = Folder::new();
+    for file in 0..3 {
+        let bytes = rows_file(20 * file..20 * file + 20, 3, Codec::Deflate);
+        let bytes = if file == 1 { pack(&bytes) } else { bytes };
+        folder.write(&format!("{file}.avro"), &bytes);
+    }
+    folder
+}
+
+#[test]
+fn packed_files_are_read_as_others_are() {
+    for (packing, pack) in PACK {
+        let folder = folder(pack);
+        for mmap in [false, true] {
+            for shuffle in [0, 30] {
+                let dataset = folder.rows(7).mmap(mmap).shuffle_buffer_size(shuffle);
+                let dataset = dataset.epochs(2).build().unwrap();
+                let mut ids = read_all(dataset.iter()).concat();
+                ids.sort_unstable();
+                let expected: Vec<i64> = (0..60).flat_map(|id| [id, id]).collect();
+                assert_eq!(ids, expected);
+            }
+        }
+        let file = folder.join("1.avro");
+        assert_eq!(Records::open(&file).unwrap().count(), 20);
+        let found = atds::inspect(&file).unwrap();
+        assert_eq!((found.records, found.blocks), (20, 7));
+        assert_eq!(found.packing, Some(packing));
+        assert_eq!(found.file_bytes, std::fs::metadata(&file).unwrap().len());
+        let plain = rows_file(20..40, 3, Codec::Deflate);
+        let plain = atds::inspect(folder.write("plain", &plain)).unwrap();
+        assert_eq!(found.inflated_bytes, plain.inflated_bytes);
+        assert_eq!(found.raw_bytes, plain.raw_bytes);
+    }
+}
+
+#[test]
+fn several_members_or_frames_are_one_file() {
+    let bytes = rows_file(0..50, 4, Codec::Null);
+    for (_, pack) in PACK {
+        for cuts in [&[1][..], &[4], &[200], &[10, 10, 700]] {
+            let mut packed = Vec::new();
+            let mut start = 0;
+            for &cut in cuts.iter().chain([&bytes.len()]) {
+                packed.extend(pack(&bytes[start..cut]));
+                start = cut;
+            }
+            let folder = Folder::new();
+            folder.write("x.avro", &packed);
+            let dataset = folder.rows(50).build().unwrap();
+            assert_eq!(read_all(dataset.iter()).concat(), Vec::from_iter(0..50));
+        }
+    }
+}
+
+#[test]
+fn packed_files_are_counted_and_shared() {
+    for (_, pack) in PACK {
+        let folder = folder(pack);
+        let dataset = folder.rows(4).build().unwrap();
+        assert_eq!(*dataset.file_records().unwrap(), [20, 20, 20]);
+        assert_eq!(dataset.num_records().unwrap(), 60);
+        for shards in [1, 2, 3, 7, 60] {
+            let mut ids = Vec::new();
+            for index in 0..shards {
+                let shard = dataset.shard(index, shards).unwrap();
+                ids.extend(read_all(shard.iter()).concat());
+            }
+            assert_eq!(ids, Vec::from_iter(0..60), "{shards}");
+        }
+        // Once counted, a file is not unpacked for it again.
+        let dataset = Dataset::builder(folder.join("1.avro"), 4).features(features());
+        let dataset = dataset.build().unwrap();
+        assert_eq!(dataset.num_records().unwrap(), 20);
+        let counts = dataset.file_records().unwrap();
+        for (records, found) in [(0..19, 19), (0..21, 21)] {
+            folder.write("1.avro", &pack(&rows_file(records, 3, Codec::Null)));
+            assert_eq!(dataset.num_records().unwrap(), 20);
+            let slice = dataset.slice(2..20, counts.clone()).unwrap();
+            let error = read(slice.iter()).1.unwrap();
+            assert!(
+                matches!(error.kind, ErrorKind::RecordsChanged { counted: 20, found: n } if n == found),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn blocks_of_packed_files_cannot_be_shuffled() {
+    for (_, pack) in PACK {
+        let folder = folder(pack);
+        let error = folder.rows(4).shuffle_blocks(true).build();
+        let error = error.map(drop).unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::Packed { .. }));
+        assert!(
+            folder
+                .message(&error)
+                .contains("leave `shuffle_blocks` out")
+        );
+        let unchecked = folder.rows(4).shuffle_blocks(true).check_files(false);
+        let (ids, error) = read(unchecked.build().unwrap().iter());
+        assert_eq!(ids.concat().len(), 20);
+        assert!(matches!(error.unwrap().kind, ErrorKind::Packed { .. }));
+    }
+}
+
+/// Whole records and an error that names the file, wherever it is cut short.
+#[test]
+fn a_packed_file_that_is_cut_short_is_an_error() {
+    let bytes = rows_file(0..30, 5, Codec::Null);
+    for (_, pack) in PACK {
+        let packed = pack(&bytes);
+        let folder = Folder::new();
+        for len in (0..packed.len()).step_by(7) {
+            folder.write("x.avro", &packed[..len]);
+            let error = match folder.rows(5).build() {
+                Err(error) => error,
+                Ok(dataset) => {
+                    let (ids, error) = read(dataset.iter());
+                    let ids = ids.concat();
+                    assert_eq!(ids, Vec::from_iter(0..ids.len() as i64));
+                    error.unwrap_or_else(|| panic!("{len} of {}", packed.len()))
+                }
+            };
+            let message = folder.message(&error);
+            assert!(message.starts_with("x.avro: "), "{message}");
+        }
+    }
+}
+
+#[test]
+fn damage_says_where_it_is() {
+    let folder = Folder::new();
+    let bytes = rows_file(0..30, 5, Codec::Null);
+    let mut packed = gzip(&bytes);
+    // The checksum at the end.
+    let at = packed.len() - 8;
+    packed[at] ^= 1;
+    folder.write("x.avro", &packed);
+    let (ids, error) = read(folder.rows(30).build().unwrap().iter());
+    assert!(ids.concat().is_empty() || ids.concat().len() == 30);
+    let error = error.unwrap();
+    assert!(matches!(
+        error.kind,
+        ErrorKind::Unpack {
+            packing: Packing::Gzip,
+            ..
+        }
+    ));
+    let message = folder.message(&error);
+    assert!(
+        message.contains("of the unpacked file: the gzip around the file is damaged or cut short"),
+        "{message}"
+    );
+    // Damage inside has the offset of the file that unpacking gives.
+    let mut inside = bytes.clone();
+    let at = inside.len() - 1;
+    inside[at] ^= 1;
+    folder.write("x.avro", &inside);
+    let plain = read(folder.rows(30).build().unwrap().iter()).1.unwrap();
+    folder.write("x.avro", &gzip(&inside));
+    let packed = read(folder.rows(30).build().unwrap().iter()).1.unwrap();
+    assert_eq!(packed.place.offset, plain.place.offset);
+    assert!(packed.place.unpacked && !plain.place.unpacked);
+    assert_eq!(
+        folder.message(&packed).replace(" of the unpacked file", ""),
+        folder.message(&plain)
+    );
+}
+
+#[test]
+fn what_is_packed_and_no_avro_file_is_named() {
+    let folder = Folder::new();
+    for (_, pack) in PACK {
+        folder.write("x.avro", &pack(&br#"{"x": 1}"#.repeat(100)));
+        let error = folder.rows(5).build().map(drop).unwrap_err();
+        let message = folder.message(&error);
+        assert!(
+            message.starts_with("x.avro: byte 0 of the unpacked file: not an Avro"),
+            "{message}"
+        );
+        // A bomb is unpacked as far as is needed to see that.
+        folder.write("x.avro", &pack(&vec![0; 50 << 20]));
+        assert!(folder.rows(5).build().is_err());
+    }
+}
