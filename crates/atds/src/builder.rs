@@ -19,7 +19,7 @@ use crate::planner::Batching;
 use crate::plans::{Plans, infer_all};
 use crate::reader::Order;
 use crate::schemas::FileSchemas;
-use crate::source::{Headers, Lenience, ReadOptions, check_depth};
+use crate::source::{Headers, Lenience, ReadOptions, check_depth, no_shuffling};
 use crate::{Error, ErrorKind, Threads, Tolerate};
 
 impl Dataset {
@@ -42,6 +42,7 @@ pub struct DatasetBuilder {
     engine: EngineOptions,
     read: ReadOptions,
     shuffle_files: bool,
+    shuffle_blocks: bool,
     epochs: u64,
     memory_limit: u64,
     check_files: bool,
@@ -80,10 +81,10 @@ impl DatasetBuilder {
             read: ReadOptions {
                 mmap: false,
                 buffer_size: DEFAULT_READER_BUFFER_SIZE,
-                shuffle_blocks: false,
                 lenience: Lenience::default(),
             },
             shuffle_files: false,
+            shuffle_blocks: false,
             epochs: 1,
             memory_limit: DEFAULT_MEMORY_LIMIT,
             check_files: true,
@@ -208,7 +209,7 @@ impl DatasetBuilder {
     /// by default). The files' blocks are indexed for it, which reads a few
     /// bytes of each. Files that are packed as a whole have no index: they are an error.
     pub fn shuffle_blocks(mut self, shuffle: bool) -> Self {
-        self.read.shuffle_blocks = shuffle;
+        self.shuffle_blocks = shuffle;
         self
     }
 
@@ -331,6 +332,11 @@ impl DatasetBuilder {
             }
             (None, None) => schemas.infer(&files)?,
         };
+        if self.shuffle_blocks
+            && let Some((path, packing)) = inputs.packed()
+        {
+            return Err(no_shuffling(packing, &path));
+        }
         let layout = |feature: Feature| match self.layout {
             Some(layout) => feature.with_layout(layout),
             None => feature,
@@ -360,7 +366,7 @@ impl DatasetBuilder {
                 files,
                 seed: self.engine.batching.seed,
                 shuffle_files: self.shuffle_files,
-                shuffle_blocks: self.read.shuffle_blocks,
+                shuffle_blocks: self.shuffle_blocks,
                 slice: None,
             },
             plans: Arc::new(plans),
@@ -380,7 +386,7 @@ impl DatasetBuilder {
     fn check_once(&self, inputs: &OnceInputs) -> Result<(), Error> {
         for (asked, reason) in [
             (self.epochs > 1, "set `epochs` to 1"),
-            (self.read.shuffle_blocks, "leave `shuffle_blocks` out"),
+            (self.shuffle_blocks, "leave `shuffle_blocks` out"),
             (self.read.mmap, "leave `mmap` out"),
         ] {
             if asked {

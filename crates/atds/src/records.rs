@@ -46,7 +46,6 @@ impl RecordOptions {
         ReadOptions {
             mmap: false,
             buffer_size: self.buffer_size,
-            shuffle_blocks: false,
             lenience: self.lenience(),
         }
     }

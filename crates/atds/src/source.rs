@@ -22,8 +22,6 @@ use crate::{Error, ErrorKind, Tolerate};
 pub(crate) struct ReadOptions {
     pub(crate) mmap: bool,
     pub(crate) buffer_size: usize,
-    /// Whether the blocks of each file are read in an order of their own.
-    pub(crate) shuffle_blocks: bool,
     pub(crate) lenience: Lenience,
 }
 
@@ -127,7 +125,7 @@ impl Headers<'_> {
     /// stays open for the first iteration.
     ///
     /// # Errors
-    /// Those of [`FileBlocks::open`]; a packed file whose blocks are to be shuffled.
+    /// Those of [`FileBlocks::open`].
     pub(crate) fn read(&self, path: &Path) -> Result<Header, Error> {
         let look = |blocks: &FileBlocks| {
             if let Some(packing) = blocks.packing {
@@ -140,11 +138,11 @@ impl Headers<'_> {
             let begin = || FileBlocks::open(path, &mut opener, self.inputs.stop());
             return self.inputs.begun(path, begin, look);
         }
-        look(&FileBlocks::open(
+        Ok(look(&FileBlocks::open(
             path,
             &mut header_opener(),
             &Stop::default(),
-        )?)
+        )?))
     }
 }
 
@@ -158,7 +156,6 @@ fn header_opener() -> Opener {
     Opener::once(ReadOptions {
         mmap: false,
         buffer_size: HEADER_BUFFER_SIZE,
-        shuffle_blocks: false,
         lenience: Lenience::default(),
     })
 }
