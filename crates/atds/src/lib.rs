@@ -13,6 +13,7 @@ pub mod features;
 mod files;
 pub mod generate;
 mod handoff;
+mod inferred;
 mod inspect;
 mod intake;
 mod interface;

@@ -1,7 +1,7 @@
 //! The schemas in the headers of files, each read once.
 
+use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
-use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use avro_decode::{Feature, Inferred, LeftOut};
+use avro_decode::{Feature, LeftOut, infer};
 
+use crate::inferred::Merged;
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
 use crate::plans::{infer_all, parse_text};
 use crate::records::RecordOptions;
@@ -131,32 +132,23 @@ impl FileSchemas {
     /// # Errors
     /// A header that cannot be read, a schema that is none or has too many fields.
     pub fn infer(&self, files: &[PathBuf]) -> Result<(Vec<Feature>, Vec<LeftOut>), Error> {
-        let mut merged: Option<Inferred> = None;
-        let mut only_later = Vec::new();
-        for (file, text) in self.texts(files) {
-            let path = &files[file];
-            let inferred = text.and_then(|text| {
-                let schema = parse_text(&text).map_err(|error| error.in_file(path))?;
-                infer_all(&schema).map_err(|error| error.in_file(path))
-            });
-            match &mut merged {
-                None => merged = Some(inferred?),
-                Some(merged) => {
-                    // What is wrong with another file is found when the features are
-                    // held against it.
-                    let Ok(inferred) = inferred else { continue };
-                    for name in merge(merged, &inferred) {
-                        only_later.push((name, file));
-                    }
-                }
+        let mut texts = self.texts(files);
+        let Some((first, text)) = texts.next() else {
+            let none = || Error::new(ErrorKind::NoFiles);
+            return Err(self.fault.clone().unwrap_or_else(none));
+        };
+        let schema = text.and_then(|text| parse_text(&text));
+        let inferred = schema.and_then(|schema| infer_all(&schema));
+        let inferred = inferred.map_err(|error| error.in_file(&files[first]))?;
+        let mut merged = Merged::new(inferred);
+        for (file, text) in texts {
+            // What is wrong with another file is found when the features are held
+            // against it.
+            if let Ok(schema) = text.and_then(|text| parse_text(&text)) {
+                merged.add(&infer(&schema), file);
             }
         }
-        warn_of_fields(&only_later, files);
-        match (merged, &self.fault) {
-            (Some(merged), _) => Ok((merged.features, merged.left_out)),
-            (None, Some(fault)) => Err(fault.clone()),
-            (None, None) => Err(Error::new(ErrorKind::NoFiles)),
-        }
+        Ok(merged.finish(files))
     }
 
     /// The schemas with the numbers of their files; those that were too large to be
@@ -200,69 +192,6 @@ impl FromIterator<(usize, Arc<str>)> for FileSchemas {
             were_checked: true,
         }
     }
-}
-
-/// Adds masks to `first` where `later` allows nulls or lacks fields; gives the names
-/// of features that only `later` has.
-fn merge(first: &mut Inferred, later: &Inferred) -> Vec<String> {
-    let features = later.features.iter();
-    let mut by_name: HashMap<&str, &Feature> = features
-        .map(|feature| (feature.name.as_str(), feature))
-        .collect();
-    let masks = first
-        .features
-        .iter()
-        .filter_map(|one| one.missing.mask.clone());
-    let names = first.features.iter().map(|one| one.name.clone());
-    let mut taken: HashSet<String> = names.chain(masks).collect();
-    for feature in &mut first.features {
-        let later = by_name.remove(feature.name.as_str());
-        let is_missing = later.is_none_or(|later| later.missing.mask.is_some());
-        if is_missing && feature.missing.mask.is_none() {
-            feature.missing.mask = Some(free_mask(&feature.name, &mut taken));
-        }
-    }
-    // In the order of the schema.
-    let only_later = later.features.iter().map(|feature| &feature.name);
-    let only_later = only_later.filter(|name| by_name.contains_key(name.as_str()));
-    only_later.cloned().collect()
-}
-
-/// The name of a feature's mask, which no other column has: fields have any names.
-fn free_mask(feature: &str, taken: &mut HashSet<String>) -> String {
-    let plain = format!("{feature}.mask");
-    let (mut free, mut number) = (plain.clone(), 1u64);
-    while !taken.insert(free.clone()) {
-        number += 1;
-        free = format!("{plain}#{number}");
-    }
-    free
-}
-
-/// Names in a warning before the rest is only counted.
-const MAX_NAMES: usize = 10;
-
-fn warn_of_fields(only_later: &[(String, usize)], files: &[PathBuf]) {
-    let mut seen = HashSet::new();
-    let names = only_later.iter();
-    let names: Vec<_> = names.filter(|(name, _)| seen.insert(name)).collect();
-    let Some((_, file)) = names.first() else {
-        return;
-    };
-    let said = names.iter().take(MAX_NAMES);
-    let said: Vec<_> = said
-        .map(|(name, _)| format!("'{}'", name.escape_debug()))
-        .collect();
-    let more = match names.len().saturating_sub(MAX_NAMES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    log::warn!(
-        "{}: the first file lacks {}{more}, which are not read: name them in `features`, with a \
-         `default` or a `mask`",
-        files[*file].display(),
-        said.join(", ")
-    );
 }
 
 /// Headers being read.

@@ -302,6 +302,11 @@ fn inferred_from_all_files() {
     assert_eq!(values(&dataset, "x"), [1, 0, 8]);
     assert_eq!(values(&dataset, "y"), [2, 0, 0]);
     assert_eq!(values(&dataset, "z"), [3, 6, 9]);
+    // A file of no fields at all.
+    let empty: &[&str] = &[];
+    let (_empty, lacking) = files(&[(&[X], &[6]), (empty, &[])]);
+    let dataset = Dataset::builder(lacking, 1).build().unwrap();
+    assert_eq!(values(&dataset, "x"), [6, 0]);
     // Without the check only the first file is looked at.
     let dataset = Dataset::builder(paths, 1).check_files(false).build();
     assert_eq!(dataset.unwrap().spec().columns().len(), 3);
