@@ -7,6 +7,7 @@
 //! and [`reach`](Meaning::reach) says whether the values of another schema
 //! become it.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -157,8 +158,10 @@ impl Meaning {
                 (from < to).then_some(Reach::Digits(to))
             }
             (M::Symbols(symbols), M::Symbols(known)) => {
-                let is_known = |symbol| known.contains(symbol);
-                symbols.iter().all(is_known).then_some(Reach::Symbols)
+                let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+                let mut symbols = symbols.iter();
+                let is_known = |symbol: &String| known.contains(symbol.as_str());
+                symbols.all(is_known).then_some(Reach::Symbols)
             }
             // Avro's schema resolution takes strings for bytes, too.
             (M::Text, M::Uuid | M::Bytes) | (M::Uuid | M::Bytes, M::Text) => Some(Reach::Same),

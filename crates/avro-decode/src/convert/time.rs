@@ -166,11 +166,11 @@ impl Time {
     pub(super) fn read(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
         let rescale = self.rescale;
         match out {
-            Out::Int64(out) if rescale.up == 1 => {
-                self.fill(cursor, out, |time| Ok(time.div_euclid(rescale.down)))
-            }
             Out::Int64(out) if rescale.down == 1 => {
                 self.fill(cursor, out, |time| rescale.multiply(time))
+            }
+            Out::Int64(out) if rescale.up == 1 => {
+                self.fill(cursor, out, |time| Ok(time.div_euclid(rescale.down)))
             }
             Out::Int64(out) => self.fill(cursor, out, |time| rescale.apply(time)),
             Out::Int32(out) => self.cast(cursor, out),

@@ -494,3 +494,14 @@ fn what_means_the_same_compiles_to_the_same() {
         }
     }
 }
+
+#[test]
+fn many_symbols_are_looked_up_and_not_searched() {
+    let names: Vec<String> = (0..60_000).map(|number| format!("S{number}")).collect();
+    let list = |names: Vec<&String>| format!("{names:?}").trim_matches(['[', ']']).to_owned();
+    let first = symbols(&list(names.iter().collect()));
+    let second = symbols(&list(names.iter().rev().collect()));
+    let feature = x(DType::Int32, Convert::Exact);
+    let found = becomes(&first, &second, feature, Value::Enum(0));
+    assert_eq!(found, [Scalar::Int32(59_999)]);
+}
