@@ -212,7 +212,11 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
         paths,
         paths_truncated,
         sampled,
-        notes: not_by_the_specification(&schema),
+        notes: [
+            &not_by_the_specification(&schema)[..],
+            schema.logical_types_not_taken(),
+        ]
+        .concat(),
         schema,
     })
 }

@@ -149,7 +149,7 @@ impl Counters {
             self.took.add(self.started.elapsed());
             let tolerated = self.tolerated.get();
             if !tolerated.is_empty() {
-                log::warn!("`tolerate` passed over {} in all", tolerated.text());
+                log::warn!("passed over in all: {}", tolerated.text());
             }
         }
     }

@@ -187,9 +187,9 @@ impl ToleratedCounters {
     pub(crate) fn name(&self, path: &Path, what: &str) {
         match self.named.fetch_add(1, Relaxed) {
             0..MAX_NAMED_FILES => {
-                log::warn!("{}: {what}, passed over by `tolerate`", path.display())
+                log::warn!("{}: passed over: {what}", path.display())
             }
-            MAX_NAMED_FILES => log::warn!("more files have faults that `tolerate` passes over"),
+            MAX_NAMED_FILES => log::warn!("more files have faults that are passed over"),
             _ => {}
         }
     }

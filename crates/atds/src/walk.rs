@@ -146,7 +146,7 @@ impl Walk {
         self.tolerated.bad_checksums = self.inflater.bad_checksums();
         if !self.tolerated.is_empty() && !self.is_over {
             let (path, text) = (self.path.display(), self.tolerated.text());
-            log::warn!("{path}: `tolerate` passed over {text}");
+            log::warn!("{path}: passed over: {text}");
         }
         self.is_over = true;
     }

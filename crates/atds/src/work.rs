@@ -215,9 +215,11 @@ fn inflate(
     if let Err(error) = block.inflate(inflater, payload, buffer, limit, &mut done.tolerated) {
         let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
         if too_large && limit < most {
-            // No fault of the block.
-            let grown = (limit - payload.len()) as u64 + 1;
-            return Err(Error::new(room.budget.exceeded(room.used() + grown)));
+            // No fault of the block. How large it is shows when it is inflated: twice what there
+            // was is asked for, so that a few tries find a limit that will do.
+            let grown = (2 * limit.min(most / 2)).saturating_sub(payload.len()) as u64 + 1;
+            let kind = room.budget.exceeded(room.used() + grown);
+            return Err(block.locate(Error::new(kind)));
         }
         let kind = ErrorKind::Container(error.into());
         return Err(block.locate(Error::new(kind)));

@@ -43,6 +43,8 @@ pub enum TrailingBytes {
 pub(crate) struct Judge {
     /// What framing found.
     error: Error,
+    /// Offset in the file of the rest.
+    start: u64,
     sync: SyncMarker,
     choice: TrailingBytes,
     /// Bytes of the block that the rest begins, if it can begin one.
@@ -63,12 +65,14 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn new(
         error: Error,
+        start: u64,
         block_len: Option<u64>,
         sync: SyncMarker,
         choice: TrailingBytes,
     ) -> Self {
         Judge {
             error,
+            start,
             sync,
             choice,
             block_len,
@@ -182,6 +186,9 @@ impl Judge {
             return Err(self.error);
         }
         let mut error = self.error;
+        if found != Found::Unknown {
+            error.offset = self.start;
+        }
         let cause = Box::new(error.kind);
         error.kind = ErrorKind::NotABlock { found, cause };
         Err(error)

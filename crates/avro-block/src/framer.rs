@@ -333,7 +333,7 @@ impl Framer {
         let n = self.pieces.peek(0, &mut bytes);
         let head = BlockHead::parse(&bytes[..n], &self.limits, self.place());
         let block_len = head.ok().flatten().map(|head| head.block_len());
-        let judge = Judge::new(error, block_len, sync, self.trailing);
+        let judge = Judge::new(error, self.pieces.start(), block_len, sync, self.trailing);
         self.state = State::Judging(judge.into(), sync, self.pieces.start());
     }
 

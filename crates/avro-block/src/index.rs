@@ -209,7 +209,7 @@ impl<R: Read + Seek> Scan<R> {
         };
         let head = BlockHead::parse(&window[..n.min(BlockHead::MAX_LEN)], &self.limits, place);
         let block_len = head.ok().flatten().map(|head| head.block_len());
-        let mut judge = Judge::new(error, block_len, self.sync, trailing);
+        let mut judge = Judge::new(error, offset, block_len, self.sync, trailing);
         while n > 0 {
             judge.feed(&window[..n]);
             if judge.wanted() == 0 {

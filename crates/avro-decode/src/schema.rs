@@ -86,6 +86,7 @@ pub struct Schema {
     min_encoded_lens: Vec<u64>,
     defaults: Vec<defaults::DefaultPlace>,
     deviations: Vec<SchemaError>,
+    not_taken: Vec<SchemaError>,
 }
 
 /// The place of a type in its [`Schema`].
@@ -96,6 +97,8 @@ pub struct NodeId(u32);
 struct Slot {
     node: Node,
     logical: Option<LogicalType>,
+    /// That which the schema names in its place, and why it is not taken.
+    not_taken: Option<Box<logical::NotTaken>>,
 }
 
 impl Schema {
@@ -140,6 +143,7 @@ impl Schema {
             named: parsed.named,
             defaults: parsed.defaults,
             deviations: parsed.deviations,
+            not_taken: parsed.not_taken,
             min_encoded_lens,
         })
     }
@@ -148,6 +152,13 @@ impl Schema {
     /// first [`MAX_DEVIATIONS`](crate::limits::MAX_DEVIATIONS) of it.
     pub fn deviations(&self) -> &[SchemaError] {
         &self.deviations
+    }
+
+    /// The logical types in the schema's text that are not valid where they stand, and are not
+    /// taken, as the specification has it: where, and why. No error even by strict rules; the
+    /// first [`MAX_DEVIATIONS`](crate::limits::MAX_DEVIATIONS).
+    pub fn logical_types_not_taken(&self) -> &[SchemaError] {
+        &self.not_taken
     }
 
     /// The type that the schema describes.
@@ -166,6 +177,12 @@ impl Schema {
     /// The logical type at `id`, if it has one that is valid for its type.
     pub fn logical(&self, id: NodeId) -> Option<&LogicalType> {
         self.slots[id.index()].logical.as_ref()
+    }
+
+    /// The name of a logical type that stands at `id` and is not taken, and why.
+    pub fn logical_not_taken(&self, id: NodeId) -> Option<(&str, &str)> {
+        let not_taken = self.slots[id.index()].not_taken.as_deref()?;
+        Some((&not_taken.name, &not_taken.why))
     }
 
     /// The record, enum or fixed with this full name, such as

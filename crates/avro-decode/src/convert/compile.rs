@@ -487,8 +487,12 @@ fn other(family: Family) -> Source {
 /// Such as `int`, `fixed 'Price' (decimal)`.
 pub(crate) fn in_words((schema, id): (&Schema, NodeId)) -> String {
     let name = schema.describe(id);
-    match schema.logical(id) {
-        Some(logical) => format!("{name} ({})", logical.name()),
-        None => name,
+    match (schema.logical(id), schema.logical_not_taken(id)) {
+        (Some(logical), _) => format!("{name} ({})", logical.name()),
+        (None, Some((logical, why))) => {
+            let (logical, why) = (logical.escape_debug(), why.escape_debug());
+            format!("{name} (logicalType '{logical}' is not taken: {why})")
+        }
+        (None, None) => name,
     }
 }

@@ -66,6 +66,14 @@ pub enum SchemaErrorKind {
         /// What it must be.
         expected: &'static str,
     },
+    /// A logical type is not valid where it stands, and not taken.
+    #[error("logicalType '{}' is not taken: {}", .name.escape_debug(), .why.escape_debug())]
+    LogicalTypeNotTaken {
+        /// Its name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
     /// A type's name is neither a type of Avro's nor defined before.
     #[error("unknown type {0:?}")]
     UnknownType(String),

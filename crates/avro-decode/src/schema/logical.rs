@@ -67,12 +67,25 @@ impl LogicalType {
         }
     }
 
-    /// The logical type that `attributes` give to `node`; `None` if there is
-    /// none or it is not valid there.
-    pub(super) fn of(node: &Node, attributes: &Map<String, Json>) -> Option<LogicalType> {
-        let name = attributes.get("logicalType")?.as_str()?;
+    /// The logical type that `attributes` give to `node`; `None` if they name none.
+    ///
+    /// # Errors
+    /// What is named, and why it is not taken: it is not valid there.
+    pub(super) fn of(
+        node: &Node,
+        attributes: &Map<String, Json>,
+    ) -> Result<Option<LogicalType>, NotTaken> {
+        let Some(named) = attributes.get("logicalType") else {
+            return Ok(None);
+        };
+        let Some(name) = named.as_str() else {
+            return Err(NotTaken::new(
+                &named.to_string(),
+                "its name is not a string",
+            ));
+        };
         let logical = match name {
-            "decimal" => return decimal(node, attributes),
+            "decimal" => decimal(node, attributes).map_err(|why| NotTaken::new(name, &why))?,
             "big-decimal" => LogicalType::BigDecimal,
             "uuid" => LogicalType::Uuid,
             "date" => LogicalType::Date,
@@ -87,7 +100,28 @@ impl LogicalType {
             "duration" => LogicalType::Duration,
             _ => LogicalType::Unknown(name.to_owned()),
         };
-        logical.is_valid_for(node).then_some(logical)
+        if logical.is_valid_for(node) {
+            return Ok(Some(logical));
+        }
+        let found = match node {
+            Node::Fixed(fixed) => format!("fixed of {} bytes", fixed.size),
+            node => node.type_name().to_owned(),
+        };
+        let why = format!("it is of {} and not of {found}", logical.valid_types());
+        Err(NotTaken::new(name, &why))
+    }
+
+    /// The types that it is of.
+    fn valid_types(&self) -> &'static str {
+        match self {
+            LogicalType::Decimal { .. } => "bytes or fixed",
+            LogicalType::BigDecimal => "bytes",
+            LogicalType::Uuid => "string or fixed of 16 bytes",
+            LogicalType::Date | LogicalType::TimeMillis => "int",
+            LogicalType::Duration => "fixed of 12 bytes",
+            LogicalType::Unknown(_) => "any type",
+            _ => "long",
+        }
     }
 
     fn is_valid_for(&self, node: &Node) -> bool {
@@ -113,17 +147,60 @@ impl LogicalType {
     }
 }
 
-fn decimal(node: &Node, attributes: &Map<String, Json>) -> Option<LogicalType> {
+/// A logical type that a schema names and that is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NotTaken {
+    /// What is named.
+    pub(super) name: String,
+    /// Why it is not taken.
+    pub(super) why: String,
+}
+
+impl NotTaken {
+    #[cold]
+    fn new(name: &str, why: &str) -> Self {
+        NotTaken {
+            name: name.to_owned(),
+            why: why.to_owned(),
+        }
+    }
+}
+
+/// The decimal that `attributes` describe, or why they describe none.
+fn decimal(node: &Node, attributes: &Map<String, Json>) -> Result<LogicalType, String> {
     let digits = |value: &Json| value.as_u64().and_then(|n| u32::try_from(n).ok());
-    let precision = digits(attributes.get("precision")?)?;
-    let scale = attributes.get("scale").map_or(Some(0), digits)?;
+    let named = |attribute: &str| match attributes.get(attribute) {
+        None => Ok(None),
+        Some(json) => match digits(json) {
+            Some(digits) => Ok(Some(digits)),
+            None => Err(format!(
+                "its {attribute} is {json}, which is no number of digits"
+            )),
+        },
+    };
+    let Some(precision) = named("precision")? else {
+        return Err("it has no precision".to_owned());
+    };
+    let scale = named("scale")?.unwrap_or(0);
     let max_precision = match node {
         Node::Fixed(fixed) => max_precision(fixed.size),
         _ => u32::MAX,
     };
-    let logical = LogicalType::Decimal { precision, scale };
-    let valid = (1..=max_precision).contains(&precision) && scale <= precision;
-    (valid && logical.is_valid_for(node)).then_some(logical)
+    if precision == 0 {
+        return Err("its precision is 0".to_owned());
+    }
+    if scale > precision {
+        return Err(format!(
+            "its scale {scale} is above its precision {precision}"
+        ));
+    }
+    match node {
+        Node::Fixed(fixed) if precision > max_precision => Err(format!(
+            "its precision {precision} is above the {max_precision} digits of {} bytes",
+            fixed.size
+        )),
+        _ => Ok(LogicalType::Decimal { precision, scale }),
+    }
 }
 
 /// The digits that any number of so many digits leaves room for in `size`

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::attributes::{self, Attributes, Odd, required};
 use super::defaults::DefaultPlace;
-use super::logical::LogicalType;
+use super::logical::{LogicalType, NotTaken};
 use super::name::{check_length, check_simple};
 use super::numbered::numbered;
 use super::path::Path;
@@ -23,6 +23,8 @@ pub(super) struct Parsed {
     pub(super) defaults: Vec<DefaultPlace>,
     /// What a strict parser refuses, in the order of the text.
     pub(super) deviations: Vec<SchemaError>,
+    /// The logical types that are not valid where they stand.
+    pub(super) not_taken: Vec<SchemaError>,
 }
 
 /// What becomes of names and attributes that are not as the specification says.
@@ -56,6 +58,7 @@ pub(super) fn parse(text: &str, rules: Rules) -> Result<Parsed, SchemaError> {
             named: parser.named,
             defaults: parser.defaults,
             deviations: parser.deviations,
+            not_taken: parser.not_taken,
         }),
         Err(kind) => Err(SchemaError {
             kind,
@@ -72,9 +75,13 @@ struct Parser {
     named: HashMap<Name, NodeId>,
     defaults: Vec<DefaultPlace>,
     path: Path,
+    not_taken: Vec<SchemaError>,
 }
 
 type Parse<T> = Result<T, SchemaErrorKind>;
+
+/// The logical type of a type, or why that which is named is not taken.
+type Logical = Result<Option<LogicalType>, NotTaken>;
 
 impl Parser {
     /// A type, in whichever way it is written. `namespace` is the enclosing
@@ -94,7 +101,7 @@ impl Parser {
     /// A primitive type, or one that has been defined.
     fn named_type(&mut self, name: &str, namespace: &Arc<str>) -> Parse<NodeId> {
         if let Some(node) = Node::primitive(name) {
-            return Ok(self.push(node, None));
+            return Ok(self.push(node, Ok(None)));
         }
         let defined = self.named.get(&Name::refer(name, namespace));
         // Java writes such references to types without a namespace.
@@ -124,7 +131,7 @@ impl Parser {
             ids.push(id);
             self.path.leave();
         }
-        Ok(self.push(Node::Union(ids), None))
+        Ok(self.push(Node::Union(ids), Ok(None)))
     }
 
     fn object(
@@ -350,7 +357,7 @@ impl Parser {
 
     /// Adds a definition. Of several with one name, a reference means the last
     /// before it.
-    fn define(&mut self, name: Name, node: Node, logical: Option<LogicalType>) -> Parse<NodeId> {
+    fn define(&mut self, name: Name, node: Node, logical: Logical) -> Parse<NodeId> {
         if self.named.contains_key(&name) {
             self.deviates(SchemaErrorKind::DuplicateName(name.to_string()))?;
         }
@@ -359,10 +366,28 @@ impl Parser {
         Ok(id)
     }
 
-    fn push(&mut self, node: Node, logical: Option<LogicalType>) -> NodeId {
+    fn push(&mut self, node: Node, logical: Logical) -> NodeId {
         // A type takes a byte of text or more, and the text has a limit.
         let id = NodeId(self.slots.len() as u32);
-        self.slots.push(Slot { node, logical });
+        let (logical, not_taken) = match logical {
+            Ok(logical) => (logical, None),
+            Err(not_taken) => (None, Some(Box::new(not_taken))),
+        };
+        if let Some(NotTaken { name, why }) = not_taken.as_deref()
+            && self.not_taken.len() < MAX_DEVIATIONS
+        {
+            let kind = SchemaErrorKind::LogicalTypeNotTaken {
+                name: name.clone(),
+                why: why.clone(),
+            };
+            let path = self.path.join();
+            self.not_taken.push(SchemaError { kind, path });
+        }
+        self.slots.push(Slot {
+            node,
+            logical,
+            not_taken,
+        });
         id
     }
 
