@@ -15,4 +15,5 @@ mod order;
 mod shuffle;
 mod slices;
 mod stats;
+mod tolerate;
 mod waiting;

@@ -1,12 +1,13 @@
 //! What is wrong with files and read nevertheless, by choice: plainly read, mapped, by their
 //! index, counted, in shards.
 
-use atds::{DatasetBuilder, Feature, Records, RecordOptions, Tolerate};
+use atds::{Codec, DatasetBuilder, Feature, RecordOptions, Records, Tolerate};
 use avro_block::{Writer, WriterOptions};
 
-use super::*;
+use crate::common::{Folder, rows_file};
 
-const TEXT: &str = r#"{"type": "record", "name": "r", "fields": [{"name": "s", "type": "string"}]}"#;
+const TEXT: &str =
+    r#"{"type": "record", "name": "r", "fields": [{"name": "s", "type": "string"}]}"#;
 
 fn tolerate(names: &str) -> Tolerate {
     names.parse().unwrap()
@@ -41,11 +42,26 @@ fn read_all(builder: impl Fn() -> DatasetBuilder, rows: usize) -> Vec<atds::Tole
 fn bytes_after_the_last_block() {
     let folder = Folder::new();
     let whole = rows_file(0..20, 5, Codec::Deflate);
-    for tail in [b"\n".to_vec(), vec![0; 4096], whole.clone(), b"some text".to_vec()] {
+    for tail in [
+        b"\n".to_vec(),
+        vec![0; 4096],
+        whole.clone(),
+        b"some text".to_vec(),
+    ] {
         let path = folder.write("x.avro", &[whole.clone(), tail.clone()].concat());
         let strict = || atds::Dataset::builder(&path, 8);
-        let error = strict().build().unwrap().iter().find_map(Result::err).unwrap();
-        assert!(error.to_string().contains("`tolerate` 'trailing-file-bytes'"), "{error}");
+        let error = strict()
+            .build()
+            .unwrap()
+            .iter()
+            .find_map(Result::err)
+            .unwrap();
+        assert!(
+            error
+                .to_string()
+                .contains("`tolerate` 'trailing-file-bytes'"),
+            "{error}"
+        );
         let lenient = || strict().tolerate(tolerate("trailing-file-bytes"));
         for figures in read_all(lenient, 20) {
             assert_eq!(figures.trailing_file_bytes, tail.len() as u64);
@@ -70,7 +86,9 @@ fn texts(codec: Codec, behind: &[u8], first: &[u8]) -> Vec<u8> {
     let text = |bytes: &[u8]| [&[bytes.len() as u8 * 2], bytes].concat();
     let block = [text(first), text(b"b"), behind.to_vec()].concat();
     writer.write_block(2, &block).unwrap();
-    writer.write_block(2, &[text(b"c"), text(b"d")].concat()).unwrap();
+    writer
+        .write_block(2, &[text(b"c"), text(b"d")].concat())
+        .unwrap();
     writer.finish().unwrap()
 }
 
@@ -80,8 +98,18 @@ fn bytes_left_in_a_block() {
     for codec in [Codec::Null, Codec::Deflate, Codec::Zstandard] {
         let path = folder.write("x.avro", &texts(codec, b"left", b"a"));
         let strict = || atds::Dataset::builder(&path, 3);
-        let error = strict().build().unwrap().iter().find_map(Result::err).unwrap();
-        assert!(error.to_string().contains("`tolerate` 'trailing-block-bytes'"), "{error}");
+        let error = strict()
+            .build()
+            .unwrap()
+            .iter()
+            .find_map(Result::err)
+            .unwrap();
+        assert!(
+            error
+                .to_string()
+                .contains("`tolerate` 'trailing-block-bytes'"),
+            "{error}"
+        );
         let lenient = || strict().tolerate(tolerate("trailing-block-bytes"));
         for figures in read_all(lenient, 4) {
             assert_eq!(figures.trailing_block_bytes, 4);
@@ -98,8 +126,16 @@ fn checksums_that_are_wrong_or_missing() {
     file[checksum] ^= 1;
     let path = folder.write("x.avro", &file);
     let strict = || atds::Dataset::builder(&path, 3);
-    let error = strict().build().unwrap().iter().find_map(Result::err).unwrap();
-    assert!(error.to_string().contains("`tolerate` 'checksum'"), "{error}");
+    let error = strict()
+        .build()
+        .unwrap()
+        .iter()
+        .find_map(Result::err)
+        .unwrap();
+    assert!(
+        error.to_string().contains("`tolerate` 'checksum'"),
+        "{error}"
+    );
     for figures in read_all(|| strict().tolerate(tolerate("checksum")), 4) {
         assert_eq!(figures.bad_checksums, 1);
     }
@@ -110,7 +146,12 @@ fn text_that_is_not_utf8() {
     let folder = Folder::new();
     let path = folder.write("x.avro", &texts(Codec::Deflate, b"", b"gr\xfcn"));
     let strict = || atds::Dataset::builder(&path, 3);
-    let error = strict().build().unwrap().iter().find_map(Result::err).unwrap();
+    let error = strict()
+        .build()
+        .unwrap()
+        .iter()
+        .find_map(Result::err)
+        .unwrap();
     assert!(error.to_string().contains("`tolerate` 'utf8'"), "{error}");
     for figures in read_all(|| strict().tolerate(tolerate("utf8")), 4) {
         assert_eq!(figures.replaced_texts, 1);
@@ -129,7 +170,10 @@ fn limits_are_options_that_the_errors_name() {
     let error = small.build().unwrap().iter().find_map(Result::err).unwrap();
     assert!(error.to_string().contains("`max_block_bytes`"), "{error}");
     for depth in [0, 301] {
-        let error = atds::Dataset::builder(&path, 8).max_depth(depth).build().unwrap_err();
+        let error = atds::Dataset::builder(&path, 8)
+            .max_depth(depth)
+            .build()
+            .unwrap_err();
         assert!(error.to_string().contains("max_depth"), "{error}");
     }
 }
