@@ -40,7 +40,8 @@ impl MessageDecoderBuilder {
     }
 
     /// Another schema that messages may be of, where they are single objects and
-    /// say theirs. Messages of different ones mix in a batch.
+    /// say theirs. Messages of different ones mix in a batch. Schemas of other
+    /// programs, with whatever names, are parsed by [`Schema::parse_lenient`].
     pub fn writer_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
         self.writers.push(schema.into());
         self
