@@ -244,7 +244,9 @@ class FixedLenFeature(Feature):
     """TensorFlow's feature of fixed length: a tensor ``[B, *shape]``.
 
     A list may fill several dimensions, in row-major order. A dimension of None is the longest in
-    the batch, and takes a default.
+    the batch, to which a default fills up shorter lists. Without a default and a mask all lists
+    of a batch must have that length: a batch in which they differ is a :class:`DataError` that
+    names the records and their shapes.
 
     Attributes:
         shape: The dimensions of a row, without the batch.
