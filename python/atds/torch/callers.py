@@ -1,15 +1,19 @@
-"""What reads a data set, as the call stack tells: a loader that joins batches, or one that splits them among ranks.
+"""What reads a data set, as the call stack tells: loaders that join batches, or split them.
 
-A data set and its loader must not both share the records among ranks. Hugging Face Accelerate, which the ``Trainer``
-of transformers uses too, splits what any iterable data set yields, by one of two classes:
+A data set and its loader must not both share the records among ranks. Hugging Face Accelerate,
+which the ``Trainer`` of transformers uses too, splits what any iterable data set yields, by one of
+two classes:
 
-- ``DataLoaderDispatcher``, its default: rank 0 reads for all ranks. It joins a batch for each rank, sends the result
-  to all, and each takes a slice. The data set must then yield all records on rank 0.
-- ``IterableDatasetShard``, with ``dispatch_batches=False``: each rank reads everything and keeps its part. It fails
-  for batches that come ready. This module makes it let everything through, and the data set takes its rank.
+- ``DataLoaderDispatcher``, its default: rank 0 reads for all ranks. It joins a batch for each
+  rank, sends the result to all ranks, and each takes a slice. The data set must then yield all
+  records on rank 0.
+- ``IterableDatasetShard``, with ``dispatch_batches=False``: each rank reads everything and keeps
+  its part. It fails for batches that come ready. This module makes it let everything through, and
+  the data set takes its rank.
 
-No argument or attribute tells a data set which of them reads it, so the frames of the callers are looked at, where
-an iteration begins, a length is asked for, an epoch is set, or a copy is pickled for a worker.
+No argument or attribute tells a data set which of them reads it. So this module looks at the
+frames of the callers where an iteration begins, a length is asked for, an epoch is set, or a copy
+is pickled for a worker.
 """
 
 from __future__ import annotations
@@ -36,9 +40,10 @@ class Dispatcher:
     Attributes:
         rank: This rank.
         world_size: The number of ranks.
-        splits_each: Whether each batch is split among the ranks (``split_batches=True``), rather than a batch for
-            each rank joined first.
-        in_order: Whether the batches of workers come in their order, so that a smaller one is the last.
+        splits_each: Whether each batch is split among the ranks (``split_batches=True``), rather
+            than a batch for each rank joined first.
+        in_order: Whether the batches of workers come in their order, so that a smaller one is the
+            last.
     """
 
     rank: int
@@ -53,9 +58,12 @@ class Caller:
 
     Attributes:
         dispatcher: A dispatcher, if there is one.
-        rank: The rank and the number of ranks of an ``IterableDatasetShard``, which now lets everything through.
-        splitter: The name of a class that splits among ranks what is read, and cannot be made to let it through.
-        collates: Whether a ``DataLoader`` puts several batches together, because of its ``batch_size``.
+        rank: The rank and the number of ranks of an ``IterableDatasetShard``, which now lets
+            everything through.
+        splitter: The name of a class that splits among ranks what is read, and cannot be made to
+            let it through.
+        collates: Whether a ``DataLoader`` puts several batches together, because of its
+            ``batch_size``.
     """
 
     dispatcher: Dispatcher | None = None
@@ -110,8 +118,8 @@ def _callers() -> Iterator[tuple[str, Any]]:
 
 
 def _let_through(shard: Any, method: str) -> tuple[int, int] | None:
-    """Makes an ``IterableDatasetShard`` let everything through. Returns the rank and the number of ranks that it had,
-    or None where it iterates already, and has looked at them."""
+    """Makes an ``IterableDatasetShard`` let everything through. Returns the rank and the number of
+    ranks that it had, or None where it iterates already, and has looked at them."""
     rank: tuple[int, int] | None = vars(shard).get(_RANK)
     if rank is None and method != "__iter__":
         rank = (shard.process_index, shard.num_processes)
@@ -121,11 +129,14 @@ def _let_through(shard: Any, method: str) -> tuple[int, int] | None:
 
 
 def _dispatcher(loader: Any) -> Dispatcher:
+    # A loader of torchdata begins to read while it is made, before these are set.
+    given = vars(loader)
+    state = given.get("state") or sys.modules["accelerate.state"].PartialState()
     return Dispatcher(
-        loader.state.process_index,
-        loader.state.num_processes,
-        bool(loader.split_batches),
-        bool(getattr(loader, "in_order", True)),
+        state.process_index,
+        state.num_processes,
+        given.get("split_batches", False),
+        getattr(loader, "in_order", True),
     )
 
 

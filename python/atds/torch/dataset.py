@@ -272,8 +272,8 @@ class Dataset(IterableDataset[dict[str, Any]]):
             )
         if self._uneven != "drop":
             raise OptionError(
-                f"uneven={self._uneven!r} is not possible with Accelerate's dispatcher, which gives "
-                f"all ranks the same number of records: leave it out, or {_NO_DISPATCH}"
+                f"uneven={self._uneven!r} is not possible with Accelerate's dispatcher, which "
+                f"gives all ranks the same number of records: leave it out, or {_NO_DISPATCH}"
             )
         for name, spec in self._dataset.element_spec.items():
             if not isinstance(spec, ArraySpec) or None in spec.shape[1:]:
@@ -445,8 +445,8 @@ class Dataset(IterableDataset[dict[str, Any]]):
 def _collates() -> str:
     """What a user is told whose ``DataLoader`` would stack batches."""
     said = (
-        "the data set yields whole batches, and this DataLoader has a batch_size, by which it would "
-        "stack several: give it batch_size=None"
+        "the data set yields whole batches, and this DataLoader has a batch_size, by which it "
+        "would stack several: give it batch_size=None"
     )
     if "accelerate" in sys.modules:
         said += ", and Accelerate no split_batches=True"

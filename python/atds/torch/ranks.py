@@ -25,7 +25,7 @@ def given(rank: int | None, world_size: int | None) -> tuple[int, int] | None:
 
 
 def distributed() -> tuple[int, int] | None:
-    """The rank and the number of ranks of ``torch.distributed``, or None if it is not initialised."""
+    """The rank and the number of ranks of ``torch.distributed``; None if it is not initialised."""
     module = torch.distributed
     if module.is_available() and module.is_initialized():
         return module.get_rank(), module.get_world_size()
@@ -33,7 +33,7 @@ def distributed() -> tuple[int, int] | None:
 
 
 def launched() -> tuple[int, int] | None:
-    """The rank and the number of ranks that ``torchrun`` gave this process in its environment, or None.
+    """The rank and the number of ranks that ``torchrun`` put into the environment, or None.
 
     Other launchers count if they set all that ``torch.distributed.init_process_group()`` needs.
     """
