@@ -10,6 +10,7 @@ use super::duration::Duration;
 use super::enums::{EnumIds, EnumPair, EnumSymbols, SymbolTable};
 use super::ids::{Ids, NumberIds, TextIds};
 use super::meaning::{Clock, Form, Meaning, Reach};
+use super::number_text::{NumberText, NumberTextIds};
 use super::numbers::Numbers;
 use super::text::{Bytes, Text};
 use super::time::{Rescale, Time};
@@ -34,6 +35,16 @@ pub(crate) enum Refusal {
     Meaning(Meaning),
 }
 
+/// Where a value stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// Alone, or in a union with null.
+    Itself,
+    /// In a union of several types that are read as one: numbers are cast to
+    /// the union's dtype, or become text beside text.
+    Union,
+}
+
 /// How data of the type `writer` is read as one of the type `reader` and made
 /// elements of `dtype`. `enum_symbols` has the reader's symbol for each of the
 /// writer's, where the enums differ. `column` is what the elements of the
@@ -49,8 +60,9 @@ pub(crate) fn source(
     dtype: DType,
     convert: &Convert,
     column: Option<&Meaning>,
+    within: Within,
 ) -> Result<Compiled, Refusal> {
-    let mut types = Types::new(writer, reader, enum_symbols).map_err(Refusal::Convert)?;
+    let mut types = Types::new(writer, reader, enum_symbols, within).map_err(Refusal::Convert)?;
     let meaning = types.meaning(dtype, convert);
     if let Some(column) = column {
         match meaning.reach(column, form(convert)) {
@@ -81,7 +93,7 @@ pub(crate) fn operand(
     reader: (&Schema, NodeId),
     column: Option<&Meaning>,
 ) -> Result<(Meaning, Option<Rescale>), Refusal> {
-    let mut types = Types::new(writer, reader, None).map_err(Refusal::Convert)?;
+    let mut types = Types::new(writer, reader, None, Within::Itself).map_err(Refusal::Convert)?;
     let meaning = types.meaning(DType::String, &Convert::Exact);
     if let Some(column) = column {
         match meaning.reach(column, Form::Elements) {
@@ -107,6 +119,7 @@ struct Types<'a> {
     /// The symbols by which the column has its numbers, where these are others
     /// than the type's.
     column_symbols: Option<HashMap<&'a str, u32>>,
+    within: Within,
 }
 
 /// What two types have in common.
@@ -121,6 +134,7 @@ impl<'a> Types<'a> {
         writer: (&'a Schema, NodeId),
         reader: (&'a Schema, NodeId),
         enum_symbols: Option<&'a [Option<u32>]>,
+        within: Within,
     ) -> Result<Self, ConvertError> {
         if !is_element(reader.0.node(reader.1)) {
             return Err(ConvertError::NotAnElement {
@@ -142,6 +156,7 @@ impl<'a> Types<'a> {
             units: units(writer.0.logical(writer.1), reader.0.logical(reader.1)),
             column_scale: None,
             column_symbols: None,
+            within,
         })
     }
 
@@ -150,6 +165,7 @@ impl<'a> Types<'a> {
         let form = form(convert);
         let is_text = dtype == DType::String || form == Form::Ids;
         match (&self.data, self.logical) {
+            (Data::Number { .. }, _) if self.within == Within::Union && is_text => Meaning::Text,
             (Data::Number { .. }, Some(logical)) => match (Clock::of(logical), convert) {
                 (Some((clock, _)), &Convert::Unit(unit)) => Meaning::Time { clock, unit },
                 (Some((clock, unit)), _) => Meaning::Time { clock, unit },
@@ -223,7 +239,9 @@ impl<'a> Types<'a> {
     /// How the type is read to become `dtype`, if it can.
     fn source(&self, dtype: DType, convert: &Convert) -> Option<Source> {
         match convert {
+            Convert::Exact if self.within == Within::Union => self.in_union(dtype),
             Convert::Exact => self.exact(dtype),
+            Convert::Cast if dtype == DType::String => self.source(dtype, &Convert::Exact),
             Convert::Cast => self.exact(dtype).or_else(|| self.cast(dtype)),
             &Convert::HashBuckets(buckets) => match dtype {
                 DType::Int64 => self.ids(Ids::Hash(buckets)),
@@ -283,6 +301,17 @@ impl<'a> Types<'a> {
         .map(other)
     }
 
+    /// A value of a union that is read as one dtype, which the union has been
+    /// found to have.
+    fn in_union(&self, dtype: DType) -> Option<Source> {
+        match (&self.data, dtype) {
+            (&Data::Number { writer, reader }, DType::String) => {
+                Some(other(Family::NumberText(NumberText { writer, reader })))
+            }
+            _ => self.exact(dtype).or_else(|| self.cast(dtype)),
+        }
+    }
+
     /// What is only done on request.
     fn cast(&self, dtype: DType) -> Option<Source> {
         match (&self.data, self.logical, dtype) {
@@ -304,7 +333,10 @@ impl<'a> Types<'a> {
 
     fn ids(&self, ids: Ids) -> Option<Source> {
         let family = match self.data {
-            Data::Number { writer, .. } => Some(Family::NumberIds(NumberIds {
+            Data::Number {
+                writer,
+                reader: Leaf::Int | Leaf::Long,
+            } => Some(Family::NumberIds(NumberIds {
                 long: writer == Leaf::Long,
                 rescale: self.rescale(),
                 ids,
@@ -314,6 +346,10 @@ impl<'a> Types<'a> {
                 text: self.text(Bytes::Delimited { utf8: false }),
                 ids,
             })),
+            Data::Number { writer, reader } => {
+                let text = NumberText { writer, reader };
+                Some(Family::NumberTextIds(NumberTextIds { text, ids }))
+            }
             Data::Bytes(bytes) => Some(Family::TextIds(TextIds {
                 text: self.text(bytes),
                 ids,
@@ -325,7 +361,9 @@ impl<'a> Types<'a> {
 
     fn has_ids(&self) -> bool {
         match self.data {
-            Data::Number { reader, .. } => matches!(reader, Leaf::Int | Leaf::Long),
+            Data::Number { reader, .. } => {
+                matches!(reader, Leaf::Int | Leaf::Long) || self.within == Within::Union
+            }
             Data::Bytes(_) => self.logical != Some(&LogicalType::Duration),
             Data::Enum(_) => true,
         }

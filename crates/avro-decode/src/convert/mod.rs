@@ -20,6 +20,7 @@ mod farmhash;
 mod ids;
 mod meaning;
 mod narrow;
+mod number_text;
 mod numbers;
 mod out;
 mod text;
@@ -31,7 +32,7 @@ pub use meaning::{Clock, Meaning};
 pub use time::TimeUnit;
 pub use vocabulary::{DuplicateWord, Vocabulary};
 
-pub(crate) use compile::{Compiled, Refusal, in_words, operand, source, units};
+pub(crate) use compile::{Compiled, Refusal, Within, in_words, operand, source, units};
 pub(crate) use duration::WIDTH as DURATION_WIDTH;
 pub(crate) use farmhash::fingerprint64;
 pub(crate) use out::Out;
@@ -48,6 +49,7 @@ use decimal::Decimal;
 use duration::Duration;
 use enums::{EnumIds, EnumSymbols};
 use ids::{NumberIds, TextIds};
+use number_text::{NumberText, NumberTextIds};
 use numbers::Numbers;
 use text::Text;
 use time::Time;
@@ -130,6 +132,8 @@ enum Family {
     EnumIds(EnumIds),
     TextIds(TextIds),
     NumberIds(NumberIds),
+    NumberText(NumberText),
+    NumberTextIds(NumberTextIds),
     Decimal(Decimal),
     Duration(Duration),
     Time(Time),
@@ -159,10 +163,11 @@ impl Conversion {
             Family::EnumIds(enums) => enums.read(cursor, out),
             Family::TextIds(ids) => ids.read(cursor, out),
             Family::NumberIds(ids) => ids.read(cursor, out),
+            Family::NumberTextIds(ids) => ids.read(cursor, out),
             Family::Decimal(decimal) => decimal.read(cursor, out),
             Family::Duration(duration) => duration.read(cursor, out),
             Family::Time(time) => time.read(cursor, out),
-            Family::Text(_) | Family::EnumSymbols(_) => other_dtype(),
+            Family::Text(_) | Family::EnumSymbols(_) | Family::NumberText(_) => other_dtype(),
         }
     }
 
@@ -182,6 +187,7 @@ impl Conversion {
         match &self.0 {
             Family::Text(text) => text.read(cursor, n, strings),
             Family::EnumSymbols(enums) => enums.read(cursor, n, strings),
+            Family::NumberText(text) => text.read(cursor, n, strings),
             _ => other_dtype(),
         }
     }

@@ -239,6 +239,30 @@ pub enum PlanErrorKind {
         /// The union.
         union: String,
     },
+    /// A field that several records of a union have, of different types.
+    #[error(
+        "the union {union} has the field in several branches, of different types: name one, as in {}",
+        Quoted(expressions)
+    )]
+    SeveralBranches {
+        /// The union.
+        union: String,
+        /// The expression by way of each branch.
+        expressions: Vec<String>,
+    },
+    /// No record of a union has the field.
+    #[error(
+        "no branch of the union {union} has the field '{field}'; there are {}",
+        Quoted(expressions)
+    )]
+    NoBranchHasField {
+        /// The field.
+        field: String,
+        /// The union.
+        union: String,
+        /// The expressions of fields that there are.
+        expressions: Vec<String>,
+    },
     /// A union has no branch of the name in the expression.
     #[error("there is no branch '{}', but {}", Shown(branch), Quoted(branches))]
     NoSuchBranch {

@@ -169,6 +169,9 @@ pub(super) fn string(schema: &Schema, id: NodeId, value: &Value) -> Vec<u8> {
         (&Value::Enum(index), Node::Enum(symbols)) => {
             symbols.symbols[index as usize].clone().into()
         }
+        (Value::Float(value), _) => format!("{value:?}").into(),
+        (Value::Double(value), _) => format!("{value:?}").into(),
+        (Value::Boolean(value), _) => value.to_string().into(),
         _ => whole(value).to_string().into(),
     }
 }

@@ -52,6 +52,7 @@ impl Case {
             self.dtype,
             &self.convert,
             self.column.as_ref(),
+            Within::Itself,
         )
         .map(|compiled| compiled.source)
         .map_err(|refusal| match refusal {

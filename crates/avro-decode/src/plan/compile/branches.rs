@@ -2,8 +2,10 @@
 
 use super::consumer::Consumer;
 use super::operations::program;
+use super::unions::{check_joined, field_branches, is_several};
 use super::{Compiler, Place};
 use crate::DecodeErrorKind;
+use crate::convert::Within;
 use crate::path::Step;
 use crate::plan::leaf::Nullable;
 use crate::plan::program::{Action, Gap, Missing, Operation, Optional};
@@ -133,10 +135,12 @@ impl<'f> Compiler<'f> {
         };
         // Each consumer looks through all of them, at each of the writer's.
         self.count(consumers.len() * branches.len() / BRANCHES)?;
+        let is_several = is_several(schema, branches);
         let mut operations = Vec::new();
         let mut here = Vec::new();
-        for consumer in consumers {
-            let error = |kind| PlanError::new(consumer.name(), kind);
+        for mut consumer in consumers {
+            let name = consumer.name();
+            let error = |kind| PlanError::new(name, kind);
             if let Some(Step::Branch(name)) = consumer.steps.first() {
                 let chosen = match find_branch(schema, branches, name) {
                     Ok(chosen) => chosen,
@@ -148,22 +152,29 @@ impl<'f> Compiler<'f> {
                 if chosen == branch {
                     here.push(consumer.further());
                 } else {
-                    let found = short_name(schema, branches[branch]);
-                    let why = match schema.node(branches[branch]) {
-                        Node::Null => DecodeErrorKind::Null,
-                        _ => DecodeErrorKind::OtherBranch {
-                            asked: name.clone(),
-                            found,
-                        },
-                    };
+                    let why = other_branch(schema, branches[branch], name);
                     operations.extend(self.missing(&consumer, why));
                 }
                 continue;
             }
-            let is_null = |&&node: &&NodeId| *schema.node(node) == Node::Null;
-            if branches.len() - branches.iter().filter(is_null).count() > 1 {
-                let union = schema.describe(union);
-                return Err(error(PlanErrorKind::Union { union }));
+            if is_several {
+                if let Some(Step::Field(name)) = consumer.steps.first() {
+                    let union = (union, branches.as_slice());
+                    let found = field_branches(&self.places, schema, union, consumer.steps, at);
+                    if found.map_err(error)?.contains(&branch) {
+                        here.push(consumer);
+                    } else {
+                        let why = other_branch(schema, branches[branch], name);
+                        operations.extend(self.missing(&consumer, why));
+                    }
+                    continue;
+                }
+                if !consumer.steps.is_empty() {
+                    let union = schema.describe(union);
+                    return Err(error(PlanErrorKind::Union { union }));
+                }
+                check_joined(schema, union, branches, &consumer).map_err(error)?;
+                consumer.within = Within::Union;
             }
             if value.is_null() {
                 operations.extend(self.missing(&consumer, DecodeErrorKind::Null));
@@ -234,6 +245,18 @@ pub(super) fn find_branch(
             branch: name.to_owned(),
             branches: all,
         }),
+    }
+}
+
+/// Why a value that is asked for by `asked`, a branch or a field, is not in the
+/// branch at `branch`.
+fn other_branch(schema: &Schema, branch: NodeId, asked: &str) -> DecodeErrorKind {
+    match schema.node(branch) {
+        Node::Null => DecodeErrorKind::Null,
+        _ => DecodeErrorKind::OtherBranch {
+            asked: asked.to_owned(),
+            found: short_name(schema, branch),
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::convert::Within;
 use crate::feature::{Checked, FeatureKind, SparseKeys};
 use crate::path::{Path, Reference, Step};
 
@@ -23,6 +24,9 @@ pub(super) struct Consumer<'f> {
     /// Whether the steps' end has been reached, and what is there agrees with
     /// the shape.
     pub(super) arrived: bool,
+    /// Whether the value is one of a union of several types that are read as
+    /// one.
+    pub(super) within: Within,
     /// Whether the first list of the feature has been reached, or its value.
     pub(super) present: bool,
 }
@@ -103,6 +107,7 @@ impl<'f> Consumer<'f> {
             shape: Rc::from([]),
             registers: Vec::new(),
             arrived: false,
+            within: Within::Itself,
             present: false,
         }
     }

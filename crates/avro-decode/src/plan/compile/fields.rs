@@ -1,5 +1,8 @@
 //! Records: which field each consumer goes to.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::consumer::{Consumer, Goal};
 use super::operations::{in_turn, program};
 use super::values::not_an_element;
@@ -9,6 +12,7 @@ use crate::path::{Path, Step, field_step};
 use crate::plan::program::{Action, Default, EndEntry, Operation};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::{DefaultField, ResolvedId};
+use crate::schema::Name;
 use crate::schema::{Node, NodeId, Record, Schema};
 
 impl<'f> Compiler<'f> {
@@ -30,7 +34,7 @@ impl<'f> Compiler<'f> {
         let mut by_field: Vec<Vec<Consumer<'f>>> = vec![Vec::new(); record.fields.len()];
         for mut consumer in consumers {
             if !consumer.steps.is_empty() {
-                match self.find_field(record, &consumer, at)? {
+                match self.find_field(schema, reader, &consumer, at)? {
                     Ok((field, steps)) => {
                         consumer.steps = steps;
                         by_field[field].push(consumer);
@@ -57,7 +61,7 @@ impl<'f> Compiler<'f> {
                     };
                     ends.push(Operation::new(consumer.text(), Action::EndEntry(end)));
                     for key in Consumer::keys(number, consumer.checked, false) {
-                        match self.find_field(record, &key, at)? {
+                        match self.find_field(schema, reader, &key, at)? {
                             Ok((field, steps)) => by_field[field].push(Consumer { steps, ..key }),
                             Err(absent) => operations.extend(absent),
                         }
@@ -109,7 +113,7 @@ impl<'f> Compiler<'f> {
         Ok(in_turn(&self.writers, passes, at))
     }
 
-    /// The field that a consumer's steps lead to, and the steps behind it; or,
+    /// The field that a consumer's steps lead to, and the steps after it; or,
     /// where the record lacks it, what happens then.
     #[expect(
         clippy::type_complexity,
@@ -117,11 +121,14 @@ impl<'f> Compiler<'f> {
     )]
     fn find_field(
         &mut self,
-        record: &Record,
+        schema: &Schema,
+        node: NodeId,
         consumer: &Consumer<'f>,
         at: &str,
     ) -> Result<Result<(usize, &'f [Step]), Option<Operation>>, PlanError> {
-        if let Some(found) = leads_to(record, consumer.steps) {
+        let record = record_of(schema, node);
+        let place = |name: &str| self.places.place(schema, node, name);
+        if let Some(found) = leads_to(&record.name, place, consumer.steps) {
             return Ok(Ok(found));
         }
         match &consumer.steps[0] {
@@ -150,7 +157,8 @@ impl<'f> Compiler<'f> {
             return None;
         };
         let record = record_of(root.reader_schema(), *reader);
-        let (field, _) = leads_to(record, steps)?;
+        let place = |name: &str| self.places.place(root.reader_schema(), *reader, name);
+        let (field, _) = leads_to(&record.name, place, steps)?;
         let is_it =
             |one: &Option<(usize, ResolvedId)>| one.is_some_and(|(place, _)| place == field);
         fields.iter().position(is_it)
@@ -172,17 +180,21 @@ pub(super) fn record_of(schema: &Schema, node: NodeId) -> &Record {
     }
 }
 
-/// Where steps lead in a record: to a field of the first name; or, where there
-/// is none and the first names are the record's namespace (and its own name),
-/// to the field behind those.
-pub(super) fn leads_to<'f>(record: &Record, steps: &'f [Step]) -> Option<(usize, &'f [Step])> {
+/// Where steps lead in the record `record`, whose fields `place` finds: to a
+/// field of the first name; or, where there is none and the first names are the
+/// record's namespace (and its own name), to the field after those.
+pub(super) fn leads_to<'f>(
+    record: &Name,
+    place: impl Fn(&str) -> Option<usize>,
+    steps: &'f [Step],
+) -> Option<(usize, &'f [Step])> {
     let field = |steps: &'f [Step]| match steps {
-        [Step::Field(name), rest @ ..] => Some((record.field(name)?.0, rest)),
+        [Step::Field(name), rest @ ..] => Some((place(name)?, rest)),
         _ => None,
     };
     field(steps).or_else(|| {
         let mut steps = steps;
-        let namespace = record.name.namespace().into_iter();
+        let namespace = record.namespace().into_iter();
         for part in namespace.flat_map(|namespace| namespace.split('.')) {
             match steps {
                 [Step::Field(name), rest @ ..] if name == part => steps = rest,
@@ -190,10 +202,31 @@ pub(super) fn leads_to<'f>(record: &Record, steps: &'f [Step]) -> Option<(usize,
             }
         }
         field(steps).or_else(|| match steps {
-            [Step::Field(name), rest @ ..] if name == record.name.simple() => field(rest),
+            [Step::Field(name), rest @ ..] if name == record.simple() => field(rest),
             _ => None,
         })
     })
+}
+
+/// Where the fields of the reader's records stand, by name. A record's are
+/// listed when the first is looked for, so that looking for all of them takes
+/// time in proportion to their number.
+#[derive(Default)]
+pub(super) struct FieldPlaces(RefCell<HashMap<NodeId, HashMap<Box<str>, usize>>>);
+
+impl FieldPlaces {
+    /// The place of the field `name` in the record at `record`.
+    pub(super) fn place(&self, schema: &Schema, record: NodeId, name: &str) -> Option<usize> {
+        let mut places = self.0.borrow_mut();
+        let places = places.entry(record).or_insert_with(|| {
+            let fields = record_of(schema, record).fields.iter();
+            fields
+                .map(|field| field.name.as_str().into())
+                .zip(0..)
+                .collect()
+        });
+        places.get(name).copied()
+    }
 }
 
 /// A step that a type does not have.

@@ -4,7 +4,7 @@ use tensor_batch::DType;
 
 use super::{Compiler, Place};
 use crate::convert::{
-    Compiled, Convert, Meaning, Refusal, Rescale, Source, in_words, operand, source,
+    Compiled, Convert, Meaning, Refusal, Rescale, Source, Within, in_words, operand, source,
 };
 use crate::plan::meanings::Fixed;
 use crate::plan::{MeaningError, MeaningOf, PlanErrorKind};
@@ -20,6 +20,7 @@ impl Compiler<'_> {
         of: MeaningOf,
         dtype: DType,
         convert: &Convert,
+        within: Within,
     ) -> Result<Source, PlanErrorKind> {
         let reader = reader_type(place);
         let symbols = match place.node() {
@@ -28,7 +29,7 @@ impl Compiler<'_> {
         };
         let writer = (place.writer_schema(), place.writer());
         let column = self.meanings.of(&of);
-        let compiled = source(writer, reader, symbols, dtype, convert, column);
+        let compiled = source(writer, reader, symbols, dtype, convert, column, within);
         let Compiled { source, meaning } = match compiled {
             Ok(compiled) => compiled,
             Err(Refusal::Convert(error)) => return Err(PlanErrorKind::Convert(error)),

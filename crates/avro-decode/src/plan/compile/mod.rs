@@ -15,6 +15,7 @@ mod lists;
 mod meanings;
 mod operations;
 mod reshape;
+pub(in crate::plan) mod unions;
 mod values;
 mod writers;
 
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use consumer::Consumer;
+use fields::FieldPlaces;
 use filters::Sort;
 pub(super) use values::{array_rank, sparse_roles};
 
@@ -72,6 +74,7 @@ pub(super) fn compile(
         symbols: HashMap::new(),
         operand_meanings: HashMap::new(),
         meanings: options.meanings.clone(),
+        places: FieldPlaces::default(),
         registers: 0,
         operands: 0,
         parts: 0,
@@ -211,6 +214,8 @@ struct Compiler<'f> {
     operand_meanings: HashMap<usize, Vec<MeaningOf>>,
     /// What the columns mean, as far as is known.
     meanings: Meanings,
+    /// The fields of the reader's records.
+    places: FieldPlaces,
     registers: usize,
     operands: usize,
     /// Types, consumers and names met so far.
@@ -224,7 +229,7 @@ impl<'f> Compiler<'f> {
     fn root(&mut self, root: Place<'_>) -> Result<Vec<Operation>, PlanError> {
         let mut consumers = Vec::new();
         for (number, checked) in self.features.iter().enumerate() {
-            let dims = reshape::list_dims(root.reader_schema(), checked);
+            let dims = reshape::list_dims(&self.places, root.reader_schema(), checked);
             consumers.extend(Consumer::of_feature(number, checked, dims));
         }
         let (mut operations, inline) = self.root_operands(root)?;

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::branches::find_branch;
-use super::fields::leads_to;
+use super::fields::{FieldPlaces, leads_to};
+use super::unions::{field_branches, is_several};
 use super::values::{array_rank, unwrap_nullable};
 use crate::feature::{Checked, FeatureKind, lists};
 use crate::path::Step;
@@ -12,21 +13,28 @@ use crate::schema::{LogicalType, Node, NodeId, Schema};
 /// The dimensions of a dense or varlen feature's lists: those of its shape; or
 /// their product, where the record that is read has a single list for all of
 /// them and the feature may be reshaped.
-pub(super) fn list_dims(schema: &Schema, checked: &Checked) -> Rc<[Option<usize>]> {
-    match one_list(schema, checked) {
+pub(super) fn list_dims(
+    places: &FieldPlaces,
+    schema: &Schema,
+    checked: &Checked,
+) -> Rc<[Option<usize>]> {
+    match one_list(places, schema, checked) {
         Some(len) => Rc::from([Some(len)]),
         None => checked.shape.as_slice().into(),
     }
 }
 
 /// How long the list is that fills all dimensions.
-fn one_list(schema: &Schema, checked: &Checked) -> Option<usize> {
+fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<usize> {
     let FeatureKind::Dense { reshape: true, .. } = checked.feature.kind else {
         return None;
     };
     let len = checked.shape.iter().copied().product::<Option<usize>>()?;
+    if checked.shape.len() < 2 {
+        return None;
+    }
     // Where the schema lacks the end, lists of any length up to `len` are good.
-    let (arrays, is_duration) = match end(schema, &checked.path.steps) {
+    let (arrays, is_duration) = match end(places, schema, &checked.path.steps) {
         Some(end) => {
             let (arrays, innermost) = array_rank(schema, end).ok()?;
             // The three numbers of a duration are a list, too.
@@ -36,17 +44,23 @@ fn one_list(schema: &Schema, checked: &Checked) -> Option<usize> {
         None => (0, false),
     };
     let is_one = lists(&checked.path) + arrays == 1 && !is_duration;
-    (is_one && checked.shape.len() > 1).then_some(len)
+    is_one.then_some(len)
 }
 
 /// The type that steps from the root lead to, if they lead anywhere.
-fn end(schema: &Schema, mut steps: &[Step]) -> Option<NodeId> {
+fn end(places: &FieldPlaces, schema: &Schema, mut steps: &[Step]) -> Option<NodeId> {
     let mut node = schema.root();
     while let [step, rest @ ..] = steps {
         let mut behind = rest;
         node = match (schema.node(node), step) {
             (Node::Union(branches), Step::Branch(name)) => {
                 branches[find_branch(schema, branches, name).ok()?]
+            }
+            (Node::Union(branches), Step::Field(_)) if is_several(schema, branches) => {
+                behind = steps;
+                let union = (node, branches.as_slice());
+                let found = field_branches(places, schema, union, steps, "").ok()?;
+                branches[found[0]]
             }
             (Node::Union(_), _) => {
                 behind = steps;
@@ -55,7 +69,8 @@ fn end(schema: &Schema, mut steps: &[Step]) -> Option<NodeId> {
             (_, Step::Branch(_)) => node,
             (Node::Array(item) | Node::Map(item), _) => *item,
             (Node::Record(record), _) => {
-                let (field, after) = leads_to(record, steps)?;
+                let place = |name: &str| places.place(schema, node, name);
+                let (field, after) = leads_to(&record.name, place, steps)?;
                 behind = after;
                 record.fields[field].ty
             }

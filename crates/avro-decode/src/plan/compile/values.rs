@@ -5,8 +5,9 @@ use tensor_batch::DType;
 use super::consumer::{Consumer, Goal};
 use super::fields::wrong_step;
 use super::operations::in_turn;
+use super::unions::is_several;
 use super::{Compiler, Place};
-use crate::convert::{DURATION_WIDTH, Source};
+use crate::convert::{DURATION_WIDTH, Source, Within};
 use crate::feature::{Feature, FeatureKind};
 use crate::plan::leaf::{Leaf, Nullable};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
@@ -74,7 +75,9 @@ impl<'f> Compiler<'f> {
                     let feature = &consumer.checked.feature;
                     let (dtype, convert) = (feature.dtype, &feature.convert);
                     let of = MeaningOf::Values(consumer.checked.column);
-                    let source = self.source(place, of, dtype, convert).map_err(error)?;
+                    let source = self
+                        .source(place, of, dtype, convert, consumer.within)
+                        .map_err(error)?;
                     let source = self.text_source(source, feature);
                     let is_key = matches!(consumer.goal, Goal::Value(_));
                     if is_key && source.width() > 1 {
@@ -220,7 +223,8 @@ impl<'f> Compiler<'f> {
             let source = match role {
                 Role::Values => {
                     let of = MeaningOf::Values(column);
-                    let source = self.source(value, of, feature.dtype, &feature.convert)?;
+                    let convert = &feature.convert;
+                    let source = self.source(value, of, feature.dtype, convert, Within::Itself)?;
                     self.text_source(source, feature)
                 }
                 Role::Indices(dimension) if is_int(value) || is_long(value) => {
@@ -338,14 +342,18 @@ pub(super) fn unwrap_nullable(schema: &Schema, node: NodeId) -> Result<NodeId, P
     }
 }
 
-/// How many arrays are nested in a type, and what is in the innermost.
+/// How many arrays are nested in a type, and what is in the innermost; a union
+/// if that is of several types.
 pub(in crate::plan) fn array_rank(
     schema: &Schema,
     mut node: NodeId,
 ) -> Result<(usize, NodeId), PlanErrorKind> {
     let mut rank = 0;
     loop {
-        let inner = unwrap_nullable(schema, node)?;
+        let inner = match schema.node(node) {
+            Node::Union(branches) if is_several(schema, branches) => node,
+            _ => unwrap_nullable(schema, node)?,
+        };
         match schema.node(inner) {
             Node::Array(item) => node = *item,
             _ => return Ok((rank, inner)),

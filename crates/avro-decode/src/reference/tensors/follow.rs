@@ -141,6 +141,16 @@ impl<'a> Place<'a> {
                 }
             }
             _ if is_null => Found::Missing(DecodeErrorKind::Null),
+            // Of several records those that have the field.
+            Some((Step::Field(name), _)) if is_several(self.schema, branches) => {
+                if has_field(self.node(), steps) {
+                    return self.follow(steps, root);
+                }
+                Found::Missing(DecodeErrorKind::OtherBranch {
+                    asked: name.clone(),
+                    found: full_name(self.schema, self.ty),
+                })
+            }
             _ => self.follow(steps, root),
         }
     }
@@ -170,6 +180,11 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<
             let branch = branch_of(schema, branches, name)?;
             go(branches[branch], rest)
         }
+        (Node::Union(branches), [Step::Field(_), ..]) if is_several(schema, branches) => {
+            let mut branches = branches.iter();
+            let branch = branches.find(|&&branch| has_field(schema.node(branch), steps));
+            go(*branch.expect(COMPILES), steps)
+        }
         (Node::Union(branches), _) => {
             let mut branches = branches.iter();
             let value = branches.find(|&&branch| *schema.node(branch) != Node::Null);
@@ -193,6 +208,16 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<
         )),
         _ => panic!("{COMPILES}"),
     }
+}
+
+fn is_several(schema: &Schema, branches: &[NodeId]) -> bool {
+    let is_value = |&&branch: &&NodeId| *schema.node(branch) != Node::Null;
+    branches.iter().filter(is_value).count() > 1
+}
+
+/// Whether a type is a record with the field that `steps` begin with.
+fn has_field(node: &Node, steps: &[Step]) -> bool {
+    matches!(node, Node::Record(record) if field_of(record, steps).is_some())
 }
 
 /// The field of `record` that `steps` begin with, and the steps behind it. The

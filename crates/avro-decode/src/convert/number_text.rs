@@ -1,0 +1,112 @@
+//! Numbers and booleans as text, in unions that hold text too.
+
+use std::io::Write;
+
+use tensor_batch::Strings;
+
+use super::chunks::each;
+use super::ids::Ids;
+use super::{Out, other_dtype};
+use crate::DecodeErrorKind;
+use crate::plan::cursor::{Cursor, Fault};
+use crate::plan::leaf::Leaf;
+
+/// Bytes that the text of any number fits in: an i64 takes at most 20, an f64
+/// 24.
+const MAX_LEN: usize = 32;
+
+/// A number or a boolean as text: an integer in decimal, a float as the
+/// shortest text that reads back as the same float (`1.5`, `1e16`, `NaN`,
+/// `inf`), a boolean as `true` or `false`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberText {
+    /// The type of the data.
+    pub(super) writer: Leaf,
+    /// What it is promoted to before it becomes text.
+    pub(super) reader: Leaf,
+}
+
+/// The ids of numbers that have no id but in unions, by their text.
+#[derive(Clone, Debug)]
+pub(super) struct NumberTextIds {
+    pub(super) text: NumberText,
+    pub(super) ids: Ids,
+}
+
+impl NumberText {
+    pub(super) fn read(
+        self,
+        cursor: &mut Cursor<'_>,
+        n: usize,
+        strings: &mut Strings,
+    ) -> Result<(), Fault> {
+        for _ in 0..n {
+            self.next(cursor, |text| strings.push(text))?;
+        }
+        Ok(())
+    }
+
+    /// Hands the next value's text to `with`. The cursor of an error is at the
+    /// start of the value.
+    fn next<T>(self, cursor: &mut Cursor<'_>, with: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
+        let start = *cursor;
+        let mut buffer = [0; MAX_LEN];
+        let written = self.write(cursor, &mut buffer);
+        match written {
+            Ok(length) => Ok(with(&buffer[..length])),
+            Err(fault) => {
+                *cursor = start;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Writes the next value's text; its length.
+    fn write(self, cursor: &mut Cursor<'_>, buffer: &mut [u8; MAX_LEN]) -> Result<usize, Fault> {
+        let mut rest = &mut buffer[..];
+        let written = match (self.writer, self.reader) {
+            (Leaf::Int | Leaf::Long, reader) => {
+                let number = match self.writer {
+                    Leaf::Int => cursor.int()?.into(),
+                    _ => cursor.long()?,
+                };
+                match reader {
+                    Leaf::Float => write!(rest, "{:?}", number as f32),
+                    Leaf::Double => write!(rest, "{:?}", number as f64),
+                    _ => write!(rest, "{number}"),
+                }
+            }
+            (Leaf::Float, reader) => {
+                let bytes = cursor.bytes(4)?.try_into().unwrap_or_default();
+                let number = f32::from_le_bytes(bytes);
+                match reader {
+                    Leaf::Double => write!(rest, "{:?}", f64::from(number)),
+                    _ => write!(rest, "{number:?}"),
+                }
+            }
+            (Leaf::Double, _) => {
+                let bytes = cursor.bytes(8)?.try_into().unwrap_or_default();
+                write!(rest, "{:?}", f64::from_le_bytes(bytes))
+            }
+            (Leaf::Boolean, _) => match cursor.bytes(1)?[0] {
+                byte @ 0..=1 => write!(rest, "{}", byte == 1),
+                byte => return Err(Box::new(DecodeErrorKind::BadBoolean(byte))),
+            },
+            (Leaf::Bytes | Leaf::String, _) => other_dtype(),
+        };
+        written.expect("the text of a number fits");
+        let left = rest.len();
+        Ok(MAX_LEN - left)
+    }
+}
+
+impl NumberTextIds {
+    pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
+        let id = |cursor: &mut Cursor<'_>| self.text.next(cursor, |text| self.ids.of(text));
+        match out {
+            Out::Int32(out) => each(cursor, out, |cursor| Ok(id(cursor)? as i32)),
+            Out::Int64(out) => each(cursor, out, id),
+            _ => other_dtype(),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Unions of several types of which an expression names none.
+
+use tensor_batch::DType;
+
+use super::consumer::{Consumer, Goal};
+use super::fields::{FieldPlaces, leads_to};
+use super::values::unwrap_nullable;
+use crate::convert::{Clock, Convert, ConvertError};
+use crate::path::{Path, Step};
+use crate::plan::PlanErrorKind;
+use crate::schema::{LogicalType, Node, NodeId, Schema};
+
+/// What the values of a union of several types besides null are together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::plan) enum Joined {
+    /// Numbers, and the dtype that holds all of them: int64, or float64 where
+    /// one is a float.
+    Number(DType),
+    /// Strings, or strings and numbers, which become text.
+    Text,
+    /// Bytes, some of which need not be text.
+    Bytes,
+}
+
+/// What a union's values are together; `None` where they have nothing in common
+/// that a tensor could hold.
+pub(in crate::plan) fn joined(schema: &Schema, branches: &[NodeId]) -> Option<Joined> {
+    let (mut integers, mut floats, mut texts, mut uuids, mut bytes) = (0, 0, 0, 0, 0);
+    for &branch in branches {
+        let logical = schema.logical(branch);
+        let is_uuid = logical == Some(&LogicalType::Uuid);
+        let is_time = logical.and_then(Clock::of).is_some();
+        let is_number = matches!(
+            logical,
+            Some(LogicalType::Decimal { .. } | LogicalType::Duration)
+        );
+        match schema.node(branch) {
+            Node::Null => {}
+            Node::Int | Node::Long if !is_time => integers += 1,
+            Node::Float | Node::Double => floats += 1,
+            Node::String | Node::Enum(_) => texts += 1,
+            Node::Fixed(_) if is_uuid => uuids += 1,
+            Node::Fixed(fixed) if !is_number && fixed.size > 0 => bytes += 1,
+            Node::Bytes if !is_number => bytes += 1,
+            _ => return None,
+        }
+    }
+    match (integers, floats, texts + uuids, bytes) {
+        (_, 0, 0, 0) => Some(Joined::Number(DType::Int64)),
+        (_, _, 0, 0) => Some(Joined::Number(DType::Float64)),
+        (_, _, _, 0) => Some(Joined::Text),
+        // The text of a UUID is not its bytes.
+        (0, 0, _, _) if uuids == 0 => Some(Joined::Bytes),
+        _ => None,
+    }
+}
+
+/// Whether a union has several types besides null.
+pub(in crate::plan) fn is_several(schema: &Schema, branches: &[NodeId]) -> bool {
+    let is_value = |&&branch: &&NodeId| *schema.node(branch) != Node::Null;
+    branches.iter().filter(is_value).count() > 1
+}
+
+/// Whether a consumer's expression can end at a union of several types.
+///
+/// # Errors
+/// It cannot, or not by the consumer's dtype.
+pub(super) fn check_joined(
+    schema: &Schema,
+    union: NodeId,
+    branches: &[NodeId],
+    consumer: &Consumer<'_>,
+) -> Result<(), PlanErrorKind> {
+    let no_value = || {
+        let union = schema.describe(union);
+        PlanErrorKind::Union { union }
+    };
+    let all = |is: &dyn Fn(NodeId) -> bool| {
+        let mut values = branches
+            .iter()
+            .copied()
+            .filter(|&branch| *schema.node(branch) != Node::Null);
+        values.all(is).then_some(()).ok_or_else(no_value)
+    };
+    match consumer.goal {
+        Goal::Values(_) | Goal::Value(_) => {}
+        Goal::Index(..) => {
+            return all(&|branch| matches!(schema.node(branch), Node::Int | Node::Long));
+        }
+        _ => return Err(no_value()),
+    }
+    let feature = &consumer.checked.feature;
+    if !matches!(feature.convert, Convert::Exact | Convert::Cast) {
+        // Each value has an id, or a unit, of its own.
+        return all(&|branch| {
+            schema.logical(branch) != Some(&LogicalType::Duration)
+                && !matches!(
+                    schema.node(branch),
+                    Node::Array(_) | Node::Map(_) | Node::Record(_)
+                )
+        });
+    }
+    let expected = match joined(schema, branches).ok_or_else(no_value)? {
+        Joined::Number(dtype) => dtype,
+        Joined::Text | Joined::Bytes => DType::String,
+    };
+    let asked = feature.dtype;
+    let castable = match (expected, asked) {
+        (DType::String, _) | (_, DType::String) => false,
+        // A float is never cast to an integer.
+        (DType::Float64, DType::Int32 | DType::Int64) => false,
+        _ => true,
+    };
+    if expected == asked || (castable && feature.convert == Convert::Cast) {
+        return Ok(());
+    }
+    Err(PlanErrorKind::Convert(ConvertError::DType {
+        schema_type: schema.describe(union),
+        convert: feature.convert.clone(),
+        expected: [expected].into(),
+        asked,
+        castable: castable && feature.convert == Convert::Exact,
+    }))
+}
+
+/// The branches of a union that a step to a field leads through: the records
+/// that have the field, which must have it of one type.
+///
+/// # Errors
+/// No record has the field, or several have it of different types.
+pub(super) fn field_branches(
+    places: &FieldPlaces,
+    schema: &Schema,
+    (union, branches): (NodeId, &[NodeId]),
+    steps: &[Step],
+    at: &str,
+) -> Result<Vec<usize>, PlanErrorKind> {
+    let mut found: Vec<usize> = Vec::new();
+    let mut first: Option<NodeId> = None;
+    let mut agree = true;
+    for (number, &branch) in branches.iter().enumerate() {
+        let Node::Record(record) = schema.node(branch) else {
+            continue;
+        };
+        let place = |name: &str| places.place(schema, branch, name);
+        if let Some((field, _)) = leads_to(&record.name, place, steps) {
+            let ty = record.fields[field].ty;
+            agree &= is_same_type(schema, *first.get_or_insert(ty), ty);
+            found.push(number);
+        }
+    }
+    if found.is_empty() {
+        return Err(no_branch(schema, union, branches, steps, at));
+    }
+    if agree {
+        return Ok(found);
+    }
+    let expressions = found.into_iter().map(|branch| {
+        let name = branch_name(schema, branches, branches[branch]);
+        let mut path = Path {
+            steps: vec![Step::Branch(name)],
+        };
+        path.steps.extend_from_slice(steps);
+        format!("{at}{path}")
+    });
+    Err(PlanErrorKind::SeveralBranches {
+        union: schema.describe(union),
+        expressions: expressions.collect(),
+    })
+}
+
+/// Fields that are listed where there is no such one.
+const MAX_FIELDS: usize = 64;
+
+#[cold]
+fn no_branch(
+    schema: &Schema,
+    union: NodeId,
+    branches: &[NodeId],
+    steps: &[Step],
+    at: &str,
+) -> PlanErrorKind {
+    let mut expressions = Vec::new();
+    for &branch in branches {
+        if let Node::Record(record) = schema.node(branch) {
+            let name = branch_name(schema, branches, branch);
+            for field in record.fields.iter().take(MAX_FIELDS - expressions.len()) {
+                let path = Path {
+                    steps: vec![Step::Branch(name.clone()), Step::Field(field.name.clone())],
+                };
+                expressions.push(format!("{at}{path}"));
+            }
+        }
+    }
+    let union = schema.describe(union);
+    match (expressions.is_empty(), steps) {
+        (false, [Step::Field(field), ..]) => PlanErrorKind::NoBranchHasField {
+            field: field.clone(),
+            union,
+            expressions,
+        },
+        _ => PlanErrorKind::Union { union },
+    }
+}
+
+/// Whether two types are the same but for a null.
+fn is_same_type(schema: &Schema, left: NodeId, right: NodeId) -> bool {
+    let unwrap = |node| unwrap_nullable(schema, node).unwrap_or(node);
+    let (left, right) = (unwrap(left), unwrap(right));
+    if left == right {
+        return true;
+    }
+    let is_same = |left, right| is_same_type(schema, left, right);
+    schema.logical(left) == schema.logical(right)
+        && match (schema.node(left), schema.node(right)) {
+            (&Node::Array(left), &Node::Array(right)) | (&Node::Map(left), &Node::Map(right)) => {
+                is_same(left, right)
+            }
+            (Node::Union(left), Node::Union(right)) => {
+                left.len() == right.len()
+                    && left
+                        .iter()
+                        .zip(right)
+                        .all(|(&left, &right)| is_same(left, right))
+            }
+            (Node::Enum(left), Node::Enum(right)) => left.symbols == right.symbols,
+            (Node::Fixed(left), Node::Fixed(right)) => left.size == right.size,
+            // Each has a name of its own.
+            (Node::Record(_), _) => false,
+            (left, right) => left == right,
+        }
+}
+
+/// What a branch is called in an expression: by its simple name, unless another
+/// has the same or is called so.
+pub(crate) fn branch_name(schema: &Schema, branches: &[NodeId], branch: NodeId) -> String {
+    let Some(name) = schema.node(branch).name() else {
+        return schema.node(branch).type_name().to_owned();
+    };
+    let is_called = |&other: &NodeId| match schema.node(other).name() {
+        Some(other) => other.simple() == name.simple(),
+        None => schema.node(other).type_name() == name.simple(),
+    };
+    match branches.iter().filter(|other| is_called(other)).count() {
+        1 => name.simple().to_owned(),
+        _ => name.to_string(),
+    }
+}
