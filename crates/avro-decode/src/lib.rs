@@ -31,8 +31,8 @@ pub use json::to_json;
 pub use lenient::DecodeOptions;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
-    Absent, Executed, ExecutedEach, Inferred, LeftOut, MeaningError, Meanings, OutOfBounds, Plan,
-    PlanError, PlanErrorKind, PlanOptions, Scratch, Skipper, infer,
+    Absent, Executed, ExecutedEach, Inferred, LeftOut, LeftOutReason, MeaningError, Meanings,
+    OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, Rounded, Scratch, Skipper, infer,
 };
 pub use prefetch::{prefetch, prefetch_place, prefetch_value};
 pub use resolve::{Resolution, ResolveError};

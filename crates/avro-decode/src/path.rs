@@ -19,17 +19,21 @@
 //! # Grammar
 //!
 //! ```text
-//! reference  = [ "@" ], path ;
-//! path       = name, { field | all | index | key | filter | branch } ;
+//! reference  = "@" | [ "@" ], path ;
+//! path       = "@" | ( name | step ), { field | step } ;
+//! step       = all | index | key | keys | filter | branch ;
 //! field      = ".", name ;
 //! all        = "[", "*", "]" ;
 //! index      = "[", digits, "]" ;
 //! key        = "[", quoted, "]" ;
+//! keys       = ".keys()" ;
 //! filter     = "[", operand, "=", operand, "]" ;
 //! branch     = ":", name ;
 //!
-//! operand    = [ "@" | "." ], value path | constant ;
-//! value path = name, { field | index | key | branch } ;
+//! operand    = [ "." ], value path | "@", root path | constant ;
+//! value path = name, { field | value step } ;
+//! root path  = ( name | value step ), { field | value step } ;
+//! value step = index | key | branch ;
 //! constant   = quoted | number | "true" | "false" ;
 //!
 //! name       = plain | quoted ;
@@ -46,6 +50,11 @@
 //!
 //! What the grammar leaves open:
 //!
+//! - `@` alone is the value of the schema itself: `@` of a file of numbers is a
+//!   number. A path whose first step is no name starts from that value, too: of
+//!   a file of arrays `[*]` is all elements, of one of several records `:Rec.x`
+//!   a field of one of them.
+//! - `.keys()` is the step to the keys of a map. `.'keys()'` is a field.
 //! - A name without quotes has no dots: `f:Rec.name` is the field `name` of the
 //!   branch `Rec`. A full name stands in quotes: `f:'com.x.Rec'.name`.
 //! - A name in quotes is any text: `'user-id'`, `a.'größe'`, `'a.b'`, `''`.
@@ -77,7 +86,8 @@ pub use print::field_step;
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// The steps from the record; the first is a field.
+    /// The steps from the record, or whatever the schema is; none for the value
+    /// itself.
     pub steps: Vec<Step>,
 }
 
@@ -91,12 +101,21 @@ pub enum Step {
     Index(u64),
     /// `[*]`: all elements of an array, all values of a map.
     All,
+    /// `.keys()`: all keys of a map, in the order of its values.
+    Keys,
     /// `['key']`: one value of a map.
     Key(String),
     /// `[left=right]`: the elements for which that holds.
     Filter(Filter),
     /// `:type`: a branch of a union, by the name of its type.
     Branch(String),
+}
+
+impl Step {
+    /// Whether the step leads to any number of values, which are a dimension.
+    pub fn is_list(&self) -> bool {
+        matches!(self, Step::All | Step::Keys | Step::Filter(_))
+    }
 }
 
 /// What the elements that a filter keeps have in common.

@@ -13,7 +13,8 @@ use crate::schema::{Node, NodeId, Schema};
 pub struct SchemaPaths {
     /// The paths, each before those inside it, in the order of the schema.
     pub paths: Vec<SchemaPath>,
-    /// Those of the record's fields, in its order.
+    /// Those of the record's fields, in its order; of another schema that of its
+    /// value, `@`, or of the branches of a union.
     pub fields: Vec<usize>,
     /// Whether there are more, which are left out: beyond
     /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), or deeper
@@ -36,17 +37,17 @@ pub struct SchemaPath {
     /// again.
     pub recursive: bool,
     /// What is inside, as places among all paths: the fields of a record, the
-    /// elements of an array or a map, the branches of a union of several types
+    /// elements of an array or a map, then the keys of the map, the branches of a union of several types
     /// besides null.
     pub inside: Vec<usize>,
 }
 
 /// Every path that `schema` offers: the fields of records, the elements of
-/// arrays and the values of maps (`[*]`), and, of a union of several types
+/// arrays and the values of maps (`[*]`), the keys of maps (`.keys()`), and, of a union of several types
 /// besides null, each (`:type`).
 ///
-/// A record that holds itself is not followed. A schema that is not a record
-/// has no paths.
+/// A record that holds itself is not followed. The value of a schema that is
+/// not a record is `@`.
 ///
 /// ```
 /// use avro_decode::{Schema, paths};
@@ -68,7 +69,7 @@ pub fn paths(schema: &Schema) -> SchemaPaths {
         way: Path { steps: Vec::new() },
         open: Vec::new(),
     };
-    walk.found.fields = walk.inside(schema.root());
+    walk.found.fields = walk.root();
     walk.found
 }
 
@@ -82,6 +83,29 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Adds the paths of the schema itself; the places of the outermost.
+    fn root(&mut self) -> Vec<usize> {
+        let root = self.schema.root();
+        let value = match self.schema.node(root) {
+            Node::Union(branches) => self.only_value(branches).unwrap_or(root),
+            _ => root,
+        };
+        match self.schema.node(value) {
+            Node::Record(_) | Node::Union(_) => self.inside(value),
+            _ => {
+                self.found.paths.push(SchemaPath {
+                    expression: self.way.to_string(),
+                    schema_type: self.describe(value),
+                    nullable: self.allows_null(root),
+                    recursive: false,
+                    inside: Vec::new(),
+                });
+                self.found.paths[0].inside = self.inside(value);
+                vec![0]
+            }
+        }
+    }
+
     /// Adds the path of a value and all inside it; its place, if there is room.
     fn path(&mut self, step: Step, node: NodeId) -> Option<usize> {
         // Records that repeat each other's types can have far more fields than
@@ -127,11 +151,13 @@ impl Walk<'_> {
                 }
                 self.open.pop();
             }
-            // Of a schema that is no record there are no paths.
-            _ if self.way.steps.is_empty() => {}
-            Node::Array(item) | Node::Map(item) => places.extend(self.path(Step::All, *item)),
+            Node::Array(item) => places.extend(self.path(Step::All, *item)),
+            Node::Map(item) => {
+                places.extend(self.path(Step::All, *item));
+                places.extend(self.keys());
+            }
             Node::Union(branches) => {
-                let names = self.branch_names(branches);
+                let names = branch_names(schema, branches);
                 for (&branch, name) in branches.iter().zip(names) {
                     if *schema.node(branch) != Node::Null {
                         places.extend(self.path(Step::Branch(name), branch));
@@ -141,6 +167,25 @@ impl Walk<'_> {
             _ => {}
         }
         places
+    }
+
+    /// Adds the path of a map's keys; its place, if there is room.
+    fn keys(&mut self) -> Option<usize> {
+        let place = self.found.paths.len();
+        if place == MAX_INFERRED_FIELDS {
+            self.found.truncated = true;
+            return None;
+        }
+        self.way.steps.push(Step::Keys);
+        self.found.paths.push(SchemaPath {
+            expression: self.way.to_string(),
+            schema_type: "string".to_owned(),
+            nullable: false,
+            recursive: false,
+            inside: Vec::new(),
+        });
+        self.way.steps.pop();
+        Some(place)
     }
 
     /// Whether paths inside the one added last are left out: those deeper than
@@ -173,33 +218,6 @@ impl Walk<'_> {
         }
     }
 
-    /// What the branches are called in an expression: by their simple names, but
-    /// for those that others have or are called by; of several with one full name
-    /// each by that and its number.
-    fn branch_names(&self, branches: &[NodeId]) -> Vec<String> {
-        let node = |id: &NodeId| self.schema.node(*id);
-        let full = |node: &Node| match node.name() {
-            Some(name) => name.to_string(),
-            None => node.type_name().to_owned(),
-        };
-        let short = |id: &NodeId| match node(id).name() {
-            Some(name) => name.simple(),
-            None => node(id).type_name(),
-        };
-        let mut called: HashMap<&str, usize> = HashMap::new();
-        for branch in branches {
-            *called.entry(short(branch)).or_default() += 1;
-        }
-        let full: Vec<String> = branches.iter().map(|id| full(node(id))).collect();
-        let names = branches.iter().zip(numbered(&full));
-        names
-            .map(|(id, full)| match called[short(id)] {
-                1 => short(id).to_owned(),
-                _ => full,
-            })
-            .collect()
-    }
-
     fn describe(&self, node: NodeId) -> String {
         let described = self.schema.describe(node);
         match self.schema.logical(node) {
@@ -207,4 +225,31 @@ impl Walk<'_> {
             None => described,
         }
     }
+}
+
+/// What the branches of a union are called in an expression: by their simple names,
+/// but for those that others have or are called by; of several with one full name
+/// each by that and its number.
+pub(crate) fn branch_names(schema: &Schema, branches: &[NodeId]) -> Vec<String> {
+    let node = |id: &NodeId| schema.node(*id);
+    let full = |node: &Node| match node.name() {
+        Some(name) => name.to_string(),
+        None => node.type_name().to_owned(),
+    };
+    let short = |id: &NodeId| match node(id).name() {
+        Some(name) => name.simple(),
+        None => node(id).type_name(),
+    };
+    let mut called: HashMap<&str, usize> = HashMap::new();
+    for branch in branches {
+        *called.entry(short(branch)).or_default() += 1;
+    }
+    let full: Vec<String> = branches.iter().map(|id| full(node(id))).collect();
+    let names = branches.iter().zip(numbered(&full));
+    names
+        .map(|(id, full)| match called[short(id)] {
+            1 => short(id).to_owned(),
+            _ => full,
+        })
+        .collect()
 }

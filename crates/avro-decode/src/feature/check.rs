@@ -31,6 +31,9 @@ pub(crate) struct Checked {
     /// Why the name, which is all there is, is not an expression; it may still be
     /// a field's.
     pub(crate) not_a_path: Option<PathError>,
+    /// Whether it is a sparse feature whose keys all start from the root: the
+    /// expression leads nowhere, and is only a name.
+    pub(crate) is_rooted: bool,
     /// The keys of a sparse feature; of ATDS's the arrays of its record.
     pub(crate) keys: Option<Keys>,
     /// The dimensions of a dense or varlen row, `None` where they vary.
@@ -57,7 +60,7 @@ impl Checked {
     /// What errors in the data name it by: the expression, or the name where
     /// all keys start from the root and the expression is only that.
     pub(crate) fn text(&self) -> &str {
-        match self.path.steps.is_empty() {
+        match self.is_rooted {
             true => &self.feature.name,
             false => self.feature.expression(),
         }
@@ -93,6 +96,7 @@ impl Features {
                 feature: draft.feature,
                 path: draft.path,
                 not_a_path: draft.not_a_path,
+                is_rooted: draft.is_rooted,
                 keys: draft.keys,
                 shape: draft.shape,
                 fill: draft.fill,
@@ -128,8 +132,7 @@ impl Features {
         for (i, one) in self.checked.iter().enumerate() {
             let name = &*one.feature.name;
             // A name with a list in it makes dimensions, which no schema changes.
-            if one.feature.expression.is_some() || one.path.steps.is_empty() || lists(&one.path) > 0
-            {
+            if one.feature.expression.is_some() || one.is_rooted || lists(&one.path) > 0 {
                 continue;
             }
             let path = to_field(name);
@@ -171,6 +174,7 @@ struct Draft {
     feature: Feature,
     path: Path,
     not_a_path: Option<PathError>,
+    is_rooted: bool,
     keys: Option<Keys>,
     shape: Vec<Option<usize>>,
     kind: ColumnKind,
@@ -191,10 +195,11 @@ impl Draft {
         };
         // Keys that all start from the root need no way to the entries: the
         // expression is only a name.
-        let (path, not_a_path) = match (&keys, &feature.expression) {
-            (Some(keys), _) if rooted(keys) => (Path { steps: Vec::new() }, None),
-            (_, Some(expression)) => (Path::parse(expression)?, None),
-            (_, None) => match Path::parse(&feature.name) {
+        let is_rooted = keys.as_ref().is_some_and(rooted);
+        let (path, not_a_path) = match &feature.expression {
+            _ if is_rooted => (Path { steps: Vec::new() }, None),
+            Some(expression) => (Path::parse(expression)?, None),
+            None => match Path::parse(&feature.name) {
                 Ok(path) => (path, None),
                 Err(error) => (to_field(&feature.name), Some(error)),
             },
@@ -266,6 +271,7 @@ impl Draft {
             feature,
             path,
             not_a_path,
+            is_rooted,
             keys,
             shape,
             kind,
@@ -320,10 +326,9 @@ fn column_error(drafts: &[Draft], error: SpecError) -> FeatureError {
     FeatureError::new(feature.unwrap_or(&error.column), kind)
 }
 
-/// Dimensions that a path makes: one for each `[*]` and filter.
+/// Dimensions that a path makes: one for each `[*]`, `.keys()` and filter.
 pub(crate) fn lists(path: &Path) -> usize {
-    let makes_list = |step: &&Step| matches!(step, Step::All | Step::Filter(_));
-    path.steps.iter().filter(makes_list).count()
+    path.steps.iter().filter(|step| step.is_list()).count()
 }
 
 fn keys_of(feature: &Feature) -> Result<Option<Keys>, FeatureErrorKind> {

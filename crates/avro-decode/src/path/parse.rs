@@ -7,16 +7,24 @@ use crate::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
 
 /// See [`Path::parse`].
 pub(super) fn path(text: &str) -> Result<Path, PathError> {
-    whole(text, |parser| parser.path(Within::Expression))
+    whole(text, |parser| match text {
+        "@" => {
+            parser.at = 1;
+            Ok(Path { steps: Vec::new() })
+        }
+        _ => parser.path_from_any_step(Within::Expression),
+    })
 }
 
 /// See [`Reference::parse`].
 pub(super) fn reference(text: &str) -> Result<Reference, PathError> {
     whole(text, |parser| {
-        Ok(Reference {
-            from_root: parser.eat(b'@'),
-            path: parser.path(Within::Expression)?,
-        })
+        let from_root = parser.eat(b'@');
+        let path = match text {
+            "@" => Path { steps: Vec::new() },
+            _ => parser.path_from_any_step(Within::Expression)?,
+        };
+        Ok(Reference { from_root, path })
     })
 }
 
@@ -29,6 +37,9 @@ pub(super) fn name_length(text: &[u8]) -> usize {
         _ => 0,
     }
 }
+
+/// The step to the keys of a map. No name without quotes has a bracket.
+const KEYS: &[u8] = b".keys()";
 
 /// What all of a text is.
 fn whole<'a, T: Display>(
@@ -84,12 +95,32 @@ impl<'a> Parser<'a> {
         self.steps(first, within)
     }
 
+    /// A path from a value that need not be a record: any step can be its first.
+    fn path_from_any_step(&mut self, within: Within) -> Result<Path, PathError> {
+        match self.peek() {
+            Some(b'[' | b':') => self.more_steps(Vec::new(), within),
+            _ if self.rest().starts_with(KEYS) => self.more_steps(Vec::new(), within),
+            _ => self.path(within),
+        }
+    }
+
     /// The steps after the name `first`.
     fn steps(&mut self, first: String, within: Within) -> Result<Path, PathError> {
-        let mut steps = vec![Step::Field(first)];
+        self.more_steps(vec![Step::Field(first)], within)
+    }
+
+    /// All steps that follow.
+    fn more_steps(&mut self, mut steps: Vec<Step>, within: Within) -> Result<Path, PathError> {
         loop {
             let start = self.at;
             let step = match self.peek() {
+                Some(b'.') if self.rest().starts_with(KEYS) => {
+                    if within == Within::Operand {
+                        return Err(self.error(PathErrorKind::NotSingle));
+                    }
+                    self.at += KEYS.len();
+                    Step::Keys
+                }
                 Some(b'.') => {
                     self.at += 1;
                     Step::Field(self.name(within)?)
@@ -233,7 +264,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Some(b'@') => {
                 self.at += 1;
-                self.path(Within::Operand).map(Operand::Root)
+                self.path_from_any_step(Within::Operand).map(Operand::Root)
             }
             Some(b'.') => {
                 self.at += 1;

@@ -31,6 +31,7 @@ impl Display for Step {
             Step::Field(name) => f.write_str(&field_step(name)),
             Step::Index(index) => write!(f, "[{index}]"),
             Step::All => f.write_str("[*]"),
+            Step::Keys => f.write_str(".keys()"),
             Step::Key(key) => write!(f, "[{}]", Quoted(key)),
             Step::Filter(filter) => write!(f, "[{filter}]"),
             Step::Branch(name) => write!(f, ":{}", field_step(name)),
@@ -40,6 +41,9 @@ impl Display for Step {
 
 impl Display for Path {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.steps.is_empty() {
+            return f.write_char('@');
+        }
         for (i, step) in self.steps.iter().enumerate() {
             let dot = if i > 0 && matches!(step, Step::Field(_)) {
                 "."
@@ -54,7 +58,8 @@ impl Display for Path {
 
 impl Display for Reference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let at = if self.from_root { "@" } else { "" };
+        let is_all = self.path.steps.is_empty();
+        let at = if self.from_root && !is_all { "@" } else { "" };
         write!(f, "{at}{}", self.path)
     }
 }

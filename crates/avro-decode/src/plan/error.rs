@@ -158,7 +158,7 @@ impl fmt::Display for Quoted<'_> {
 #[non_exhaustive]
 pub enum PlanErrorKind {
     /// The schema is not a record, so it has no fields.
-    #[error("the schema is {schema_type}, not a record")]
+    #[error("the schema is {schema_type}, not a record, so it has no fields: its value is '@'")]
     SchemaNotRecord {
         /// What the schema is.
         schema_type: String,

@@ -1,15 +1,22 @@
 //! Features from a schema alone.
 
+mod left_out;
 mod names;
 
 use tensor_batch::{DType, MAX_RANK, UNKNOWN};
 
+use super::compile::unions::{Joined, is_several, joined};
 use super::compile::{array_rank, sparse_roles};
 use super::sparse::Role;
 use crate::feature::Feature;
-use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES};
+use crate::limits::{
+    MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_PATH_STEPS,
+};
 use crate::path::field_step;
+use crate::paths::branch_names;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
+
+pub use left_out::{LeftOut, LeftOutReason, Rounded};
 
 /// The features of a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,60 +24,89 @@ use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 pub struct Inferred {
     /// Features, in the order of the schema.
     pub features: Vec<Feature>,
-    /// Fields that cannot be a tensor.
+    /// The names of the string features whose values are bytes, which need not
+    /// be text.
+    pub binary: Vec<String>,
+    /// Values that no feature reads.
     pub left_out: Vec<LeftOut>,
+    /// Values that are not exact as their feature reads them.
+    pub rounded: Vec<Rounded>,
     /// Whether there are more fields than
     /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), and those
     /// beyond are neither features nor left out.
     pub truncated: bool,
 }
 
-/// A field that cannot be a tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The [path](crate::path) to the field.
-    pub field: String,
-    /// Its type.
-    pub schema_type: String,
-}
-
-/// The features that `schema` has without a look at any data: values are dense
-/// scalars, arrays of values varlen, records of the ATDS form sparse with
-/// [`UNKNOWN`] dimensions, the fields of other records features of their own by
-/// dotted names, in arrays of records and in maps with a `[*]`. Strings, bytes,
-/// fixed, enums and uuids are strings, decimals float64.
+/// The features that `schema` has without a look at any data.
+///
+/// | type | feature |
+/// |---|---|
+/// | a number, a boolean, a date, a time | dense, of its dtype |
+/// | string, bytes, fixed, enum, uuid | dense, string |
+/// | decimal | dense, int64 of scale 0, else float64, which is [`rounded`](Inferred::rounded) |
+/// | array of such | varlen |
+/// | map `m` | varlen of its keys, `m.keys()`, and what its values have, by `m[*]` |
+/// | record of the ATDS form | sparse, with [`UNKNOWN`] dimensions |
+/// | other records | those of the fields, by dotted names; in an array by `[*]` |
+/// | union with null | that of the other type, with a mask |
+/// | union of numbers | int64, or float64 where one of them is a float |
+/// | union of strings, or of strings and numbers | string |
+/// | union of several other types | those of each, by `:type`, with masks |
 ///
 /// Names of fields that are quoted in an expression stand in a feature's name
 /// without quotes, `größe.user-id` with the expression `'größe'.'user-id'`, unless
 /// two features would have one name.
 ///
-/// A feature whose schema allows a null, anywhere on the way to it, has a mask
-/// of its own name with `.mask` behind it. Unions of several types besides null
-/// are left out.
-///
-/// A schema that is not a record has no fields, and so no features.
+/// A feature whose schema allows a missing value, anywhere on the way to it, has
+/// a mask of its own name with `.mask` after it. The value of a schema that is
+/// no record is `@`.
 pub fn infer(schema: &Schema) -> Inferred {
     let mut inferred = Inferred::default();
-    if let Node::Record(record) = schema.node(schema.root()) {
-        let mut walk = Walk {
-            schema,
-            inferred: &mut inferred,
-            open: vec![schema.root()],
-            fields: 0,
-        };
-        walk.record(record, "", Way::default());
-    }
+    let mut walk = Walk {
+        schema,
+        inferred: &mut inferred,
+        open: Vec::new(),
+        fields: 0,
+        most_fields: MAX_INFERRED_FIELDS,
+        is_example: false,
+        binary: Vec::new(),
+    };
+    walk.value("", schema.root(), Way::default());
+    let binary = walk.binary;
     names::name(&mut inferred.features, schema);
+    let names = binary
+        .into_iter()
+        .map(|place| &inferred.features[place].name);
+    inferred.binary = names.cloned().collect();
     inferred
 }
 
-/// What lies on the way to a field.
+/// What lies on the way to a value.
 #[derive(Clone, Copy, Default)]
 struct Way {
+    /// Steps of the expression.
+    steps: usize,
     /// Arrays of records, and maps.
     lists: usize,
-    /// Whether something may be null.
+    /// Whether something may be missing.
     nullable: bool,
+}
+
+impl Way {
+    fn step(self) -> Way {
+        let steps = self.steps + 1;
+        Way { steps, ..self }
+    }
+
+    fn list(self) -> Way {
+        let lists = self.lists + 1;
+        Way { lists, ..self }.step()
+    }
+
+    fn or_missing(self) -> Way {
+        let nullable = true;
+        Way { nullable, ..self }
+    }
 }
 
 struct Walk<'a> {
@@ -78,89 +114,284 @@ struct Walk<'a> {
     inferred: &'a mut Inferred,
     /// The records being walked, to stop at those that hold themselves.
     open: Vec<NodeId>,
-    /// Fields met so far.
+    /// Fields, branches and keys met so far.
     fields: usize,
+    most_fields: usize,
+    /// Whether one feature is all that is wanted, to show how to read a value
+    /// that is left out.
+    is_example: bool,
+    /// The features whose strings are bytes, by their places.
+    binary: Vec<usize>,
 }
 
 impl Walk<'_> {
-    fn record(&mut self, record: &Record, prefix: &str, way: Way) {
-        for field in &record.fields {
-            // Records that repeat each other's types can have far more fields
-            // than the schema has bytes.
-            if self.fields == MAX_INFERRED_FIELDS {
-                self.inferred.truncated = true;
-                return;
+    /// The features of a value.
+    fn value(&mut self, path: &str, node: NodeId, way: Way) {
+        if way.steps > MAX_PATH_STEPS || path.len() > MAX_PATH_BYTES {
+            return self.leave_out(path, node, LeftOutReason::TooDeep, None);
+        }
+        if self.feature(path, node, way) {
+            return;
+        }
+        match self.schema.node(node) {
+            Node::Null => self.leave_out(path, node, LeftOutReason::NoValue, None),
+            Node::Union(branches) => self.union(path, node, branches, way),
+            Node::Record(record) => self.record(path, node, record, way),
+            // Nothing bounds how many of them an array has.
+            Node::Array(item) if self.schema.is_always_empty(*item) => {
+                self.leave_out(path, node, LeftOutReason::EmptyItems, None);
             }
-            self.fields += 1;
-            let path = format!("{prefix}{}", field_step(&field.name));
-            if !self.field(&path, field.ty, way) {
-                self.inferred.left_out.push(LeftOut {
-                    field: path,
-                    schema_type: self.schema.describe(field.ty),
-                });
+            Node::Array(item) => self.list(path, node, *item, way),
+            Node::Map(item) => {
+                if way.lists < MAX_RANK && self.counts() {
+                    let keys = format!("{path}.keys()");
+                    let feature =
+                        Feature::varlen(&keys, &vec![UNKNOWN; way.lists + 1], DType::String);
+                    self.push(feature, way.nullable);
+                }
+                self.list(path, node, *item, way);
+            }
+            // A fixed without bytes.
+            _ => self.leave_out(path, node, LeftOutReason::NoValue, None),
+        }
+    }
+
+    /// The features of a union that is no value itself.
+    fn union(&mut self, path: &str, node: NodeId, branches: &[NodeId], way: Way) {
+        let is_value = |branch: &NodeId| *self.schema.node(*branch) != Node::Null;
+        let values: Vec<NodeId> = branches.iter().copied().filter(is_value).collect();
+        match *values {
+            [] => self.leave_out(path, node, LeftOutReason::NoValue, None),
+            [value] if values.len() == branches.len() => self.value(path, value, way),
+            [value] => self.value(path, value, way.or_missing()),
+            _ => {
+                for (&value, name) in branches.iter().zip(branch_names(self.schema, branches)) {
+                    if !is_value(&value) {
+                        continue;
+                    }
+                    if !self.counts() {
+                        return;
+                    }
+                    let path = format!("{path}:{}", field_step(&name));
+                    self.value(&path, value, way.step().or_missing());
+                }
             }
         }
     }
 
-    /// Whether a field is a feature, or has features inside.
-    fn field(&mut self, path: &str, node: NodeId, way: Way) -> bool {
-        if let Some(feature) = self.feature(path, node, way) {
-            let mask = format!("{path}.mask");
-            let nullable = way.nullable || self.allows_null(node);
-            self.inferred.features.push(match nullable {
-                true => feature.with_mask(mask),
-                false => feature,
-            });
-            return true;
+    /// The features of a record's fields.
+    fn record(&mut self, path: &str, node: NodeId, record: &Record, way: Way) {
+        if self.open.contains(&node) {
+            let example = self.example(path, node, way);
+            return self.leave_out(path, node, LeftOutReason::Recursive, example);
         }
-        let Some((inner, nullable)) = self.not_null(node) else {
+        // Names of all fields behind a long one would take far more memory than
+        // the schema.
+        if self.open.len() >= MAX_DECODE_DEPTH || path.len() > MAX_NAME_BYTES {
+            return self.leave_out(path, node, LeftOutReason::TooDeep, None);
+        }
+        if record.fields.is_empty() {
+            return self.leave_out(path, node, LeftOutReason::NoValue, None);
+        }
+        self.open.push(node);
+        for field in &record.fields {
+            if !self.counts() {
+                break;
+            }
+            let step = field_step(&field.name);
+            let path = match path {
+                "" => step.into_owned(),
+                path => format!("{path}.{step}"),
+            };
+            self.value(&path, field.ty, way.step());
+        }
+        self.open.pop();
+    }
+
+    /// The features of the elements of an array or a map.
+    fn list(&mut self, path: &str, node: NodeId, item: NodeId, way: Way) {
+        if way.lists < MAX_RANK {
+            return self.value(&format!("{path}[*]"), item, way.list());
+        }
+        let first = (matches!(self.schema.node(node), Node::Array(_)))
+            .then(|| (format!("{path}[0]"), way.step().or_missing()));
+        match first {
+            Some((path, way)) if self.is_example => self.value(&path, item, way),
+            first => {
+                let example = first.and_then(|(path, way)| self.example(&path, item, way));
+                self.leave_out(path, node, LeftOutReason::TooManyDimensions, example);
+            }
+        }
+    }
+
+    /// Counts a field, a branch or keys; whether that is not one too many.
+    fn counts(&mut self) -> bool {
+        // Records that repeat each other's types can have far more fields than
+        // the schema has bytes.
+        if self.fields == self.most_fields {
+            self.inferred.truncated = true;
+            return false;
+        }
+        self.fields += 1;
+        !(self.is_example && !self.inferred.features.is_empty())
+    }
+
+    fn push(&mut self, feature: Feature, nullable: bool) {
+        let mask = format!("{}.mask", feature.name);
+        self.inferred.features.push(match nullable {
+            true => feature.with_mask(mask),
+            false => feature,
+        });
+    }
+
+    fn leave_out(
+        &mut self,
+        path: &str,
+        node: NodeId,
+        reason: LeftOutReason,
+        read_with: Option<Feature>,
+    ) {
+        let field = name_of(path).to_owned();
+        self.inferred.left_out.push(LeftOut {
+            field,
+            schema_type: self.schema.describe(node),
+            reason,
+            read_with,
+        });
+    }
+
+    /// A feature that reads a part of a value that is left out.
+    fn example(&self, path: &str, node: NodeId, way: Way) -> Option<Feature> {
+        /// Fields that are looked at.
+        const MOST_FIELDS: usize = 64;
+        if self.is_example {
+            return None;
+        }
+        let mut inferred = Inferred::default();
+        let mut walk = Walk {
+            schema: self.schema,
+            inferred: &mut inferred,
+            open: Vec::new(),
+            fields: 0,
+            most_fields: MOST_FIELDS,
+            is_example: true,
+            binary: Vec::new(),
+        };
+        walk.value(path, node, way);
+        inferred.features.into_iter().next()
+    }
+
+    /// Adds the feature that a value is as a whole; whether it is one.
+    fn feature(&mut self, path: &str, node: NodeId, way: Way) -> bool {
+        let name = name_of(path);
+        let Ok((arrays, innermost)) = array_rank(self.schema, node) else {
             return false;
         };
-        let mut way = Way {
-            nullable: way.nullable || nullable,
-            ..way
+        let rank = way.lists + arrays;
+        let Some(value) = self.element(innermost) else {
+            // What the schema itself is, is a record and no field.
+            if let (Node::Record(record), 0) = (self.schema.node(innermost), rank)
+                && !path.is_empty()
+                && let Some(feature) = self.sparse(name, record)
+            {
+                let nullable = way.nullable || self.allows_null(node);
+                self.push(feature, nullable);
+                return true;
+            }
+            return false;
         };
-        match self.schema.node(inner) {
-            Node::Record(record) if self.may_open(inner, path) => {
-                self.open.push(inner);
-                self.record(record, &format!("{path}."), way);
-                self.open.pop();
-                true
+        let mut shape = vec![UNKNOWN; rank];
+        shape.extend((value.width > 1).then_some(value.width as i64));
+        if shape.len() > MAX_RANK {
+            if arrays == 0 {
+                let reason = LeftOutReason::TooManyDimensions;
+                self.leave_out(path, node, reason, None);
             }
-            // Items without bytes are never read.
-            Node::Array(item) if self.schema.is_always_empty(*item) => false,
-            Node::Array(item) | Node::Map(item) if way.lists < MAX_RANK => {
-                way.lists += 1;
-                self.field(&format!("{path}[*]"), *item, way)
+            // Else one dimension after the other.
+            return arrays == 0;
+        }
+        let feature = match rank {
+            0 if value.width > 1 => Feature::dense(name, &[value.width], value.dtype),
+            0 => Feature::dense(name, &[], value.dtype),
+            _ => Feature::varlen(name, &shape, value.dtype),
+        };
+        if value.is_binary {
+            self.binary.push(self.inferred.features.len());
+        }
+        if value.is_rounded {
+            let is_union = matches!(self.schema.node(innermost), Node::Union(_));
+            let exact = match is_union {
+                true => format!("{path}{}:long", "[*]".repeat(arrays)),
+                false => name.to_owned(),
+            };
+            self.inferred.rounded.push(Rounded {
+                field: name.to_owned(),
+                schema_type: self.describe(innermost),
+                exact,
+            });
+        }
+        let nullable = way.nullable || self.allows_null(node);
+        self.push(feature, nullable);
+        true
+    }
+
+    /// What a type is as an element of a tensor.
+    fn element(&self, node: NodeId) -> Option<Element> {
+        let element = |dtype| {
+            Some(Element {
+                dtype,
+                width: 1,
+                is_binary: false,
+                is_rounded: false,
+            })
+        };
+        match (self.schema.node(node), self.schema.logical(node)) {
+            (_, Some(LogicalType::Decimal { scale: 0, .. })) => element(DType::Int64),
+            (_, Some(LogicalType::Decimal { .. })) => Some(Element {
+                is_rounded: true,
+                ..element(DType::Float64)?
+            }),
+            (_, Some(LogicalType::Duration)) => Some(Element {
+                width: 3,
+                ..element(DType::Int64)?
+            }),
+            (Node::Fixed(fixed), _) if fixed.size == 0 => None,
+            (Node::Int, _) => element(DType::Int32),
+            (Node::Long, _) => element(DType::Int64),
+            (Node::Float, _) => element(DType::Float32),
+            (Node::Double, _) => element(DType::Float64),
+            (Node::Boolean, _) => element(DType::Bool),
+            (Node::String | Node::Enum(_), _) => element(DType::String),
+            (Node::Fixed(_), Some(LogicalType::Uuid)) => element(DType::String),
+            (Node::Bytes | Node::Fixed(_), _) => Some(Element {
+                is_binary: true,
+                ..element(DType::String)?
+            }),
+            (Node::Union(branches), _) if is_several(self.schema, branches) => {
+                let joined = joined(self.schema, branches)?;
+                let has_longs = || {
+                    branches
+                        .iter()
+                        .any(|&one| *self.schema.node(one) == Node::Long)
+                };
+                match joined {
+                    Joined::Number(dtype) => Some(Element {
+                        is_rounded: dtype == DType::Float64 && has_longs(),
+                        ..element(dtype)?
+                    }),
+                    Joined::Text => element(DType::String),
+                    Joined::Bytes => Some(Element {
+                        is_binary: true,
+                        ..element(DType::String)?
+                    }),
+                }
             }
-            _ => false,
+            _ => None,
         }
     }
 
-    /// What a type holds besides null, and whether it may hold that.
-    fn not_null(&self, node: NodeId) -> Option<(NodeId, bool)> {
-        let Node::Union(branches) = self.schema.node(node) else {
-            return Some((node, false));
-        };
-        let is_value = |branch: &NodeId| *self.schema.node(*branch) != Node::Null;
-        let mut values = branches.iter().copied().filter(is_value);
-        let (value, None) = (values.next()?, values.next()) else {
-            return None;
-        };
-        Some((value, branches.len() > 1))
-    }
-
-    /// Whether a record's fields are looked at: not if it holds itself, lies
-    /// deeper than anything that can be decoded, or has so long a dotted name
-    /// that the names of all fields inside would take far more memory than the
-    /// schema.
-    fn may_open(&self, record: NodeId, path: &str) -> bool {
-        !self.open.contains(&record)
-            && self.open.len() < MAX_DECODE_DEPTH
-            && path.len() <= MAX_NAME_BYTES
-    }
-
-    /// Whether a value of a feature's type can hold a null.
+    /// Whether a value of a feature's type can hold a null. Such types do not
+    /// hold themselves.
     fn allows_null(&self, node: NodeId) -> bool {
         match self.schema.node(node) {
             Node::Null => true,
@@ -171,57 +402,19 @@ impl Walk<'_> {
         }
     }
 
-    fn feature(&self, path: &str, node: NodeId, way: Way) -> Option<Feature> {
-        let (arrays, innermost) = array_rank(self.schema, node).ok()?;
-        let rank = way.lists + arrays;
-        if let Some((dtype, width)) = self.value(innermost) {
-            let mut shape = vec![UNKNOWN; rank];
-            shape.extend((width > 1).then_some(width as i64));
-            if shape.len() > MAX_RANK {
-                return None;
-            }
-            return Some(match rank {
-                0 if width > 1 => Feature::dense(path, &[width], dtype),
-                0 => Feature::dense(path, &[], dtype),
-                _ => Feature::varlen(path, &shape, dtype),
-            });
-        }
-        match self.schema.node(innermost) {
-            Node::Record(record) if rank == 0 => self.sparse(path, record),
-            _ => None,
-        }
-    }
-
-    /// The dtype of a value, and how many numbers it is.
-    fn value(&self, node: NodeId) -> Option<(DType, usize)> {
-        let dtype = match (self.schema.node(node), self.schema.logical(node)) {
-            (_, Some(LogicalType::Decimal { .. })) => DType::Float64,
-            (_, Some(LogicalType::Duration)) => return Some((DType::Int64, 3)),
-            // Nothing bounds how many of them an array has.
-            (Node::Fixed(fixed), _) if fixed.size == 0 => return None,
-            (Node::Int, _) => DType::Int32,
-            (Node::Long, _) => DType::Int64,
-            (Node::Float, _) => DType::Float32,
-            (Node::Double, _) => DType::Float64,
-            (Node::Boolean, _) => DType::Bool,
-            (Node::Bytes | Node::String | Node::Fixed(_) | Node::Enum(_), _) => DType::String,
-            _ => return None,
-        };
-        Some((dtype, 1))
-    }
-
-    fn sparse(&self, path: &str, record: &Record) -> Option<Feature> {
+    fn sparse(&self, name: &str, record: &Record) -> Option<Feature> {
         let roles = sparse_roles(record).ok()?;
         let mut dtype = None;
         for (field, role) in record.fields.iter().zip(&roles) {
             let (1, item) = array_rank(self.schema, field.ty).ok()? else {
                 return None;
             };
-            let (values, 1) = self.value(item)? else {
+            let values = self.element(item)?;
+            if values.width != 1 {
                 return None;
-            };
+            }
             match role {
-                Role::Values => dtype = Some(values),
+                Role::Values => dtype = Some(values.dtype),
                 Role::Indices(_) if matches!(self.schema.node(item), Node::Int | Node::Long) => {}
                 Role::Indices(_) => return None,
             }
@@ -231,6 +424,37 @@ impl Walk<'_> {
             return None;
         }
         let shape = vec![UNKNOWN; rank];
-        Some(Feature::sparse(path, &shape, dtype?))
+        Some(Feature::sparse(name, &shape, dtype?))
+    }
+
+    /// The type, with its logical type.
+    fn describe(&self, node: NodeId) -> String {
+        let described = self.schema.describe(node);
+        match self.schema.logical(node) {
+            Some(LogicalType::Decimal { precision, scale }) => {
+                format!("{described}, decimal({precision}, {scale})")
+            }
+            Some(logical) => format!("{described}, {}", logical.name()),
+            None => described,
+        }
+    }
+}
+
+/// A type as an element of a tensor.
+struct Element {
+    dtype: DType,
+    /// How many numbers it is.
+    width: usize,
+    /// Whether it is bytes, which need not be text.
+    is_binary: bool,
+    /// Whether its dtype has only the nearest to some of its values.
+    is_rounded: bool,
+}
+
+/// The expression of a path from the root.
+fn name_of(path: &str) -> &str {
+    match path {
+        "" => "@",
+        path => path,
     }
 }

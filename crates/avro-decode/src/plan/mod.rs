@@ -39,7 +39,7 @@ mod writer;
 use std::sync::Arc;
 
 pub use error::{PlanError, PlanErrorKind};
-pub use infer::{Inferred, LeftOut, infer};
+pub use infer::{Inferred, LeftOut, LeftOutReason, Rounded, infer};
 pub(crate) use meanings::MeaningOf;
 pub use meanings::{MeaningError, Meanings};
 pub use scratch::Scratch;
@@ -172,8 +172,7 @@ impl Plan {
     /// the reader's schema says what there is.
     ///
     /// # Errors
-    /// The schema is not a record; a feature's expression leads to nothing in
-    /// it; or the values there do not fit the feature in kind, rank or dtype.
+    /// A feature's expression leads to nothing in the schema; or the values there do not fit the feature in kind, rank or dtype.
     /// No dtype is changed unless the feature asks for it: int is int32, long
     /// int64, float float32, double float64, boolean bool, string, bytes, fixed
     /// and enum string. With a reader's schema: the writer's cannot become it.

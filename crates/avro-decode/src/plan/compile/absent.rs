@@ -2,7 +2,6 @@
 
 use super::Compiler;
 use super::consumer::{Consumer, Goal};
-use super::operations::is_list;
 use crate::DecodeErrorKind;
 use crate::feature::Checked;
 use crate::plan::program::Operation;
@@ -19,7 +18,7 @@ impl<'f> Compiler<'f> {
         kind: PlanErrorKind,
     ) -> Result<Option<Operation>, PlanError> {
         let error = PlanError::new(consumer.name(), kind);
-        let lists = consumer.steps.iter().filter(|step| is_list(step)).count();
+        let lists = consumer.steps.iter().filter(|step| step.is_list()).count();
         // An index is never missing, but a list of them may be.
         let is_one_index = matches!(consumer.goal, Goal::Index(..)) && lists == 0;
         if is_one_index

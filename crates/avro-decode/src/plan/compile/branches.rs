@@ -161,11 +161,16 @@ impl<'f> Compiler<'f> {
                 if let Some(Step::Field(name)) = consumer.steps.first() {
                     let union = (union, branches.as_slice());
                     let found = field_branches(&self.places, schema, union, consumer.steps, at);
-                    if found.map_err(error)?.contains(&branch) {
-                        here.push(consumer);
-                    } else {
-                        let why = other_branch(schema, branches[branch], name);
-                        operations.extend(self.missing(&consumer, why));
+                    match found {
+                        Ok(found) if found.contains(&branch) => here.push(consumer),
+                        Ok(_) => {
+                            let why = other_branch(schema, branches[branch], name);
+                            operations.extend(self.missing(&consumer, why));
+                        }
+                        Err(kind @ PlanErrorKind::NoBranchHasField { .. }) => {
+                            operations.extend(self.absent(&consumer, kind)?);
+                        }
+                        Err(kind) => return Err(error(kind)),
                     }
                     continue;
                 }

@@ -64,7 +64,7 @@ impl<'f> Consumer<'f> {
             _ => Goal::Values(number),
         };
         let mut consumers = Vec::new();
-        if !checked.path.steps.is_empty() {
+        if !checked.is_rooted {
             let mut consumer = Consumer::new(goal, checked, &checked.path);
             if let Goal::Values(_) = goal {
                 consumer.shape = dims;

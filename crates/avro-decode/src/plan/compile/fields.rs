@@ -234,6 +234,9 @@ impl FieldPlaces {
 pub(super) fn wrong_step(step: &Step, at: &str, schema_type: &str) -> PlanErrorKind {
     let (through, schema_type) = (at.to_owned(), schema_type.to_owned());
     if let Step::Field(_) = step {
+        if through.is_empty() {
+            return PlanErrorKind::SchemaNotRecord { schema_type };
+        }
         return PlanErrorKind::NotNested {
             through,
             schema_type,

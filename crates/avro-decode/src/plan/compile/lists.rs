@@ -1,5 +1,7 @@
 //! Arrays and maps: a pass for each way that consumers choose elements.
 
+use std::sync::{Arc, LazyLock};
+
 use super::consumer::{Consumer, Goal};
 use super::fields::wrong_step;
 use super::operations::{in_turn, program};
@@ -10,9 +12,9 @@ use crate::feature::FeatureKind;
 use crate::path::{Filter, Path, Step};
 use crate::plan::program::{Action, Each, Items, List, Operation, Pick, Which};
 use crate::plan::writer::Length;
-use crate::plan::{PlanError, PlanErrorKind};
-use crate::resolve::Resolved;
-use crate::schema::Node;
+use crate::plan::{self, PlanError, PlanErrorKind};
+use crate::resolve::{Resolution, Resolved};
+use crate::schema::{Node, Schema};
 
 /// How elements are chosen.
 #[derive(Clone, Copy, PartialEq)]
@@ -21,6 +23,7 @@ enum Choice<'f> {
     Filter(&'f Filter),
     Index(u64),
     Key(&'f str),
+    Keys,
 }
 
 impl<'f> Compiler<'f> {
@@ -53,6 +56,7 @@ impl<'f> Compiler<'f> {
                     };
                     self.pick(place, item, Which::Key(key.into()), absent, group, at)?
                 }
+                Choice::Keys => self.keys(place, item, group, at)?,
                 Choice::All | Choice::Filter(_) => self.each(place, item, group, at)?,
             });
         }
@@ -98,7 +102,63 @@ impl<'f> Compiler<'f> {
         consumers: Vec<Consumer<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
+        let is_map = matches!(place.node(), Resolved::Map { .. });
+        let filters = consumers.iter().filter_map(|one| match one.steps.first() {
+            Some(Step::Filter(filter)) => Some((one.checked, filter)),
+            _ => None,
+        });
+        let filters: Vec<_> = filters.collect();
+        let read = |compiler: &mut Self, inside: Vec<Consumer<'f>>| {
+            let filter = match filters.is_empty() {
+                false => Some(compiler.filter(item, &filters, at)?),
+                true => None,
+            };
+            Ok((filter, compiler.value(item, inside, &format!("{at}[*]"))?))
+        };
         let min_item = min_item(place, item, &consumers[0])?;
+        self.elements(min_item, is_map, consumers, at, read)
+    }
+
+    /// All keys of a map: to whoever reads them, the entries are items of a key
+    /// and a value to be skipped.
+    fn keys(
+        &mut self,
+        place: Place<'_>,
+        item: Place<'_>,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        static KEY: LazyLock<Resolution> = LazyLock::new(|| {
+            let schema = Schema::parse("\"string\"").expect("a schema");
+            Resolution::identity(Arc::new(schema))
+        });
+        let key = Place {
+            resolution: &KEY,
+            id: KEY.root,
+        };
+        let key_way = format!("{at}.keys()");
+        let read = |compiler: &mut Self, inside: Vec<Consumer<'f>>| {
+            let mut operations = compiler.value(key, inside, &key_way)?;
+            operations.extend(compiler.skip(item.writer_schema(), item.writer(), at)?);
+            Ok((None, operations))
+        };
+        let min_item = min_item(place, item, &consumers[0])?;
+        self.elements(min_item, false, consumers, at, read)
+    }
+
+    /// The elements that consumers have a dimension for, or those of entries;
+    /// `read` gives what reads an element, and the filter that keeps it.
+    fn elements(
+        &mut self,
+        min_item: usize,
+        is_map: bool,
+        consumers: Vec<Consumer<'f>>,
+        at: &str,
+        read: impl FnOnce(
+            &mut Self,
+            Vec<Consumer<'f>>,
+        ) -> Result<(Option<plan::filter::Filter>, Vec<Operation>), PlanError>,
+    ) -> Result<Vec<Operation>, PlanError> {
         let text = match &*consumers {
             [only] => only.text(),
             _ => at,
@@ -106,14 +166,10 @@ impl<'f> Compiler<'f> {
         let mut operations = Vec::new();
         let mut lists = Vec::new();
         let mut inside = Vec::with_capacity(consumers.len());
-        let mut filters = Vec::new();
         let register = self.register();
         for mut consumer in consumers {
             operations.extend(self.present(&mut consumer));
             let is_step = !consumer.steps.is_empty();
-            if let Some(Step::Filter(filter)) = consumer.steps.first() {
-                filters.push((consumer.checked, filter));
-            }
             // The items of an array of entries are no dimension.
             let is_dimension =
                 consumer.has_dimensions() && (is_step || matches!(consumer.goal, Goal::Values(_)));
@@ -127,12 +183,7 @@ impl<'f> Compiler<'f> {
                 consumer
             });
         }
-        let is_map = matches!(place.node(), Resolved::Map { .. });
-        let filter = match filters.is_empty() {
-            false => Some(self.filter(item, &filters, at)?),
-            true => None,
-        };
-        let mut item_operations = self.value(item, inside, &format!("{at}[*]"))?;
+        let (filter, mut item_operations) = read(self, inside)?;
         if let [
             Operation {
                 action: Action::Value(read),
@@ -228,10 +279,13 @@ fn choice<'f>(
     let is_map = matches!(place.node(), Resolved::Map { .. });
     let kind = match (consumer.steps.first(), consumer.goal) {
         // A row has one of them.
-        (Some(Step::All | Step::Filter(_)) | None, Goal::Record(_)) => PlanErrorKind::NotSparse {
-            schema_type: place.describe(),
-        },
+        (Some(Step::All | Step::Keys | Step::Filter(_)) | None, Goal::Record(_)) => {
+            PlanErrorKind::NotSparse {
+                schema_type: place.describe(),
+            }
+        }
         (Some(Step::All), _) => return Ok(Choice::All),
+        (Some(Step::Keys), _) if is_map => return Ok(Choice::Keys),
         (Some(Step::Filter(filter)), _) => return Ok(Choice::Filter(filter)),
         (Some(Step::Index(index)), _) if !is_map => return Ok(Choice::Index(*index)),
         (Some(Step::Key(key)), _) if is_map => return Ok(Choice::Key(key)),

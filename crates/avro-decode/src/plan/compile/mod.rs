@@ -15,7 +15,7 @@ mod lists;
 mod meanings;
 mod operations;
 mod reshape;
-pub(in crate::plan) mod unions;
+pub(super) mod unions;
 mod values;
 mod writers;
 
@@ -56,13 +56,6 @@ pub(super) fn compile(
         resolution: &resolution,
         id: resolution.root,
     };
-    if !matches!(root.node(), Resolved::Record { .. }) {
-        let schema_type = root.reader_schema().describe(root.reader_schema().root());
-        return Err(PlanError::new(
-            "",
-            PlanErrorKind::SchemaNotRecord { schema_type },
-        ));
-    }
     let checked = features.of_schema(&resolution.reader);
     let mut compiler = Compiler {
         features: &checked,
@@ -225,7 +218,7 @@ struct Compiler<'f> {
 }
 
 impl<'f> Compiler<'f> {
-    /// The operations of a record, but for the ends of its rows.
+    /// The operations of a record, or whatever the schema is, but for the ends of its rows.
     fn root(&mut self, root: Place<'_>) -> Result<Vec<Operation>, PlanError> {
         let mut consumers = Vec::new();
         for (number, checked) in self.features.iter().enumerate() {
@@ -236,7 +229,7 @@ impl<'f> Compiler<'f> {
         consumers.extend(inline);
         for (number, checked) in self.features.iter().enumerate() {
             // Keys that all start from the root are always there.
-            if checked.row_mask.is_some() && checked.path.steps.is_empty() {
+            if checked.row_mask.is_some() && checked.is_rooted {
                 let present = Action::Present(number);
                 operations.push(Operation::new(&checked.feature.name, present));
             }

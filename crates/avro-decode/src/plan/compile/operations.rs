@@ -66,11 +66,6 @@ pub(super) fn in_turn(
     peeks.chain(last).collect()
 }
 
-/// Whether a step leads to a list.
-pub(super) fn is_list(step: &Step) -> bool {
-    matches!(step, Step::All | Step::Filter(_))
-}
-
 impl<'f> Compiler<'f> {
     /// What happens where a consumer's value is not there. Nothing for an
     /// operand: it equals nothing.
@@ -84,13 +79,14 @@ impl<'f> Compiler<'f> {
             Goal::Operand(_) => return None,
             // A list of them that is missing is empty, where that is not an error.
             Goal::Index(number, _)
-                if consumer.steps.iter().any(is_list) && self.writers[number].fill.is_some() =>
+                if consumer.steps.iter().any(Step::is_list)
+                    && self.writers[number].fill.is_some() =>
             {
                 return None;
             }
             Goal::Index(..) => {
                 let why = match why {
-                    DecodeErrorKind::Null if !consumer.steps.iter().any(is_list) => {
+                    DecodeErrorKind::Null if !consumer.steps.iter().any(Step::is_list) => {
                         DecodeErrorKind::NullIndex
                     }
                     why => why,
@@ -98,7 +94,7 @@ impl<'f> Compiler<'f> {
                 return Some(Operation::new(consumer.text(), Action::Fail(why)));
             }
             Goal::Values(_) if depth == consumer.shape.len() => Gap::Value,
-            Goal::Value(_) if !consumer.steps.iter().any(is_list) => Gap::Value,
+            Goal::Value(_) if !consumer.steps.iter().any(Step::is_list) => Gap::Value,
             _ => Gap::List(depth),
         };
         let missing = Missing {

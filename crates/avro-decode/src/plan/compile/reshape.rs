@@ -33,6 +33,9 @@ fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<
     if checked.shape.len() < 2 {
         return None;
     }
+    if let Some(Step::Keys) = checked.path.steps.last() {
+        return (lists(&checked.path) == 1).then_some(len);
+    }
     // Where the schema lacks the end, lists of any length up to `len` are good.
     let (arrays, is_duration) = match end(places, schema, &checked.path.steps) {
         Some(end) => {

@@ -7,6 +7,7 @@ use super::fields::{FieldPlaces, leads_to};
 use super::values::unwrap_nullable;
 use crate::convert::{Clock, Convert, ConvertError};
 use crate::path::{Path, Step};
+use crate::paths::branch_names;
 use crate::plan::PlanErrorKind;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 
@@ -155,8 +156,9 @@ pub(super) fn field_branches(
     if agree {
         return Ok(found);
     }
+    let names = branch_names(schema, branches);
     let expressions = found.into_iter().map(|branch| {
-        let name = branch_name(schema, branches, branches[branch]);
+        let name = names[branch].clone();
         let mut path = Path {
             steps: vec![Step::Branch(name)],
         };
@@ -181,9 +183,8 @@ fn no_branch(
     at: &str,
 ) -> PlanErrorKind {
     let mut expressions = Vec::new();
-    for &branch in branches {
+    for (&branch, name) in branches.iter().zip(branch_names(schema, branches)) {
         if let Node::Record(record) = schema.node(branch) {
-            let name = branch_name(schema, branches, branch);
             for field in record.fields.iter().take(MAX_FIELDS - expressions.len()) {
                 let path = Path {
                     steps: vec![Step::Branch(name.clone()), Step::Field(field.name.clone())],
@@ -229,20 +230,4 @@ fn is_same_type(schema: &Schema, left: NodeId, right: NodeId) -> bool {
             (Node::Record(_), _) => false,
             (left, right) => left == right,
         }
-}
-
-/// What a branch is called in an expression: by its simple name, unless another
-/// has the same or is called so.
-pub(crate) fn branch_name(schema: &Schema, branches: &[NodeId], branch: NodeId) -> String {
-    let Some(name) = schema.node(branch).name() else {
-        return schema.node(branch).type_name().to_owned();
-    };
-    let is_called = |&other: &NodeId| match schema.node(other).name() {
-        Some(other) => other.simple() == name.simple(),
-        None => schema.node(other).type_name() == name.simple(),
-    };
-    match branches.iter().filter(|other| is_called(other)).count() {
-        1 => name.simple().to_owned(),
-        _ => name.to_string(),
-    }
 }

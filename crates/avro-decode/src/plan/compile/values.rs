@@ -384,8 +384,16 @@ pub(in crate::plan) fn sparse_roles(record: &Record) -> Result<Vec<Role>, PlanEr
     if !roles.contains(&Role::Values) {
         return Err(PlanErrorKind::NoValues);
     }
+    let mut is_there = vec![false; rank.max(1)];
+    for role in &roles {
+        if let Role::Indices(dimension) = *role
+            && let Some(is_there) = is_there.get_mut(dimension)
+        {
+            *is_there = true;
+        }
+    }
     // Names are unique in a record, so `rank` indices without a gap are all.
-    match (0..rank.max(1)).find(|&d| !roles.contains(&Role::Indices(d))) {
+    match is_there.iter().position(|there| !there) {
         Some(dimension) => Err(PlanErrorKind::IndicesGap { dimension }),
         None => Ok(roles),
     }

@@ -56,6 +56,9 @@ fn path_of(feature: &Feature) -> Option<Path> {
 
 /// A path's text without quotes around the names of fields.
 fn plain(path: &Path) -> String {
+    if path.steps.is_empty() {
+        return path.to_string();
+    }
     let mut text = String::new();
     for (i, step) in path.steps.iter().enumerate() {
         match step {

@@ -14,6 +14,8 @@ pub(super) enum Found<'a> {
     Missing(DecodeErrorKind),
     /// A value.
     At(Place<'a>),
+    /// A key of a map.
+    Key(&'a str),
     /// What it leads to from each element.
     List(Vec<Found<'a>>),
 }
@@ -100,6 +102,13 @@ impl<'a> Place<'a> {
                     None => Found::Missing(DecodeErrorKind::NoKey { key: key.clone() }),
                 }
             }
+            Step::Keys => {
+                let Value::Map(entries) = self.value else {
+                    panic!("{COMPILES}");
+                };
+                let keys = entries.iter().map(|(key, _)| Found::Key(key));
+                Found::List(keys.collect())
+            }
             Step::All => {
                 let elements = self.elements().into_iter();
                 Found::List(elements.map(|one| one.follow(rest, root)).collect())
@@ -183,7 +192,7 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<
         (Node::Union(branches), [Step::Field(_), ..]) if is_several(schema, branches) => {
             let mut branches = branches.iter();
             let branch = branches.find(|&&branch| has_field(schema.node(branch), steps));
-            go(*branch.expect(COMPILES), steps)
+            go(*branch?, steps)
         }
         (Node::Union(branches), _) => {
             let mut branches = branches.iter();
@@ -198,6 +207,7 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<
             let (field, rest) = field_of(record, steps)?;
             go(record.fields[field].ty, rest)
         }
+        (Node::Map(_), [Step::Keys, ..]) => Some(1),
         (Node::Array(item) | Node::Map(item), [Step::All | Step::Filter(_), rest @ ..]) => {
             Some(1 + go(*item, rest)?)
         }

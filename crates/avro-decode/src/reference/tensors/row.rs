@@ -7,6 +7,7 @@ use super::sparse::{named_entries, record_entries};
 use crate::feature::{Checked, FeatureKind, SparseKeys, lists as lists_of};
 use crate::plan::MeaningOf;
 use crate::reference::convert::convert;
+use crate::schema::Schema;
 use crate::{DecodeErrorKind, PlanOptions, Value};
 
 /// What a feature has of one record.
@@ -82,6 +83,21 @@ impl Row {
         })
     }
 
+    /// A key converted, as a string.
+    pub(super) fn converted_key(&mut self, checked: &Checked, key: &str) -> Option<Scalar> {
+        let schema = Schema::parse("\"string\"").expect("a schema");
+        let value = Value::String(key.to_owned());
+        let feature = &checked.feature;
+        let (dtype, how) = (feature.dtype, &feature.convert);
+        match convert(&schema, schema.root(), &value, dtype, how, None) {
+            Ok(made) => made.into_iter().next(),
+            Err(kind) => {
+                self.faults.push(kind);
+                Some(Scalar::zero(dtype))
+            }
+        }
+    }
+
     /// The values at `index`, in as many lists as there are `dims`, `None`
     /// where any length is good.
     fn values(
@@ -99,6 +115,7 @@ impl Row {
                     None
                 }
                 Found::At(place) => self.converted(checked, place).into_iter().next(),
+                Found::Key(key) => self.converted_key(checked, key),
                 Found::List(_) => panic!("a list beyond the dimensions"),
             };
             let index = index.to_vec();
@@ -126,6 +143,7 @@ impl Row {
                 let elements = place.elements().into_iter();
                 elements.map(Place::arrive).collect()
             }
+            Found::Key(_) => panic!("a key is no list"),
             Found::List(items) => items,
         };
         self.list(checked, dim, level, items.len());

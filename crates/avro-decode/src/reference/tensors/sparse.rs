@@ -34,7 +34,7 @@ pub(super) fn record_entries(
     let place = match found {
         Found::At(place) => place,
         Found::Missing(why) => return row.missing(checked, why),
-        Found::List(_) => panic!("a sparse record stands in no list"),
+        Found::List(_) | Found::Key(_) => panic!("a sparse record stands in no list"),
     };
     let (Node::Record(record), Value::Record(values)) = (place.node(), place.value) else {
         panic!("a sparse record is a record");
@@ -51,7 +51,7 @@ pub(super) fn record_entries(
                 row.missing(checked, why);
                 continue;
             }
-            Found::List(_) => unreachable!("a value stands in no list"),
+            Found::List(_) | Found::Key(_) => unreachable!("a value stands in no list"),
         };
         let items = Found::List(items.into_iter().map(Place::arrive).collect());
         match field.name.strip_prefix("indices") {
@@ -83,7 +83,7 @@ pub(super) fn named_entries(
     };
     row.lengths = vec![Vec::new(); lists(&checked.path)];
     // Keys that all start from the root need no record of their own.
-    let is_rooted = checked.path.steps.is_empty();
+    let is_rooted = checked.is_rooted;
     let mut records = Vec::new();
     if !is_rooted {
         row.records(checked, found, &[], &mut records);
@@ -149,6 +149,7 @@ impl Row {
                 }
             }
             Found::At(place) => records.push((index.to_vec(), place)),
+            Found::Key(_) => panic!("entries are records"),
             Found::List(items) => {
                 self.lengths[index.len()].push(items.len());
                 for (i, item) in items.into_iter().enumerate() {
@@ -189,6 +190,7 @@ impl Row {
                 };
                 indices.push(index);
             }
+            Found::Key(_) => panic!("an index is int or long"),
             Found::List(items) => {
                 for item in items {
                     self.indices(checked, item, lists - 1, of, indices);
@@ -213,6 +215,7 @@ impl Row {
                 }
             }
             Found::At(place) => values.extend(self.converted(checked, place).into_iter().map(Some)),
+            Found::Key(key) => values.extend(self.converted_key(checked, key).map(Some)),
             Found::List(items) => {
                 for item in items {
                     self.entry_values(checked, item, lists - 1, values);

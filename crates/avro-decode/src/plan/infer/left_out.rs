@@ -1,0 +1,100 @@
+//! What features that are inferred do not have.
+
+use std::fmt;
+
+use crate::feature::Feature;
+
+/// A value that no inferred feature reads.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// The expression that leads to it.
+    pub field: String,
+    /// Its type.
+    pub schema_type: String,
+    /// Why it is left out.
+    pub reason: LeftOutReason,
+    /// A feature that reads it, or a part of it; `None` if there is nothing that
+    /// a feature could read.
+    pub read_with: Option<Feature>,
+}
+
+/// Why a value is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeftOutReason {
+    /// It is always null, takes no bytes, or is a record without fields.
+    NoValue,
+    /// It is an array of items that take no bytes, so that nothing bounds their
+    /// number.
+    EmptyItems,
+    /// It is a record inside itself, of which only a part can be named.
+    Recursive,
+    /// It has more than [`MAX_RANK`](tensor_batch::MAX_RANK) dimensions.
+    TooManyDimensions,
+    /// It lies deeper, or its expression is longer, than the
+    /// [limits](crate::limits) allow.
+    TooDeep,
+}
+
+impl fmt::Display for LeftOutReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LeftOutReason::NoValue => "it holds no value",
+            LeftOutReason::EmptyItems => "its items take no bytes",
+            LeftOutReason::Recursive => "the record holds itself",
+            LeftOutReason::TooManyDimensions => "it has too many dimensions",
+            LeftOutReason::TooDeep => "it lies too deep",
+        })
+    }
+}
+
+/// A whole sentence: the field, its type, why it is left out, and the
+/// expression that reads it or a part of it.
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = self.field.escape_debug();
+        let schema_type = self.schema_type.escape_debug();
+        write!(f, "left out '{field}' ({schema_type}): {}", self.reason)?;
+        match &self.read_with {
+            Some(feature) => {
+                let expression = feature.expression().escape_debug();
+                write!(f, "; the expression '{expression}' reads a part of it")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A feature that is inferred as float64, though not every value is exact there:
+/// a decimal with digits after the point, or a union of long with a float.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rounded {
+    /// The feature, which is its expression.
+    pub field: String,
+    /// The type of its values.
+    pub schema_type: String,
+    /// The expression that leads to exact values, as int64.
+    pub exact: String,
+}
+
+/// A whole sentence, which says how to read the exact values.
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = self.field.escape_debug();
+        let schema_type = self.schema_type.escape_debug();
+        write!(f, "'{field}' ({schema_type}) is float64, ")?;
+        let exact = self.exact.escape_debug();
+        match self.field == self.exact {
+            true => f.write_str(
+                "the number nearest to each decimal: read it as int64 for the exact number \
+                 without its point",
+            ),
+            false => write!(
+                f,
+                "which rounds longs beyond 2^53: '{exact}' reads them exactly, as int64"
+            ),
+        }
+    }
+}
