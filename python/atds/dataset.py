@@ -168,9 +168,9 @@ class Dataset:
         return _native.FileSchemas.read(self._inputs, self._config["check_files"])
 
     def _inferred(self, schemas: _native.FileSchemas) -> dict[str, Feature]:
-        features, left_out = inferred(self._config["reader_schema"] or schemas)
-        for field, schema_type in left_out.items():
-            _LOG.warning("left out field '%s', which is no tensor: %s", field, schema_type)
+        features, warnings = inferred(self._config["reader_schema"] or schemas)
+        for warning in warnings:
+            _LOG.warning("%s", warning)
         return features
 
     def _begin(self, schemas: _native.FileSchemas) -> None:

@@ -89,8 +89,12 @@ def infer_features(
 
     Values become dense scalars, arrays :class:`VarlenFeature`, records of the ATDS form
     :class:`SparseFeature` with unknown dimensions, the fields of nested records features of their
-    own by dotted names. Fields that cannot be a tensor are left out. What the data says besides,
-    such as lists that have all the same length, is in ``atds.inspect(file).features``.
+    own by dotted names. A map ``m`` becomes its values, ``m[*]``, and its keys, ``m.keys()``. A
+    union of numbers is the widest of them, one of text and numbers is text, and of any other union
+    each type is a feature with a mask, ``field:type``. A value whose type allows a null has a mask.
+    A data set logs a warning of what is left out, with the expression that reads it. What the data
+    says besides, such as lists that have all the same length, is in
+    ``atds.inspect(file).features``.
 
     >>> atds.infer_features("clicks/*.avro")["s_label"]
     DenseFeature(shape=(), dtype='int32')
@@ -99,6 +103,9 @@ def infer_features(
         filenames: A file, a pattern, a folder, or a list of them.
         reader_schema: The schema that records are read as, in place of the file's.
         recursive: Whether folders are searched with all folders below them.
+
+    Raises:
+        FeatureError: A schema from which nothing can be inferred.
     """
     files = look_up(filenames, recursive)
     if reader_schema is None:
@@ -124,12 +131,12 @@ def refuse(files: _native.Files, reason: str) -> None:
         )
 
 
-def inferred(of: _native.FileSchemas | str) -> tuple[dict[str, Feature], dict[str, str]]:
-    """The features of files, or of a schema's text, and the types of the fields that are left
-    out."""
+def inferred(of: _native.FileSchemas | str) -> tuple[dict[str, Feature], list[str]]:
+    """The features of files, or of a schema's text, and sentences on what is left out or
+    rounded."""
     found = _native.infer_features(of) if isinstance(of, str) else of.infer()
-    features, binary, left_out = found
-    return from_json(features, binary), dict(left_out)
+    features, binary, _, warnings = found
+    return from_json(features, binary), warnings
 
 
 @dataclass(frozen=True)
@@ -168,7 +175,7 @@ class Inspection:
         inflated_bytes: Bytes of the blocks' payloads, inflated.
         features: The features as all records agree: dense where all arrays of a field have the
             same length, sparse with dimensions one above the largest index.
-        left_out: The types of the fields that cannot be a tensor.
+        left_out: The types of the values that no feature reads.
         paths: Every path of the schema.
         paths_truncated: Whether there are more paths than are listed.
         sampled: Records in which values and nulls were counted, from the first on.

@@ -55,13 +55,6 @@ pub(crate) fn feature_error(py: Python<'_>, error: &atds::FeatureError) -> PyErr
     plain(py, "FeatureError", error)
 }
 
-/// The exception of a schema of more fields than features are inferred for.
-#[cold]
-pub(crate) fn too_many_fields(py: Python<'_>) -> PyErr {
-    let message = "the schema has too many fields to infer features from: name those to read";
-    plain(py, "FeatureError", &message)
-}
-
 /// The exception of an option out of its range.
 #[cold]
 pub(crate) fn option_error(py: Python<'_>, message: &str) -> PyErr {
@@ -109,7 +102,7 @@ fn class(kind: &ErrorKind) -> &'static str {
         | ErrorKind::Features(_)
         | ErrorKind::Plan(_)
         | ErrorKind::MissingField { .. }
-        | ErrorKind::NoFeatures
+        | ErrorKind::NoFeatures { .. }
         | ErrorKind::TooManyFields { .. } => "FeatureError",
         ErrorKind::Schema(_)
         | ErrorKind::Resolve(_)

@@ -1,11 +1,9 @@
 //! What files hold: their schemas, features and figures.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use atds::path::field_step;
-use atds::{Feature, InspectOptions, LeftOut, Records, Schema};
+use atds::{InspectOptions, LeftOut, Records, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -83,31 +81,25 @@ pub(crate) fn read_schema(py: Python<'_>, file: PathBuf) -> PyResult<String> {
     interruptible(py, text)?.or_raise(py)
 }
 
-/// Features as the JSON of a features file, the names of those that are bytes,
-/// and the fields that cannot be a tensor with their types.
-pub(crate) type Inferred = (String, Vec<String>, Vec<(String, String)>);
+/// Features as the JSON of a features file, the names of those that are bytes, the
+/// values that are left out with their types, and what a user should know of them.
+pub(crate) type Inferred = (String, Vec<String>, Vec<(String, String)>, Vec<String>);
 
 /// The features that a schema has, given as text.
 #[pyfunction]
 pub(crate) fn infer_features(py: Python<'_>, schema: &str) -> PyResult<Inferred> {
     let schema = Schema::parse(schema).map_err(|error| schema_error(py, "schema", &error))?;
-    let inferred = atds::infer(&schema);
-    if inferred.truncated {
-        return Err(crate::errors::too_many_fields(py));
-    }
-    Ok(said_features(
-        &schema,
-        &inferred.features,
-        &inferred.left_out,
-    ))
+    let inferred = atds::infer_features(&schema).or_raise(py)?;
+    Ok(in_python(&inferred))
 }
 
-/// Features of a schema in Python's terms.
-pub(crate) fn said_features(schema: &Schema, features: &[Feature], fields: &[LeftOut]) -> Inferred {
+/// Inferred features in Python's terms.
+pub(crate) fn in_python(inferred: &atds::Inferred) -> Inferred {
     (
-        atds::features::to_json(features).to_string(),
-        binary(schema, features),
-        left_out(fields),
+        atds::features::to_json(&inferred.features).to_string(),
+        inferred.binary.clone(),
+        left_out(&inferred.left_out),
+        atds::inference_warnings(inferred),
     )
 }
 
@@ -150,7 +142,7 @@ pub(crate) fn inspect<'py>(
     dict.set_item("inflated_bytes", found.inflated_bytes)?;
     let features = atds::features::to_json(&found.features).to_string();
     dict.set_item("features", features)?;
-    dict.set_item("binary", binary(&found.schema, &found.features))?;
+    dict.set_item("binary", &found.binary)?;
     dict.set_item("left_out", left_out(&found.left_out))?;
     let paths = found.paths.iter().map(|path| {
         let (way, values, nulls) = (&path.path, path.values, path.nulls);
@@ -178,41 +170,4 @@ fn left_out(fields: &[LeftOut]) -> Vec<(String, String)> {
     fields
         .map(|field| (field.field.clone(), field.schema_type.clone()))
         .collect()
-}
-
-/// The names of the string features whose values are bytes or fixed, and so need
-/// not be text.
-fn binary(schema: &Schema, features: &[Feature]) -> Vec<String> {
-    let paths = atds::paths(schema).paths;
-    let types: HashMap<_, _> = paths
-        .iter()
-        .map(|path| (path.expression.as_str(), path.schema_type.as_str()))
-        .collect();
-    let strings = features
-        .iter()
-        .filter(|feature| feature.dtype == atds::DType::String);
-    let binary = strings.filter(|feature| {
-        let way = match feature.expression {
-            // The name of a field, if there is one.
-            None => Some(field_step(&feature.name)).filter(|step| types.contains_key(&**step)),
-            Some(_) => None,
-        };
-        let way = way.unwrap_or_else(|| feature.expression().into());
-        [way.to_string(), format!("{way}.values")]
-            .into_iter()
-            .any(|way| is_binary(&types, way))
-    });
-    binary.map(|feature| feature.name.clone()).collect()
-}
-
-/// Whether the innermost values of the arrays at `way` are bytes or fixed.
-fn is_binary(types: &HashMap<&str, &str>, mut way: String) -> bool {
-    while let Some(schema_type) = types.get(way.as_str()) {
-        if schema_type.starts_with("array") {
-            way.push_str("[*]");
-            continue;
-        }
-        return schema_type.starts_with("bytes") || schema_type.starts_with("fixed");
-    }
-    false
 }

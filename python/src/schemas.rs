@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use atds::Schema;
 use pyo3::prelude::*;
 
-use crate::errors::{OrRaise, schema_error};
-use crate::files::{Files, Inferred, said_features};
+use crate::errors::OrRaise;
+use crate::files::{Files, Inferred, in_python};
 use crate::waiting::interruptible;
 
 /// The schemas in the headers of files, each distinct one once.
@@ -56,11 +55,7 @@ impl FileSchemas {
     fn infer(&self, py: Python<'_>) -> PyResult<Inferred> {
         let (schemas, files) = (self.schemas.clone(), self.files.clone());
         let inferred = interruptible(py, move || schemas.infer(&files))?.or_raise(py)?;
-        let (features, left_out) = inferred;
-        let text = self.schemas.iter().next().map_or("", |(_, text)| text);
-        let first =
-            Schema::parse_lenient(text).map_err(|error| schema_error(py, "schema", &error))?;
-        Ok(said_features(&first, &features, &left_out))
+        Ok(in_python(&inferred))
     }
 }
 

@@ -87,10 +87,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = dataset(args)?;
-    for field in dataset.left_out() {
-        let (field, schema_type) = (printable(&field.field), printable(&field.schema_type));
-        eprintln!("atds: left out field '{field}', no tensor: {schema_type}");
-    }
     let (stats, steps) = read_all(&dataset, args.epochs)?;
     figures::report_dropped(&stats);
     if args.json {

@@ -93,6 +93,10 @@ fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     options.max_depth = args.lenience.max_depth.unwrap_or(options.max_depth);
     let found = atds::inspect_with(file, &options)?;
     if args.features {
+        if found.features.is_empty() {
+            // Says why.
+            atds::infer_features(&found.schema)?;
+        }
         print_features_file(&found.features, out)?;
     } else if args.json {
         writeln!(out, "{}", json_text(&to_json(&found)))?;
@@ -119,7 +123,15 @@ fn to_json(found: &Inspection) -> Value {
         .collect();
     let left_out = found.left_out.iter();
     let left_out: Vec<Value> = left_out
-        .map(|field| json!({"field": field.field, "type": field.schema_type}))
+        .map(|field| {
+            let read_with = field.read_with.as_ref().map(Feature::expression);
+            json!({
+                "field": field.field,
+                "type": field.schema_type,
+                "reason": field.reason.to_string(),
+                "expression": read_with,
+            })
+        })
         .collect();
     json!({
         "file": found.path.display().to_string(),
@@ -215,7 +227,15 @@ fn print_features(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     }
     for field in &found.left_out {
         let (name, schema_type) = (printable(&field.field), printable(&field.schema_type));
-        writeln!(out, "    {name:<width$}  {:<22}{schema_type}", "no tensor")?;
+        let instead = match &field.read_with {
+            Some(feature) => format!("; '{}' reads a part of it", printable(feature.expression())),
+            None => String::new(),
+        };
+        writeln!(
+            out,
+            "    {name:<width$}  {:<22}{schema_type}: {}{instead}",
+            "left out", field.reason
+        )?;
     }
     Ok(())
 }

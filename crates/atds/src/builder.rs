@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use avro_decode::{Feature, Features, OutOfBounds, PlanOptions, Schema};
+use avro_decode::{Feature, Features, Inferred, OutOfBounds, PlanOptions, Schema};
 use tensor_batch::Layout;
 
 use crate::dataset::{Dataset, Settings};
@@ -16,11 +16,11 @@ use crate::limits::{
 };
 use crate::once::OnceInputs;
 use crate::planner::Batching;
-use crate::plans::{Plans, infer_all};
+use crate::plans::{Plans, infer_features, warn_of};
 use crate::reader::Order;
 use crate::schemas::FileSchemas;
 use crate::source::{Headers, Lenience, ReadOptions, check_depth, no_shuffling};
-use crate::{Error, ErrorKind, Threads, Tolerate};
+use crate::{Error, Threads, Tolerate};
 
 impl Dataset {
     /// A dataset of `files` (files, globs or folders, one or several) in
@@ -324,12 +324,9 @@ impl DatasetBuilder {
             None if self.check_files => FileSchemas::read_all(&files, &headers, &*on_check),
             None => FileSchemas::read_all(&files[..1], &headers, |_, _| ControlFlow::Continue(())),
         };
-        let (features, left_out) = match (self.features, &self.plan.reader_schema) {
-            (Some(features), _) => (features, Vec::new()),
-            (None, Some(reader)) => {
-                let inferred = infer_all(reader)?;
-                (inferred.features, inferred.left_out)
-            }
+        let inferred = match (&self.features, &self.plan.reader_schema) {
+            (Some(_), _) => Inferred::default(),
+            (None, Some(reader)) => infer_features(reader)?,
             (None, None) => schemas.infer(&files)?,
         };
         if self.shuffle_blocks
@@ -337,14 +334,13 @@ impl DatasetBuilder {
         {
             return Err(no_shuffling(packing, &path));
         }
+        warn_of(&inferred);
+        let features = self.features.unwrap_or(inferred.features);
         let layout = |feature: Feature| match self.layout {
             Some(layout) => feature.with_layout(layout),
             None => feature,
         };
         let features = Features::new(features.into_iter().map(layout))?;
-        if features.spec().columns().is_empty() {
-            return Err(Error::new(ErrorKind::NoFeatures).in_file(&files[0]));
-        }
         let were_checked = schemas.were_checked;
         let level = match (were_checked, self.check_files) {
             (true, _) => log::Level::Debug,
@@ -371,7 +367,7 @@ impl DatasetBuilder {
             },
             plans: Arc::new(plans),
             schemas: schemas.into(),
-            left_out,
+            left_out: inferred.left_out,
             engine: self.engine,
             read: self.read,
             epochs: self.epochs,

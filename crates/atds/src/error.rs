@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use avro_decode::single_object::SingleObjectError;
 use avro_decode::{
-    DecodeError, DecodeErrorKind, FeatureError, PlanError, ResolveError, SchemaError,
+    DecodeError, DecodeErrorKind, FeatureError, LeftOut, PlanError, ResolveError, SchemaError,
 };
 use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
@@ -159,9 +159,17 @@ pub enum ErrorKind {
          them apart"
     )]
     SameFingerprint,
-    /// No field of the schema can be a tensor.
-    #[error("no field of the schema can be a tensor")]
-    NoFeatures,
+    /// A schema from which no feature can be inferred.
+    #[error(
+        "nothing can be inferred: the schema is {schema_type}{}",
+        NothingIn(left_out)
+    )]
+    NoFeatures {
+        /// What the schema is.
+        schema_type: String,
+        /// Its values, and why none of them is a feature.
+        left_out: Vec<LeftOut>,
+    },
     /// A block that says it has more records than its bytes can hold.
     #[error("{records} records cannot be in a payload of {bytes} bytes")]
     TooManyRecords {
@@ -481,5 +489,31 @@ impl From<FeatureError> for Error {
 impl From<FeaturesError> for Error {
     fn from(error: FeaturesError) -> Self {
         Error::new(ErrorKind::Features(error))
+    }
+}
+
+/// Values that are listed before the rest is only counted.
+const MAX_LISTED: usize = 8;
+
+/// What a schema has in which there is no feature.
+struct NothingIn<'a>(&'a [LeftOut]);
+
+impl fmt::Display for NothingIn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, left_out) in self.0.iter().take(MAX_LISTED).enumerate() {
+            let before = if i == 0 { "; in it " } else { ", " };
+            let field = left_out.field.escape_debug();
+            let schema_type = left_out.schema_type.escape_debug();
+            write!(
+                f,
+                "{before}'{field}' is {schema_type} ({})",
+                left_out.reason
+            )?;
+        }
+        match self.0.len() {
+            0 => f.write_str(", which holds no value"),
+            len if len > MAX_LISTED => write!(f, " and {} more", len - MAX_LISTED),
+            _ => Ok(()),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use avro_decode::{Feature, Inferred, LeftOut};
+use avro_decode::{Feature, Inferred};
 
 /// Names in a warning before the rest is only counted.
 const MAX_NAMES: usize = 10;
@@ -63,9 +63,9 @@ impl Merged {
         }
     }
 
-    /// The features, and the fields of the first schema that are left out. Logs a
-    /// warning of the fields that only later schemas have.
-    pub(crate) fn finish(self, files: &[PathBuf]) -> (Vec<Feature>, Vec<LeftOut>) {
+    /// What is inferred of the first schema, with these masks. Logs a warning of the
+    /// fields that only later schemas have.
+    pub(crate) fn finish(self, files: &[PathBuf]) -> Inferred {
         if let Some(file) = self.later_file {
             let said = self.only_later.iter().take(MAX_NAMES);
             let said: Vec<_> = said
@@ -82,7 +82,7 @@ impl Merged {
                 said.join(", ")
             );
         }
-        (self.first.features, self.first.left_out)
+        self.first
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         merged.add(&inferred([("b", false), ("c", true), ("d", false)]), 1);
         merged.add(&inferred([("a", false), ("c", false), ("d", false)]), 2);
         assert_eq!(merged.only_later, ["d"]);
-        let (features, _) = merged.finish(&["0".into(), "1".into(), "2".into()]);
+        let Inferred { features, .. } = merged.finish(&["0".into(), "1".into(), "2".into()]);
         let masks = features.iter().map(|one| one.missing.mask.as_deref());
         assert!(masks.eq([Some("a.mask"), Some("b.mask"), Some("c.mask")]));
     }
@@ -139,7 +139,7 @@ mod tests {
     fn a_mask_has_a_name_of_its_own() {
         let mut merged = Merged::new(inferred([("a", false), ("a.mask", false)]));
         merged.add(&inferred([]), 1);
-        let (features, _) = merged.finish(&[]);
+        let Inferred { features, .. } = merged.finish(&[]);
         let masks = features.iter().map(|one| one.missing.mask.as_deref());
         assert!(masks.eq([Some("a.mask#2"), Some("a.mask.mask")]));
     }

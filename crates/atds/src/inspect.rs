@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use avro_block::{Header, InflateBuffer, Inflater};
 use avro_decode::feature::FeatureKind;
 use avro_decode::limits::MAX_DECODE_DEPTH;
-use avro_decode::{Feature, LeftOut, Schema, SchemaError};
-use tensor_batch::{Column, Layout};
+use avro_decode::{DecodeErrorKind, Feature, Inferred, LeftOut, Rounded, Schema, SchemaError};
+use tensor_batch::{Column, DType, Layout};
 
 use crate::files::local_path;
 use crate::limits::{DEFAULT_MEMORY_LIMIT, DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
@@ -57,9 +57,14 @@ pub struct Inspection {
     pub inflated_bytes: u64,
     /// The features, as all records agree: dense where every array of a field
     /// has the same length, varlen where not, sparse with dimensions one above
-    /// the largest index.
+    /// the largest index; decimals that no int64 holds as their bytes.
     pub features: Vec<Feature>,
-    /// The fields that cannot be a tensor, by their type.
+    /// The names of the string features whose values are bytes, which need not be
+    /// text.
+    pub binary: Vec<String>,
+    /// Values that are not exact as their feature reads them.
+    pub rounded: Vec<Rounded>,
+    /// The values that no feature reads.
     pub left_out: Vec<LeftOut>,
     /// Every path of the schema, see [`paths`](crate::paths), with how often its
     /// value is null in a sample.
@@ -184,10 +189,10 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
     let figures = Figures::read(path, options)?;
     let header = &figures.header;
     let schema = parse_by(header.schema(), options.strict).map_err(|error| error.in_file(path))?;
-    let inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
+    let mut inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
     let (features, inflated_bytes) = match inferred.features.is_empty() {
         true => (Vec::new(), inflate_all(path, options)?),
-        false => scan(path, &inferred.features, options)?,
+        false => scan_exact(path, &mut inferred, options)?,
     };
     let paths = avro_decode::paths(&schema);
     let paths_truncated = paths.truncated;
@@ -208,6 +213,8 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
         raw_bytes: figures.raw_bytes,
         inflated_bytes,
         features,
+        binary: inferred.binary,
+        rounded: inferred.rounded,
         left_out: inferred.left_out,
         paths,
         paths_truncated,
@@ -269,6 +276,35 @@ impl Figures {
             figures.raw_bytes += block.payload.len() as u64;
         }
         Ok(figures)
+    }
+}
+
+/// The features as the data has them, and the inflated bytes. Decimals that are
+/// beyond int64 in this file become their bytes.
+fn scan_exact(
+    path: &Path,
+    inferred: &mut Inferred,
+    options: &InspectOptions,
+) -> Result<(Vec<Feature>, u64), Error> {
+    loop {
+        let error = match scan(path, &inferred.features, options) {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        let field = match &error.kind {
+            ErrorKind::Decode(DecodeErrorKind::DecimalTooLarge { .. }) => &error.place.field,
+            _ => return Err(error),
+        };
+        let mut features = inferred.features.iter_mut();
+        let is_it = |feature: &&mut Feature| {
+            field.as_deref() == Some(feature.expression()) && feature.dtype == DType::Int64
+        };
+        // Each time around there is one feature fewer of decimals.
+        let Some(feature) = features.find(is_it) else {
+            return Err(error);
+        };
+        feature.dtype = DType::String;
+        inferred.binary.push(feature.name.clone());
     }
 }
 

@@ -51,6 +51,7 @@ pub use files::{Files, NothingFound};
 pub use inspect::{InspectOptions, InspectedPath, Inspection, inspect, inspect_with};
 pub use interface::{Interface, printable};
 pub use json::{batch_to_json, value_to_json};
+pub use plans::{infer_features, inference_warnings};
 pub use records::{RecordOptions, Records};
 pub use schemas::FileSchemas;
 pub use stats::{Stats, StatsHandle};
@@ -62,8 +63,9 @@ pub use avro_block::{Codec, Found};
 pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
 pub use avro_decode::{
     Clock, Convert, ConvertError, DecodeErrorKind, DuplicateWord, Feature, FeatureError, Features,
-    Fill, Inferred, LeftOut, Meaning, MeaningError, Missing, OutOfBounds, PlanError, PlanErrorKind,
-    Schema, SchemaError, SchemaPath, SchemaPaths, TimeUnit, Vocabulary, infer, path, paths,
+    Fill, Inferred, LeftOut, LeftOutReason, Meaning, MeaningError, Missing, OutOfBounds, PlanError,
+    PlanErrorKind, Rounded, Schema, SchemaError, SchemaPath, SchemaPaths, TimeUnit, Vocabulary,
+    infer, path, paths,
 };
 pub use tensor_batch::{
     Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnMut, ColumnSpec, DType, DenseTensor,

@@ -339,6 +339,45 @@ pub(crate) fn parse_text(text: &str) -> Result<Schema, Error> {
     Schema::parse_lenient(text).map_err(|error| Error::new(ErrorKind::Schema(error)))
 }
 
+/// The features of a schema, see [`infer`](crate::infer); an error rather than only
+/// some of them, or none.
+///
+/// # Errors
+/// The schema has too many fields, or none that can be a feature.
+pub fn infer_features(schema: &Schema) -> Result<Inferred, Error> {
+    let inferred = infer_all(schema)?;
+    if inferred.features.is_empty() {
+        return Err(Error::new(ErrorKind::NoFeatures {
+            schema_type: schema.describe(schema.root()),
+            left_out: inferred.left_out,
+        }));
+    }
+    Ok(inferred)
+}
+
+/// Sentences in a log before the rest is only counted.
+const MAX_WARNINGS: usize = 16;
+
+/// What a user should know of features that were inferred, in sentences: values
+/// that are left out or rounded, with the expressions that read them.
+pub fn inference_warnings(inferred: &Inferred) -> Vec<String> {
+    let rounded = inferred.rounded.iter().map(ToString::to_string);
+    let left_out = inferred.left_out.iter().map(ToString::to_string);
+    let mut sentences: Vec<String> = left_out.chain(rounded).collect();
+    let more = sentences.len().saturating_sub(MAX_WARNINGS);
+    if more > 0 {
+        sentences.truncate(MAX_WARNINGS);
+        sentences.push(format!("{more} more values are left out or rounded"));
+    }
+    sentences
+}
+
+pub(crate) fn warn_of(inferred: &Inferred) {
+    for sentence in inference_warnings(inferred) {
+        log::warn!("{sentence}");
+    }
+}
+
 /// The features of a schema; an error rather than only some of them.
 pub(crate) fn infer_all(schema: &Schema) -> Result<Inferred, Error> {
     let inferred = avro_decode::infer(schema);

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use avro_decode::{Feature, LeftOut, infer};
+use avro_decode::{Inferred, infer};
 
 use crate::inferred::Merged;
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
-use crate::plans::{infer_all, parse_text};
+use crate::plans::{infer_features, parse_text};
 use crate::records::RecordOptions;
 use crate::source::{Headers, read_header};
 use crate::{Error, ErrorKind, Files};
@@ -130,15 +130,16 @@ impl FileSchemas {
     /// field. Logs a warning of the fields that only other files have.
     ///
     /// # Errors
-    /// A header that cannot be read, a schema that is none or has too many fields.
-    pub fn infer(&self, files: &[PathBuf]) -> Result<(Vec<Feature>, Vec<LeftOut>), Error> {
+    /// A header that cannot be read, a schema that is none, or has too many fields, or
+    /// has no feature.
+    pub fn infer(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
         let mut texts = self.texts(files);
         let Some((first, text)) = texts.next() else {
             let none = || Error::new(ErrorKind::NoFiles);
             return Err(self.fault.clone().unwrap_or_else(none));
         };
         let schema = text.and_then(|text| parse_text(&text));
-        let inferred = schema.and_then(|schema| infer_all(&schema));
+        let inferred = schema.and_then(|schema| infer_features(&schema));
         let inferred = inferred.map_err(|error| error.in_file(&files[first]))?;
         let mut merged = Merged::new(inferred);
         for (file, text) in texts {

@@ -19,10 +19,11 @@
 //! # Grammar
 //!
 //! ```text
+//! expression = "@" | path ;
 //! reference  = "@" | [ "@" ], path ;
-//! path       = "@" | ( name | step ), { field | step } ;
-//! step       = all | index | key | keys | filter | branch ;
+//! path       = ( name | step ), { field | step } ;
 //! field      = ".", name ;
+//! step       = all | index | key | keys | filter | branch ;
 //! all        = "[", "*", "]" ;
 //! index      = "[", digits, "]" ;
 //! key        = "[", quoted, "]" ;
@@ -31,9 +32,8 @@
 //! branch     = ":", name ;
 //!
 //! operand    = [ "." ], value path | "@", root path | constant ;
-//! value path = name, { field | value step } ;
-//! root path  = ( name | value step ), { field | value step } ;
-//! value step = index | key | branch ;
+//! value path = name, { field | index | key | branch } ;
+//! root path  = ( name | index | key | branch ), { field | index | key | branch } ;
 //! constant   = quoted | number | "true" | "false" ;
 //!
 //! name       = plain | quoted ;

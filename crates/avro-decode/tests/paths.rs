@@ -57,6 +57,7 @@ fn records_lists_and_maps() {
         "list[*][*].only: string",
         "map: map of fixed 'com.x.Twelve'",
         "map[*]: fixed 'com.x.Twelve' (duration)",
+        "map.keys(): string",
     ];
     assert_eq!(found(&schema), expected);
     let paths = paths(&schema);
@@ -83,12 +84,43 @@ fn branches_of_unions() {
         r#"u:map[*]: ["null", "int", "string"], nullable"#,
         "u:map[*]:int: int, nullable",
         "u:map[*]:string: string, nullable",
+        "u:map.keys(): string",
         "u:Simple: record 'com.x.Simple', nullable",
         "u:Simple.x: int",
         "u:'a.Same': enum 'a.Same', nullable",
         "u:'b.Same': enum 'b.Same', nullable",
     ];
     assert_eq!(found(&schema), expected);
+}
+
+/// The value of a schema that is no record is `@`; a union of several has its
+/// branches.
+#[test]
+fn schemas_that_are_no_record() {
+    let cases: [(&str, &[&str]); 6] = [
+        (r#""int""#, &["@: int"]),
+        (r#"["null", "int"]"#, &["@: int, nullable"]),
+        (
+            r#"{"type": "array", "items": "int"}"#,
+            &["@: array of int", "[*]: int"],
+        ),
+        (
+            r#"{"type": "map", "values": "int"}"#,
+            &["@: map of int", "[*]: int", ".keys(): string"],
+        ),
+        (
+            r#"["int", "string"]"#,
+            &[":int: int, nullable", ":string: string, nullable"],
+        ),
+        (
+            r#"["null", {"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}]}]"#,
+            &["x: int"],
+        ),
+    ];
+    for (schema, expected) in cases {
+        let schema = Schema::parse(schema).expect("a schema");
+        assert_eq!(found(&schema), expected);
+    }
 }
 
 /// A union of several types without null is not nullable, its branches are.
@@ -119,9 +151,11 @@ fn records_in_themselves_are_not_followed() {
         "in: record 'com.x.In'",
         "in.back: map of record 'com.x.R'",
         "in.back[*]: record 'com.x.R', recursive",
+        "in.back.keys(): string",
         "again: record 'com.x.In'",
         "again.back: map of record 'com.x.R'",
         "again.back[*]: record 'com.x.R', recursive",
+        "again.back.keys(): string",
     ];
     assert_eq!(found(&schema), expected);
 }

@@ -47,7 +47,7 @@ pub(super) fn count(
             paths: &found.paths,
             counts: &mut counts,
         };
-        counter.inside(schema.root(), &record, &found.fields);
+        counter.root(&record, &found.fields);
         sampled += 1;
     }
     let counted = found.paths.into_iter().zip(counts);
@@ -74,18 +74,35 @@ struct Counter<'a> {
 
 /// The trees are of the schema, and no deeper than the decoder allows.
 impl<'a> Counter<'a> {
-    /// Counts a value of the type `node`, to which the path at `place` leads.
-    fn value(&mut self, node: NodeId, value: &Value, place: usize) {
-        self.counts[place].values += 1;
-        let (node, value) = match (self.schema.node(node), value) {
-            // Of one type: the union is passed through.
+    /// Counts a whole value of the schema; `places` are those of its fields, or of
+    /// its branches, or its own.
+    fn root(&mut self, value: &Value, places: &'a [usize]) {
+        let root = self.schema.root();
+        let (node, inner) = self.past_null(root, value);
+        match (self.schema.node(node), places) {
+            (Node::Record(_) | Node::Union(_), _) => self.inside(node, inner, places),
+            (Node::Null, places) if places.len() != 1 => {}
+            (_, &[place, ..]) => self.value(root, value, place),
+            _ => {}
+        }
+    }
+
+    /// A value past a union that is passed through: of one type besides null.
+    fn past_null<'v>(&self, node: NodeId, value: &'v Value) -> (NodeId, &'v Value) {
+        match (self.schema.node(node), value) {
             (Node::Union(branches), Value::Union(branch, inner))
                 if types(self.schema, branches).count() <= 1 =>
             {
                 (branches[*branch], &**inner)
             }
             _ => (node, value),
-        };
+        }
+    }
+
+    /// Counts a value of the type `node`, to which the path at `place` leads.
+    fn value(&mut self, node: NodeId, value: &Value, place: usize) {
+        self.counts[place].values += 1;
+        let (node, value) = self.past_null(node, value);
         let is_null = match value {
             Value::Null => true,
             Value::Union(_, inner) => **inner == Value::Null,
@@ -110,8 +127,13 @@ impl<'a> Counter<'a> {
                 }
             }
             (&Node::Map(item), Value::Map(entries)) => {
-                for ((_, value), &place) in entries.iter().zip(places.iter().cycle()) {
-                    self.value(item, value, place);
+                for (_, value) in entries {
+                    if let Some(&place) = places.first() {
+                        self.value(item, value, place);
+                    }
+                    if let Some(&keys) = places.get(1) {
+                        self.counts[keys].values += 1;
+                    }
                 }
             }
             (Node::Union(branches), Value::Union(found, value)) => {

@@ -134,6 +134,18 @@ impl fmt::Display for DidYouMean<'_> {
     }
 }
 
+/// The way to a value, or the schema itself.
+struct At<'a>(&'a str);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => f.write_str("the schema"),
+            way => write!(f, "'{}'", Shown(way)),
+        }
+    }
+}
+
 /// Names that are listed before the rest is only counted.
 const MAX_NAMES: usize = 10;
 
@@ -207,7 +219,8 @@ pub enum PlanErrorKind {
     },
     /// A field of an array or a map, where that of its elements is meant.
     #[error(
-        "'{0}' is {schema_type}: a field of its elements is '{0}[*].{1}'",
+        "{} is {schema_type}: a field of its elements is '{}[*].{}'",
+        At(through),
         Shown(through),
         Shown(&field_step(field))
     )]
@@ -220,11 +233,7 @@ pub enum PlanErrorKind {
         schema_type: String,
     },
     /// A step that a type does not have: an index of a map, say.
-    #[error(
-        "'{}' is {schema_type}, which has no '{}'",
-        Shown(through),
-        Shown(step)
-    )]
+    #[error("{} is {schema_type}, which has no '{}'", At(through), Shown(step))]
     WrongStep {
         /// The way to it.
         through: String,

@@ -292,8 +292,9 @@ impl Walk<'_> {
             // What the schema itself is, is a record and no field.
             if let (Node::Record(record), 0) = (self.schema.node(innermost), rank)
                 && !path.is_empty()
-                && let Some(feature) = self.sparse(name, record)
+                && let Some((feature, item, value)) = self.sparse(name, record)
             {
+                self.note(name, format!("{path}.values[*]"), item, &value);
                 let nullable = way.nullable || self.allows_null(node);
                 self.push(feature, nullable);
                 return true;
@@ -315,24 +316,34 @@ impl Walk<'_> {
             0 => Feature::dense(name, &[], value.dtype),
             _ => Feature::varlen(name, &shape, value.dtype),
         };
+        self.note(
+            name,
+            format!("{path}{}", "[*]".repeat(arrays)),
+            innermost,
+            &value,
+        );
+        let nullable = way.nullable || self.allows_null(node);
+        self.push(feature, nullable);
+        true
+    }
+
+    /// Notes what there is to say of the next feature's values, to each of which
+    /// `way` leads.
+    fn note(&mut self, name: &str, way: String, node: NodeId, value: &Element) {
         if value.is_binary {
             self.binary.push(self.inferred.features.len());
         }
         if value.is_rounded {
-            let is_union = matches!(self.schema.node(innermost), Node::Union(_));
-            let exact = match is_union {
-                true => format!("{path}{}:long", "[*]".repeat(arrays)),
-                false => name.to_owned(),
+            let exact = match self.schema.node(node) {
+                Node::Union(_) => format!("{way}:long"),
+                _ => name.to_owned(),
             };
             self.inferred.rounded.push(Rounded {
                 field: name.to_owned(),
-                schema_type: self.describe(innermost),
+                schema_type: self.describe(node),
                 exact,
             });
         }
-        let nullable = way.nullable || self.allows_null(node);
-        self.push(feature, nullable);
-        true
     }
 
     /// What a type is as an element of a tensor.
@@ -402,9 +413,10 @@ impl Walk<'_> {
         }
     }
 
-    fn sparse(&self, name: &str, record: &Record) -> Option<Feature> {
+    /// ATDS's sparse record, with the type of its values.
+    fn sparse(&self, name: &str, record: &Record) -> Option<(Feature, NodeId, Element)> {
         let roles = sparse_roles(record).ok()?;
-        let mut dtype = None;
+        let mut found = None;
         for (field, role) in record.fields.iter().zip(&roles) {
             let (1, item) = array_rank(self.schema, field.ty).ok()? else {
                 return None;
@@ -414,7 +426,7 @@ impl Walk<'_> {
                 return None;
             }
             match role {
-                Role::Values => dtype = Some(values.dtype),
+                Role::Values => found = Some((item, values)),
                 Role::Indices(_) if matches!(self.schema.node(item), Node::Int | Node::Long) => {}
                 Role::Indices(_) => return None,
             }
@@ -424,7 +436,9 @@ impl Walk<'_> {
             return None;
         }
         let shape = vec![UNKNOWN; rank];
-        Some(Feature::sparse(name, &shape, dtype?))
+        let (item, values) = found?;
+        let feature = Feature::sparse(name, &shape, values.dtype);
+        Some((feature, item, values))
     }
 
     /// The type, with its logical type.

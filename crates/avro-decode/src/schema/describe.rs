@@ -45,7 +45,9 @@ fn describe_at(schema: &Schema, node: NodeId, depth: usize) -> String {
 }
 
 impl Schema {
-    pub(crate) fn describe(&self, node: NodeId) -> String {
+    /// The type at `node` in a few words, for messages: `array of float`, `record
+    /// 'com.x.Y'`, `["null", "int"]`.
+    pub fn describe(&self, node: NodeId) -> String {
         describe(self, node)
     }
 }

@@ -46,6 +46,31 @@ fn fields_of_any_name() {
 }
 
 #[test]
+fn keys_of_maps() {
+    assert_path("m.keys()", [field("m"), Step::Keys]);
+    assert_path(
+        "a[*].m.keys()",
+        [field("a"), Step::All, field("m"), Step::Keys],
+    );
+    assert_path("m.'keys()'", [field("m"), field("keys()")]);
+    assert_path("m.keys", [field("m"), field("keys")]);
+}
+
+#[test]
+fn values_of_schemas_that_are_no_record() {
+    assert_path("@", []);
+    assert_path("[*]", [Step::All]);
+    assert_path("[*].x", [Step::All, field("x")]);
+    assert_path("['k'].x", [key("k"), field("x")]);
+    assert_path("[0]", [Step::Index(0)]);
+    assert_path(".keys()", [Step::Keys]);
+    assert_path(":A.x", [branch("A"), field("x")]);
+    assert_path(":'n.A'", [branch("n.A")]);
+    let first = root(path([branch("A"), field("x")]));
+    assert_filter("x=@:A.x", element(fields("x")), first, "x=@:A.x");
+}
+
+#[test]
 fn filters_of_fields_of_any_name() {
     let odd = || element(path([field("user-id")]));
     assert_filter(".'user-id'=5", odd(), integer(5), ".'user-id'=5");

@@ -10,21 +10,37 @@ pub(crate) fn any_path() -> impl Strategy<Value = Path> {
     let step = prop_oneof![
         4 => any_value_step(),
         1 => Just(Step::All),
+        1 => Just(Step::Keys),
         1 => any_filter().prop_map(Step::Filter),
     ];
-    path_of(step, 5)
+    let first = prop_oneof![
+        4 => any_name().prop_map(Step::Field),
+        1 => Just(Step::All),
+        1 => Just(Step::Keys),
+        1 => any::<String>().prop_map(Step::Key),
+        1 => any_name().prop_map(Step::Branch),
+        1 => any_filter().prop_map(Step::Filter),
+    ];
+    prop_oneof![
+        1 => Just(Path { steps: Vec::new() }),
+        20 => path_of(first, step, 5),
+    ]
 }
 
 pub(crate) fn any_reference() -> impl Strategy<Value = Reference> {
     let parts = (any::<bool>(), any_path());
-    parts.prop_map(|(from_root, path)| Reference { from_root, path })
+    parts.prop_map(|(from_root, path)| Reference {
+        // `@` is the value of the schema.
+        from_root: from_root || path.steps.is_empty(),
+        path,
+    })
 }
 
 /// Pieces of expressions in any order.
 pub(crate) fn any_pieces() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "a", "x1", "true", ".", "[", "]", "[*]", "*", "=", "@", ":", "'", "\"", "'k'", "\\", " ",
-        "0", "2", "-", "1.5", "e", "é", "\n",
+        "0", "2", "-", "1.5", "e", "é", "\n", ".keys()", "keys", "(",
     ];
     prop::collection::vec(select(PIECES), 0..20).prop_map(|pieces| pieces.concat())
 }
@@ -49,15 +65,13 @@ pub(crate) fn nearly_a_path() -> impl Strategy<Value = String> {
 }
 
 fn path_of(
+    first: impl Strategy<Value = Step>,
     step: impl Strategy<Value = Step>,
     most_after_first: usize,
 ) -> impl Strategy<Value = Path> {
-    let parts = (
-        any_name(),
-        prop::collection::vec(step, 0..=most_after_first),
-    );
+    let parts = (first, prop::collection::vec(step, 0..=most_after_first));
     parts.prop_map(|(first, more)| {
-        let mut steps = vec![Step::Field(first)];
+        let mut steps = vec![first];
         steps.extend(more);
         Path { steps }
     })
@@ -84,10 +98,10 @@ fn any_filter() -> impl Strategy<Value = Filter> {
 }
 
 fn any_operand() -> impl Strategy<Value = Operand> {
-    let value_path = || path_of(any_value_step(), 2);
+    let field = || any_name().prop_map(Step::Field);
     prop_oneof![
-        value_path().prop_map(Operand::Element),
-        value_path().prop_map(Operand::Root),
+        path_of(field(), any_value_step(), 2).prop_map(Operand::Element),
+        path_of(any_value_step(), any_value_step(), 2).prop_map(Operand::Root),
         any_constant().prop_map(Operand::Constant),
     ]
 }

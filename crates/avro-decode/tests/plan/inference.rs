@@ -4,19 +4,24 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use avro_decode::feature::FeatureKind;
-use avro_decode::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS};
-use avro_decode::{Feature, Features, LeftOut, Plan, PlanOptions, Schema, infer};
+use avro_decode::limits::{MAX_INFERRED_FIELDS, MAX_PATH_STEPS};
+use avro_decode::{Feature, Features, Inferred, LeftOutReason, Plan, PlanOptions, Schema, infer};
 use proptest::prelude::*;
 use tensor_batch::{DType, MAX_RANK, UNKNOWN};
 
+use crate::agreement::any_bytes;
 use crate::common::arb_schema_json;
 use crate::harness::{field_of, record_of};
 use crate::made::case;
+use crate::properties::agree;
 
-fn left_out(fields: &[(&str, &str)]) -> Vec<LeftOut> {
-    let fields = fields.iter().map(|&(field, schema_type)| LeftOut {
-        field: field.into(),
-        schema_type: schema_type.into(),
+/// The fields that are left out, with their types and the expressions that read a
+/// part of them.
+fn left_out(inferred: &Inferred) -> Vec<(&str, &str, LeftOutReason, Option<&str>)> {
+    let fields = inferred.left_out.iter().map(|left_out| {
+        let read_with = left_out.read_with.as_ref().map(Feature::expression);
+        let (field, schema_type) = (&*left_out.field, &*left_out.schema_type);
+        (field, schema_type, left_out.reason, read_with)
     });
     fields.collect()
 }
@@ -66,7 +71,10 @@ fn of_type(ty: &str) -> Vec<Feature> {
 fn types_that_are_not_primitive() {
     assert_eq!(
         of_type(r#"{"type": "map", "values": "int"}"#),
-        [Feature::varlen("x[*]", &[UNKNOWN], DType::Int32)]
+        [
+            Feature::varlen("x.keys()", &[UNKNOWN], DType::String),
+            Feature::varlen("x[*]", &[UNKNOWN], DType::Int32),
+        ]
     );
     assert_eq!(
         of_type(r#"{"type": "enum", "name": "E", "symbols": ["A"]}"#),
@@ -103,6 +111,7 @@ fn fields_of_records_in_lists() {
             r#"{{"type": "map", "values": ["null", {record}]}}"#
         )),
         [
+            Feature::varlen("x.keys()", &[UNKNOWN], DType::String),
             Feature::varlen("x[*].y", &[UNKNOWN], DType::Int32).with_mask("x[*].y.mask"),
             Feature::varlen("x[*].z", &[UNKNOWN, UNKNOWN], DType::Float32).with_mask("x[*].z.mask"),
         ]
@@ -131,25 +140,199 @@ fn fields_of_records_that_may_be_null_have_masks() {
     );
 }
 
+/// Types and their features, each `name dtype` with `?` where it has a mask; a `~`
+/// before those that are rounded, a `b` before those of bytes.
 #[test]
-fn what_cannot_be_a_tensor_is_listed() {
+fn what_each_type_is() {
+    let record = |name: &str, fields: &str| {
+        format!(r#"{{"type": "record", "name": "{name}", "fields": [{fields}]}}"#)
+    };
+    let decimal = |precision: u32, scale: u32| {
+        format!(
+            r#"{{"type": "bytes", "logicalType": "decimal", "precision": {precision}, "scale": {scale}}}"#
+        )
+    };
+    let fixed_decimal =
+        r#"{"type": "fixed", "name": "P", "size": 9, "logicalType": "decimal", "precision": 19}"#;
+    let uuid = r#"{"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}"#;
+    let date = r#"{"type": "int", "logicalType": "date"}"#;
+    let array = |items: &str| format!(r#"{{"type": "array", "items": {items}}}"#);
+    let map = |values: &str| format!(r#"{{"type": "map", "values": {values}}}"#);
+    let (a, b) = (
+        record("A", r#"{"name": "p", "type": "int"}"#),
+        record("B", r#"{"name": "q", "type": "string"}"#),
+    );
+    let cases: Vec<(String, &str)> = vec![
+        (r#"["int", "long"]"#.into(), "x int64"),
+        (r#"["null", "int", "long"]"#.into(), "x int64?"),
+        (
+            r#"["null", "int", "long", "float", "double"]"#.into(),
+            "~x float64?",
+        ),
+        (r#"["int", "float"]"#.into(), "x float64"),
+        (r#"["float", "double"]"#.into(), "x float64"),
+        (r#"["null", "string", "long", "int"]"#.into(), "x string?"),
+        (r#"["string", "double"]"#.into(), "x string"),
+        (r#"["string", "bytes"]"#.into(), "bx string"),
+        (
+            r#"["bytes", "long"]"#.into(),
+            "bx:bytes string?, x:long int64?",
+        ),
+        (
+            r#"["boolean", "int"]"#.into(),
+            "x:boolean bool?, x:int int32?",
+        ),
+        (
+            format!(r#"["long", {date}]"#),
+            "x:long int64?, x:int int32?",
+        ),
+        (format!(r#"["string", {uuid}]"#), "x string"),
+        (array(r#"["int", "long", "null"]"#), "x int64?"),
+        (
+            array(r#"["int", "boolean"]"#),
+            "x[*]:int int32?, x[*]:boolean bool?",
+        ),
+        (
+            format!(r#"["string", {}]"#, array("string")),
+            "x:string string?, x:array string?",
+        ),
+        (format!("[{a}, {b}]"), "x:A.p int32?, x:B.q string?"),
+        (decimal(9, 0), "x int64"),
+        (decimal(18, 0), "x int64"),
+        (decimal(38, 0), "x int64"),
+        (decimal(9, 2), "~x float64"),
+        (fixed_decimal.into(), "x int64"),
+        (array(&decimal(19, 0)), "x int64"),
+        (map(&decimal(19, 2)), "x.keys() string, ~x[*] float64"),
+        (format!(r#"["null", {}]"#, decimal(19, 0)), "x int64?"),
+        (
+            format!(r#"["string", {}]"#, decimal(19, 0)),
+            "x:string string?, x:bytes int64?",
+        ),
+        (uuid.into(), "x string"),
+        (array(uuid), "x string"),
+        (
+            r#"{"type": "string", "logicalType": "uuid"}"#.into(),
+            "x string",
+        ),
+        (
+            r#"{"type": "fixed", "name": "F", "size": 16}"#.into(),
+            "bx string",
+        ),
+        ("\"bytes\"".into(), "bx string"),
+        (map("\"double\""), "x.keys() string, x[*] float64"),
+        (
+            map(r#"["null", "double"]"#),
+            "x.keys() string, x[*] float64?",
+        ),
+        (
+            format!(r#"["null", {}]"#, map("\"double\"")),
+            "x.keys() string?, x[*] float64?",
+        ),
+        (
+            map(&map("\"int\"")),
+            "x.keys() string, x[*].keys() string, x[*][*] int32",
+        ),
+        (array(&map("\"int\"")), "x[*].keys() string, x[*][*] int32"),
+        (map(&a), "x.keys() string, x[*].p int32"),
+        (map("\"null\""), "x.keys() string"),
+        (map(&array("\"int\"")), "x.keys() string, x[*] int32"),
+    ];
+    for (ty, expected) in cases {
+        let schema = field_of(&ty);
+        let inferred = infer(&schema);
+        let said = inferred.features.iter().map(|feature| {
+            let name = &feature.name;
+            let is_rounded = inferred.rounded.iter().any(|one| one.field == *name);
+            format!(
+                "{}{}{name} {}{}",
+                if is_rounded { "~" } else { "" },
+                if inferred.binary.contains(name) {
+                    "b"
+                } else {
+                    ""
+                },
+                feature.dtype,
+                if feature.missing.mask.is_some() {
+                    "?"
+                } else {
+                    ""
+                },
+            )
+        });
+        assert_eq!(said.collect::<Vec<_>>().join(", "), expected, "{ty}");
+        compiles(&schema, inferred.features);
+    }
+}
+
+fn compiles(schema: &Arc<Schema>, features: Vec<Feature>) {
+    let features = Features::new(features).expect("good features");
+    let plan = Plan::compile(schema, &features, &PlanOptions::default());
+    assert!(plan.is_ok(), "{plan:?}");
+}
+
+/// Schemas that are no record, and their features.
+#[test]
+fn any_schema_has_features() {
+    let record = r#"{"type": "record", "name": "n.A", "fields": [{"name": "p", "type": "int"}]}"#;
+    let other = r#"{"type": "record", "name": "m.B", "fields": [{"name": "p", "type": "int"}]}"#;
+    let cases = [
+        ("\"long\"".to_owned(), "@"),
+        (r#"["null", "int", "double"]"#.to_owned(), "@"),
+        (r#"{"type": "array", "items": "int"}"#.to_owned(), "@"),
+        (
+            format!(r#"{{"type": "array", "items": {record}}}"#),
+            "[*].p",
+        ),
+        (
+            r#"{"type": "map", "values": "int"}"#.to_owned(),
+            ".keys() [*]",
+        ),
+        (r#"["string", "boolean"]"#.to_owned(), ":string :boolean"),
+        (format!("[\"null\", {record}]"), "p"),
+        (format!("[{record}, {other}]"), ":A.p :B.p"),
+        (
+            format!("[{record}, {}]", other.replace("m.B", "m.A")),
+            ":'n.A'.p :'m.A'.p",
+        ),
+    ];
+    for (text, expected) in cases {
+        let schema = Arc::new(Schema::parse(&text).expect("a schema"));
+        let inferred = infer(&schema);
+        let names = inferred.features.iter().map(|feature| &*feature.name);
+        assert_eq!(names.collect::<Vec<_>>().join(" "), expected, "{text}");
+        compiles(&schema, inferred.features);
+    }
+    let null = infer(&Schema::parse("\"null\"").expect("a schema"));
+    assert!(null.features.is_empty());
+    assert_eq!(
+        left_out(&null),
+        [("@", "null", LeftOutReason::NoValue, None)]
+    );
+}
+
+#[test]
+fn what_has_no_value_is_listed() {
     let schema = record_of(
-        r#"{"name": "u", "type": ["int", "string"]},
-           {"name": "n", "type": "null"},
+        r#"{"name": "n", "type": "null"},
            {"name": "x", "type": "int"},
-           {"name": "us", "type": {"type": "array", "items": ["int", "null", "string"]}},
-           {"name": "nothing", "type": {"type": "array", "items": "null"}}"#,
+           {"name": "nothing", "type": {"type": "array", "items": "null"}},
+           {"name": "empty", "type": {"type": "record", "name": "Empty", "fields": []}},
+           {"name": "m", "type": {"type": "map", "values": "null"}},
+           {"name": "f", "type": {"type": "fixed", "name": "F", "size": 0}}"#,
     );
     let inferred = infer(&schema);
-    assert_eq!(inferred.features, [Feature::dense("x", &[], DType::Int32)]);
+    let names: Vec<_> = inferred.features.iter().map(|one| &*one.name).collect();
+    assert_eq!(names, ["x", "m.keys()"]);
     assert_eq!(
-        inferred.left_out,
-        left_out(&[
-            ("u", r#"["int", "string"]"#),
-            ("n", "null"),
-            ("us", r#"array of ["int", "null", "string"]"#),
-            ("nothing", "array of null"),
-        ])
+        left_out(&inferred),
+        [
+            ("n", "null", LeftOutReason::NoValue, None),
+            ("nothing", "array of null", LeftOutReason::EmptyItems, None),
+            ("empty", "record 'Empty'", LeftOutReason::NoValue, None),
+            ("m[*]", "null", LeftOutReason::NoValue, None),
+            ("f", "fixed 'F'", LeftOutReason::NoValue, None),
+        ]
     );
 }
 
@@ -185,40 +368,62 @@ fn recursion_stops_where_a_record_holds_itself() {
         .map(|feature| &*feature.name)
         .collect();
     assert_eq!(names, ["x", "other.y"]);
+    let recursive = LeftOutReason::Recursive;
     assert_eq!(
-        inferred.left_out,
-        left_out(&[
-            ("next", r#"["null", "record 'Row'"]"#),
-            ("other.back", "record 'Row'"),
-            ("other.list", "array of record 'Other'"),
-        ])
+        left_out(&inferred),
+        [
+            ("next", "record 'Row'", recursive, Some("next.x")),
+            (
+                "other.back",
+                "record 'Row'",
+                recursive,
+                Some("other.back.x")
+            ),
+            (
+                "other.list[*]",
+                "record 'Other'",
+                recursive,
+                Some("other.list[*].y")
+            ),
+        ]
     );
-}
-
-#[test]
-fn a_schema_that_is_no_record_has_no_features() {
-    let schema = Schema::parse(r#""int""#).expect("a schema");
-    assert_eq!(infer(&schema), avro_decode::Inferred::default());
+    assert_eq!(
+        inferred.left_out[2].to_string(),
+        "left out 'other.list[*]' (record 'Other'): the record holds itself; the expression \
+         'other.list[*].y' reads a part of it"
+    );
+    let examples = inferred
+        .left_out
+        .into_iter()
+        .filter_map(|one| one.read_with);
+    compiles(&schema, examples.collect());
 }
 
 #[test]
 fn more_dimensions_than_a_column_can_have() {
-    let arrays = |rank: usize| {
-        let (start, end) = (r#"{"type": "array", "items": "#, "}");
-        let schema = field_of(&format!(
-            "{}\"int\"{}",
-            start.repeat(rank),
-            end.repeat(rank)
-        ));
-        infer(&schema)
-    };
+    let arrays = |rank: usize| infer(&schema_of_arrays(rank));
     let most = arrays(MAX_RANK);
     let FeatureKind::Varlen { shape, .. } = &most.features[0].kind else {
         panic!("not varlen")
     };
     assert_eq!(shape.as_ref().map(Vec::len), Some(MAX_RANK));
     let more = arrays(MAX_RANK + 1);
-    assert_eq!((more.features.len(), more.left_out.len()), (0, 1));
+    assert_eq!(more.features, []);
+    let [left_out] = &*more.left_out else {
+        panic!("{more:?}")
+    };
+    assert_eq!(left_out.reason, LeftOutReason::TooManyDimensions);
+    let read_with = left_out
+        .read_with
+        .clone()
+        .expect("the first of the innermost");
+    compiles(&schema_of_arrays(MAX_RANK + 1), vec![read_with]);
+}
+
+fn schema_of_arrays(rank: usize) -> Arc<Schema> {
+    let (start, end) = (r#"{"type": "array", "items": "#, "}");
+    let (start, end) = (start.repeat(rank), end.repeat(rank));
+    field_of(&format!("{start}\"int\"{end}"))
 }
 
 /// Records, each with `fields` of the one before; the first with `first`.
@@ -269,7 +474,7 @@ fn records_deeper_than_can_be_decoded_are_left_out() {
         .iter()
         .map(|feature| depth(&feature.name))
         .max();
-    assert_eq!(deepest, Some(MAX_DECODE_DEPTH));
+    assert_eq!(deepest, Some(MAX_PATH_STEPS));
     assert!(!inferred.left_out.is_empty() && !inferred.truncated);
 }
 
@@ -296,5 +501,13 @@ proptest! {
             let plan = Plan::compile(&schema, &features, &PlanOptions::default());
             prop_assert!(plan.is_ok(), "{:?}", plan);
         }
+    }
+
+    #[test]
+    fn what_is_inferred_reads_what_the_reference_reads(bytes in any_bytes()) {
+        let mut case = case(bytes, None);
+        let schema = case.reader();
+        case.features = Features::new(infer(&schema).features).expect("good features");
+        agree(&case);
     }
 }

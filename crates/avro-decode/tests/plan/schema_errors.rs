@@ -46,11 +46,18 @@ const RECORDS: &str = r#"{"type": "array", "items": {"type": "record", "name": "
 fn schema_not_record() {
     let schema = Arc::new(Schema::parse(INTS).expect("a schema"));
     let error = refused(&schema, int("x"));
-    assert_eq!(error.feature, "");
     assert!(matches!(error.kind, PlanErrorKind::SchemaNotRecord { .. }));
     assert_eq!(
         error.to_string(),
-        "the schema is array of int, not a record"
+        "feature 'x': the schema is array of int, not a record, so it has no fields: its value \
+         is '@'"
+    );
+    let records = r#"{"type": "array", "items": {"type": "record", "name": "R", "fields": [
+        {"name": "x", "type": "int"}]}}"#;
+    let schema = Arc::new(Schema::parse(records).expect("a schema"));
+    assert_eq!(
+        refused(&schema, int("x")).to_string(),
+        "feature 'x': the schema is array of record 'R': a field of its elements is '[*].x'"
     );
 }
 

@@ -284,6 +284,8 @@ impl Seen {
                 Step::Index(_) => self.count("[2]"),
                 Step::All => self.count("[*]"),
                 Step::Key(_) => self.count("['key']"),
+                // Of features that are inferred.
+                Step::Keys => {}
                 Step::Branch(_) => self.count(":type"),
                 Step::Filter(filter) => {
                     filters += 1;
