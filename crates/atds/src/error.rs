@@ -502,13 +502,7 @@ impl fmt::Display for NothingIn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, left_out) in self.0.iter().take(MAX_LISTED).enumerate() {
             let before = if i == 0 { "; in it " } else { ", " };
-            let field = left_out.field.escape_debug();
-            let schema_type = left_out.schema_type.escape_debug();
-            write!(
-                f,
-                "{before}'{field}' is {schema_type} ({})",
-                left_out.reason
-            )?;
+            write!(f, "{before}{}", left_out.in_words())?;
         }
         match self.0.len() {
             0 => f.write_str(", which holds no value"),

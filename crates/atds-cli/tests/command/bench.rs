@@ -235,7 +235,7 @@ fn reads_the_features_that_inspect_prints() {
 fn lists_fields_that_are_left_out() {
     let ran = atds(&["bench", &testdata("everything_fastavro.avro")]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let expected = "atds: left out field 'u_null', no tensor: null\n";
+    let expected = "atds: warning: left out 'u_null' (null): it holds no value\n";
     assert!(ran.err.contains(expected), "{}", ran.err);
 }
 

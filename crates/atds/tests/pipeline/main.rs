@@ -12,6 +12,7 @@ mod memory;
 mod model;
 mod names;
 mod order;
+mod roots;
 mod shuffle;
 mod slices;
 mod stats;

@@ -31,8 +31,6 @@ fn names_that_are_missing() {
     let name = "expected a field's name";
     let cases = [
         (".a", 0),
-        ("@a", 0),
-        ("@@", 0),
         ("a.", 2),
         ("a..b", 2),
         ("a[x.=1]", 4),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::feature::Feature;
+use crate::shown::Shown;
 
 /// A value that no inferred feature reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,16 +54,23 @@ impl fmt::Display for LeftOutReason {
 /// expression that reads it or a part of it.
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let field = self.field.escape_debug();
-        let schema_type = self.schema_type.escape_debug();
+        let (field, schema_type) = (Shown(&self.field), Shown(&self.schema_type));
         write!(f, "left out '{field}' ({schema_type}): {}", self.reason)?;
         match &self.read_with {
             Some(feature) => {
-                let expression = feature.expression().escape_debug();
+                let expression = Shown(feature.expression());
                 write!(f, "; the expression '{expression}' reads a part of it")
             }
             None => Ok(()),
         }
+    }
+}
+
+impl LeftOut {
+    /// Such as `'x' is null (it holds no value)`.
+    pub fn in_words(&self) -> String {
+        let (field, schema_type) = (Shown(&self.field), Shown(&self.schema_type));
+        format!("'{field}' is {schema_type} ({})", self.reason)
     }
 }
 
@@ -82,10 +90,9 @@ pub struct Rounded {
 /// A whole sentence, which says how to read the exact values.
 impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let field = self.field.escape_debug();
-        let schema_type = self.schema_type.escape_debug();
+        let (field, schema_type) = (Shown(&self.field), Shown(&self.schema_type));
         write!(f, "'{field}' ({schema_type}) is float64, ")?;
-        let exact = self.exact.escape_debug();
+        let exact = Shown(&self.exact);
         match self.field == self.exact {
             true => f.write_str(
                 "the number nearest to each decimal: read it as int64 for the exact number \
