@@ -465,6 +465,32 @@ fn exponentially_many_fields_are_cut_off() {
     );
 }
 
+/// As many fields as there can be features of. In time that grows with the square of
+/// their number, each of these takes minutes.
+#[test]
+fn many_fields_take_no_more_time_than_few_each() {
+    let ints = r#"{"type": "array", "items": "int"}"#;
+    let plain = |i: usize| format!(r#"{{"name": "a_name_of_some_length_{i}", "type": "int"}}"#);
+    let sparse = |i: usize| match i {
+        0 => format!(r#"{{"name": "values", "type": {ints}}}"#),
+        i => format!(r#"{{"name": "indices{}", "type": {ints}}}"#, i - 1),
+    };
+    let record = |field: &dyn Fn(usize) -> String, fields: usize| {
+        (0..fields).map(field).collect::<Vec<_>>().join(", ")
+    };
+    let schema = record_of(&record(&plain, MAX_INFERRED_FIELDS));
+    let inferred = infer(&schema);
+    assert_eq!(inferred.features.len(), MAX_INFERRED_FIELDS);
+    compiles(&schema, inferred.features);
+    let fields = record(&sparse, MAX_INFERRED_FIELDS - 1);
+    let schema = field_of(&format!(
+        r#"{{"type": "record", "name": "Sparse", "fields": [{fields}]}}"#
+    ));
+    let inferred = infer(&schema);
+    assert_eq!(inferred.features.len(), MAX_INFERRED_FIELDS - 1);
+    compiles(&schema, inferred.features);
+}
+
 #[test]
 fn records_deeper_than_can_be_decoded_are_left_out() {
     let inferred = infer(&tower(150, r#"{"name": "x", "type": "int"}"#, &["a"]));

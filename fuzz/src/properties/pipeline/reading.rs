@@ -154,7 +154,7 @@ impl Outcome {
         let kind = self.error.as_ref().map(|error| &error.kind);
         matches!(
             kind,
-            Some(ErrorKind::NoFeatures | ErrorKind::TooManyFields { .. })
+            Some(ErrorKind::NoFeatures { .. } | ErrorKind::TooManyFields { .. })
         )
     }
 
