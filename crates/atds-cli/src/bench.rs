@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atds::{Dataset, Layout, OutOfBounds, Stats, Threads, printable};
+use atds::{Dataset, Layout, OutOfBounds, Stats, Threads};
 use serde_json::Value;
 
 use crate::failure::Failure;

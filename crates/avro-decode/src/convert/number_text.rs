@@ -92,7 +92,7 @@ impl NumberText {
                 byte @ 0..=1 => write!(rest, "{}", byte == 1),
                 byte => return Err(Box::new(DecodeErrorKind::BadBoolean(byte))),
             },
-            (Leaf::Bytes | Leaf::String, _) => other_dtype(),
+            (Leaf::Bytes | Leaf::String | Leaf::ReplacedString, _) => other_dtype(),
         };
         written.expect("the text of a number fits");
         let left = rest.len();
