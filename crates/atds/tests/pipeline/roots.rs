@@ -78,7 +78,11 @@ fn a_record_or_null() {
     let batch = read(&path, Some(vec![kind])).unwrap();
     assert_eq!(*values(&batch, "there"), json!([true, false, true]));
     let kind = Feature::dense("kind", &[], DType::Int32);
-    let error = read(&path, Some(vec![kind])).unwrap_err();
+    let dataset = Dataset::builder(&path, 100)
+        .features([kind])
+        .build()
+        .unwrap();
+    let error = dataset.iter().find_map(Result::err).unwrap();
     assert_eq!(error.place.record, Some(1), "{error}");
     // Read as the record alone, a null is an error, and nothing else is.
     let reader = Schema::parse(RECORD).unwrap();
