@@ -482,12 +482,13 @@ fn many_fields_take_no_more_time_than_few_each() {
     let inferred = infer(&schema);
     assert_eq!(inferred.features.len(), MAX_INFERRED_FIELDS);
     compiles(&schema, inferred.features);
-    let fields = record(&sparse, MAX_INFERRED_FIELDS - 1);
+    // As many as the text of a schema has room for.
+    let fields = record(&sparse, MAX_INFERRED_FIELDS / 2);
     let schema = field_of(&format!(
         r#"{{"type": "record", "name": "Sparse", "fields": [{fields}]}}"#
     ));
     let inferred = infer(&schema);
-    assert_eq!(inferred.features.len(), MAX_INFERRED_FIELDS - 1);
+    assert_eq!(inferred.features.len(), MAX_INFERRED_FIELDS / 2);
     compiles(&schema, inferred.features);
 }
 

@@ -128,7 +128,7 @@ fn union() {
     let expected = r#"feature 'x': the union ["null", "int", "boolean"] has several types: name one, as in 'field:type'"#;
     assert_eq!(message(r#"["null", "int", "boolean"]"#, int("x")), expected);
     // Of text and numbers, which are text.
-    let expected = r#"feature 'x': the values are ["null", "int", "string"], read as string, not int32; ask for ids, by hash_buckets or a vocabulary"#;
+    let expected = r#"feature 'x': the values are ["null", "int", "string"], read as string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`"#;
     assert_eq!(message(r#"["null", "int", "string"]"#, int("x")), expected);
     // In the items, and around a record on the way, too.
     let items = r#"{"type": "array", "items": ["int", "boolean"]}"#;
