@@ -30,6 +30,6 @@ mod tests {
         let shown = json_text(&Value::from(text));
         let expected = "\"größe \\u001b[31m\\n \\u009b \\u202e \\udb40\\udc41 🙂 \\\"\\\\'\"";
         assert_eq!(shown, expected);
-        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        assert_eq!(serde_json::from_str::<String>(&shown).expect("JSON"), text);
     }
 }

@@ -332,12 +332,13 @@ impl WindowBlock {
     /// The place of record `record` of the block.
     #[cold]
     pub(crate) fn place(&self, record: u64) -> Place {
-        let mut place = Place::default();
-        place.file = Some(self.file.path.to_path_buf());
-        place.block = Some(self.index);
-        place.offset = Some(self.offset);
-        place.record = Some(record);
-        place
+        Place {
+            file: Some(self.file.path.to_path_buf()),
+            block: Some(self.index),
+            offset: Some(self.offset),
+            record: Some(record),
+            ..Place::default()
+        }
     }
 
     /// Adds the file, the block and the byte to an error in this block.

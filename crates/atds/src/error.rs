@@ -342,8 +342,10 @@ impl Error {
     #[cold]
     pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement) -> Self {
         let first = found.first.map(|(row, shape)| {
-            let mut place = Place::default();
-            place.record = Some(row as u64);
+            let place = Place {
+                record: Some(row as u64),
+                ..Place::default()
+            };
             Box::new((place, shape))
         });
         let shape = found.shape;
