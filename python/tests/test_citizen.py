@@ -106,6 +106,7 @@ def test_ctrl_c_ends_the_counting_of_records(pipe: str, clicks: str) -> None:
     out = succeeds(
         WAITING
         + """
+    del iterator
     many = atds.Dataset([file] * 300_000, 8, check_files=False)
     threading.Thread(target=interrupt, daemon=True).start()
     try:

@@ -21,7 +21,7 @@ use crate::{Error, ErrorKind};
 const SLICE: Duration = Duration::from_millis(50);
 
 /// How long a program may take to open the other end of a pipe before that is logged.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The inputs of some files that are no plain ones, shared by all that read them: those that can
 /// be read once.
