@@ -334,6 +334,7 @@ impl WindowBlock {
     pub(crate) fn place(&self, record: u64) -> Place {
         Place {
             file: Some(self.file.path.to_path_buf()),
+            unpacked: self.file.unpacked,
             block: Some(self.index),
             offset: Some(self.offset),
             record: Some(record),

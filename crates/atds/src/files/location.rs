@@ -71,6 +71,7 @@ fn decoded(path: &[u8]) -> PathBuf {
 }
 
 #[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
     use super::*;
 

@@ -300,6 +300,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is a failure")]
 mod tests {
     use super::*;
 

@@ -16,11 +16,12 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
-const PACK: [(Packing, fn(&[u8]) -> Vec<u8>); 2] =
-    [(Packing::Gzip, gzip), (Packing::Zstandard, zstandard)];
+type Pack = fn(&[u8]) -> Vec<u8>;
+
+const PACK: [(Packing, Pack); 2] = [(Packing::Gzip, gzip), (Packing::Zstandard, zstandard)];
 
 /// A folder of three files of 20 records each, the middle one packed.
-fn folder(pack: fn(&[u8]) -> Vec<u8>) -> Folder {
+fn folder(pack: Pack) -> Folder {
     let folder = Folder::new();
     for file in 0..3 {
         let bytes = rows_file(20 * file..20 * file + 20, 3, Codec::Deflate);
