@@ -37,7 +37,7 @@ fn told(tail: &[u8], trailing: TrailingBytes) -> Told {
 fn long_tail(start: &[u8]) -> Vec<u8> {
     let mut tail = start.to_vec();
     // No byte of it is a marker's.
-    tail.extend((0..300_000u32).map(|i| (i * i % 251) as u8 | 0x80));
+    tail.extend((0..300_000u64).map(|i| (i * i % 251) as u8 | 0x80));
     tail
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use avro_block::{BlockReader, InflateBuffer, InflateError, Inflater};
 use avro_decode::reference::{self, RecordError, ReferenceTensors};
-use avro_decode::{DecodeErrorKind, Features, PlanOptions, Schema, Value};
+use avro_decode::{Convert, DecodeErrorKind, Feature, Features, PlanOptions, Schema, Value};
 
 /// Trees of values are large: this many records are read, and no more.
 const MAX_RECORDS: usize = 1 << 12;
@@ -101,7 +101,16 @@ fn read_block(
             Err(error) => {
                 let field = error.field.as_deref().unwrap_or_default();
                 let is_tree_limit = error.kind == DecodeErrorKind::TooManyZeroSizeValues;
-                let is_read = is_read(features, field) && !is_tree_limit;
+                // Texts that become ids, or bytes, are not checked.
+                let any_bytes = |feature: &Feature| {
+                    let convert = &feature.convert;
+                    let is_ids =
+                        matches!(convert, Convert::HashBuckets(_) | Convert::Vocabulary(_));
+                    is_ids || feature.any_bytes
+                };
+                let is_unchecked =
+                    error.kind == DecodeErrorKind::InvalidUtf8 && features.iter().any(any_bytes);
+                let is_read = is_read(features, field) && !is_tree_limit && !is_unchecked;
                 return Some(if is_read {
                     End::Block { whole }
                 } else {
