@@ -233,7 +233,7 @@ impl Walk<'_> {
             return false;
         }
         self.fields += 1;
-        !(self.is_example && !self.inferred.features.is_empty())
+        !self.is_example || self.inferred.features.is_empty()
     }
 
     fn push(&mut self, feature: Feature, nullable: bool) {
