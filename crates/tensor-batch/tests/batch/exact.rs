@@ -19,7 +19,7 @@ fn column(shape: &[i64]) -> ColumnSpec {
 type Found = (usize, RowShape, Option<RowShape>);
 
 fn disagreement(shape: &[i64], runs: &[usize], lists: &[List]) -> Option<Found> {
-    let spec = BatchSpec::new(vec![column(shape)]).unwrap();
+    let spec = BatchSpec::new(vec![column(shape)]).expect("a good column");
     let mut builder = BatchBuilder::new(spec.clone());
     let mut rest = lists;
     for mut slots in builder.slots(runs) {
