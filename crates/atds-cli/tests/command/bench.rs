@@ -18,7 +18,8 @@ fn json_has_the_promised_keys() {
     assert_eq!(
         keys.join(" "),
         "records steps seconds records_per_s raw_bytes inflated_bytes ms_per_step threads \
-         read_wait_s inflate_s decode_s consumer_wait_s epoch_seconds"
+         read_wait_s inflate_s decode_s consumer_wait_s \
+         trailing_block_bytes trailing_file_bytes bad_checksums replaced_texts epoch_seconds"
     );
     assert_eq!(figures["records"], 2_500);
     assert_eq!(figures["steps"], 3);

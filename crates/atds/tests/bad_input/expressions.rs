@@ -58,7 +58,7 @@ fn expressions() {
     case("name[*]", "'name' is string, which has no '[*]'");
     case(
         "union",
-        r#"the union ["null", "int", "string", "enum 'com.x.Suit'"] has several types: name one, as in 'field:type'"#,
+        r#"the values are ["null", "int", "string", "enum 'com.x.Suit'"], read as string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`"#,
     );
     case(
         "union:long",

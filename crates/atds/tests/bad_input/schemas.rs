@@ -42,15 +42,21 @@ fn schemas() {
     let mut case = |schema: &str, expected: &str| {
         messages.check(schema, built(schema, column()), expected);
     };
-    case(r#""int""#, "x.avro: the schema is int, not a record");
-    case(LONGS, "x.avro: the schema is array of long, not a record");
+    case(
+        r#""int""#,
+        "x.avro: feature 'f': the schema is int, not a record, so it has no fields: its value is '@'",
+    );
+    case(
+        LONGS,
+        "x.avro: feature 'f': the schema is array of long, not a record, so it has no fields: its value is '@'",
+    );
     case(
         r#"["null", "int"]"#,
-        r#"x.avro: the schema is ["null", "int"], not a record"#,
+        "x.avro: feature 'f': the schema is int, not a record, so it has no fields: its value is '@'",
     );
     case(
         r#"{"type": "enum", "name": "E", "symbols": ["A"]}"#,
-        "x.avro: the schema is enum 'E', not a record",
+        "x.avro: feature 'f': the schema is enum 'E', not a record, so it has no fields: its value is '@'",
     );
 }
 
@@ -184,13 +190,13 @@ fn dense_features() {
         r#"["int", "long"]"#,
         &[],
         DType::Int32,
-        r#"x.avro: feature 'f': the union ["int", "long"] has several types: name one, as in 'field:type'"#,
+        r#"x.avro: feature 'f': the values are ["int", "long"], read as int64, not int32; ask for it with `cast=true`"#,
     );
     case(
         r#"["null", "int", "long"]"#,
         &[],
         DType::Int32,
-        r#"x.avro: feature 'f': the union ["null", "int", "long"] has several types: name one, as in 'field:type'"#,
+        r#"x.avro: feature 'f': the values are ["null", "int", "long"], read as int64, not int32; ask for it with `cast=true`"#,
     );
     case(
         r#"["null"]"#,
@@ -233,7 +239,13 @@ fn varlen_features() {
         r#"{"type": "array", "items": ["int", "string"]}"#,
         &[-1],
         DType::Int32,
-        r#"x.avro: feature 'f': the union ["int", "string"] has several types: name one, as in 'field:type'"#,
+        r#"x.avro: feature 'f': the values are ["int", "string"], read as string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`"#,
+    );
+    case(
+        r#"{"type": "array", "items": ["int", "boolean"]}"#,
+        &[-1],
+        DType::Int32,
+        r#"x.avro: feature 'f': the union ["int", "boolean"] has several types: name one, as in 'field:type'"#,
     );
     case(
         r#"{"type": "array", "items": {"type": "map", "values": "int"}}"#,
@@ -367,12 +379,17 @@ fn nothing_that_can_be_a_tensor() {
         messages.check(ty, folder.message(&error), expected);
     };
     case(
-        &field(r#"{"type": "array", "items": ["int", "string"]}"#),
-        "x.avro: no field of the schema can be a tensor",
+        &field(r#"{"type": "array", "items": {"type": "fixed", "name": "N", "size": 0}}"#),
+        "x.avro: nothing can be inferred: the schema is record 'R'; in it 'f' is array of fixed 'N' \
+         (its items take no bytes)",
     );
     case(
         r#"{"type": "record", "name": "R", "fields": []}"#,
-        "x.avro: no field of the schema can be a tensor",
+        "x.avro: nothing can be inferred: the schema is record 'R'; in it '@' is record 'R' (it \
+         holds no value)",
     );
-    case(r#""int""#, "x.avro: no field of the schema can be a tensor");
+    case(
+        r#""null""#,
+        "x.avro: nothing can be inferred: the schema is null; in it '@' is null (it holds no value)",
+    );
 }
