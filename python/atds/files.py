@@ -85,7 +85,8 @@ def infer_features(
     filenames: Files, *, reader_schema: Schema | None = None, recursive: bool = False
 ) -> dict[str, Feature]:
     """The features that a data set reads where none are given: those of the first file's schema,
-    with a mask where a value may be null, or another file's schema lacks the field.
+    with a mask where a value may be null, or another file's schema lacks the field; numbers are as
+    wide as any file needs.
 
     Values become dense scalars, arrays :class:`VarlenFeature`, records of the ATDS form
     :class:`SparseFeature` with unknown dimensions, the fields of nested records features of their

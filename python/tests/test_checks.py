@@ -133,6 +133,48 @@ def test_features_of_all_files(write: Write, old: str, caplog: pytest.LogCapture
     assert atds.infer_features(old) == {"x": atds.DenseFeature([], "int64")}
 
 
+def test_numbers_of_all_files(write: Write) -> None:
+    """Inferred features are as wide as any file needs."""
+
+    def files(*types: tuple[str, object]) -> list[str]:
+        return [
+            write([{"name": "x", "type": type}], [{"x": value}], f"{number}.avro")
+            for number, (type, value) in enumerate(types)
+        ]
+
+    for types, dtype in [
+        ((("int", 1), ("long", 1 << 40)), "int64"),
+        ((("long", 1 << 40), ("int", 1)), "int64"),
+        ((("int", 1), ("double", 0.1)), "float64"),
+        ((("float", 0.5), ("double", 0.1), ("long", 7)), "float64"),
+    ]:
+        dataset = atds.Dataset(files(*types), 10)
+        assert dataset.element_spec["x"].dtype == dtype
+        (batch,) = dataset
+        assert batch["x"].tolist() == [value for _, value in types]
+    (batch,) = atds.Dataset(files(("string", "ü"), ("bytes", b"\xff")), 10)
+    assert list(batch["x"]) == ["ü".encode(), b"\xff"]
+
+
+def test_a_field_that_is_always_null(write: Write) -> None:
+    files = [
+        write([{"name": "x", "type": type}], [{"x": value}], f"{number}.avro")
+        for number, (type, value) in enumerate([("int", 1), ("null", None)])
+    ]
+    for dataset in [
+        atds.Dataset(files, 10),
+        atds.Dataset(files[::-1], 10, {"x": atds.DenseFeature([], "int32", mask="x.mask")}),
+    ]:
+        (batch,) = dataset
+        assert sorted(batch["x"].tolist()) == [0, 1]
+        assert sorted(batch["x.mask"].tolist()) == [False, True]
+    with pytest.raises(atds.FeatureError) as caught:
+        atds.Dataset(files, 10, {"x": atds.DenseFeature([], "int32")})
+    message = str(caught.value)
+    assert f"{files[1]}: feature 'x': 'x' is null in every record" in message
+    assert f"'{files[0]}' has it: give the feature a default= or a mask=" in message
+
+
 @needs_inotify
 def test_a_copy_reads_no_headers(twenty: Path) -> None:
     opened = Opened(twenty)

@@ -130,3 +130,26 @@ def test_messages(write: Write) -> None:
     assert batch["x"].tolist() == [MICROS]
     with pytest.raises(atds.Error, match="does not become"):
         atds.decode([out.getvalue()], schema("micros"), features, reader_schema=schema("millis"))
+
+
+def test_bytes_of_uuids(write: Write) -> None:
+    """Text as strings, the 16 bytes as bytes."""
+    one = uuid.UUID(int=7)
+    fixed = {"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}
+    plain = {"type": "fixed", "name": "U", "size": 16}
+    text = {"type": "string", "logicalType": "uuid"}
+    as_fixed = write([{"name": "x", "type": fixed}], [{"x": one.bytes}], "fixed.avro")
+    as_plain = write([{"name": "x", "type": plain}], [{"x": one.bytes}], "plain.avro")
+    as_text = write([{"name": "x", "type": text}], [{"x": str(one)}], "text.avro")
+    raw = {"x": atds.DenseFeature([], "bytes")}
+    assert read([as_fixed, as_text]) == [str(one), str(one)]
+    assert read([as_fixed, as_plain], raw) == [one.bytes, one.bytes]
+    assert read([as_plain, as_fixed], raw) == [one.bytes, one.bytes]
+    assert read([as_text], raw) == [str(one).encode()]
+    for files in [as_fixed, as_text], [as_text, as_fixed]:
+        with pytest.raises(atds.FeatureError, match="read them as strings"):
+            atds.Dataset(files, 10, raw)
+    items = {"type": "array", "items": ["null", fixed]}
+    of_items = write([{"name": "x", "type": items}], [{"x": [one.bytes, None]}], "items.avro")
+    (batch,) = atds.Dataset(of_items, 1, {"x": atds.VarlenFeature([-1], "bytes", mask="there")})
+    assert list(batch["x"].values) == [one.bytes, b""]

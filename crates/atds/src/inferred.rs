@@ -1,9 +1,11 @@
-//! The features of several schemas: those of the first, as far as the others go.
+//! The features of several schemas: those of the first, as wide as the others need.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use avro_decode::{Feature, Inferred};
+use avro_decode::path::{Path, Step};
+use avro_decode::{Convert, Feature, Inferred};
+use tensor_batch::DType;
 
 /// Names in a warning before the rest is only counted.
 const MAX_NAMES: usize = 10;
@@ -18,6 +20,8 @@ pub(crate) struct Merged {
     /// The number of the first file that has one of these.
     later_file: Option<usize>,
     seen: HashSet<String>,
+    /// The names of features that are int64 by one schema and float64 by another.
+    rounded: BTreeSet<String>,
 }
 
 impl Merged {
@@ -34,29 +38,44 @@ impl Merged {
             only_later: Vec::new(),
             later_file: None,
             seen: HashSet::new(),
+            rounded: BTreeSet::new(),
             first,
         }
     }
 
-    /// Adds masks where the schema of a later file allows nulls or lacks fields.
+    /// Adds masks where the schema of a later file allows nulls or lacks fields, and
+    /// widens numbers to hold those of the later file.
     pub(crate) fn add(&mut self, later: &Inferred, file: usize) {
         let features = later.features.iter();
         let by_expression: HashMap<&str, &Feature> = features
             .map(|feature| (feature.expression(), feature))
             .collect();
+        let is_binary: HashSet<&str> = later.binary.iter().map(String::as_str).collect();
         for feature in &mut self.first.features {
-            let later = by_expression.get(feature.expression());
+            let later = by_expression.get(feature.expression()).copied();
+            if let Some(later) = later {
+                if let Some(dtype) = widest(feature.dtype, later.dtype) {
+                    if is_rounded(feature.dtype, later.dtype) {
+                        self.rounded.insert(feature.name.clone());
+                    }
+                    feature.dtype = dtype;
+                    feature.convert = Convert::Cast;
+                }
+                if is_binary.contains(&*later.name) && !self.first.binary.contains(&feature.name) {
+                    self.first.binary.push(feature.name.clone());
+                }
+            }
             let may_be_missing = later.is_none_or(|later| later.missing.mask.is_some());
             if may_be_missing && feature.missing.mask.is_none() {
                 feature.missing.mask = Some(free_name(&feature.name, &mut self.taken));
             }
         }
         let known = self.first.features.iter();
-        let known: HashSet<&str> = known.map(|feature| way_of(feature.expression())).collect();
+        let known: HashSet<String> = known.map(|feature| way_of(feature.expression())).collect();
         for feature in &later.features {
             let expression = feature.expression();
             // A branch of a union in one schema may be all there is in another.
-            if !known.contains(way_of(expression)) && self.seen.insert(expression.to_owned()) {
+            if !known.contains(&way_of(expression)) && self.seen.insert(expression.to_owned()) {
                 self.only_later.push(expression.to_owned());
                 self.later_file.get_or_insert(file);
             }
@@ -67,30 +86,63 @@ impl Merged {
     /// fields that only later schemas have.
     pub(crate) fn finish(self, files: &[PathBuf]) -> Inferred {
         if let Some(file) = self.later_file {
-            let said = self.only_later.iter().take(MAX_NAMES);
-            let said: Vec<_> = said
-                .map(|expression| format!("'{}'", expression.escape_debug()))
-                .collect();
-            let more = match self.only_later.len().saturating_sub(MAX_NAMES) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
             log::warn!(
-                "{}: fields that the first file lacks are not read: {}{more}; name them in \
+                "{}: fields that the first file lacks are not read: {}; name them in \
                  `features`, with a `default` or a `mask`",
                 files[file].display(),
-                said.join(", ")
+                listed(self.only_later.iter())
+            );
+        }
+        if !self.rounded.is_empty() {
+            log::warn!(
+                "numbers that are int64 in one file and float64 in another are read as float64, \
+                 which rounds them beyond 2^53: {}",
+                listed(self.rounded.iter())
             );
         }
         self.first
     }
 }
 
-/// The expression without the branch of a union at its end.
-fn way_of(expression: &str) -> &str {
-    match expression.rsplit_once(':') {
-        Some((way, branch)) if !branch.contains(['.', '[', '\'']) => way,
-        _ => expression,
+/// The names in quotes, the first [`MAX_NAMES`] of them.
+fn listed<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> String {
+    let more = match names.len().saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let said = names.take(MAX_NAMES);
+    let said: Vec<_> = said
+        .map(|name| format!("'{}'", name.escape_debug()))
+        .collect();
+    format!("{}{more}", said.join(", "))
+}
+
+/// The dtype that numbers of two are read as, if they are of different ones.
+fn widest(one: DType, other: DType) -> Option<DType> {
+    use DType::{Float32, Float64, Int32, Int64};
+    match (one, other) {
+        (one, other) if one == other => None,
+        (Int32 | Int64, Int32 | Int64) => Some(Int64),
+        (Int32 | Int64 | Float32 | Float64, Int32 | Int64 | Float32 | Float64) => Some(Float64),
+        _ => None,
+    }
+}
+
+/// Whether the wider of two dtypes does not have all values of the other.
+fn is_rounded(one: DType, other: DType) -> bool {
+    let is_float = |dtype| matches!(dtype, DType::Float32 | DType::Float64);
+    (one == DType::Int64 && is_float(other)) || (other == DType::Int64 && is_float(one))
+}
+
+/// The expression without the branches of unions on its way.
+fn way_of(expression: &str) -> String {
+    match Path::parse(expression) {
+        Ok(mut path) => {
+            path.steps.retain(|step| !matches!(step, Step::Branch(_)));
+            path.to_string()
+        }
+        // The name of a field, which is no expression.
+        Err(_) => expression.to_owned(),
     }
 }
 
@@ -108,8 +160,6 @@ fn free_name(feature: &str, taken: &mut HashSet<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tensor_batch::DType;
-
     use super::*;
 
     fn inferred(features: impl IntoIterator<Item = (&'static str, bool)>) -> Inferred {
@@ -150,6 +200,45 @@ mod tests {
         let mut merged = Merged::new(inferred([("x:long", true), ("x:string", true)]));
         merged.add(&inferred([("x", false)]), 1);
         merged.add(&inferred([("x:'a.b'", true), ("m['a:b']", true)]), 2);
-        assert_eq!(merged.only_later, ["x:'a.b'", "m['a:b']"]);
+        merged.add(&inferred([("y:A.q", true), ("z.q", true)]), 3);
+        assert_eq!(merged.only_later, ["m['a:b']", "y:A.q", "z.q"]);
+        let mut merged = Merged::new(inferred([("y.q", true), ("z:A.q", true)]));
+        merged.add(&inferred([("y:A.q", true), ("z.q", true)]), 1);
+        assert_eq!(merged.only_later, [""; 0]);
+    }
+
+    #[test]
+    fn numbers_are_as_wide_as_those_of_any_file() {
+        use DType::{Bool, Float32, Float64, Int32, Int64, String};
+        let of = |dtype| {
+            let mut inferred = Inferred::default();
+            inferred.features.push(Feature::dense("x", &[], dtype));
+            inferred
+        };
+        for (all, expected, is_rounded) in [
+            (&[Int32, Int64][..], Int64, false),
+            (&[Int64, Int32], Int64, false),
+            (&[Int32, Float32], Float64, false),
+            (&[Float32, Float64], Float64, false),
+            (&[Int64, Float32], Float64, true),
+            (&[Int32, Float32, Int64], Float64, true),
+            // These are errors when the second file is held against the feature.
+            (&[Bool, Int32], Bool, false),
+            (&[Int32, String], Int32, false),
+        ] {
+            let mut merged = Merged::new(of(all[0]));
+            for (file, &dtype) in all.iter().enumerate().skip(1) {
+                merged.add(&of(dtype), file);
+            }
+            assert_eq!(!merged.rounded.is_empty(), is_rounded, "{all:?}");
+            let Inferred { features, .. } = merged.finish(&[]);
+            assert_eq!(features[0].dtype, expected, "{all:?}");
+            let is_cast = features[0].convert == Convert::Cast;
+            assert_eq!(
+                is_cast,
+                all.contains(&Float32) || all.contains(&Int64),
+                "{all:?}"
+            );
+        }
     }
 }

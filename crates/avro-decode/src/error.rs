@@ -252,7 +252,10 @@ pub enum DecodeErrorKind {
         dtype: DType,
     },
     /// A decimal's unscaled number is not in the range of int64.
-    #[error("the unscaled number of a decimal of {length} bytes is not in the range of int64")]
+    #[error(
+        "the unscaled number of a decimal of {length} bytes is not in the range of int64: read it \
+         as float64, or as string for its bytes"
+    )]
     DecimalTooLarge {
         /// Bytes of the number.
         length: usize,
@@ -260,7 +263,8 @@ pub enum DecodeErrorKind {
     /// A decimal's unscaled number is not in the range of int64 with the digits
     /// after the point that the column has.
     #[error(
-        "an unscaled decimal of {value} is not in the range of int64 with scale {to} for {from}"
+        "an unscaled decimal of {value} is not in the range of int64 with scale {to} for {from}: read \
+         it as float64"
     )]
     DecimalOverflow {
         /// The unscaled number.
@@ -281,7 +285,7 @@ pub enum DecodeErrorKind {
         length: usize,
     },
     /// A date, time or timestamp in a finer unit is not in the range of int64.
-    #[error("a time of {value} {from} is not in the range of int64 as {to}")]
+    #[error("a time of {value} {from} is not in the range of int64 as {to}: give a coarser `unit`")]
     TimeOverflow {
         /// The time.
         value: i64,

@@ -70,15 +70,18 @@ pub(crate) enum Form {
     Int64,
     Float64,
     String,
+    /// Strings as the bytes that are stored.
+    Bytes,
     Ids,
     /// The unit seconds.
     Unit,
 }
 
-pub(crate) const FORMS: [Form; 5] = [
+pub(crate) const FORMS: [Form; 6] = [
     Form::Int64,
     Form::Float64,
     Form::String,
+    Form::Bytes,
     Form::Ids,
     Form::Unit,
 ];
@@ -92,11 +95,15 @@ impl Form {
         let (dtype, convert) = match self {
             Form::Int64 => (DType::Int64, Convert::Cast),
             Form::Float64 => (DType::Float64, Convert::Cast),
-            Form::String => (DType::String, Convert::Exact),
+            Form::String | Form::Bytes => (DType::String, Convert::Exact),
             Form::Ids => (DType::Int64, Convert::HashBuckets(1 << 40)),
             Form::Unit => (DType::Int64, Convert::Unit(TimeUnit::Seconds)),
         };
-        Feature::dense("x", &[], dtype).with_convert(convert)
+        let feature = Feature::dense("x", &[], dtype).with_convert(convert);
+        match self {
+            Form::Bytes => feature.with_any_bytes(),
+            _ => feature,
+        }
     }
 
     /// Whether the values of a type are read so at all.
@@ -108,7 +115,7 @@ impl Form {
                     || matches!(kind, Kind::Enum(_))
             }
             (Form::Float64, kind) => !is_text(kind),
-            (Form::String, kind) => is_text(kind) || is_decimal(kind),
+            (Form::String | Form::Bytes, kind) => is_text(kind) || is_decimal(kind),
             (Form::Ids, kind) => !matches!(kind, Kind::Float | Kind::Double),
         }
     }
@@ -120,7 +127,7 @@ impl Form {
                 let values = batch.dense::<f64>("x").unwrap();
                 values.iter().map(f64::to_string).collect()
             }
-            Form::String => {
+            Form::String | Form::Bytes => {
                 let values = batch.strings("x").unwrap();
                 values.iter().map(|text| format!("{text:?}")).collect()
             }
@@ -154,6 +161,13 @@ impl Form {
             Form::Float64 => self.integer(first, second, sample).map(|n| n.to_string()),
             Form::String => {
                 goes_as_text(self, first, second).then(|| format!("{:?}", text(second, sample)))
+            }
+            Form::Bytes => {
+                let stored = match second {
+                    Kind::UuidFixed => vec![sample; 16],
+                    _ => text(second, sample),
+                };
+                goes_as_text(self, first, second).then(|| format!("{stored:?}"))
             }
             Form::Ids => {
                 let text = match (first, second) {
@@ -282,6 +296,13 @@ fn text(kind: Kind, sample: u8) -> Vec<u8> {
 
 /// Whether values of the two types go together as text or bytes.
 fn goes_as_text(form: Form, first: Kind, second: Kind) -> bool {
+    // What is stored as 16 bytes is not the text of a UUID.
+    let stored = form == Form::Bytes && [first, second].contains(&Kind::UuidFixed);
+    if stored {
+        return [first, second]
+            .iter()
+            .all(|kind| matches!(kind, Kind::UuidFixed | Kind::Bytes | Kind::Fixed));
+    }
     let is_uuid = |kind| matches!(kind, Kind::UuidText | Kind::UuidFixed);
     let is_bytes = |kind| matches!(kind, Kind::Bytes | Kind::Fixed);
     let is_words = |kind| matches!(kind, Kind::String | Kind::Enum(_));

@@ -45,8 +45,17 @@ pub(crate) enum Within {
     Union,
 }
 
+/// What a feature asks of its values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) convert: &'a Convert,
+    /// Whether strings are the bytes as they are stored.
+    pub(crate) any_bytes: bool,
+}
+
 /// How data of the type `writer` is read as one of the type `reader` and made
-/// elements of `dtype`. `enum_symbols` has the reader's symbol for each of the
+/// the elements that are `asked` for. `enum_symbols` has the reader's symbol for each of the
 /// writer's, where the enums differ. `column` is what the elements of the
 /// column mean, if that is fixed already.
 ///
@@ -57,12 +66,13 @@ pub(crate) fn source(
     writer: (&Schema, NodeId),
     reader: (&Schema, NodeId),
     enum_symbols: Option<&[Option<u32>]>,
-    dtype: DType,
-    convert: &Convert,
+    asked: Asked<'_>,
     column: Option<&Meaning>,
     within: Within,
 ) -> Result<Compiled, Refusal> {
+    let Asked { dtype, convert, .. } = asked;
     let mut types = Types::new(writer, reader, enum_symbols, within).map_err(Refusal::Convert)?;
+    types.any_bytes = asked.any_bytes && form(convert) == Form::Elements;
     let meaning = types.meaning(dtype, convert);
     if let Some(column) = column {
         match meaning.reach(column, form(convert)) {
@@ -120,6 +130,8 @@ struct Types<'a> {
     /// than the type's.
     column_symbols: Option<HashMap<&'a str, u32>>,
     within: Within,
+    /// Whether strings are the bytes as they are stored.
+    any_bytes: bool,
 }
 
 /// What two types have in common.
@@ -157,6 +169,7 @@ impl<'a> Types<'a> {
             column_scale: None,
             column_symbols: None,
             within,
+            any_bytes: false,
         })
     }
 
@@ -186,6 +199,13 @@ impl<'a> Types<'a> {
                 _ => Meaning::Number,
             },
             (Data::Bytes(_), Some(LogicalType::Duration)) => Meaning::Duration,
+            // Beside text of a union they are bytes like others.
+            (Data::Bytes(Bytes::Fixed(_)), Some(LogicalType::Uuid)) if self.any_bytes => {
+                match self.within {
+                    Within::Itself => Meaning::UuidBytes,
+                    Within::Union => Meaning::Bytes,
+                }
+            }
             (Data::Bytes(_), Some(LogicalType::Uuid)) => Meaning::Uuid,
             (Data::Bytes(_), Some(LogicalType::BigDecimal)) => Meaning::BigDecimal,
             (Data::Bytes(_), _) => match self.reader.0.node(self.reader.1) {
@@ -206,8 +226,12 @@ impl<'a> Types<'a> {
             }
             (Reach::Digits(to), _) => self.column_scale = Some(to),
             (Reach::Symbols, Meaning::Symbols(symbols)) => {
-                let symbols = symbols.iter().map(String::as_str);
-                self.column_symbols = Some(symbols.zip(0..).collect());
+                let mut numbers = HashMap::with_capacity(symbols.len());
+                for (symbol, number) in symbols.iter().zip(0..) {
+                    // Of a symbol that is there twice, the first.
+                    numbers.entry(symbol.as_str()).or_insert(number);
+                }
+                self.column_symbols = Some(numbers);
             }
             (Reach::Symbols, _) => unreachable!("the column is of symbols"),
         }
@@ -407,7 +431,7 @@ impl<'a> Types<'a> {
         Text {
             bytes,
             // In a string it is the text already.
-            uuid: uuid && matches!(bytes, Bytes::Fixed(_)),
+            uuid: uuid && matches!(bytes, Bytes::Fixed(_)) && !self.any_bytes,
         }
     }
 

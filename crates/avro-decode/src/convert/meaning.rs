@@ -28,6 +28,8 @@ pub enum Meaning {
     Bytes,
     /// UUIDs as text, whether they are stored as text or as 16 bytes.
     Uuid,
+    /// UUIDs as their 16 bytes.
+    UuidBytes,
     /// Dates, times or timestamps as a number of units.
     Time {
         /// Where the number counts from.
@@ -165,6 +167,7 @@ impl Meaning {
             }
             // Avro's schema resolution takes strings for bytes, too.
             (M::Text, M::Uuid | M::Bytes) | (M::Uuid | M::Bytes, M::Text) => Some(Reach::Same),
+            (M::UuidBytes, M::Bytes) | (M::Bytes, M::UuidBytes) => Some(Reach::Same),
             // The id of an integer is that of its decimal text.
             (M::Number, M::Text | M::Bytes) | (M::Text | M::Bytes, M::Number) => {
                 (form == Form::Ids).then_some(Reach::Same)
@@ -203,10 +206,12 @@ impl Meaning {
             (
                 M::Decimal { .. } | M::DecimalBytes { .. },
                 M::Decimal { .. } | M::DecimalBytes { .. },
-            )
-            | (M::Decimal { .. }, M::Number)
-            | (M::Number, M::Decimal { .. }) => {
-                "read them as float64, or give a `reader_schema` that says what they are"
+            ) => "read them as float64, which is the number itself",
+            (M::Decimal { .. }, M::Number) | (M::Number, M::Decimal { .. }) => {
+                "read them as float64 with `cast=true`"
+            }
+            (M::UuidBytes, M::Uuid | M::Text) | (M::Uuid | M::Text, M::UuidBytes) => {
+                "read them as strings, which are the text of either"
             }
             _ => "give a `reader_schema` that says what they are, or read such files on their own",
         }
@@ -234,6 +239,7 @@ impl fmt::Display for Meaning {
             Meaning::Text => f.write_str("text"),
             Meaning::Bytes => f.write_str("plain bytes"),
             Meaning::Uuid => f.write_str("the text of UUIDs"),
+            Meaning::UuidBytes => f.write_str("the 16 bytes of UUIDs"),
             Meaning::Time { clock, unit } => write!(f, "{clock} in {unit}"),
             Meaning::Decimal { scale } => write!(f, "unscaled decimals of scale {scale}"),
             Meaning::DecimalBytes { scale, size } => {

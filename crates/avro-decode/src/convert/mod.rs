@@ -32,7 +32,7 @@ pub use meaning::{Clock, Meaning};
 pub use time::TimeUnit;
 pub use vocabulary::{DuplicateWord, Vocabulary};
 
-pub(crate) use compile::{Compiled, Refusal, Within, in_words, operand, source, units};
+pub(crate) use compile::{Asked, Compiled, Refusal, Within, in_words, operand, source, units};
 pub(crate) use duration::WIDTH as DURATION_WIDTH;
 pub(crate) use farmhash::fingerprint64;
 pub(crate) use out::Out;
@@ -68,7 +68,7 @@ pub enum Convert {
     /// | string, bytes, fixed | string |
     /// | enum | string (the symbol) or int32 (its index) |
     /// | decimal | float64 (the nearest), int64 (the unscaled number) or string (the bytes) |
-    /// | uuid | string (the text; of a fixed its 36 characters) |
+    /// | uuid | string (the text; of a fixed its 36 characters, or its 16 bytes where strings are [any bytes](crate::Feature::any_bytes)) |
     /// | duration | int64, three for each value: months, days, milliseconds |
     #[default]
     Exact,

@@ -23,7 +23,7 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    /// Whether the schema lacks a field or a branch of a union: a default or a mask
+    /// Whether the schema lacks a field or a branch of a union, or has null for it: a default or a mask
     /// stands for that where only some files lack it.
     pub fn is_absent(&self) -> bool {
         matches!(
@@ -31,6 +31,8 @@ impl PlanError {
             PlanErrorKind::NoSuchField { .. }
                 | PlanErrorKind::NoSuchName { .. }
                 | PlanErrorKind::NoSuchBranch { .. }
+                | PlanErrorKind::NoBranchHasField { .. }
+                | PlanErrorKind::AlwaysNull { .. }
         )
     }
 
@@ -205,6 +207,12 @@ pub enum PlanErrorKind {
         error: PathError,
         /// The field that is spelled most like it, if one is.
         nearest: Option<String>,
+    },
+    /// The schema has no type but null for it.
+    #[error("{} is null in every record", At(place))]
+    AlwaysNull {
+        /// The way to it.
+        place: String,
     },
     /// A name leads through something that is not a record.
     #[error(

@@ -12,10 +12,11 @@ const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "l", "type": {"type": "array", "items":
         {"type": "record", "name": "I", "fields": [{"name": "k", "type": "int"}]}}},
     {"name": "m", "type": {"type": "map", "values": "I"}},
-    {"name": "b", "type": ["null", "int", "string"]}]}"#;
+    {"name": "b", "type": ["null", "int", "string"]},
+    {"name": "n", "type": "null"}]}"#;
 const ROWS: &str = r#"[
-    {"x": 1, "u": {"a": 2}, "l": [{"k": 3}, {"k": 4}], "m": {"p": {"k": 5}}, "b": {"int": 6}},
-    {"x": 1, "u": {"a": 2}, "l": [], "m": {}, "b": null}]"#;
+    {"x": 1, "u": {"a": 2}, "l": [{"k": 3}, {"k": 4}], "m": {"p": {"k": 5}}, "b": {"int": 6}, "n": null},
+    {"x": 1, "u": {"a": 2}, "l": [], "m": {}, "b": null, "n": null}]"#;
 
 fn filled(feature: Feature) -> Feature {
     let feature = feature.with_default(Fill::Scalar(Scalar::Int32(9)));
@@ -36,6 +37,8 @@ fn dense() {
         "m['p'].y",
         "l[0].y",
         "b:long",
+        "n",
+        "n.z[*]:int",
     ] {
         let shape = [2].repeat(usize::from(way.contains("[*]")));
         let expected = match &*shape {
@@ -148,7 +151,14 @@ fn sparse() {
 
 #[test]
 fn operands_of_filters() {
-    for way in ["l[y=1].k", "l[@y=k].k", "l[@u.y=k].k", "l[k:long=1].k"] {
+    for way in [
+        "l[y=1].k",
+        "l[@n=k].k",
+        "l[@n.y=k].k",
+        "l[@y=k].k",
+        "l[@u.y=k].k",
+        "l[k:long=1].k",
+    ] {
         let feature = || Feature::var_len("c", DType::Int32).at(way);
         assert_eq!(
             show(filled(feature())),
@@ -175,6 +185,8 @@ fn a_shared_operand() {
 fn with_nothing_for_it() {
     let int = |way: &str| Feature::dense("c", &[], DType::Int32).at(way);
     assert!(refused(SCHEMA, int("u.y")).contains("the schema has no field 'u.y'"));
+    assert!(refused(SCHEMA, int("n")).contains("'n' is null in every record"));
+    assert!(refused(SCHEMA, int("n.y")).contains("'n' is null in every record"));
     assert!(refused(SCHEMA, int("b:long")).contains("there is no branch 'long'"));
     assert!(refused(SCHEMA, int("x:long")).contains("there is no branch 'long'"));
     // More lists than dimensions are an error all the same.

@@ -245,7 +245,7 @@ fn decimals_get_the_digits_of_the_column() {
         refusal(&decimal(2), &decimal(4), feature()),
         "feature 'x': the values are unscaled decimals of scale 4 (bytes (decimal)), but unscaled \
          decimals of scale 2 (bytes (decimal)) in first.avro, which says what the column holds: \
-         read them as float64, or give a `reader_schema` that says what they are"
+         read them as float64, which is the number itself"
     );
     // Their bytes, and the ids of these, are of one scale and size.
     let fixed = r#"{"type": "fixed", "name": "F", "size": 8, "logicalType": "decimal", "precision": 18, "scale": 2}"#;

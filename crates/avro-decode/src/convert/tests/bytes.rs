@@ -56,6 +56,11 @@ fn fixed_is_its_bytes_and_a_uuid_its_text() {
     ];
     let text = b"f81d4fae-7dec-11d0-a765-00a0c91e6bf6";
     assert_eq!(case.read_one(&uuid), string(text));
+    let case = Case {
+        any_bytes: true,
+        ..case
+    };
+    assert_eq!(case.read_one(&uuid), string(&uuid));
     let schema = r#"{"type": "string", "logicalType": "uuid"}"#;
     let case = Case::of(schema, DType::String, Convert::Exact);
     assert_eq!(case.read_one(&delimited(b"As it is")), string(b"As it is"));

@@ -42,7 +42,8 @@ fn decimal_outside_int64() {
     let (message, position) = fault(&decimal_type(1), DType::Int64, Convert::Exact, &data);
     assert_eq!(
         message,
-        "the unscaled number of a decimal of 9 bytes is not in the range of int64"
+        "the unscaled number of a decimal of 9 bytes is not in the range of int64: read it as \
+         float64, or as string for its bytes"
     );
     assert_eq!(position, 1);
 }
@@ -66,7 +67,7 @@ fn time_outside_int64() {
     let (message, position) = fault(TIMESTAMP_MILLIS, DType::Int64, convert, &data);
     assert_eq!(
         message,
-        "a time of 9223372036855 millis is not in the range of int64 as nanos"
+        "a time of 9223372036855 millis is not in the range of int64 as nanos: give a coarser `unit`"
     );
     assert_eq!(position, 1);
 }

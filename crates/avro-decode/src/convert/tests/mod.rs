@@ -25,6 +25,8 @@ struct Case {
     convert: Convert,
     /// What the column means by another schema.
     column: Option<Meaning>,
+    /// Whether strings are the bytes as they are stored.
+    any_bytes: bool,
 }
 
 impl Case {
@@ -41,6 +43,7 @@ impl Case {
             dtype,
             convert,
             column: None,
+            any_bytes: false,
         }
     }
 
@@ -49,8 +52,11 @@ impl Case {
             (&self.writer, self.writer.root()),
             (&self.reader, self.reader.root()),
             self.symbols.as_deref(),
-            self.dtype,
-            &self.convert,
+            Asked {
+                dtype: self.dtype,
+                convert: &self.convert,
+                any_bytes: self.any_bytes,
+            },
             self.column.as_ref(),
             Within::Itself,
         )

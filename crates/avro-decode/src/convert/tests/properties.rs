@@ -145,6 +145,7 @@ fn all_cases() -> Vec<Case> {
                         convert: convert.clone(),
                         dtype,
                         column,
+                        any_bytes: false,
                     });
                 }
                 cases.push(case);

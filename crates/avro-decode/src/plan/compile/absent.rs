@@ -39,6 +39,20 @@ impl<'f> Compiler<'f> {
         Ok(self.missing(consumer, DecodeErrorKind::Null))
     }
 
+    /// A value of the type null: as a field that the schema lacks.
+    pub(super) fn always_null(
+        &mut self,
+        consumers: &[Consumer<'f>],
+        at: &str,
+    ) -> Result<Vec<Operation>, PlanError> {
+        let mut operations = Vec::new();
+        for consumer in consumers {
+            let place = at.to_owned();
+            operations.extend(self.absent(consumer, PlanErrorKind::AlwaysNull { place })?);
+        }
+        Ok(operations)
+    }
+
     /// Filters of several features can share an operand from the root: if it is
     /// absent, it is absent for each of them. Called while `absent` has nothing
     /// but such operands.

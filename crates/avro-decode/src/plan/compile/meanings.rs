@@ -1,11 +1,10 @@
 //! What columns mean, held against what the schemas before have fixed.
 
-use tensor_batch::DType;
-
 use super::{Compiler, Place};
 use crate::convert::{
-    Compiled, Convert, Meaning, Refusal, Rescale, Source, Within, in_words, operand, source,
+    Asked, Compiled, Meaning, Refusal, Rescale, Source, Within, in_words, operand, source,
 };
+use crate::feature::Feature;
 use crate::plan::meanings::Fixed;
 use crate::plan::{MeaningError, MeaningOf, PlanErrorKind};
 use crate::resolve::Resolved;
@@ -18,8 +17,7 @@ impl Compiler<'_> {
         &mut self,
         place: Place<'_>,
         of: MeaningOf,
-        dtype: DType,
-        convert: &Convert,
+        feature: &Feature,
         within: Within,
     ) -> Result<Source, PlanErrorKind> {
         let reader = reader_type(place);
@@ -29,7 +27,12 @@ impl Compiler<'_> {
         };
         let writer = (place.writer_schema(), place.writer());
         let column = self.meanings.of(&of);
-        let compiled = source(writer, reader, symbols, dtype, convert, column, within);
+        let asked = Asked {
+            dtype: feature.dtype,
+            convert: &feature.convert,
+            any_bytes: feature.any_bytes,
+        };
+        let compiled = source(writer, reader, symbols, asked, column, within);
         let Compiled { source, meaning } = match compiled {
             Ok(compiled) => compiled,
             Err(Refusal::Convert(error)) => return Err(PlanErrorKind::Convert(error)),

@@ -250,6 +250,9 @@ impl<'f> Compiler<'f> {
             return self.skip(place.writer_schema(), place.writer(), at);
         }
         self.count(1 + consumers.len() + at.len() / NAME)?;
+        if matches!(place.node(), Resolved::Leaf { .. }) && place.is_null() {
+            return self.always_null(&consumers, at);
+        }
         let mut consumers = consumers;
         for consumer in &mut consumers {
             arrive(place, consumer).map_err(|kind| PlanError::new(consumer.name(), kind))?;

@@ -73,10 +73,9 @@ impl<'f> Compiler<'f> {
             match consumer.goal {
                 Goal::Values(writer) | Goal::Value(writer) => {
                     let feature = &consumer.checked.feature;
-                    let (dtype, convert) = (feature.dtype, &feature.convert);
                     let of = MeaningOf::Values(consumer.checked.column);
                     let source = self
-                        .source(place, of, dtype, convert, consumer.within)
+                        .source(place, of, feature, consumer.within)
                         .map_err(error)?;
                     let source = self.text_source(source, feature);
                     let is_key = matches!(consumer.goal, Goal::Value(_));
@@ -223,8 +222,7 @@ impl<'f> Compiler<'f> {
             let source = match role {
                 Role::Values => {
                     let of = MeaningOf::Values(column);
-                    let convert = &feature.convert;
-                    let source = self.source(value, of, feature.dtype, convert, Within::Itself)?;
+                    let source = self.source(value, of, feature, Within::Itself)?;
                     self.text_source(source, feature)
                 }
                 Role::Indices(dimension) if is_int(value) || is_long(value) => {

@@ -70,6 +70,9 @@ impl<'a> Place<'a> {
             let inside = self.inside(branches[*number], value);
             return inside.follow_branch(branches, *number, steps, root);
         }
+        if *self.node() == Node::Null {
+            return Found::Missing(DecodeErrorKind::Null);
+        }
         let Some((step, rest)) = steps.split_first() else {
             return Found::At(self);
         };
@@ -185,6 +188,7 @@ impl<'a> Place<'a> {
 pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<usize> {
     let go = |ty: NodeId, steps: &[Step]| dimensions(schema, ty, steps);
     match (schema.node(ty), steps) {
+        (Node::Null, _) => None,
         (Node::Union(branches), [Step::Branch(name), rest @ ..]) => {
             let branch = branch_of(schema, branches, name)?;
             go(branches[branch], rest)

@@ -1,6 +1,6 @@
 //! What a feature has of one record.
 
-use tensor_batch::Scalar;
+use tensor_batch::{DType, Scalar};
 
 use super::follow::{Found, Place, dimensions};
 use super::sparse::{named_entries, record_entries};
@@ -72,6 +72,10 @@ impl Row {
     pub(super) fn converted(&mut self, checked: &Checked, place: Place<'_>) -> Vec<Scalar> {
         let feature = &checked.feature;
         let (schema, ty, value) = (place.schema, place.ty, place.value);
+        let is_bytes = feature.any_bytes && feature.dtype == DType::String;
+        if let (true, Value::Fixed(bytes)) = (is_bytes, value) {
+            return vec![Scalar::String(bytes.clone())];
+        }
         let column = place
             .context
             .meanings

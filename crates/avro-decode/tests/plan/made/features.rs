@@ -165,7 +165,11 @@ impl Maker<'_> {
             }
             _ => return Some(plain),
         };
-        Some(feature.at(expression).with_convert(convert))
+        let feature = feature.at(expression).with_convert(convert);
+        Some(match dtype == DType::String && self.source.flag() {
+            true => feature.with_any_bytes(),
+            false => feature,
+        })
     }
 
     /// A dimension for lists of at most this length.
