@@ -23,8 +23,8 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    /// Whether the schema lacks a field or a branch of a union, or has null for it: a default or a mask
-    /// stands for that where only some files lack it.
+    /// Whether the schema lacks a field or a branch of a union, or has null for it:
+    /// a default or a mask stands for that where only some files lack it.
     pub fn is_absent(&self) -> bool {
         matches!(
             self.kind,
