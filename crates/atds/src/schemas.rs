@@ -127,7 +127,8 @@ impl FileSchemas {
 
     /// The features of the first file's schema, as [`infer`](crate::infer) has
     /// them, with a mask where another file's schema allows a null or lacks the
-    /// field, and numbers as wide as another file needs. Logs a warning of the fields that only other files have.
+    /// field, and numbers as wide as another file needs. Logs a warning of the
+    /// fields that only other files have.
     ///
     /// # Errors
     /// A header that cannot be read, a schema that is none, or has too many fields, or
