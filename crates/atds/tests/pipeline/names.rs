@@ -159,7 +159,8 @@ fn columns_are_called_by_plain_names() {
         {"name": "a", "type": {"type": "record", "name": "", "fields": [
             {"name": "größe", "type": "long"}, {"name": "b", "type": "long"}]}},
         {"name": "a.b", "type": "long"},
-        {"name": "user-id.mask", "type": "long"}]}"#;
+        {"name": "user-id.mask", "type": "long"},
+        {"name": "size.cm", "type": "long"}]}"#;
     let features = atds::infer(&Schema::parse_lenient(text).unwrap()).features;
     let found: Vec<_> = features
         .iter()
@@ -179,6 +180,8 @@ fn columns_are_called_by_plain_names() {
             ("a.b", Some("a.b"), None),
             ("'a.b'", None, None),
             ("user-id.mask", None, None),
+            // Another file may have a `size` with a `cm` in it.
+            ("size.cm", Some("'size.cm'"), None),
         ]
     );
 }

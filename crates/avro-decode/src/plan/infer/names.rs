@@ -32,7 +32,9 @@ pub(super) fn name(features: &mut [Feature], schema: &Schema) {
         } else {
             feature.name.clone()
         };
-        if leads_to(&name, &fields).as_ref() != Some(&path) {
+        // In a schema without the field, `a.b` would be the `b` of an `a`.
+        let is_other = Path::parse(&name).is_ok_and(|other| other != path);
+        if is_other || leads_to(&name, &fields).as_ref() != Some(&path) {
             feature.expression = Some(feature.name.clone());
         }
         let masks = [&mut feature.missing.mask, &mut feature.missing.row_mask];
