@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import polars as pl
 import pytest
 
@@ -159,3 +161,16 @@ def test_messages_of_odd_names() -> None:
     schema = record("user-id", name="")
     decoder = atds.MessageDecoder(schema, {"user-id": atds.DenseFeature([], "int64")})
     assert decoder.decode([b"\x02", b"\x04"])["user-id"].tolist() == [1, 2]
+
+
+def test_a_default_that_is_no_number(tmp_path: Path) -> None:
+    """Python's JSON has NaN, which is none."""
+    field = {"name": "x", "type": "double", "default": math.nan}
+    schema = fastavro.parse_schema({"type": "record", "name": "R", "fields": [field]})
+    path = tmp_path / "a.avro"
+    with open(path, "wb") as file:
+        fastavro.writer(file, schema, [{"x": 0.5}, {}])
+    first, second = one_batch(str(path), 10)["x"].tolist()
+    assert first == 0.5 and math.isnan(second)
+    with pytest.raises(atds.SchemaError, match="not JSON"):
+        atds.Dataset(path, 10, strict=True)

@@ -31,6 +31,9 @@
 //! - **A union with a type more than once**: data has the number of the branch.
 //! - **A namespace that is no string, aliases that are none, an unknown order**
 //!   are left out.
+//! - **`NaN`, `Infinity` and `-Infinity`**, which JSON lacks and Python writes for
+//!   defaults, are null; a byte order mark before the text and zero bytes behind it
+//!   are left out.
 //!
 //! Types that cannot be read stay errors: an unknown one, a record without
 //! fields, an enum without symbols, a fixed without a size, a union in a union.
@@ -44,6 +47,7 @@ mod error;
 mod fingerprint;
 mod logical;
 mod name;
+mod near_json;
 mod node;
 pub(crate) mod numbered;
 mod parse;

@@ -54,6 +54,34 @@ fn reads(text: &str, data: &[u8], expected: Value) -> Schema {
     schema
 }
 
+/// Python writes a default that is no number so.
+#[test]
+fn numbers_that_json_lacks() {
+    let text = record(r#"{"name": "NaN", "type": "double", "default": NaN}"#);
+    let schema = reads(&text, &1f64.to_le_bytes(), json!({"NaN": 1.0}));
+    assert_eq!(
+        notes(&schema),
+        [": not JSON, line 1 column 89: expected value"]
+    );
+    assert!(Schema::parse(&text).is_err());
+    let marked = format!("\u{feff}{}\0", record(r#"{"name": "x", "type": "int"}"#));
+    reads(&marked, &[2], json!({"x": 1}));
+}
+
+/// What JSON is nested in, not only types.
+#[test]
+fn text_that_is_too_deep() {
+    let mut text = "\"int\"".to_owned();
+    for depth in 0..50 {
+        let name = format!("R{depth}");
+        text = format!(
+            r#"{{"type": "record", "name": "{name}", "fields": [{{"name": "x", "type": {text}}}]}}"#
+        );
+    }
+    let error = Schema::parse_lenient(&text).unwrap_err();
+    assert_eq!(error.kind, Kind::TooDeep);
+}
+
 /// Each of these is refused by the strict parser for the first note.
 #[test]
 fn what_is_read_and_noted() {

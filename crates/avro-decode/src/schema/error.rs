@@ -49,8 +49,9 @@ pub enum SchemaErrorKind {
         /// Column of the line, from 1; 0 before its first.
         column: usize,
     },
-    /// Types are nested deeper than [`MAX_SCHEMA_DEPTH`].
-    #[error("types are nested deeper than {MAX_SCHEMA_DEPTH}")]
+    /// Types are nested deeper than [`MAX_SCHEMA_DEPTH`], or objects and arrays of the
+    /// text deeper than 127.
+    #[error("types are nested deeper than {MAX_SCHEMA_DEPTH}, or JSON deeper than 127")]
     TooDeep,
     /// A type is neither a string, nor an object, nor an array.
     #[error("a type is a string, an object or an array")]

@@ -10,6 +10,7 @@ use super::attributes::{self, Attributes, Odd, required};
 use super::defaults::DefaultPlace;
 use super::logical::{LogicalType, NotTaken};
 use super::name::{check_length, check_simple};
+use super::near_json::as_json;
 use super::numbered::numbered;
 use super::path::Path;
 use super::{Enum, Field, Fixed, Name, Node, NodeId, Record, SchemaError, SchemaErrorKind, Slot};
@@ -46,10 +47,24 @@ pub(super) fn parse(text: &str, rules: Rules) -> Result<Parsed, SchemaError> {
         let bytes = text.len();
         return Err(at_root(SchemaErrorKind::TooLong { bytes }));
     }
-    let json: Json = serde_json::from_str(text).map_err(|error| at_root(not_json(&error)))?;
     let mut parser = Parser {
         rules,
         ..Parser::default()
+    };
+    let json: Json = match serde_json::from_str(text) {
+        Ok(json) => json,
+        Err(error) => {
+            let error = at_root(not_json(&error));
+            let near = match rules {
+                Rules::Strict => None,
+                Rules::Lenient => serde_json::from_str(&as_json(text)).ok(),
+            };
+            let Some(json) = near else {
+                return Err(error);
+            };
+            parser.deviations.push(error);
+            json
+        }
     };
     match parser.ty(&json, &Arc::from(""), 0) {
         Ok(root) => Ok(Parsed {
@@ -438,6 +453,9 @@ fn not_json(error: &serde_json::Error) -> SchemaErrorKind {
     let reason = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(reason, _)| reason);
+    if reason == "recursion limit exceeded" {
+        return SchemaErrorKind::TooDeep;
+    }
     SchemaErrorKind::Json {
         reason: reason.to_owned(),
         line: error.line(),
