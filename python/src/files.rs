@@ -88,7 +88,8 @@ pub(crate) type Inferred = (String, Vec<String>, Vec<(String, String)>, Vec<Stri
 /// The features that a schema has, given as text.
 #[pyfunction]
 pub(crate) fn infer_features(py: Python<'_>, schema: &str) -> PyResult<Inferred> {
-    let schema = Schema::parse(schema).map_err(|error| schema_error(py, "schema", &error))?;
+    let schema =
+        Schema::parse(schema).map_err(|error| schema_error(py, "reader_schema", &error))?;
     let inferred = atds::infer_features(&schema).or_raise(py)?;
     Ok(in_python(&inferred))
 }

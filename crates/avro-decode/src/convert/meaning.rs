@@ -218,6 +218,23 @@ impl Meaning {
     }
 }
 
+impl Meaning {
+    /// As [`remedy`](Meaning::remedy) for values that are compared or count as
+    /// indices: what is asked of a feature's values does not change them.
+    pub(crate) fn remedy_by_schema(&self, column: &Meaning) -> &'static str {
+        use Meaning as M;
+        match (self, column) {
+            (M::Time { clock, .. }, M::Time { clock: other, .. }) if clock == other => {
+                "give a `reader_schema` that has the finer unit"
+            }
+            (M::Time { .. }, M::Time { .. } | M::Number) | (M::Number, M::Time { .. }) => {
+                "a `reader_schema` that has a plain int or long there reads both as bare numbers"
+            }
+            _ => "give a `reader_schema` that says what they are, or read such files on their own",
+        }
+    }
+}
+
 impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -33,6 +33,7 @@ pub struct MeaningError {
     /// What the schema of those values is of, if the
     /// [options](crate::PlanOptions) said so.
     pub origin: Option<Arc<str>>,
+    pub(crate) of: MeaningOf,
 }
 
 impl fmt::Display for MeaningError {
@@ -43,17 +44,23 @@ impl fmt::Display for MeaningError {
             column,
             column_type,
             origin,
+            of,
         } = self;
-        write!(f, "the values are {found} ({schema_type}), but ")?;
+        let (values, holds, remedy) = match of {
+            MeaningOf::Values(_) => ("values", "the column holds", found.remedy(column)),
+            MeaningOf::Indices(..) => ("indices", "they are", found.remedy_by_schema(column)),
+            MeaningOf::Operand(..) | MeaningOf::RootOperand(_) => (
+                "values that a filter compares",
+                "they are",
+                found.remedy_by_schema(column),
+            ),
+        };
+        write!(f, "the {values} are {found} ({schema_type}), but ")?;
         match origin {
             Some(origin) => write!(f, "{column} ({column_type}) in {origin}")?,
             None => write!(f, "{column} ({column_type}) by the schema before")?,
         }
-        write!(
-            f,
-            ", which says what the column holds: {}",
-            found.remedy(column)
-        )
+        write!(f, ", which says what {holds}: {remedy}")
     }
 }
 

@@ -379,7 +379,9 @@ fn filters_compare_what_the_first_schema_has() {
     let feature = Feature::varlen("x[at=5].v", &[-1], DType::Int32).with_layout(Layout::Ragged);
     let error = later(&second, &first, feature).err().unwrap().to_string();
     assert!(
-        error.contains("timestamps in micros") && error.contains("in millis"),
+        error.contains("the values that a filter compares are timestamps in micros")
+            && error.contains("but timestamps in millis")
+            && error.ends_with("what they are: give a `reader_schema` that has the finer unit"),
         "{error}"
     );
 }

@@ -92,6 +92,7 @@ impl Compiler<'_> {
             column: fixed.meaning.clone(),
             column_type: fixed.schema_type.clone(),
             origin: fixed.origin.clone(),
+            of: of.clone(),
         }))
     }
 }
