@@ -35,14 +35,16 @@ fn names_that_are_missing() {
         ("a..b", 2),
         ("a[x.=1]", 4),
         ("a[@=1]", 3),
-        ("a[:b=1]", 2),
     ];
     for (text, offset) in cases {
         assert_refused(text, Kind::Expected("a field's name"), offset, name);
     }
+    let inside = "an index, '*', a key in quotes or a filter";
+    let message = format!("expected {inside}");
+    assert_refused("a[:b=1]", Kind::Expected(inside), 2, &message);
     let error = Reference::parse("@@").unwrap_err();
-    let expected = (Kind::Expected("a field's name"), 1);
-    assert_eq!((error.kind, error.offset), expected);
+    let name = "@".to_owned();
+    assert_eq!((error.kind, error.offset), (Kind::NeedsQuotes { name }, 1));
     for (text, offset) in [("a:", 2), ("a:.b", 2), ("a[x:=1]", 4)] {
         let kind = Kind::Expected("a type's name");
         assert_refused(text, kind, offset, "expected a type's name");

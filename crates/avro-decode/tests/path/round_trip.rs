@@ -39,7 +39,8 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         Ok(path) => {
             prop_assert_eq!(Path::parse(&path.to_string()), Ok(path.clone()));
             let reference = Reference::parse(text);
-            let from_root = false;
+            // "@" is the value of the root: a path of no steps.
+            let from_root = text == "@";
             prop_assert_eq!(reference, Ok(Reference { from_root, path }));
         }
         Err(error) => check_error(&error, text)?,
