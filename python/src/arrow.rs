@@ -5,6 +5,7 @@
 //! here that becomes an array of Arrow's, checked as one, and a capsule.
 #![allow(unsafe_code)]
 
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyIterator, PyTuple};
 
@@ -46,7 +48,7 @@ pub(crate) fn export_stream<'py>(
     };
     let stream = Stream {
         schema: Arc::new(Schema::new(fields)),
-        batches: batches.into_any().unbind(),
+        batches: Held(Some(batches.into_any().unbind())),
     };
     let capsule = FFI_ArrowArrayStream::new(Box::new(stream));
     PyCapsule::new_with_value(empty.py(), capsule, c"arrow_array_stream")
@@ -56,15 +58,16 @@ pub(crate) fn export_stream<'py>(
 struct Stream {
     schema: SchemaRef,
     /// An iterator.
-    batches: Py<PyAny>,
+    batches: Held,
 }
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = Python::try_attach(|py| {
-            let node = match self.batches.bind(py).try_iter() {
+        let next = attached(|py| {
+            let batches = self.batches.0.as_ref()?;
+            let node = match batches.bind(py).try_iter() {
                 Ok(mut batches) => batches.next()?,
                 Err(error) => Err(error),
             };
@@ -79,11 +82,48 @@ impl Iterator for Stream {
     }
 }
 
-impl Drop for Stream {
+/// An object that consumers of Arrow's data drop, on any thread, with the
+/// interpreter's lock or without.
+struct Held(Option<Py<PyAny>>);
+
+impl Drop for Held {
     fn drop(&mut self) {
-        // Consumers drop it without the interpreter's lock. The iteration is to
-        // end now, and not when that is taken the next time.
-        Python::try_attach(|py| drop(std::mem::replace(&mut self.batches, py.None())));
+        // SAFETY: it may be called at any time.
+        let is_pythons = !unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
+        if is_pythons {
+            // At once: the iteration of a stream is to end now, and not when some
+            // thread takes the lock the next time.
+            attached(|_| drop(self.0.take()));
+            // At the end of the program it is left alone.
+            mem::forget(self.0.take());
+        }
+        // On another thread, which nobody may wait for, PyO3 puts the drop off.
+    }
+}
+
+/// Calls `work` with the interpreter's lock; `None` where there is no interpreter
+/// any more.
+///
+/// `Python::attach` would not do. It takes every thread in a call of this library
+/// for one that has the lock, but a destructor that the garbage collector runs
+/// within such a call may have let go of it, as that of pyarrow's readers does.
+fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    // SAFETY: it may be called at any time.
+    if unsafe { ffi::Py_IsInitialized() } == 0 {
+        return None;
+    }
+    // SAFETY: there is an interpreter.
+    let _lock = Lock(unsafe { ffi::PyGILState_Ensure() });
+    Python::try_attach(work)
+}
+
+/// The interpreter's lock, had until it is dropped.
+struct Lock(ffi::PyGILState_STATE);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // SAFETY: taken by this thread, and everything taken since is released.
+        unsafe { ffi::PyGILState_Release(self.0) }
     }
 }
 
@@ -185,7 +225,7 @@ fn bytes(node: &Bound<'_, PyTuple>, i: usize) -> PyResult<Buffer> {
         return Err(PyValueError::new_err("an array that is not contiguous"));
     };
     // Nothing looks at it but to drop it.
-    let owner = AssertUnwindSafe(bytes.clone().unbind());
+    let owner = AssertUnwindSafe(Held(Some(bytes.clone().into_any().unbind())));
     // SAFETY: the array has as many bytes in one piece, and is owned by the
     // buffer. That nobody writes to them meanwhile is, as for every array that
     // NumPy shares, up to who holds it.

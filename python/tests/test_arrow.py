@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import logging
+import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,10 +264,53 @@ def test_a_stream_can_be_left(many: str) -> None:
     pa = need("pyarrow")
     reader = pa.RecordBatchReader.from_stream(atds.Dataset(many, 64))
     reader.read_next_batch()
+    assert threads()
     del reader
-    tasks = Path("/proc/self/task")
-    names = [(task / "comm").read_text() for task in tasks.iterdir()]
-    assert not [name for name in names if name.startswith("atds")]
+    assert_no_threads()
+
+
+def threads() -> list[str]:
+    """The names of this process's threads of the package."""
+    names = []
+    for task in Path("/proc/self/task").iterdir():
+        # It may end meanwhile.
+        with contextlib.suppress(OSError):
+            names.append((task / "comm").read_text())
+    return [name for name in names if name.startswith("atds")]
+
+
+def assert_no_threads() -> None:
+    """They are told to end, and waited for a second only, which a busy machine may not keep."""
+    deadline = time.monotonic() + 60
+    while threads() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not threads()
+
+
+def test_streams_and_batches_end_within_a_call(many: str, clicks: str, tmp_path: Path) -> None:
+    """Such as by garbage collection; pyarrow lets go of the interpreter's lock meanwhile."""
+    pa = need("pyarrow")
+    stream = pa.RecordBatchReader.from_stream(atds.Dataset(many, 64))
+    stream.read_next_batch()
+    held = [stream, pa.table(atds.Dataset(clicks, 8)).to_reader()]
+    del stream
+
+    class Dropping(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            held.clear()
+
+    for name in ("a.avro", "_b.avro"):
+        shutil.copy(Path(clicks) / "part-00000.avro", tmp_path / name)
+    handler = Dropping()
+    logger = logging.getLogger("atds")
+    logger.addHandler(handler)
+    try:
+        assert len(atds.Dataset(tmp_path, 8)) > 0
+    finally:
+        logger.removeHandler(handler)
+    assert not held
+    gc.collect()
+    assert_no_threads()
 
 
 def test_errors_in_a_stream(clicks: str, tmp_path: Path) -> None:
