@@ -112,6 +112,21 @@ impl Features {
         &self.spec
     }
 
+    /// Checks that each name without an expression is one itself, for who must know
+    /// before there is a schema with fields of such names.
+    ///
+    /// # Errors
+    /// The first name that is not an expression.
+    pub fn names_are_expressions(&self) -> Result<(), FeatureError> {
+        for checked in &*self.checked {
+            if let Some(error) = &checked.not_a_path {
+                let kind = FeatureErrorKind::Path(error.clone());
+                return Err(FeatureError::new(&checked.feature.name, kind));
+            }
+        }
+        Ok(())
+    }
+
     /// The features, sorted by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Feature> + '_ {
         self.checked.iter().map(|checked| &checked.feature)
