@@ -299,7 +299,7 @@ def test_schemas_that_do_not_resolve(write: Any) -> None:
     assert "string" in str(caught.value) and "int" in str(caught.value)
     with pytest.raises(atds.SchemaError, match=r"^reader_schema: "):
         atds.Dataset(file, 8, features, reader_schema='{"type": "recrod"}')
-    with pytest.raises(atds.SchemaError, match=r"^schema: "):
+    with pytest.raises(atds.SchemaError, match=r"^reader_schema: "):
         atds.infer_features(file, reader_schema="nothing")
     said = "a schema is the text of its JSON, or what json.loads makes of it: "
     given: list[Any] = [object(), b"\xff", {"type": {1}}]
