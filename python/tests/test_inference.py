@@ -142,6 +142,26 @@ def test_what_is_left_out_is_said(write: Write, caplog: pytest.LogCaptureFixture
     assert atds.inspect(path).left_out == {"n": "null", "next": "record 'R'"}
 
 
+def test_logical_types_that_are_not_taken(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    day = {"type": "long", "logicalType": "date"}
+    path = write(record(("x", {"type": "string", "logicalType": "timestamp-millis"})), [{"x": "1"}])
+    with caplog.at_level(logging.WARNING, logger="atds"):
+        assert read(path) == {"x": ["1"]}
+    path = write(record(("days", {"type": "array", "items": day})), [])
+    with caplog.at_level(logging.WARNING, logger="atds"):
+        atds.Dataset(path, 10)
+    assert [one.getMessage() for one in caplog.records] == [
+        (
+            "schema, at /fields/0/type: logicalType 'timestamp-millis' is not taken: it is of "
+            "long and not of string"
+        ),
+        (
+            "schema, at /fields/0/type/items: logicalType 'date' is not taken: it is of int and "
+            "not of long"
+        ),
+    ]
+
+
 def test_nothing_can_be_inferred(write: Write) -> None:
     path = write(record(("a", "null"), ("b", {"type": "array", "items": "null"})), [])
     for infer in (atds.infer_features, lambda path: atds.Dataset(path, 1)):

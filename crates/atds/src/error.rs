@@ -57,7 +57,7 @@ pub struct Place {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A file that cannot be found, opened or read.
-    #[error("{0}")]
+    #[error("{}", of_the_system(.0))]
     Io(Arc<io::Error>),
     /// A thread that the system does not start.
     #[error("a thread could not be started: {0}")]
@@ -264,6 +264,18 @@ pub enum ErrorKind {
     },
 }
 
+/// A folder is opened as a file is, and only then cannot be read.
+fn is_folder(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::IsADirectory
+}
+
+fn of_the_system(error: &io::Error) -> String {
+    match is_folder(error) {
+        true => "it is a folder: give a file that is in it".to_owned(),
+        false => error.to_string(),
+    }
+}
+
 /// What to do about a field that a schema lacks and this one has.
 struct Remedy<'a>(&'a Option<String>);
 
@@ -312,7 +324,11 @@ impl Error {
             },
             kind => ErrorKind::Container(kind),
         };
+        let is_folder = matches!(&kind, ErrorKind::Io(error) if is_folder(error));
         let mut located = Error::new(kind).in_file(file);
+        if is_folder {
+            return located;
+        }
         located.place.offset = Some(error.offset);
         located.place.block = error.block;
         located

@@ -359,15 +359,19 @@ pub fn infer_features(schema: &Schema) -> Result<Inferred, Error> {
 const MAX_WARNINGS: usize = 16;
 
 /// What a user should know of features that were inferred, in sentences: values
-/// that are left out or rounded, with the expressions that read them.
+/// that are left out or rounded, with the expressions that read them; logical types
+/// that are not taken.
 pub fn inference_warnings(inferred: &Inferred) -> Vec<String> {
     let rounded = inferred.rounded.iter().map(ToString::to_string);
     let left_out = inferred.left_out.iter().map(ToString::to_string);
-    let mut sentences: Vec<String> = left_out.chain(rounded).collect();
+    let not_taken = inferred.not_taken.iter().map(ToString::to_string);
+    let mut sentences: Vec<String> = left_out.chain(rounded).chain(not_taken).collect();
     let more = sentences.len().saturating_sub(MAX_WARNINGS);
     if more > 0 {
         sentences.truncate(MAX_WARNINGS);
-        sentences.push(format!("{more} more values are left out or rounded"));
+        sentences.push(format!(
+            "{more} more values are left out, rounded or of another type than they say"
+        ));
     }
     sentences
 }

@@ -66,7 +66,7 @@ fn what_the_system_does_not_read_is_its_error() {
     assert!(matches!(error.kind, ErrorKind::Io(_)));
     assert_eq!(
         folder.message(&error),
-        "a.avro: byte 0: Is a directory (os error 21)"
+        "a.avro: it is a folder: give a file that is in it"
     );
 }
 

@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::path::field_step;
 use crate::paths::branch_names;
-use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
+use crate::schema::{LogicalType, Node, NodeId, Record, Schema, SchemaError};
 
 pub use left_out::{LeftOut, LeftOutReason, Rounded};
 
@@ -31,6 +31,9 @@ pub struct Inferred {
     pub left_out: Vec<LeftOut>,
     /// Values that are not exact as their feature reads them.
     pub rounded: Vec<Rounded>,
+    /// Logical types that are not valid where they stand, so that the values are
+    /// read as their type alone.
+    pub not_taken: Vec<SchemaError>,
     /// Whether there are more fields than
     /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), and those
     /// beyond are neither features nor left out.
@@ -61,7 +64,10 @@ pub struct Inferred {
 /// a mask of its own name with `.mask` after it. The value of a schema that is
 /// no record is `@`.
 pub fn infer(schema: &Schema) -> Inferred {
-    let mut inferred = Inferred::default();
+    let mut inferred = Inferred {
+        not_taken: schema.logical_types_not_taken().to_vec(),
+        ..Inferred::default()
+    };
     let mut walk = Walk {
         schema,
         inferred: &mut inferred,
