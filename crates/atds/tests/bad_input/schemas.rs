@@ -160,7 +160,7 @@ fn dense_features() {
         r#""null""#,
         &[],
         DType::Int32,
-        "x.avro: feature 'f': the values are null, which cannot be an element of a tensor",
+        "x.avro: feature 'f': 'f' is null in every record",
     );
     case(
         r#"{"type": "map", "values": "int"}"#,
