@@ -72,8 +72,8 @@ def test_ctrl_c_ends_the_waiting(pipe: str, clicks: str) -> None:
     out = succeeds(
         WAITING
         + """
-    threading.Thread(target=interrupt, daemon=True).start()
     try:
+        threading.Thread(target=interrupt, daemon=True).start()
         next(iterator)
     except KeyboardInterrupt:
         print("interrupted")
@@ -89,8 +89,8 @@ def test_ctrl_c_ends_the_making_of_a_data_set(pipe: str, clicks: str) -> None:
     out = succeeds(
         WAITING
         + """
-    threading.Thread(target=interrupt, daemon=True).start()
     try:
+        threading.Thread(target=interrupt, daemon=True).start()
         atds.Dataset(pipe, 8, {"s_label": atds.DenseFeature([], "int32")})
     except KeyboardInterrupt:
         print("interrupted")
@@ -106,10 +106,9 @@ def test_ctrl_c_ends_the_counting_of_records(pipe: str, clicks: str) -> None:
     out = succeeds(
         WAITING
         + """
-    del iterator
     many = atds.Dataset([file] * 300_000, 8, check_files=False)
-    threading.Thread(target=interrupt, daemon=True).start()
     try:
+        threading.Thread(target=interrupt, daemon=True).start()
         len(many)
     except KeyboardInterrupt:
         print("interrupted")
