@@ -6,6 +6,7 @@ use tensor_batch::{DType, UNKNOWN};
 use thiserror::Error;
 
 use crate::TimeUnit;
+use crate::limits::DEEPEST;
 use crate::shown::Shown;
 
 /// Binary data that is not what its schema says.
@@ -159,10 +160,7 @@ pub enum DecodeErrorKind {
     TooManyZeroSizeValues,
     /// Values are nested deeper than
     /// [`DecodeOptions::max_depth`](crate::DecodeOptions::max_depth).
-    #[error(
-        "values are nested deeper than {limit}: raise `max_depth`, to {} at most",
-        crate::limits::DEEPEST
-    )]
+    #[error("values are nested deeper than {limit}{}", deeper(*.limit))]
     TooDeep {
         /// The limit.
         limit: usize,
@@ -294,6 +292,14 @@ pub enum DecodeErrorKind {
         /// The unit it should be in.
         to: TimeUnit,
     },
+}
+
+/// What to do about a limit of depth.
+fn deeper(limit: usize) -> String {
+    match limit < DEEPEST {
+        true => format!(": raise `max_depth`, to {DEEPEST} at most"),
+        false => ", which is the most that is read".to_owned(),
+    }
 }
 
 /// A dimension's size in words.
