@@ -286,7 +286,9 @@ impl Found {
             Found::AvroProtocol | Found::AvroIdl => {
                 "it describes records and has none; give the data file"
             }
-            Found::SingleObject => "messages without a file are read by `MessageDecoder`",
+            Found::SingleObject => {
+                "messages without a file are read by MessageDecoder, in Rust and Python"
+            }
             Found::OldAvro => "rewrite it with Avro's tools of that version",
             Found::AvroAt { .. } => "cut those bytes off",
             Found::Base64Avro => "decode it first (base64 -d)",

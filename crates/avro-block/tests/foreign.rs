@@ -152,7 +152,7 @@ fn the_message_says_what_to_do() {
         "byte 0: not an Avro object container file but a Git LFS pointer: fetch the file itself \
          with 'git lfs pull'"
     );
-    assert!(text(b"\xc3\x01\0\0\0\0\0\0\0\0\x02").contains("`MessageDecoder`"));
+    assert!(text(b"\xc3\x01\0\0\0\0\0\0\0\0\x02").contains("by MessageDecoder, in Rust"));
 }
 
 /// Codecs that exist, or may be meant, and are not read.
