@@ -90,20 +90,18 @@ pub enum ErrorKind {
         /// Why that is not enough, and what to do.
         reason: &'static str,
     },
-    /// What is around a whole file is damaged.
-    #[error(
-        "the {packing} around the file is damaged or cut short at about byte {packed_offset} of the file: {message}"
-    )]
+    /// What is around a whole file cannot be unpacked.
+    #[error("the {packing} around the file {message}")]
     Unpack {
         /// What the file is packed by.
         packing: Packing,
         /// Bytes of the file that were read up to there.
         packed_offset: u64,
-        /// What its decoder says.
+        /// What is wrong with it, and where.
         message: String,
     },
-    /// A pattern that is not one.
-    #[error("not a pattern: {0}")]
+    /// What is no file, and no pattern either.
+    #[error("no such file, and not a pattern: {0}")]
     Pattern(String),
     /// An option out of its range.
     #[error("`{option}` must be {must}")]

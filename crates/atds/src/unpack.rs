@@ -1,7 +1,7 @@
 //! Files that are packed as a whole, by gzip or zstandard: unpacked while they are read.
 
 use std::fmt;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -73,7 +73,9 @@ pub(crate) fn unpack(
     let packed = BufReader::with_capacity(BUFFER, counted);
     let decoder: Box<dyn Read + Send> = match packing {
         #[cfg(feature = "deflate")]
-        Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
+        Packing::Gzip => Box::new(Members {
+            member: Some(flate2::bufread::GzDecoder::new(packed)),
+        }),
         #[cfg(feature = "zstandard")]
         Packing::Zstandard => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?),
         #[cfg(not(all(feature = "deflate", feature = "zstandard")))]
@@ -85,6 +87,50 @@ pub(crate) fn unpack(
         progress,
     }))
 }
+
+/// Gzip data of one member or several.
+#[cfg(feature = "deflate")]
+struct Members<R> {
+    /// None after the last one.
+    member: Option<flate2::bufread::GzDecoder<R>>,
+}
+
+#[cfg(feature = "deflate")]
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let rest = member.get_mut().fill_buf()?;
+            match rest {
+                [] => self.member = None,
+                [0x1f] | [0x1f, 0x8b, ..] => {
+                    let ended = self.member.take().map(|member| member.into_inner());
+                    self.member = ended.map(flate2::bufread::GzDecoder::new);
+                }
+                _ => return Err(io::Error::other(Followed(rest.len() as u64))),
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Bytes after the last member, of which so many are read, that begin no other.
+#[cfg(feature = "deflate")]
+#[derive(Debug)]
+struct Followed(u64);
+
+#[cfg(feature = "deflate")]
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes after the last member that begin no other")
+    }
+}
+
+#[cfg(feature = "deflate")]
+impl std::error::Error for Followed {}
 
 /// How far a packed file is read.
 #[derive(Debug, Default)]
@@ -124,13 +170,55 @@ impl Read for Unpacked {
         read.map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted => error,
             _ if self.progress.failed.load(Relaxed) => error,
-            _ => io::Error::other(UnpackError {
-                packing: self.packing,
-                packed_offset: self.progress.bytes.load(Relaxed),
-                message: error.to_string(),
-            }),
+            _ => io::Error::other(self.fault(&error)),
         })
     }
+}
+
+impl Unpacked {
+    /// What is wrong, and what to do about it.
+    #[cold]
+    fn fault(&self, error: &io::Error) -> UnpackError {
+        let read = self.progress.bytes.load(Relaxed);
+        let (packed_offset, message) = match error.to_string() {
+            // zstandard's words for a window above its limit.
+            said if said.contains("too much memory") => {
+                let message = "needs a window of more than 128 MiB to be unpacked: unpack the \
+                               file first (zstd -d --long=31)";
+                (read, message.to_owned())
+            }
+            said => match after_last_member(error) {
+                Some(unused) => {
+                    let end = read - unused;
+                    let message =
+                        format!("ends at byte {end} of the file, but more follows: cut it off");
+                    (end, message)
+                }
+                None => {
+                    let message =
+                        format!("is damaged or cut short at about byte {read} of the file: {said}");
+                    (read, message)
+                }
+            },
+        };
+        UnpackError {
+            packing: self.packing,
+            packed_offset,
+            message,
+        }
+    }
+}
+
+/// Bytes read of what follows the last member, if that is what is wrong.
+#[cfg(feature = "deflate")]
+fn after_last_member(error: &io::Error) -> Option<u64> {
+    let Followed(bytes) = error.get_ref()?.downcast_ref()?;
+    Some(*bytes)
+}
+
+#[cfg(not(feature = "deflate"))]
+fn after_last_member(_: &io::Error) -> Option<u64> {
+    None
 }
 
 /// Damage of what is around a file.

@@ -209,3 +209,36 @@ fn what_is_packed_and_no_avro_file_is_named() {
         assert!(folder.rows(5).build().is_err());
     }
 }
+
+#[test]
+fn what_follows_gzip_is_said_to_follow() {
+    let folder = Folder::new();
+    let bytes = rows_file(0..30, 5, Codec::Null);
+    let packed = gzip(&bytes);
+    let end = packed.len();
+    for after in [&b"\n"[..], &[0; 512], b"garbage", &[0x8b, 0x1f]] {
+        folder.write("x.avro", &[&packed[..], after].concat());
+        let (ids, error) = read(folder.rows(30).build().unwrap().iter());
+        assert_eq!(ids.concat().len(), 30);
+        let message = error.unwrap().to_string();
+        let expected =
+            format!("the gzip around the file ends at byte {end} of the file, but more follows");
+        assert!(message.contains(&expected), "{message}");
+    }
+    // The remedy.
+    folder.write("x.avro", &packed[..end]);
+    let (ids, error) = read(folder.rows(30).build().unwrap().iter());
+    assert_eq!((ids.concat().len(), error.is_none()), (30, true));
+    // More members, some of them empty, are one file; the start of one is one cut short.
+    let half = bytes.len() / 2;
+    let parts = [gzip(&bytes[..half]), gzip(b""), gzip(&bytes[half..])].concat();
+    folder.write("x.avro", &parts);
+    let (ids, error) = read(folder.rows(30).build().unwrap().iter());
+    assert_eq!((ids.concat().len(), error.is_none()), (30, true));
+    for cut in [1, 2, 9] {
+        folder.write("x.avro", &[&packed[..], &packed[..cut]].concat());
+        let error = read(folder.rows(30).build().unwrap().iter()).1.unwrap();
+        let message = error.to_string();
+        assert!(message.contains("damaged or cut short"), "{message}");
+    }
+}
