@@ -33,6 +33,10 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
                 let host = String::from_utf8_lossy(host).into_owned();
                 return Err(Error::new(ErrorKind::Host(host)).in_file(given));
             }
+            // Of `file://` alone nothing is left.
+            if path.is_empty() {
+                return Ok(Cow::Borrowed(given));
+            }
             path
         }
     };
@@ -88,6 +92,7 @@ mod tests {
             ("file:/a/b.avro", "/a/b.avro"),
             ("file:///a/b.avro", "/a/b.avro"),
             ("FILE:///a/*.avro", "/a/*.avro"),
+            ("file://", "file://"),
             ("file://localhost/a", "/a"),
             ("file://LocalHost/a", "/a"),
             ("file:///a%20b/gr%C3%B6%C3%9Fe%25.avro", "/a b/größe%.avro"),

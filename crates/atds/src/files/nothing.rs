@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use glob::Pattern;
 
 use super::search::{Search, entries, is_hidden};
-use crate::Error;
 
 /// Folders that are looked into for files to suggest.
 const MAX_FOLDERS: usize = 1000;
@@ -18,8 +17,11 @@ const MAX_FOLDERS: usize = 1000;
 pub struct NothingFound {
     /// Whether a folder was given, and no pattern.
     pub is_folder: bool,
-    /// Folders in the folder, or that the pattern matches.
+    /// Folders in the folder, or that the pattern matches; if it matches none, those that are
+    /// where it looks for files.
     pub folders: usize,
+    /// Files where the pattern looks for files, of which it matches none.
+    pub beside: usize,
     /// Files in the folder (where it was searched recursively, in those below too) whose names do
     /// not end in `.avro`.
     pub other_files: usize,
@@ -52,6 +54,7 @@ impl fmt::Display for NothingFound {
                 self.other_files,
                 counted(self.other_files, "file") + " without .avro",
             ),
+            (self.beside, counted(self.beside, "other file")),
         ];
         let there = there.into_iter().filter(|(count, _)| *count > 0);
         let there: Vec<_> = there.map(|(_, words)| words).collect();
@@ -91,13 +94,9 @@ impl NothingFound {
 
 /// What is in a folder where a search has found no files.
 #[cold]
-pub(super) fn in_folder(
-    folder: &Path,
-    recursive: bool,
-    search: &Search,
-) -> Result<NothingFound, Error> {
+pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> NothingFound {
     let mut below = Below::default();
-    below.look(folder, 0)?;
+    below.look(folder, 0);
     let mut found = NothingFound {
         is_folder: true,
         folders: below.folders,
@@ -139,7 +138,7 @@ pub(super) fn in_folder(
                 .collect();
             let names = common_pattern(&names);
             found.suggestions.push(format!("{start}/**/{names}"));
-            return Ok(found);
+            return found;
         }
     }
     if !below.names.is_empty() {
@@ -147,12 +146,18 @@ pub(super) fn in_folder(
         found.suggestions.push(format!("{start}/{names}"));
     }
     suggest_hidden(search, &mut found);
-    Ok(found)
+    found
 }
 
-/// What a pattern matches where it matches no file.
+/// What a pattern matches where it matches no file, or what is there where it would. `is_simple`
+/// says that only the last component is a pattern, so that it looks into one folder.
 #[cold]
-pub(super) fn of_pattern(given: &Path, start: &Path, search: &Search) -> NothingFound {
+pub(super) fn of_pattern(
+    given: &Path,
+    start: &Path,
+    is_simple: bool,
+    search: &Search,
+) -> NothingFound {
     let mut found = NothingFound {
         folders: search.folders.len(),
         hidden: hidden(
@@ -166,10 +171,29 @@ pub(super) fn of_pattern(given: &Path, start: &Path, search: &Search) -> Nothing
             .map(Path::to_owned),
         ..NothingFound::default()
     };
+    let mut below = Below::default();
     if found.folders > 0 {
+        for folder in &search.folders {
+            below.look(folder, 0);
+        }
         let pattern = given.to_string_lossy();
         let pattern = pattern.trim_end_matches('/');
-        found.suggestions.push(format!("{pattern}/*.avro"));
+        let inside = below.pattern();
+        found
+            .suggestions
+            .extend(inside.map(|inside| format!("{pattern}/{inside}")));
+    } else if is_simple {
+        below.look(start, 0);
+        found.folders = below.folders;
+        found.beside = below.names.len();
+        let folder = Pattern::escape(&start.to_string_lossy());
+        let join = |inside| {
+            Path::new(&folder)
+                .join(inside)
+                .to_string_lossy()
+                .into_owned()
+        };
+        found.suggestions.extend(below.pattern().map(join));
     }
     suggest_hidden(search, &mut found);
     found
@@ -186,7 +210,8 @@ fn suggest_hidden(search: &Search, found: &mut NothingFound) {
         names.sort();
         let begin = names[0].chars().next();
         names.retain(|name| name.chars().next() == begin);
-        let pattern = folder.join(common_pattern(&names));
+        let folder = Pattern::escape(&folder.to_string_lossy());
+        let pattern = Path::new(&folder).join(common_pattern(&names));
         found
             .suggestions
             .push(pattern.to_string_lossy().into_owned());
@@ -213,15 +238,32 @@ pub(super) fn hidden(files: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> 
     ))
 }
 
+/// Files of a folder that were skipped although they may be Avro, in words.
+pub(super) fn alike(mut files: Vec<PathBuf>) -> Option<String> {
+    files.sort();
+    files.dedup();
+    let first = quoted(&files.first()?.file_name()?.to_string_lossy());
+    let (were, such_as) = match files.len() {
+        1 => ("was", ""),
+        _ => ("were", "such as "),
+    };
+    let count = counted(files.len(), "file");
+    Some(format!(
+        "{count} not named *.avro {were} skipped, {such_as}{first}: give such files by a pattern \
+         too if they are to be read"
+    ))
+}
+
 /// What is in a folder and those below.
 #[derive(Default)]
 struct Below {
     /// Folders in the folder itself.
     folders: usize,
-    /// Names of its files, and of those in folders below, that do not end in `.avro`.
+    /// Names of its files, and those of files in folders below that do not end in `.avro`.
     names: Vec<String>,
     names_below: Vec<String>,
-    /// Whether there are `.avro` files below.
+    /// Whether there are `.avro` files in the folder itself, and below.
+    avro_here: bool,
     avro_below: bool,
     /// Hidden files and folders in the folder itself.
     hidden_files: BTreeSet<PathBuf>,
@@ -230,9 +272,10 @@ struct Below {
 }
 
 impl Below {
-    fn look(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
+    /// Looks into a folder and those below; what may not be read is as if it were not there.
+    fn look(&mut self, folder: &Path, depth: usize) {
         self.looked_into += 1;
-        for entry in entries(folder)? {
+        for entry in entries(folder).unwrap_or_default() {
             if is_hidden(&entry.name) {
                 let hidden = match entry.is_folder {
                     true => &mut self.hidden_folders,
@@ -248,15 +291,28 @@ impl Below {
                 (true, _) => {
                     self.folders += usize::from(depth == 0);
                     if !entry.is_link && self.looked_into < MAX_FOLDERS {
-                        self.look(&folder.join(&entry.name), depth + 1)?;
+                        self.look(&folder.join(&entry.name), depth + 1);
                     }
                 }
-                (false, 0) => self.names.push(name),
+                (false, 0) => {
+                    self.avro_here |= name.ends_with(".avro");
+                    self.names.push(name);
+                }
                 (false, _) if name.ends_with(".avro") => self.avro_below = true,
                 (false, _) => self.names_below.push(name),
             }
         }
-        Ok(())
+    }
+
+    /// A pattern for what is in a folder or below, after the folder's own.
+    fn pattern(&self) -> Option<String> {
+        match (&self.names[..], &self.names_below[..]) {
+            _ if self.avro_here => Some("*.avro".to_owned()),
+            _ if self.avro_below => Some("**/*.avro".to_owned()),
+            ([], []) => None,
+            ([], below) => Some(format!("**/{}", common_pattern(below))),
+            (names, _) => Some(common_pattern(names)),
+        }
     }
 }
 

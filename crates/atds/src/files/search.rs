@@ -14,14 +14,9 @@ use crate::{Error, ErrorKind};
 
 /// The files named `*.avro` of a folder, with `recursive` those of all folders below too.
 pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error> {
-    let avro = || Part::Names(Pattern::new("*.avro").expect("it is one"));
-    let parts = match recursive {
-        true => vec![Part::Folders, avro()],
-        false => vec![avro()],
-    };
-    let search = Search::run(folder, &parts)?;
+    let search = Search::folder(folder, recursive)?;
     if search.files.is_empty() {
-        let found = nothing::in_folder(folder, recursive, &search)?;
+        let found = nothing::in_folder(folder, recursive, &search);
         return Err(no_files(found, folder));
     }
     Ok(search.finish(folder))
@@ -42,18 +37,13 @@ pub(super) fn pattern(
     let mut search = Search::run(&start, &parts)?;
     if recursive {
         for matched in std::mem::take(&mut search.folders) {
-            let inside = Search::run(
-                &matched,
-                &[
-                    Part::Folders,
-                    Part::Names(Pattern::new("*.avro").expect("it is one")),
-                ],
-            )?;
-            search.add(inside);
+            search.add(Search::folder(&matched, true)?);
         }
     }
     if search.files.is_empty() {
-        return Err(no_files(nothing::of_pattern(given, &start, &search), given));
+        let is_simple = matches!(parts[..], [Part::Names(_)]);
+        let nothing = nothing::of_pattern(given, &start, is_simple, &search);
+        return Err(no_files(nothing, given));
     }
     Ok(search.finish(given))
 }
@@ -111,6 +101,10 @@ pub(super) struct Search {
     /// Files and folders that match but for being hidden.
     pub(super) hidden_files: Vec<PathBuf>,
     pub(super) hidden_folders: Vec<PathBuf>,
+    /// Whether the files of a folder are searched, rather than those of a pattern.
+    is_folder: bool,
+    /// Files of a folder that are not named `*.avro` but like it: `a.avro.gz`, `A.AVRO`.
+    alike: Vec<PathBuf>,
     /// Links to folders that `**` has met, to be followed once all else is searched.
     links: Vec<(PathBuf, usize)>,
     /// Folders that `**` has searched, without links, with the components left. So no link leads
@@ -119,8 +113,25 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// Searches a folder, or that and all below it, for files named `*.avro`.
+    fn folder(folder: &Path, recursive: bool) -> Result<Self, Error> {
+        let mut parts = vec![Part::Names(Pattern::new("*.avro").expect("it is one"))];
+        if recursive {
+            parts.insert(0, Part::Folders);
+        }
+        let search = Search {
+            is_folder: true,
+            ..Search::default()
+        };
+        search.all(folder, &parts)
+    }
+
     fn run(start: &Path, parts: &[Part]) -> Result<Self, Error> {
-        let mut search = Search::default();
+        Search::default().all(start, parts)
+    }
+
+    fn all(self, start: &Path, parts: &[Part]) -> Result<Self, Error> {
+        let mut search = self;
         search.below(start, parts)?;
         while !search.links.is_empty() {
             let mut links = std::mem::take(&mut search.links);
@@ -136,6 +147,7 @@ impl Search {
         self.files.extend(other.files);
         self.hidden_files.extend(other.hidden_files);
         self.hidden_folders.extend(other.hidden_folders);
+        self.alike.extend(other.alike);
     }
 
     /// The files in their order; logs what was skipped of what was `given`.
@@ -144,6 +156,9 @@ impl Search {
         let hidden_folders = self.hidden_folders.into_iter().collect();
         if let Some(hidden) = nothing::hidden(&hidden_files, &hidden_folders) {
             log::warn!("{}: {hidden}", given.display());
+        }
+        if let Some(alike) = nothing::alike(self.alike) {
+            log::warn!("{}: {alike}", given.display());
         }
         self.files.sort_by(|(a, _), (b, _)| a.cmp(b));
         // `**/**` and the like find a file in several ways.
@@ -164,10 +179,13 @@ impl Search {
             }
             [Part::Names(pattern), rest @ ..] => {
                 for entry in entries(path)? {
+                    let next = path.join(&entry.name);
                     if !pattern.matches(&entry.name.to_string_lossy()) {
+                        if self.is_folder && entry.is_like_avro() {
+                            self.alike.push(next);
+                        }
                         continue;
                     }
-                    let next = path.join(&entry.name);
                     if !is_hidden(&entry.name) || begins_hidden(pattern.as_str()) {
                         self.below(&next, rest)?;
                     } else if entry.is_folder && !rest.is_empty() {
@@ -230,6 +248,14 @@ pub(super) struct Entry {
     pub(super) name: OsString,
     pub(super) is_folder: bool,
     pub(super) is_link: bool,
+}
+
+impl Entry {
+    /// Whether it is a file with `.avro` in its name that is not hidden.
+    fn is_like_avro(&self) -> bool {
+        let name = self.name.to_string_lossy().to_ascii_lowercase();
+        !self.is_folder && name.contains(".avro") && !is_hidden(&self.name)
+    }
 }
 
 /// The entries of a folder, sorted by name; none of what is no folder.

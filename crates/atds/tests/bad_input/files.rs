@@ -45,14 +45,17 @@ fn what_is_not_there() {
         "none: no Avro files there (a folder's files are those named *.avro), but 1 file without \
          .avro: give 'none/data.csv'",
     );
-    case(&["*.parquet"], "*.parquet: no file matches this pattern");
+    case(
+        &["*.parquet"],
+        "*.parquet: no file matches this pattern, but 2 folders and 2 other files: give '*.avro'",
+    );
     case(
         &["a.avro", "none/*.avro"],
-        "none/*.avro: no file matches this pattern",
+        "none/*.avro: no file matches this pattern, but 1 other file: give 'none/data.csv'",
     );
     case(
         &["[a.avro"],
-        "[a.avro: not a pattern: invalid range pattern",
+        "[a.avro: no such file, and not a pattern: invalid range pattern",
     );
     case(&["a.avro/b"], "a.avro/b: Not a directory (os error 20)");
     case(&["notes.txt"], "notes.txt: byte 0: the file is empty");

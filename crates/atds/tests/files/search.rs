@@ -218,7 +218,52 @@ fn an_error_says_what_is_there_and_what_to_write() {
         (
             "sal*",
             false,
-            "sal*: no file matches this pattern, but 1 folder: give 'sal*/*.avro'",
+            "sal*: no file matches this pattern, but 1 folder: give 'sal*/**/*.avro'",
+        ),
+        (
+            "sales/*",
+            false,
+            "sales/*: no file matches this pattern, but 2 folders: give 'sales/*/*.avro'",
+        ),
+        (
+            "part*",
+            false,
+            "part*: no file matches this pattern, but 1 folder: give 'part*/part-*'",
+        ),
+        (
+            "nest*",
+            false,
+            "nest*: no file matches this pattern, but 1 folder: give 'nest*/**/part-*'",
+        ),
+        (
+            "folders/*",
+            false,
+            "folders/*: no file matches this pattern, but 1 folder",
+        ),
+        (
+            "sales/*.avro",
+            false,
+            "sales/*.avro: no file matches this pattern, but 2 folders: give 'sales/**/*.avro'",
+        ),
+        (
+            "parts/*.avro",
+            false,
+            "parts/*.avro: no file matches this pattern, but 2 other files: give 'parts/part-*'",
+        ),
+        (
+            "gz/*.avro",
+            false,
+            "gz/*.avro: no file matches this pattern, but 2 other files: give 'gz/p-*.gz'",
+        ),
+        (
+            "empty/*.avro",
+            false,
+            "empty/*.avro: no file matches this pattern",
+        ),
+        (
+            "[[]odd]/_*.avro",
+            false,
+            "[[]odd]/_*.avro: no file matches this pattern",
         ),
         (
             "no/such/*.avro",
@@ -242,8 +287,25 @@ fn what_is_suggested_works() {
         "b/part-1",
         "c/_a.avro",
         "d/e/x-1.gz",
+        "e[1]/_a.avro",
+        "e[1]/_b.avro",
+        "f/g/h/a.avro",
     ]);
-    for given in ["a", "b", "c", "d"] {
+    for given in [
+        "a",
+        "b",
+        "c",
+        "d",
+        "e[1]",
+        "a/*",
+        "a/*.avro",
+        "b/*.avro",
+        "d/*.avro",
+        "?",
+        "f*",
+        "f/*.avro",
+        "e[[]1]/*.avro",
+    ] {
         let error = Files::from(folder.join(given)).resolve().unwrap_err();
         let ErrorKind::NoAvroFiles(nothing) = &error.kind else {
             panic!("{error}")
@@ -254,6 +316,20 @@ fn what_is_suggested_works() {
         }
         assert_eq!(nothing.suggestions.len(), 1);
     }
+}
+
+/// A folder that may not be read does not hide what is beside it.
+#[test]
+#[cfg(unix)]
+fn suggestions_pass_over_what_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tree(&["a/locked/x.avro", "a/open/x.avro"]);
+    let locked = folder.join("a/locked");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    let message = found(&folder, "a", false).unwrap_err();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(message.contains("a/**/*.avro"), "{message}");
 }
 
 #[test]
