@@ -4,12 +4,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
 
 use crate::failure::Failure;
 
-/// Notes SIGINT (Ctrl-C) and SIGTERM as long as it lives. The second one ends the process at once.
+/// Notes SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that is closed) as long as it lives. The
+/// second one ends the process at once. A signal that the process was started to ignore, as by
+/// `nohup`, stays ignored.
 pub(crate) struct Signals {
     came: Arc<AtomicBool>,
     number: Arc<AtomicUsize>,
@@ -32,7 +34,11 @@ impl Signals {
             number,
             registered,
         } = &mut signals;
-        for signal in [SIGINT, SIGTERM] {
+        let ignored = ignored();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if ignored >> (signal - 1) & 1 == 1 {
+                continue;
+            }
             registered.push(flag::register_conditional_default(signal, came.clone())?);
             registered.push(flag::register_usize(
                 signal,
@@ -56,6 +62,14 @@ impl Signals {
             false => Ok(()),
         }
     }
+}
+
+/// The signals that the process ignores, as bits, where the system tells.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 impl Drop for Signals {
