@@ -135,8 +135,10 @@ def test_what_is_left_out_is_said(write: Write, caplog: pytest.LogCaptureFixture
         assert list(atds.Dataset(path, 10).features) == ["x"]
     assert [one.getMessage() for one in caplog.records] == [
         "left out 'n' (null): it holds no value",
-        "left out 'next' (record 'R'): the record holds itself; the expression 'next.x' reads a "
-        "part of it",
+        (
+            "left out 'next' (record 'R'): the record holds itself; the expression 'next.x' reads a "
+            "part of it"
+        ),
     ]
     assert read(path, {"next.x": atds.DenseFeature([], "int32")}) == {"next.x": [2]}
     assert atds.inspect(path).left_out == {"n": "null", "next": "record 'R'"}
