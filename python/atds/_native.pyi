@@ -146,7 +146,13 @@ class Reencoder:
 @final
 class RecordReader(Iterator[list[bytes]]):
     def __new__(
-        cls, file: str, buffer_size: int, reader_schema: str | None = None
+        cls,
+        file: str,
+        buffer_size: int,
+        reader_schema: str | None = None,
+        tolerate: str = "",
+        max_block_bytes: int | None = None,
+        max_depth: int | None = None,
     ) -> RecordReader: ...
     def __iter__(self) -> RecordReader: ...
     def __next__(self) -> list[bytes]: ...

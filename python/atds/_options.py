@@ -52,8 +52,8 @@ TOLERATED = ("trailing-block-bytes", "trailing-file-bytes", "checksum", "utf8")
 Tolerate: TypeAlias = "str | Iterable[str]"
 
 
-def tolerated(value: Any) -> str:
-    """The names of what is tolerated, with commas between.
+def tolerated_names(value: Any) -> list[str]:
+    """The names of what is tolerated.
 
     Raises:
         OptionError: Something else than one name of :data:`TOLERATED` or several.
@@ -69,7 +69,17 @@ def tolerated(value: Any) -> str:
                 f"tolerate must be of {', '.join(map(repr, TOLERATED))}, or several of them, "
                 f"not {name!r}"
             )
-    return ",".join(dict.fromkeys(names))
+    return list(dict.fromkeys(names))
+
+
+def tolerated(value: Any) -> str:
+    """The names of what is tolerated, with commas between."""
+    return ",".join(tolerated_names(value))
+
+
+def block_bytes(value: Any) -> int | None:
+    """How many bytes a block may have, or None."""
+    return optional("max_block_bytes", value, 1, 1 << 62)
 
 
 def depth(value: Any) -> int | None:

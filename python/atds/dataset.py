@@ -151,7 +151,7 @@ class Dataset:
             "strict": _options.flag("strict", strict),
             "check_files": _options.flag("check_files", check_files),
             "tolerate": _options.tolerated(tolerate),
-            "max_block_bytes": _options.optional("max_block_bytes", max_block_bytes, 1, 1 << 62),
+            "max_block_bytes": _options.block_bytes(max_block_bytes),
             "max_depth": _options.depth(max_depth),
         }
         given = None if features is None else parse_features(features)

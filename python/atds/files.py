@@ -240,7 +240,7 @@ def inspect(
         _options.optional("sample", sample, 0),
         _options.optional("memory_limit", memory_limit, 1),
         _options.tolerated(tolerate),
-        _options.optional("max_block_bytes", max_block_bytes, 1, 1 << 62),
+        _options.block_bytes(max_block_bytes),
         _options.depth(max_depth),
     )
     found["schema"] = json.loads(found["schema"])

@@ -41,18 +41,26 @@ struct Several {
 impl RecordReader {
     /// `reader_schema` is text; without one, records are by the file's own.
     #[new]
-    #[pyo3(signature = (file, buffer_size, reader_schema = None))]
+    #[pyo3(signature = (
+        file, buffer_size, reader_schema = None, tolerate = "", max_block_bytes = None, max_depth = None,
+    ))]
     fn new(
         py: Python<'_>,
         file: PathBuf,
         buffer_size: usize,
         reader_schema: Option<&str>,
+        tolerate: &str,
+        max_block_bytes: Option<usize>,
+        max_depth: Option<usize>,
     ) -> PyResult<Self> {
         let schema = reader_schema.map(Schema::parse).transpose();
         let schema = schema.map_err(|error| schema_error(py, "reader_schema", &error))?;
         let schema = schema.map(Arc::new);
         let mut options = RecordOptions::default();
         options.buffer_size = buffer_size;
+        options.tolerate = tolerate.parse().or_raise(py)?;
+        options.max_block_bytes = max_block_bytes.unwrap_or(options.max_block_bytes);
+        options.max_depth = max_depth.unwrap_or(options.max_depth);
         let open = move || EncodedRecords::open_with(file, schema, &options);
         let records = interruptible(py, open)?.or_raise(py)?;
         let error = None;

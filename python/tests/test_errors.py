@@ -223,7 +223,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     assert message(atds.MissingFileError, lambda: atds.Dataset(pattern, 8)) == said
     pattern = f"{tmp_path}/***"
     assert message(atds.OptionError, lambda: atds.Dataset(pattern, 8)).startswith(
-        f"{pattern}: not a pattern: "
+        f"{pattern}: no such file, and not a pattern: "
     )
 
 

@@ -77,6 +77,33 @@ def test_what_is_skipped_is_logged_once(tree: Path, caplog: pytest.LogCaptureFix
     assert len(caplog.records) == 1
 
 
+def test_files_that_may_be_avro_are_not_skipped_in_silence(
+    tree: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = (tree / "a.avro").read_bytes()
+    for name in ("b.avro.gz", "C.AVRO", "sub/e.avro.1", "._f.avro.gz", "README.md"):
+        (tree / name).write_bytes(content)
+    told = "give such files by a pattern too if they are to be read"
+    for recursive, skipped in ((False, "2 files"), (True, "3 files")):
+        caplog.clear()
+        atds.Dataset(tree, 1000, recursive=recursive)
+        assert [record.getMessage() for record in caplog.records][-1] == (
+            f"{tree}: {skipped} not named *.avro were skipped, such as 'C.AVRO': {told}"
+        )
+    # What that says to do.
+    dataset = atds.Dataset([tree, tree / "*.AVRO", tree / "*.gz"], 1000)
+    assert [Path(name).name for name in dataset.filenames] == ["a.avro", "C.AVRO", "b.avro.gz"]
+    caplog.clear()
+    assert len(atds.Dataset(f"{tree}/*.avro", 1000).filenames) == 1
+    assert not any("not named" in record.getMessage() for record in caplog.records)
+
+
+def test_a_folder_where_a_file_is_wanted(tree: Path) -> None:
+    for call in (atds.read_schema, atds.inspect):
+        with pytest.raises(atds.FileError, match="Is a directory .*: give a file in it"):
+            call(tree)
+
+
 def test_errors_say_what_is_there(tree: Path) -> None:
     (tree / "a.avro").unlink()
     with pytest.raises(atds.MissingFileError) as caught:

@@ -58,6 +58,9 @@ class ATDSDataset(Wrapped):
         recursive: Whether folders are searched with all folders below them.
         strict: Whether the schemas of files must be by Avro's specification.
         tolerate: What is wrong with files and read nevertheless, as for :class:`atds.Dataset`.
+        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
+            1 GiB.
+        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
 
     Raises:
         ValueError: Features that cannot be.
@@ -83,12 +86,16 @@ class ATDSDataset(Wrapped):
         recursive: bool = False,
         strict: bool = False,
         tolerate: Tolerate = (),
+        max_block_bytes: int | None = None,
+        max_depth: int | None = None,
     ) -> None:
         options = {
             "reader_schema": reader_schema,
             "check_files": _options.flag("check_files", check_files),
             "strict": _options.flag("strict", strict),
-            "tolerate": tolerate,
+            "tolerate": _options.tolerated_names(tolerate),
+            "max_block_bytes": _options.block_bytes(max_block_bytes),
+            "max_depth": _options.depth(max_depth),
         }
         epochs = _Epochs(parse_features(features), options, recursive)
         arguments = [

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from atds.errors import FeatureError
-from atds.files import Schema
+import numpy as np
+
+from atds._options import Tolerate
+from atds.errors import FeatureError, MissingFileError, OptionError
+from atds.files import Schema, look_up
+from atds.tensorflow import _arguments
 from atds.tensorflow._framework import tf, unconverted
 from atds.tensorflow.parse import parse_avro
 from atds.tensorflow.records import AvroRecordDataset
@@ -29,6 +34,10 @@ def make_avro_record_dataset(
     prefetch_buffer_size: int = tf.data.AUTOTUNE,
     num_parallel_reads: int | None = None,
     drop_final_batch: bool = False,
+    *,
+    tolerate: Tolerate = (),
+    max_block_bytes: int | None = None,
+    max_depth: int | None = None,
 ) -> Any:
     """A ``tf.data.Dataset`` of batches of parsed records, as :func:`parse_avro` makes them.
 
@@ -49,7 +58,8 @@ def make_avro_record_dataset(
     200
 
     Args:
-        file_pattern: A file or pattern, or a list of them, by the rules of ``tf.io.gfile.glob``.
+        file_pattern: A file, a pattern or a folder, or a list of them, as for
+            :class:`atds.Dataset`: hidden files are skipped. They are sorted all together.
         features: Features by path expression; see :func:`parse_avro`.
         batch_size: Records of a batch at most.
         reader_schema: The schema that records are read as.
@@ -62,6 +72,11 @@ def make_avro_record_dataset(
         num_parallel_reads: Files that are read, and batches that are parsed, side by side; None
             for one.
         drop_final_batch: Whether a last batch of fewer records is left out.
+        tolerate: What is wrong with files and read nevertheless, as for :class:`atds.Dataset`;
+            text of features is checked all the same.
+        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
+            1 GiB.
+        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
 
     Raises:
         ValueError: No features, or features that cannot be.
@@ -72,7 +87,7 @@ def make_avro_record_dataset(
         raise FeatureError(f"features is {features!r}: name at least one")
     several = num_parallel_reads is not None and num_parallel_reads > 0
     records = AvroRecordDataset(
-        tf.data.Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed),
+        _files(file_pattern, shuffle, shuffle_seed),
         buffer_size=_DEFAULT_READER_BUFFER_SIZE
         if reader_buffer_size is None
         else reader_buffer_size,
@@ -80,6 +95,9 @@ def make_avro_record_dataset(
         num_parallel_calls=num_parallel_reads,
         reader_schema=reader_schema,
         block_length=num_parallel_reads if several else 1,
+        tolerate=tolerate,
+        max_block_bytes=max_block_bytes,
+        max_depth=max_depth,
     )
     if shuffle:
         size = _DEFAULT_SHUFFLE_BUFFER_SIZE if shuffle_buffer_size is None else shuffle_buffer_size
@@ -95,3 +113,25 @@ def make_avro_record_dataset(
 
     parsed = batches.map(parse, num_parallel_calls=num_parallel_reads)
     return parsed if prefetch_buffer_size == 0 else parsed.prefetch(prefetch_buffer_size)
+
+
+def _files(file_pattern: Any, shuffle: bool, seed: int | None) -> Any:
+    """A data set of the files' names, in the order of ``tf.data.Dataset.list_files``."""
+    patterns = _arguments.names(file_pattern)
+    known = tf.get_static_value(patterns)
+    if known is None:
+        names = tf.ensure_shape(tf.numpy_function(_found, [patterns], tf.string), [None])
+    else:
+        try:
+            names = tf.constant(_found(known), tf.string)
+        except (MissingFileError, OptionError) as error:
+            raise _arguments.invalid(str(error)) from None
+    files = tf.data.Dataset.from_tensor_slices(names)
+    return files.shuffle(tf.size(names, tf.int64), seed=seed) if shuffle else files
+
+
+def _found(patterns: Any) -> Any:
+    """The files that files, patterns and folders stand for."""
+    given = [os.fsdecode(pattern) for pattern in patterns.tolist()]
+    found = [os.fsencode(path) for path in look_up(given, False).paths()]
+    return np.array(sorted(found), dtype=object)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from atds import _native
+from atds import _native, _options
+from atds._options import Tolerate
 from atds.files import Schema, schema_text
 from atds.tensorflow import _arguments
 from atds.tensorflow._framework import tf
@@ -39,6 +40,10 @@ class AvroRecordDataset(Wrapped):
         reader_schema: The schema that records are re-encoded by; None or empty for each file's.
         deterministic: Whether interleaved records come in an order that does not change.
         block_length: Records of a file at a time, where they are interleaved.
+        tolerate: What is wrong with files and read nevertheless, as for :class:`atds.Dataset`.
+        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
+            1 GiB.
+        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
 
     Raises:
         TypeError: Filenames that are not strings, or a data set of something else.
@@ -56,13 +61,26 @@ class AvroRecordDataset(Wrapped):
         reader_schema: Schema | None = None,
         deterministic: bool | None = True,
         block_length: int | None = 1,
+        *,
+        tolerate: Tolerate = (),
+        max_block_bytes: int | None = None,
+        max_depth: int | None = None,
     ) -> None:
         _check_parallel(num_parallel_reads, num_parallel_calls)
+        lenience = (
+            _options.tolerated(tolerate),
+            _options.block_bytes(max_block_bytes),
+            _options.depth(max_depth),
+        )
+
+        def records(filename: bytes, size: Any, schema: bytes) -> Iterator[Arrays]:
+            return _records(filename, size, schema, *lenience)
+
         size = _arguments.integer("buffer_size", buffer_size, 0, least=0)
         schema = _schema(reader_schema)
 
         def of_file(filename: Any) -> Any:
-            lists = from_iterators(_records, [filename, size, schema], [_LIST])
+            lists = from_iterators(records, [filename, size, schema], [_LIST])
             return lists.map(lambda records: records).unbatch()
 
         files = _files(filenames)
@@ -86,11 +104,21 @@ _LIST = tf.TensorSpec([None], tf.string)
 _DEFAULT_BUFFER_SIZE = 256 << 10
 
 
-def _records(filename: bytes, buffer_size: Any, schema: bytes) -> Iterator[Arrays]:
+def _records(
+    filename: bytes,
+    buffer_size: Any,
+    schema: bytes,
+    tolerate: str,
+    max_block_bytes: int | None,
+    max_depth: int | None,
+) -> Iterator[Arrays]:
     """Lists of the records of a file."""
     text = schema.decode() or None
     size = int(buffer_size) or _DEFAULT_BUFFER_SIZE
-    return _lists(_native.RecordReader(os.fsdecode(filename), size, text))
+    reader = _native.RecordReader(
+        os.fsdecode(filename), size, text, tolerate, max_block_bytes, max_depth
+    )
+    return _lists(reader)
 
 
 def _lists(reader: _native.RecordReader) -> Iterator[Arrays]:

@@ -90,6 +90,51 @@ def test_options(clicks: str, options: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerate": "checksums"}, "tolerate must be of 'trailing-block-bytes'"),
+        ({"tolerate": ["utf8", 3]}, "several of them, not 3"),
+        ({"max_block_bytes": 0}, "max_block_bytes must be a whole number, 1 to"),
+        ({"max_depth": 301}, "max_depth must be a whole number, 1 to 300, or None, not 301"),
+    ],
+)
+def test_options_that_are_no_tensors(clicks: str, options: dict[str, Any], message: str) -> None:
+    for make in (
+        lambda: at.ATDSDataset(clicks, 4, LABEL, **options),
+        lambda: at.AvroRecordDataset(clicks, **options),
+        lambda: at.make_avro_record_dataset(clicks, LABEL, 4, "int", **options),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            make()
+
+
+def test_what_an_error_names_reads_the_file(numbers: str, tmp_path: Path) -> None:
+    path = tmp_path / "padded.avro"
+    path.write_bytes(Path(numbers).read_bytes() + bytes(100))
+    features = {"n": tf.io.FixedLenFeature([], tf.int64)}
+    schema = atds.read_schema(numbers)
+    makers: list[Callable[..., Any]] = [
+        lambda **options: at.ATDSDataset(
+            str(path), 1, {"n": at.DenseFeature([], tf.int64)}, **options
+        ),
+        lambda **options: at.AvroRecordDataset(str(path), **options),
+        lambda **options: at.make_avro_record_dataset(
+            str(path), features, 1, schema, num_epochs=1, **options
+        ),
+    ]
+    count = len(list(at.AvroRecordDataset(numbers)))
+    for make in makers:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="tolerate='trailing-file-bytes'"):
+            list(make())
+        assert len(list(make(tolerate="trailing-file-bytes"))) == count
+        path.write_bytes(path.read_bytes()[:-100])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="raise max_block_bytes="):
+            list(make(max_block_bytes=8))
+        assert len(list(make(max_block_bytes=1 << 20, max_depth=1))) == count
+        path.write_bytes(path.read_bytes() + bytes(100))
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {"filenames": 3},

@@ -129,6 +129,38 @@ def test_batches_in_order(three: list[str]) -> None:
     assert plain == once
 
 
+def test_hidden_files_are_no_batches(three: list[str]) -> None:
+    folder = Path(three[0]).parent
+    for name in ("_2.avro", ".3.avro", "._0.avro"):
+        (folder / name).write_bytes(b"not Avro")
+    inner = folder / "_temporary"
+    inner.mkdir()
+    (inner / "4.avro").write_bytes(Path(three[0]).read_bytes())
+    (folder / "[5].avro").write_bytes(Path(three[1]).read_bytes())
+    for given in (folder, f"{folder}/*.avro", f"file://{folder}/**/[0-9[]*.avro"):
+        found = batches(given, FEATURES, 4, num_epochs=1, shuffle=False)
+        assert [n for batch in found for n in batch] == [*range(1505), 3, 4]
+    hidden = batches(f"{folder}/_temporary/*.avro", FEATURES, 4, num_epochs=1, shuffle=False)
+    assert hidden == [[0, 1, 2]]
+
+
+def test_a_seed_fixes_the_order_of_list_files(three: list[str]) -> None:
+    listed = tf.data.Dataset.list_files(three, shuffle=True, seed=3)
+    expected = [Path(name.numpy().decode()).name for name in listed]
+    first = {"0.avro": 0, "1.avro": 3, "2.avro": 5}
+    starts = [first[name] for name in expected]
+    found = batches(three, FEATURES, 1, num_epochs=1, shuffle_seed=3, shuffle_buffer_size=1)
+    assert [n for batch in found for n in batch if n in starts] == starts
+
+
+def test_files_that_a_graph_names(three: list[str]) -> None:
+    def of_file(name: Any) -> Any:
+        return at.make_avro_record_dataset(name, FEATURES, 4, NUMBER, num_epochs=1, shuffle=False)
+
+    batches = tf.data.Dataset.from_tensor_slices(three[:2]).flat_map(of_file)
+    assert [batch["n"].numpy().tolist() for batch in batches] == [[0, 1, 2], [3, 4]]
+
+
 def test_batches_in_parallel(three: list[str]) -> None:
     found = batches(three, FEATURES, 4, num_epochs=1, shuffle=False, num_parallel_reads=2)
     assert [n for batch in found for n in batch] == [0, 1, 3, 4, 2, *range(5, 1505)]
@@ -155,8 +187,10 @@ def test_batches_forever(three: list[str]) -> None:
 
 
 def test_no_files(tmp_path: Path) -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no file matches this pattern"):
         batches(str(tmp_path / "*.avro"), FEATURES, 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="s3:// is not read yet"):
+        batches("s3://bucket/*.avro", FEATURES, 2)
     with pytest.raises(ValueError, match="features is {}: name at least one"):
         batches(str(tmp_path), {}, 2)
 
