@@ -326,7 +326,7 @@ fn suggestions_pass_over_what_may_not_be_read() {
 
     let folder = tree(&["a/locked/x.avro", "a/open/x.avro"]);
     let locked = folder.join("a/locked");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     let message = found(&folder, "a", false).unwrap_err();
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
     assert!(message.contains("a/**/*.avro"), "{message}");
