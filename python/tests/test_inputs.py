@@ -100,7 +100,7 @@ def test_files_that_may_be_avro_are_not_skipped_in_silence(
 
 def test_a_folder_where_a_file_is_wanted(tree: Path) -> None:
     for call in (atds.read_schema, atds.inspect):
-        with pytest.raises(atds.FileError, match="Is a directory .*: give a file in it"):
+        with pytest.raises(atds.FileError, match="it is a folder: give a file that is in it"):
             call(tree)
 
 
