@@ -228,26 +228,31 @@ def test_ctrl_c_while_nobody_writes_to_a_pipe(tmp_path: Path, numbers: str) -> N
     writer.join()
 
 
-def test_closing_while_a_writer_stalls(tmp_path: Path, numbers: str) -> None:
+def test_closing_while_a_writer_stalls(tmp_path: Path, many: str) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     over = threading.Event()
+    ended = []
 
     def write() -> None:
         with path.open("wb") as file:
-            file.write(Path(numbers).read_bytes()[:-10])
+            # Far more than a batch, so that one is had before the reader waits.
+            file.write((Path(many) / "part-00000.avro").read_bytes()[:600_000])
             file.flush()
-            over.wait(60)
+            ended.append(over.wait(60))
 
     writer = threading.Thread(target=write)
     writer.start()
-    batches = iter(atds.Dataset(path, 64))
+    batches = iter(atds.Dataset(path, 8))
     next(batches)
     start = time.monotonic()
     batches.close()
-    assert time.monotonic() - start < 5
+    took = time.monotonic() - start
     over.set()
     writer.join()
+    assert took < 5
+    # The writer did stall until the end.
+    assert ended == [True]
 
 
 def test_packed_files(tmp_path: Path, numbers: str, caplog: pytest.LogCaptureFixture) -> None:
