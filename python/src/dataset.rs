@@ -171,15 +171,14 @@ impl Dataset {
 }
 
 /// The columns that features become, given as the JSON of a features file; they
-/// are the same whatever the schema, so that every name must be an expression or
-/// have one.
+/// are the same whatever the schema.
 #[pyfunction]
 pub(crate) fn spec_of_features(py: Python<'_>, features: &str) -> PyResult<Vec<SaidColumn>> {
     let features =
         atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
     let features = atds::Features::new(features).map_err(|error| feature_error(py, &error))?;
     features
-        .names_are_expressions()
+        .check_names()
         .map_err(|error| feature_error(py, &error))?;
     columns(features.spec())
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -50,6 +51,23 @@ def test_features_are_named_tuples() -> None:
     assert str(feature) == "SparseFeature(shape=[8], dtype=tf.int32)"
     assert at.VarLenFeatureWithRank(tf.int32).rank == 1
     assert at.VarLenFeatureWithRank(tf.int32, 2).dtype is tf.int32
+
+
+def test_names_of_any_text(tmp_path: Path) -> None:
+    names = ["user-id", "größe", "1st", "", "a."]
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": name, "type": "long"} for name in names],
+    }
+    text = json.dumps(schema).encode()
+    sync = b"0123456789abcdef"
+    header = b"Obj\1\2\x16avro.schema" + bytes([(2 * len(text)) & 127 | 128, len(text) >> 6])
+    path = tmp_path / "any.avro"
+    path.write_bytes(header + text + b"\0" + sync + b"\2\x0a\0\2\4\6\x08" + sync)
+    features = {name: at.DenseFeature([], tf.int64) for name in [*names[:4], "'a.'"]}
+    (batch,) = at.ATDSDataset(str(path), 8, features)
+    assert [int(batch[name][0]) for name in features] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ use tensor_batch::{
 use super::{
     Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, Missing, SparseKeys,
 };
-use crate::path::{Path, PathError, Reference, Step};
+use crate::path::{Path, PathError, PathErrorKind, Reference, Step};
 use crate::schema::{Field, Node, NodeId, Schema};
 
 /// Features that belong together, and the columns they become: checked as far
@@ -112,16 +112,25 @@ impl Features {
         &self.spec
     }
 
-    /// Checks that each name without an expression is one itself, for who must know
-    /// before there is a schema with fields of such names.
+    /// Checks the names without an expression, for who must know before there is a
+    /// schema: one with a `.` or a `[` is meant as an expression, whatever fields
+    /// there will be. What only lacks quotes is left to the schema.
     ///
     /// # Errors
-    /// The first name that is not an expression.
-    pub fn names_are_expressions(&self) -> Result<(), FeatureError> {
-        for checked in &*self.checked {
-            if let Some(error) = &checked.not_a_path {
+    /// The first name that is meant as an expression, and is none.
+    pub fn check_names(&self) -> Result<(), FeatureError> {
+        for Checked {
+            feature,
+            not_a_path,
+            ..
+        } in &*self.checked
+        {
+            if let Some(error) = not_a_path
+                && !matches!(error.kind, PathErrorKind::NeedsQuotes { .. })
+                && feature.name.contains(['.', '['])
+            {
                 let kind = FeatureErrorKind::Path(error.clone());
-                return Err(FeatureError::new(&checked.feature.name, kind));
+                return Err(FeatureError::new(&feature.name, kind));
             }
         }
         Ok(())
