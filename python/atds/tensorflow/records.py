@@ -10,7 +10,8 @@ import numpy as np
 
 from atds import _native, _options
 from atds._options import Tolerate
-from atds.files import Schema, schema_text
+from atds.errors import Error
+from atds.files import Schema, look_up, refuse, schema_text
 from atds.tensorflow import _arguments
 from atds.tensorflow._framework import tf
 from atds.tensorflow._iterations import Arrays, Wrapped, from_iterators
@@ -73,7 +74,10 @@ class AvroRecordDataset(Wrapped):
             _options.depth(max_depth),
         )
 
+        read_once: set[str] = set()
+
         def records(filename: bytes, size: Any, schema: bytes) -> Iterator[Arrays]:
+            _once(os.fsdecode(filename), read_once)
             return _records(filename, size, schema, *lenience)
 
         size = _arguments.integer("buffer_size", buffer_size, 0, least=0)
@@ -102,6 +106,19 @@ class AvroRecordDataset(Wrapped):
 _LIST = tf.TensorSpec([None], tf.string)
 
 _DEFAULT_BUFFER_SIZE = 256 << 10
+
+
+def _once(filename: str, read_before: set[str]) -> None:
+    """Notes a pipe that is read, and refuses one that an earlier iteration has read."""
+    try:
+        found = look_up([filename], False)
+    except Error:
+        # What opens it says what is wrong.
+        return
+    once = set(found.read_once())
+    if once & read_before:
+        refuse(found, "an earlier iteration has read it")
+    read_before |= once
 
 
 def _records(

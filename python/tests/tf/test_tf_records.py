@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +161,26 @@ def test_files_that_a_graph_names(three: list[str]) -> None:
 
     batches = tf.data.Dataset.from_tensor_slices(three[:2]).flat_map(of_file)
     assert [batch["n"].numpy().tolist() for batch in batches] == [[0, 1, 2], [3, 4]]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_read_once(three: list[str], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = Path(three[0]).read_bytes()
+    again = "which can be read once: an earlier iteration has read it"
+
+    def write() -> None:
+        threading.Thread(target=pipe.write_bytes, args=[content]).start()
+
+    dataset = at.AvroRecordDataset(str(pipe))
+    write()
+    assert numbers_of(records(dataset)) == [0, 1, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=again):
+        records(dataset)
+    write()
+    with pytest.raises(tf.errors.InvalidArgumentError, match=again):
+        batches(str(pipe), FEATURES, 1, num_epochs=2, shuffle=False)
 
 
 def test_batches_in_parallel(three: list[str]) -> None:
