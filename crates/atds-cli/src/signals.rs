@@ -10,7 +10,7 @@ use signal_hook::{SigId, flag, low_level};
 use crate::failure::Failure;
 
 /// Notes SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that is closed) as long as it lives. The
-/// second one ends the process at once. A signal that the process was started to ignore, as by
+/// second one ends the process at once. A SIGHUP that the process was started to ignore, as by
 /// `nohup`, stays ignored.
 pub(crate) struct Signals {
     came: Arc<AtomicBool>,
@@ -34,11 +34,8 @@ impl Signals {
             number,
             registered,
         } = &mut signals;
-        let ignored = ignored();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            if ignored >> (signal - 1) & 1 == 1 {
-                continue;
-            }
+        let hangup = (!ignores_hangup()).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
             registered.push(flag::register_conditional_default(signal, came.clone())?);
             registered.push(flag::register_usize(
                 signal,
@@ -64,12 +61,12 @@ impl Signals {
     }
 }
 
-/// The signals that the process ignores, as bits, where the system tells.
-fn ignored() -> u64 {
+/// Whether the process ignores SIGHUP, where the system tells.
+fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.unwrap_or(0) >> (SIGHUP - 1) & 1 == 1
 }
 
 impl Drop for Signals {

@@ -61,6 +61,15 @@ fn stopped(mut command: Command, folder: &Path, signal: &str) -> Ran {
     let pid = child.id().to_string();
     let kill = Command::new("kill").args([signal, &pid]).status().unwrap();
     assert!(kill.success());
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > Duration::from_secs(60) {
+            // It would fill the disk.
+            child.kill().unwrap();
+            panic!("{signal} did not end it");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
     Ran::new(child.wait_with_output().unwrap())
 }
 
