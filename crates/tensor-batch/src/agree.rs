@@ -63,7 +63,7 @@ pub(crate) fn first_disagreement<'a>(
     shape: &[i64],
     parts: impl Iterator<Item = Part<'a>>,
 ) -> Option<Disagreement> {
-    let rows = parts.flat_map(|part| part.lists().map(move |list| shape_of(part, list)));
+    let rows = parts.flat_map(|part| part.lists().map(move |list| shape_of(part, list, shape)));
     let mut first = None;
     for (row, found) in rows.enumerate() {
         let is_of_column = |(&(least, most), &dim): (&(usize, usize), &i64)| {
@@ -86,16 +86,19 @@ pub(crate) fn first_disagreement<'a>(
     None
 }
 
-/// The shape of one row. A dimension inside of no list has the length 0.
-fn shape_of(part: Part<'_>, row: usize) -> RowShape {
+/// The shape of one row. A dimension inside of no list has the length that the column gives it,
+/// since no list says otherwise, else 0.
+fn shape_of(part: Part<'_>, row: usize, shape: &[i64]) -> RowShape {
     let mut lists = row..row + 1;
-    let levels = part.segment.splits.iter().map(|splits| {
+    let levels = part.segment.splits.iter().zip(shape);
+    let levels = levels.map(|(splits, &dim)| {
         let ends = &splits.as_slice()[lists.start..=lists.end];
         lists = ends[0] as usize..ends[ends.len() - 1] as usize;
         let lengths = ends.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        let of_none = if dim == UNKNOWN { 0 } else { dim as usize };
         (
-            lengths.clone().min().unwrap_or(0),
-            lengths.max().unwrap_or(0),
+            lengths.clone().min().unwrap_or(of_none),
+            lengths.max().unwrap_or(of_none),
         )
     });
     RowShape(levels.collect())

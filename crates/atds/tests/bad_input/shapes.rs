@@ -136,6 +136,45 @@ fn records_that_differ_are_named_with_their_shapes() {
     );
 }
 
+/// Where the shape has the inner length, a record of no lists does not say another.
+#[test]
+fn records_of_no_lists_have_the_inner_length_of_the_feature() {
+    let folder = Folder::new();
+    let mut messages = Messages::default();
+    let shape = [None, Some(3)];
+    let mut case = |lists: &[&[usize]], good: &[[i64; 3]], said: &str| {
+        write(&folder, &[lists]);
+        let (shapes, error) = read(&folder, feature(&shape), 4);
+        assert_eq!(shapes, good, "{said}");
+        let error = error.unwrap_or_default();
+        let expected = format!(
+            "x.avro: block 0 at byte 185: record {said} (x.avro: block 0 at byte 185: record 0): \
+             for lists of several lengths give a `default` or a `mask`"
+        );
+        messages.check(said, error, &expected);
+    };
+    case(
+        &[&[], &[3]],
+        &[[1, 0, 3]],
+        "1: field 'x': the shape [1, 3] is not [0, 3], as of the first record of the batch",
+    );
+    case(
+        &[&[], &[], &[3, 3], &[]],
+        &[[2, 0, 3]],
+        "2: field 'x': the shape [2, 3] is not [0, 3], as of the first record of the batch",
+    );
+    case(
+        &[&[3], &[]],
+        &[[1, 1, 3]],
+        "1: field 'x': the shape [0, 3] is not [1, 3], as of the first record of the batch",
+    );
+    write(&folder, &[&[&[], &[]], &[&[], &[], &[3, 3], &[3, 3]]]);
+    assert_eq!(
+        read(&folder, feature(&shape), 4),
+        (vec![vec![4, 0, 3], vec![2, 2, 3]], None)
+    );
+}
+
 /// What a default or a mask is for.
 #[test]
 fn a_default_fills_them_up() {

@@ -37,10 +37,14 @@ fn disagreement(shape: &[i64], runs: &[usize], lists: &[List]) -> Option<Found> 
     Some((found.row, found.shape, first))
 }
 
-/// The least and the largest length of the lists of each level.
-fn shape_of(list: &List, rank: usize) -> RowShape {
+/// The least and the largest length of the lists of each level; of no lists, that of the column.
+fn shape_of(list: &List, shape: &[i64]) -> RowShape {
     let mut lists = vec![list];
-    let levels = (0..rank).map(|_| {
+    let levels = shape.iter().map(|&dim| {
+        if lists.is_empty() {
+            let len = dim.max(0) as usize;
+            return (len, len);
+        }
         let items: Vec<&[List]> = lists
             .iter()
             .map(|list| match list {
@@ -57,7 +61,7 @@ fn shape_of(list: &List, rank: usize) -> RowShape {
 }
 
 fn naive(shape: &[i64], lists: &[List]) -> Option<Found> {
-    let shapes = lists.iter().map(|list| shape_of(list, shape.len()));
+    let shapes = lists.iter().map(|list| shape_of(list, shape));
     let shapes: Vec<_> = shapes.collect();
     for (row, found) in shapes.iter().enumerate() {
         let by_itself =
@@ -101,6 +105,27 @@ proptest! {
         // An extent is known up to the fixed dimension: no list is longer than that.
         prop_assert_eq!(disagreement(&shape, &runs, &lists), naive(&shape, &lists));
     }
+}
+
+#[test]
+fn a_row_of_no_lists_leaves_the_dimensions_inside_to_the_column() {
+    let leaf = || Leaf(Scalar::Int32(7));
+    let (none, pair) = (Items(vec![]), Items(vec![Items(vec![leaf(), leaf()])]));
+    let shape = |outer| RowShape(vec![(outer, outer), (2, 2)]);
+    let found = |lists: &[&List]| {
+        let lists: Vec<_> = lists.iter().map(|list| (*list).clone()).collect();
+        disagreement(&[UNKNOWN, 2], &[lists.len()], &lists)
+    };
+    assert_eq!(found(&[&none, &none]), None);
+    assert_eq!(found(&[&pair, &pair]), None);
+    assert_eq!(
+        found(&[&none, &none, &pair]),
+        Some((2, shape(1), Some(shape(0))))
+    );
+    assert_eq!(
+        found(&[&pair, &none, &none]),
+        Some((1, shape(0), Some(shape(1))))
+    );
 }
 
 #[test]
