@@ -57,6 +57,12 @@ pub(crate) struct Keys {
 }
 
 impl Checked {
+    /// Whether the first dimension that was given is the batch, and not one of `shape`.
+    pub(crate) fn has_batch(&self) -> bool {
+        matches!(&self.feature.kind,
+            FeatureKind::Dense { shape, .. } if shape.len() > self.shape.len())
+    }
+
     /// What errors in the data name it by: the expression, or the name where
     /// all keys start from the root and the expression is only that.
     pub(crate) fn text(&self) -> &str {

@@ -359,10 +359,15 @@ pub enum PlanErrorKind {
         schema_type: String,
     },
     /// The arrays are nested otherwise than the shape says.
-    #[error("the shape has rank {rank}, the schema {schema_rank}")]
+    #[error(
+        "the shape has rank {rank}{}, the schema {schema_rank}",
+        if *has_batch { ", of which the first dimension is the batch" } else { "" }
+    )]
     RankMismatch {
         /// Dimensions of the shape.
         rank: usize,
+        /// Whether the first of them is the batch, and none of the schema's.
+        has_batch: bool,
         /// Nested arrays, or arrays of indices.
         schema_rank: usize,
     },

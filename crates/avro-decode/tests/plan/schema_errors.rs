@@ -268,6 +268,23 @@ fn rank_mismatch() {
         "feature 'x': the shape has rank 0, the schema 1"
     );
     let nested = format!(r#"{{"type": "array", "items": {INTS}}}"#);
+    // It counts the dimensions as they were given.
+    assert_eq!(
+        message(&nested, fixed_len(&[None])),
+        "feature 'x': the shape has rank 1, of which the first dimension is the batch, the schema 2"
+    );
+    assert_eq!(
+        message(INTS, fixed_len(&[None])),
+        "feature 'x': the shape has rank 1, of which the first dimension is the batch, the schema 1"
+    );
+    assert_eq!(
+        message(&nested, fixed_len(&[None]).at("x[*]")),
+        "feature 'x': the shape has rank 1, the schema 2"
+    );
+    assert_eq!(
+        message(&nested, fixed_len(&[None, None]).at("x[*]")),
+        "feature 'x': the shape has rank 2, of which the first dimension is the batch, the schema 2"
+    );
     assert_eq!(
         message(&nested, fixed_len(&[Some(2), Some(2), Some(2)])),
         "feature 'x': the shape has rank 3, the schema 2"

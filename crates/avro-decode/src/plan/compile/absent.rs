@@ -27,9 +27,9 @@ impl<'f> Compiler<'f> {
         {
             return Err(error);
         }
-        let (rank, schema_rank) = (consumer.shape.len(), consumer.registers.len() + lists);
-        if matches!(consumer.goal, Goal::Values(_)) && schema_rank > rank {
-            let kind = PlanErrorKind::RankMismatch { rank, schema_rank };
+        let schema_rank = consumer.registers.len() + lists;
+        if matches!(consumer.goal, Goal::Values(_)) && schema_rank > consumer.shape.len() {
+            let kind = consumer.rank_mismatch(schema_rank);
             return Err(PlanError::new(consumer.name(), kind));
         }
         self.note_absent(Absent {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::convert::Within;
 use crate::feature::{Checked, FeatureKind, SparseKeys};
 use crate::path::{Path, Reference, Step};
+use crate::plan::PlanErrorKind;
 
 /// What wants a value, and the way that is still before it.
 #[derive(Clone, Debug)]
@@ -115,6 +116,17 @@ impl<'f> Consumer<'f> {
     /// The name of the feature.
     pub(super) fn name(&self) -> &'f str {
         &self.checked.feature.name
+    }
+
+    /// The error of values in so many lists, which are not the dimensions of the shape.
+    #[cold]
+    pub(super) fn rank_mismatch(&self, schema_rank: usize) -> PlanErrorKind {
+        let has_batch = self.checked.has_batch();
+        PlanErrorKind::RankMismatch {
+            rank: self.shape.len() + usize::from(has_batch),
+            has_batch,
+            schema_rank,
+        }
     }
 
     /// The expression of the feature, for errors in the data.

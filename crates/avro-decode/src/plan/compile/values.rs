@@ -41,9 +41,8 @@ pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<()
     let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration)
         && consumer.checked.feature.dtype != DType::String;
     let schema_rank = consumer.registers.len() + arrays + usize::from(is_duration);
-    let rank = consumer.shape.len();
-    if schema_rank != rank {
-        return Err(PlanErrorKind::RankMismatch { rank, schema_rank });
+    if schema_rank != consumer.shape.len() {
+        return Err(consumer.rank_mismatch(schema_rank));
     }
     // Their values are not in an array, whose length would tell.
     if let (true, Some(&Some(length))) = (is_duration, consumer.shape.last())
@@ -185,7 +184,11 @@ impl<'f> Compiler<'f> {
         };
         let (rank, schema_rank) = (shape.len(), roles.len() - 1);
         if schema_rank != rank {
-            return Err(PlanErrorKind::RankMismatch { rank, schema_rank });
+            return Err(PlanErrorKind::RankMismatch {
+                rank,
+                has_batch: false,
+                schema_rank,
+            });
         }
         if !defaults.is_empty() {
             return Ok(None);
