@@ -227,7 +227,8 @@ impl Reader {
             };
             let tolerated = &self.counters.tolerated;
             tolerated.add(&more);
-            tolerated.name(path, &format!("{bytes} bytes after the last block"));
+            let unit = if bytes == 1 { "byte" } else { "bytes" };
+            tolerated.name(path, &format!("{bytes} {unit} after the last block"));
         }
     }
 

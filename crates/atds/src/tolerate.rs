@@ -134,19 +134,30 @@ pub struct Tolerated {
 }
 
 impl Tolerated {
-    /// Each figure with what it counts.
+    /// Each figure with what it counts, which is of one thing where the figure is 1.
     pub fn figures(&self) -> [(u64, &'static str); 4] {
+        let figure = |n, one, several| (n, if n == 1 { one } else { several });
         [
-            (
+            figure(
                 self.trailing_block_bytes,
+                "byte in a block after its records",
                 "bytes in blocks after their records",
             ),
-            (
+            figure(
                 self.trailing_file_bytes,
+                "byte after the last block of a file",
                 "bytes after the last blocks of files",
             ),
-            (self.bad_checksums, "wrong or missing checksums"),
-            (self.replaced_texts, "texts that are not UTF-8"),
+            figure(
+                self.bad_checksums,
+                "wrong or missing checksum",
+                "wrong or missing checksums",
+            ),
+            figure(
+                self.replaced_texts,
+                "text that is not UTF-8",
+                "texts that are not UTF-8",
+            ),
         ]
     }
 
@@ -231,6 +242,27 @@ impl NamedOnce {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_a_kind_is_no_plural() {
+        let mut tolerated = Tolerated {
+            trailing_block_bytes: 1,
+            trailing_file_bytes: 1,
+            bad_checksums: 1,
+            replaced_texts: 1,
+        };
+        assert_eq!(
+            tolerated.text(),
+            "1 byte in a block after its records, 1 byte after the last block of a file, \
+             1 wrong or missing checksum, 1 text that is not UTF-8"
+        );
+        tolerated.add(&tolerated.clone());
+        assert_eq!(
+            tolerated.text(),
+            "2 bytes in blocks after their records, 2 bytes after the last blocks of files, \
+             2 wrong or missing checksums, 2 texts that are not UTF-8"
+        );
+    }
 
     #[test]
     fn names_are_read_and_written() {
