@@ -105,6 +105,22 @@ def test_decimals(write: Write, caplog: pytest.LogCaptureFixture) -> None:
     )
 
 
+def test_decimals_beyond_int64(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    for scale in 0, 2:
+        schema = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": scale}
+        path = write(record(("x", schema)), [{"x": decimal.Decimal(10**25)}])
+        whole = 10 ** (25 + scale)
+        with pytest.raises(atds.DataError, match="as float64, the number nearest to it, or as by"):
+            read(path, {"x": atds.DenseFeature([], "int64")})
+        assert read(path, {"x": atds.DenseFeature([], "float64")})["x"] == [1e25]
+        (value,) = read(path, {"x": atds.DenseFeature([], "bytes")})["x"]
+        assert int.from_bytes(value, "big", signed=True) == whole
+    caplog.clear()
+    assert read(path)["x"] == [1e25]
+    (warning,) = [one.getMessage() for one in caplog.records]
+    assert warning.endswith("without its point, or as bytes where that is beyond int64")
+
+
 def test_maps_and_uuids(write: Write) -> None:
     fixed = {"type": "fixed", "name": "U", "size": 16}
     path = write(

@@ -252,7 +252,7 @@ pub enum DecodeErrorKind {
     /// A decimal's unscaled number is not in the range of int64.
     #[error(
         "the unscaled number of a decimal of {length} bytes is not in the range of int64: read it \
-         as float64, or as string for its bytes"
+         as float64, the number nearest to it, or as bytes"
     )]
     DecimalTooLarge {
         /// Bytes of the number.

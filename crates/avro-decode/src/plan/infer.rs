@@ -348,6 +348,10 @@ impl Walk<'_> {
                 field: name.to_owned(),
                 schema_type: self.describe(node),
                 exact,
+                fits_int64: !matches!(
+                    self.schema.logical(node),
+                    Some(LogicalType::Decimal { precision, .. }) if *precision > INT64_DIGITS
+                ),
             });
         }
     }
@@ -470,6 +474,9 @@ struct Element {
     /// Whether its dtype has only the nearest to some of its values.
     is_rounded: bool,
 }
+
+/// Digits of which all numbers are in the range of int64.
+const INT64_DIGITS: u32 = 18;
 
 /// The expression of a path from the root.
 fn name_of(path: &str) -> &str {

@@ -140,6 +140,27 @@ fn fields_of_records_that_may_be_null_have_masks() {
     );
 }
 
+/// A decimal of more digits than int64 has is not said to be read as that, whatever its value.
+#[test]
+fn how_a_decimal_is_read_exactly() {
+    let said = |precision: u32| {
+        let schema = format!(
+            r#"{{"type": "record", "name": "R", "fields": [{{"name": "x", "type": {{"type": "bytes",
+            "logicalType": "decimal", "precision": {precision}, "scale": 2}}}}]}}"#
+        );
+        infer(&Schema::parse(&schema).expect("a good schema")).rounded[0].to_string()
+    };
+    let always = |precision| {
+        format!(
+            "'x' (bytes, decimal({precision}, 2)) is float64, the number nearest to each decimal: \
+             read it as int64 for the exact number without its point"
+        )
+    };
+    assert_eq!(said(18), always(18));
+    let beyond = ", or as bytes where that is beyond int64";
+    assert_eq!(said(19), always(19) + beyond);
+}
+
 /// Types and their features, each `name dtype` with `?` where it has a mask; a `~`
 /// before those that are rounded, a `b` before those of bytes.
 #[test]

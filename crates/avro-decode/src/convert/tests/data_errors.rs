@@ -43,7 +43,7 @@ fn decimal_outside_int64() {
     assert_eq!(
         message,
         "the unscaled number of a decimal of 9 bytes is not in the range of int64: read it as \
-         float64, or as string for its bytes"
+         float64, the number nearest to it, or as bytes"
     );
     assert_eq!(position, 1);
 }

@@ -85,6 +85,9 @@ pub struct Rounded {
     pub schema_type: String,
     /// The expression that leads to exact values, as int64.
     pub exact: String,
+    /// Whether every value has a number in the range of int64: not decimals of more than 18
+    /// digits, which only their bytes hold.
+    pub fits_int64: bool,
 }
 
 /// A whole sentence, which says how to read the exact values.
@@ -94,10 +97,16 @@ impl fmt::Display for Rounded {
         write!(f, "'{field}' ({schema_type}) is float64, ")?;
         let exact = Shown(&self.exact);
         match self.field == self.exact {
-            true => f.write_str(
-                "the number nearest to each decimal: read it as int64 for the exact number \
-                 without its point",
-            ),
+            true => {
+                f.write_str(
+                    "the number nearest to each decimal: read it as int64 for the exact number \
+                     without its point",
+                )?;
+                match self.fits_int64 {
+                    true => Ok(()),
+                    false => f.write_str(", or as bytes where that is beyond int64"),
+                }
+            }
             false => write!(
                 f,
                 "which rounds longs beyond 2^53: '{exact}' reads them exactly, as int64"
