@@ -1,7 +1,7 @@
 //! Files that are packed as a whole, by gzip or zstandard: unpacked while they are read.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -96,7 +96,7 @@ struct Members<R> {
 }
 
 #[cfg(feature = "deflate")]
-impl<R: BufRead> Read for Members<R> {
+impl<R: io::BufRead> Read for Members<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(member) = &mut self.member {
             let read = member.read(buffer)?;
