@@ -176,7 +176,8 @@ fn an_iteration_that_waits_for_bytes_ends_when_it_is_dropped() {
     let (writing, told) = (path.clone(), mpsc::channel::<()>());
     let writer = thread::spawn(move || {
         let mut file = OpenOptions::new().write(true).open(writing).unwrap();
-        let bytes = rows_file(0..10, 3, Codec::Null);
+        // Less than a batch.
+        let bytes = rows_file(0..8, 3, Codec::Null);
         file.write_all(&bytes[..bytes.len() - 5]).unwrap();
         let _ = told.1.recv();
         drop::<File>(file);
