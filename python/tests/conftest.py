@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ ALL_FRAMEWORKS = os.environ.get("ATDS_FRAMEWORKS") == "all"
 
 #: The files that independent writers wrote, with what they hold.
 TESTDATA = Path(__file__).resolve().parents[2] / "testdata"
+
+# Tests press Ctrl-C, which a shell without job control has its background commands ignore.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
