@@ -231,27 +231,33 @@ def test_ctrl_c_while_nobody_writes_to_a_pipe(tmp_path: Path, numbers: str) -> N
 def test_closing_while_a_writer_stalls(tmp_path: Path, many: str) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    over = threading.Event()
+    data = (Path(many) / "part-00000.avro").read_bytes()
+    had, stalled, over = threading.Event(), threading.Event(), threading.Event()
 
     def write() -> None:
-        with path.open("wb") as file:
-            # More than a batch, and no more than a pipe takes by itself.
-            file.write((Path(many) / "part-00000.avro").read_bytes()[:60_000])
-            file.flush()
+        with contextlib.suppress(BrokenPipeError), path.open("wb", buffering=0) as file:
+            for start in range(0, len(data), 4096):
+                # As many bytes as the first batch takes.
+                if had.is_set():
+                    break
+                file.write(data[start : start + 4096])
+            stalled.set()
             over.wait()
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        batches = iter(atds.Dataset(path, 1, prefetch=1024))
+        batches = iter(atds.Dataset(path, 8))
         next(batches)
+        had.set()
+        # Or the pipe is full, and nobody reads on.
+        stalled.wait(1)
         start = time.monotonic()
         batches.close()
         took = time.monotonic() - start
-        assert writer.is_alive()
     finally:
         over.set()
-        writer.join()
+    writer.join()
     assert took < 5
 
 
