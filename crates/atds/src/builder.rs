@@ -77,6 +77,7 @@ impl DatasetBuilder {
                 },
                 prefetch: DEFAULT_PREFETCH,
                 threads: Threads::Auto,
+                is_live: false,
             },
             read: ReadOptions {
                 mmap: false,
@@ -368,7 +369,10 @@ impl DatasetBuilder {
             plans: Arc::new(plans),
             schemas: schemas.into(),
             left_out: inferred.left_out,
-            engine: self.engine,
+            engine: EngineOptions {
+                is_live: !inputs.is_empty(),
+                ..self.engine
+            },
             read: self.read,
             epochs: self.epochs,
             memory_limit: self.memory_limit,

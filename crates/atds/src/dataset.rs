@@ -296,6 +296,7 @@ impl Batches {
             order: settings.order.clone(),
             claimed,
             stop: settings.inputs.stop().clone(),
+            is_live: false,
             opener: kept
                 .opener()
                 .unwrap_or_else(|| Opener::new(settings.read, settings.memory_limit)),

@@ -29,6 +29,8 @@ pub(crate) struct EngineOptions {
     /// Batches that may wait ready.
     pub(crate) prefetch: usize,
     pub(crate) threads: Threads,
+    /// Whether a batch is made as soon as its blocks are there: their writer may be slow.
+    pub(crate) is_live: bool,
 }
 
 /// A batch on its way to the consumer, with the bytes it counts for.
@@ -165,7 +167,9 @@ impl Engine {
     /// How many batches to make next in one go, at most.
     fn together(&self) -> usize {
         // Shuffled, every block would write to twice as many places.
-        let pays = self.options.batching.shuffle_buffer_size == 0 && self.crew.is_several();
+        let pays = self.options.batching.shuffle_buffer_size == 0
+            && !self.options.is_live
+            && self.crew.is_several();
         let fits = |bytes| self.has_room_for(bytes);
         match pays
             && self.options.prefetch >= TOGETHER_BATCHES

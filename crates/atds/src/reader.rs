@@ -39,6 +39,9 @@ pub(crate) struct Reader {
     /// Inputs that can be read once.
     pub(crate) claimed: Claimed,
     pub(crate) stop: Stop,
+    /// Whether the file is such an input. Its writer may be slow, so each block is handed over
+    /// before the next one is waited for.
+    pub(crate) is_live: bool,
     pub(crate) opener: Opener,
     pub(crate) kept: Arc<Kept>,
     pub(crate) epochs: std::ops::Range<u64>,
@@ -107,7 +110,9 @@ impl Reader {
     /// Reads all of a file, front to back. The error is `None` if the engine is
     /// gone.
     fn file(&mut self, path: &Path, part: Option<&FilePart>) -> Result<(), Option<Error>> {
-        let mut blocks = match self.claimed.remove(path).flatten() {
+        let claimed = self.claimed.remove(path);
+        self.is_live = claimed.is_some();
+        let mut blocks = match claimed.flatten() {
             Some(mut begun) => {
                 begun.set_lenience(&self.opener.lenience());
                 *begun
@@ -259,6 +264,9 @@ impl Reader {
                 block.detach(spare)?;
             }
             self.outlet.push(block).map_err(|Over| None)?;
+            if self.is_live {
+                self.outlet.hand_over().map_err(|Over| None)?;
+            }
         }
         // It may take some time until there is another block.
         self.outlet.hand_over().map_err(|Over| None)

@@ -192,6 +192,35 @@ fn an_iteration_that_waits_for_bytes_ends_when_it_is_dropped() {
     writer.join().unwrap();
 }
 
+/// Each batch comes when its blocks have come, whatever the writer does then.
+#[test]
+fn a_batch_does_not_wait_for_the_blocks_after_it() {
+    for threads in [1, 2] {
+        let folder = Folder::new();
+        let path = pipe(&folder, "p");
+        let (writing, told) = (path.clone(), mpsc::channel::<()>());
+        let writer = thread::spawn(move || {
+            let mut file = OpenOptions::new().write(true).open(writing).unwrap();
+            let bytes = rows_file(0..200, 3, Codec::Null);
+            let last = rows_file(0..100, 3, Codec::Null).len();
+            file.write_all(&bytes[..last]).unwrap();
+            let _ = told.1.recv();
+            file.write_all(&bytes[last..]).unwrap();
+        });
+        let threads = atds::Threads::Fixed(threads);
+        let mut batches = rows(&path).threads(threads).build().unwrap().iter();
+        // The 99 records of whole blocks are 12 batches of 8, and some.
+        for batch in 0..12 {
+            let next = batches.next_within(Duration::from_secs(30));
+            assert!(next.is_ready(), "batch {batch}");
+        }
+        assert!(batches.next_within(Duration::from_millis(50)).is_pending());
+        drop(told.0);
+        assert_eq!(batches.count(), 13);
+        writer.join().unwrap();
+    }
+}
+
 #[test]
 fn what_a_pipe_has_is_named_when_it_is_no_avro_file() {
     let folder = Folder::new();
