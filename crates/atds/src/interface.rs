@@ -260,7 +260,7 @@ mod tests {
         ];
         for (text, shown) in cases {
             assert_eq!(printable(text), shown);
-            // Once more changes nothing.
+            // A second pass changes nothing.
             assert_eq!(printable(shown), shown);
         }
     }

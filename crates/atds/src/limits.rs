@@ -34,7 +34,7 @@ pub const MAX_READER_BUFFER_SIZE: usize = 1 << 30;
 pub const MAX_PREFETCH: usize = 1024;
 
 /// Threads that read the headers of files: files in a network answer after
-/// milliseconds, and so many of them can be asked at the same time.
+/// milliseconds, and several can be asked at the same time.
 pub(crate) const HEADER_THREADS: usize = 16;
 
 /// Bytes of a file's header that are read at a time: most are smaller.

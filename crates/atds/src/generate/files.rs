@@ -233,7 +233,7 @@ impl Job<'_> {
         (i < self.files.len() && !self.failed.load(Ordering::Relaxed)).then_some(i)
     }
 
-    /// An error if nobody wants the files any more.
+    /// An error if the caller has cancelled.
     fn check_cancelled(&self) -> Result<(), GenerateError> {
         match &self.options.cancelled {
             Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(GenerateError::Cancelled),
