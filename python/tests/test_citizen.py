@@ -295,3 +295,20 @@ def test_python_is_not_in_the_way_of_signals(numbers: str, number: Any) -> None:
         assert seen == list(range(1000))
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_command_in_this_process_leaves_signals_as_they_were(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    program = """
+        import os, signal, sys
+        from atds import _native
+        number = int(sys.argv[1])
+        signal.signal(number, signal.SIG_DFL)
+        for _ in range(2):
+            assert _native.run_command(["atds", "generate", "--records", "10", sys.argv[2]]) == 0
+        os.kill(os.getpid(), number)
+        """
+    done = run(program, str(int(number)), str(tmp_path))
+    assert done.returncode == -number, done.stderr

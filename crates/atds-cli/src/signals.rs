@@ -1,8 +1,8 @@
 //! Signals that ask a command to end, for commands that have files to remove first.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
@@ -34,8 +34,13 @@ impl Signals {
             number,
             registered,
         } = &mut signals;
-        let hangup = (!ignores_hangup()).then_some(SIGHUP);
+        let dispositions = Dispositions::of_process();
+        let hangup = (!dispositions.ignores(SIGHUP)).then_some(SIGHUP);
+        Defaults::suspend();
         for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+            if dispositions.has_default(signal) {
+                Defaults::keep(signal)?;
+            }
             registered.push(flag::register_conditional_default(signal, came.clone())?);
             registered.push(flag::register_usize(
                 signal,
@@ -61,12 +66,73 @@ impl Signals {
     }
 }
 
-/// Whether the process ignores SIGHUP, where the system tells.
-fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.unwrap_or(0) >> (SIGHUP - 1) & 1 == 1
+/// What signals do to the process now, where the system tells.
+struct Dispositions {
+    ignored: u64,
+    caught: u64,
+}
+
+impl Dispositions {
+    fn of_process() -> Self {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = |name| {
+            let mask = status.lines().find_map(|line| line.strip_prefix(name));
+            mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        };
+        Dispositions {
+            ignored: mask("SigIgn:").unwrap_or(0),
+            // Unknown: as if another handler were there, which stays.
+            caught: mask("SigCgt:").unwrap_or(u64::MAX),
+        }
+    }
+
+    fn ignores(&self, signal: i32) -> bool {
+        self.ignored >> (signal - 1) & 1 == 1
+    }
+
+    fn has_default(&self, signal: i32) -> bool {
+        (self.ignored | self.caught) >> (signal - 1) & 1 == 0
+    }
+}
+
+/// Signals that end the process while no [`Signals`] lives. `signal-hook` leaves its handler in
+/// place when the last action is removed, and the handler alone would swallow them.
+struct Defaults {
+    /// How many [`Signals`] live.
+    noted: usize,
+    /// True while none lives; made with the first signal that is kept.
+    apply: Option<Arc<AtomicBool>>,
+}
+
+static DEFAULTS: Mutex<Defaults> = Mutex::new(Defaults {
+    noted: 0,
+    apply: None,
+});
+
+impl Defaults {
+    /// For a signal that has its default effect now, and no handler.
+    fn keep(signal: i32) -> io::Result<()> {
+        let mut defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let apply = defaults.apply.get_or_insert_default();
+        flag::register_conditional_default(signal, apply.clone())?;
+        Ok(())
+    }
+
+    fn suspend() {
+        Self::count(|noted| noted + 1);
+    }
+
+    fn resume() {
+        Self::count(|noted| noted - 1);
+    }
+
+    fn count(change: impl FnOnce(usize) -> usize) {
+        let mut defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
+        defaults.noted = change(defaults.noted);
+        if let Some(apply) = &defaults.apply {
+            apply.store(defaults.noted == 0, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Drop for Signals {
@@ -74,5 +140,6 @@ impl Drop for Signals {
         for &id in &self.registered {
             low_level::unregister(id);
         }
+        Defaults::resume();
     }
 }
