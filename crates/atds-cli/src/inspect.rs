@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Search folders with all folders below them
     #[arg(long)]
     recursive: bool,
-    /// Print only the features, as a features file to start from (of one FILE)
+    /// Print only the features that read all the files, as a features file to start from
     #[arg(long)]
     features: bool,
     /// Records, the first of the file, in which nulls are counted
@@ -52,15 +52,16 @@ pub(crate) struct Args {
 
 /// Goes on with the next file where one is at fault.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let given = inputs::data_files(&args.files, None)?;
+    if args.features {
+        return show_features(Files::from(given).recursive(args.recursive), args, out);
+    }
     let mut files: Vec<Result<PathBuf, Failure>> = Vec::new();
-    for path in inputs::data_files(&args.files, None)? {
+    for path in given {
         match Files::from(path).recursive(args.recursive).resolve() {
             Ok(found) => files.extend(found.into_iter().map(Ok)),
             Err(error) => files.push(Err(error.into())),
         }
-    }
-    if args.features && files.len() > 1 {
-        return Err(Failure::Usage("--features takes one FILE".into()));
     }
     let mut last = Ok(());
     for file in files {
@@ -77,10 +78,31 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     last
 }
 
-fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut options = InspectOptions::default();
+/// Prints the features file of one file, or of several together.
+fn show_features(files: Files, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut options = inspect_options(args);
     // A features file says nothing of the sample.
-    options.sample = if args.features { 0 } else { args.sample };
+    options.sample = 0;
+    let files = files.looked_up()?;
+    let features = match &files.resolve()?[..] {
+        // What can be read once is copied.
+        [file] => {
+            let found = atds::inspect_with(file, &options)?;
+            if found.features.is_empty() {
+                // Says why.
+                atds::infer_features(&found.schema)?;
+            }
+            found.features
+        }
+        _ => atds::inspect_features(files, &options)?,
+    };
+    print_features_file(&features, out)?;
+    Ok(())
+}
+
+fn inspect_options(args: &Args) -> InspectOptions {
+    let mut options = InspectOptions::default();
+    options.sample = args.sample;
     options.strict = args.strict;
     if let Some(bytes) = args.memory_limit {
         options.memory_limit = bytes;
@@ -91,14 +113,12 @@ fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
         .max_block_bytes()
         .unwrap_or(options.max_block_bytes);
     options.max_depth = args.lenience.max_depth.unwrap_or(options.max_depth);
-    let found = atds::inspect_with(file, &options)?;
-    if args.features {
-        if found.features.is_empty() {
-            // Says why.
-            atds::infer_features(&found.schema)?;
-        }
-        print_features_file(&found.features, out)?;
-    } else if args.json {
+    options
+}
+
+fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    let found = atds::inspect_with(file, &inspect_options(args))?;
+    if args.json {
         writeln!(out, "{}", json_text(&to_json(&found)))?;
     } else {
         print(&found, out)?;

@@ -4,6 +4,7 @@ mod nulls;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use avro_block::{Header, InflateBuffer, Inflater};
@@ -19,7 +20,7 @@ use crate::plans::{infer_all, not_by_the_specification, parse_by};
 use crate::records::RecordOptions;
 use crate::source::{FileBlocks, Opener, WholeIndex, whole_index};
 use crate::unpack::Packing;
-use crate::{Dataset, Error, ErrorKind, Records, Tolerate};
+use crate::{Dataset, Error, ErrorKind, FileSchemas, Files, Records, Tolerate};
 
 pub use nulls::InspectedPath;
 
@@ -175,6 +176,26 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
     })
 }
 
+/// Reads all of several files, and returns the features as the records of all of them have them.
+///
+/// They are those of [`FileSchemas::infer`](crate::FileSchemas::infer), as exact as those of an
+/// [`Inspection`]: lists are dense where they have one length in all files, and the dimensions of
+/// sparse features are one above the largest index of any file. An input that can be read once is
+/// not copied here.
+///
+/// # Errors
+/// As [`Files::resolve`] and [`inspect`], and files whose schemas no features fit together.
+pub fn inspect_features(
+    files: impl Into<Files>,
+    options: &InspectOptions,
+) -> Result<Vec<Feature>, Error> {
+    let files = files.into().looked_up()?;
+    let schemas = FileSchemas::read(&files, |_, _| ControlFlow::Continue(()))?;
+    let mut inferred = schemas.infer(&files.resolve()?)?;
+    let (features, _) = scan_exact(&files, &schemas, &mut inferred, options)?;
+    Ok(features)
+}
+
 /// Whether more bytes of the file would help.
 fn is_cut_short(error: &Error) -> bool {
     use avro_block::ErrorKind::{Empty, Truncated};
@@ -192,7 +213,7 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
     let mut inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
     let (features, inflated_bytes) = match inferred.features.is_empty() {
         true => (Vec::new(), inflate_all(path, options)?),
-        false => scan_exact(path, &mut inferred, options)?,
+        false => scan_file(path, &mut inferred, options)?,
     };
     let paths = avro_decode::paths(&schema);
     let paths_truncated = paths.truncated;
@@ -279,15 +300,30 @@ impl Figures {
     }
 }
 
-/// The features as the data has them, and the inflated bytes. Decimals that are
-/// beyond int64 in this file become their bytes.
-fn scan_exact(
+/// The features as a file's records have them, and the inflated bytes.
+fn scan_file(
     path: &Path,
     inferred: &mut Inferred,
     options: &InspectOptions,
 ) -> Result<(Vec<Feature>, u64), Error> {
+    let files = Files::from(path);
+    let schemas = FileSchemas::read(&files, |_, _| ControlFlow::Continue(()))?;
+    scan_exact(&files, &schemas, inferred, options).map_err(|error| match error.kind {
+        ErrorKind::InspectMemory { .. } => error.in_file(path),
+        _ => error,
+    })
+}
+
+/// The features as the data has them, and the inflated bytes. Decimals that are
+/// beyond int64 in these files become their bytes.
+fn scan_exact(
+    files: &Files,
+    schemas: &FileSchemas,
+    inferred: &mut Inferred,
+    options: &InspectOptions,
+) -> Result<(Vec<Feature>, u64), Error> {
     loop {
-        let error = match scan(path, &inferred.features, options) {
+        let error = match scan(files, schemas, &inferred.features, options) {
             Ok(found) => return Ok(found),
             Err(error) => error,
         };
@@ -310,7 +346,8 @@ fn scan_exact(
 
 /// The features as the data has them, and the inflated bytes.
 fn scan(
-    path: &Path,
+    files: &Files,
+    schemas: &FileSchemas,
     inferred: &[Feature],
     options: &InspectOptions,
 ) -> Result<(Vec<Feature>, u64), Error> {
@@ -320,8 +357,10 @@ fn scan(
         FeatureKind::Varlen { .. } => feature.clone().with_layout(Layout::Ragged),
         _ => feature.clone(),
     });
-    let dataset = Dataset::builder(path, SCAN_BATCH)
+    let dataset = Dataset::builder(files.clone(), SCAN_BATCH)
         .features(features)
+        .schemas(schemas.clone())
+        .strict(options.strict)
         .tolerate(options.tolerate)
         .max_block_bytes(options.max_block_bytes)
         .memory_limit(options.memory_limit)
@@ -330,7 +369,7 @@ fn scan(
     let mut batches = dataset.iter();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     for batch in &mut batches {
-        for (spec, column) in batch.map_err(|error| of_inspecting(error, path))?.columns() {
+        for (spec, column) in batch.map_err(of_inspecting)?.columns() {
             match seen.get_mut(&spec.name) {
                 Some(seen) => seen.add(&column),
                 None => drop(seen.insert(spec.name.clone(), Seen::new(&column))),
@@ -348,10 +387,9 @@ fn scan(
 
 /// The batches here are no batches of the caller's, who cannot make them smaller.
 #[cold]
-fn of_inspecting(mut error: Error, path: &Path) -> Error {
+fn of_inspecting(mut error: Error) -> Error {
     if let ErrorKind::MemoryLimit { limit, needed } = error.kind {
         error.kind = ErrorKind::InspectMemory { limit, needed };
-        return error.in_file(path);
     }
     error
 }

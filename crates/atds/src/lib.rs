@@ -48,7 +48,9 @@ pub use encoded::EncodedRecords;
 pub use error::{Error, ErrorKind, Place};
 pub use features::{EntryErrorKind, FeaturesError};
 pub use files::{Files, NothingFound};
-pub use inspect::{InspectOptions, InspectedPath, Inspection, inspect, inspect_with};
+pub use inspect::{
+    InspectOptions, InspectedPath, Inspection, inspect, inspect_features, inspect_with,
+};
 pub use interface::{Interface, printable};
 pub use json::{batch_to_json, value_to_json};
 pub use plans::{infer_features, inference_warnings};

@@ -193,8 +193,6 @@ fn folders_and_globs_stand_for_their_files() {
         let said = atds(&["inspect", "--json", &path]).ok();
         assert_eq!(said.lines().count(), 2, "{path}");
     }
-    let ran = atds(&["inspect", "--features", &folder]);
-    assert_eq!(ran.code, 2);
 }
 
 #[test]
@@ -218,11 +216,51 @@ fn goes_on_behind_files_at_fault() {
     );
 }
 
+/// Of files that are alike but for the range of their indices and the lengths of their lists.
 #[test]
-fn features_are_those_of_one_file() {
-    let files = Generated::new(&["--records", "10", "--files", "2"]);
-    let ran = atds(&["inspect", "--features", &files.file(0), &files.file(1)]);
-    assert_eq!(ran.fails_with(2), "--features takes one FILE");
+fn features_of_several_files_read_them_all() {
+    let files = Generated::new(&["--records", "300", "--files", "3"]);
+    let other = Generated::new(&["--records", "10", "--preset", "varlen", "--files", "1"]);
+    let folder = files.files();
+    let of_all = atds(&["inspect", "--features", &folder]).json();
+    let each = (0..3).map(|file| atds(&["inspect", "--features", &files.file(file)]).json());
+    let largest = each.map(|features| number(&features["sp3"]["shape"][0]));
+    assert_eq!(
+        number(&of_all["sp3"]["shape"][0]),
+        largest.fold(0.0, f64::max)
+    );
+    assert_eq!(of_all["d3"]["kind"], "dense");
+
+    let features = files.write("f.json", of_all.to_string());
+    let args = [
+        "bench",
+        "--json",
+        "--epochs",
+        "2",
+        "--features",
+        &features,
+        &folder,
+    ];
+    assert_eq!(atds(&args).json()["records"], 600);
+    // A folder and a list of its files are the same.
+    let (zero, one, two) = (files.file(0), files.file(1), files.file(2));
+    let listed = atds(&["inspect", "--features", &zero, &one, &two]).json();
+    assert_eq!(listed, of_all);
+
+    // What the first file has may be missing in another, which is said of what it has besides.
+    let ran = atds(&["inspect", "--features", &files.file(0), &other.file(0)]);
+    assert!(
+        ran.err
+            .contains("fields that the first file lacks are not read: "),
+        "{}",
+        ran.err
+    );
+    let mixed: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(mixed["d3"]["mask"], "d3.mask");
+    let features = files.write("mixed.json", mixed.to_string());
+    let (own, other) = (files.file(0), other.file(0));
+    let read = atds(&["bench", "--json", "--features", &features, &own, &other]);
+    assert_eq!(read.json()["records"], 110);
 }
 
 fn number(value: &Value) -> f64 {

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use atds::{Codec, DType, Feature, InspectOptions, Inspection, inspect, inspect_with};
+use atds::{
+    Codec, Convert, DType, Dataset, Feature, InspectOptions, Inspection, inspect, inspect_features,
+    inspect_with,
+};
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
 
@@ -239,4 +242,93 @@ fn counted_nulls_are_those_of_masks() {
         compared += 1;
     }
     assert_eq!(compared, 9);
+}
+
+/// A file of records `{id, pair, list, cells}`, whose lists and indices are given; `id` is an int
+/// or a long.
+fn clicks(folder: &Folder, name: &str, id: &str, records: &[(i32, &[i64], &[i32])]) {
+    let schema = r#"{"type": "record", "name": "R", "fields": [
+        {"name": "id", "type": "ID"},
+        {"name": "list", "type": {"type": "array", "items": "int"}},
+        {"name": "cells", "type": {"type": "record", "name": "Cells", "fields": [
+            {"name": "indices0", "type": {"type": "array", "items": "long"}},
+            {"name": "values", "type": {"type": "array", "items": "float"}}]}}]}"#
+        .replace("ID", id);
+    let parsed = Schema::parse(&schema).unwrap();
+    let mut payload = Vec::new();
+    for &(number, indices, list) in records {
+        let cells = vec![
+            Value::Array(indices.iter().map(|&index| Value::Long(index)).collect()),
+            Value::Array(indices.iter().map(|_| Value::Float(0.5)).collect()),
+        ];
+        let record = Value::Record(vec![
+            match id {
+                "int" => Value::Int(number),
+                _ => Value::Long(number.into()),
+            },
+            Value::Array(list.iter().map(|&item| Value::Int(item)).collect()),
+            Value::Record(cells),
+        ]);
+        let options = EncodeOptions::default();
+        encode(&parsed, parsed.root(), &record, &mut payload, &options).unwrap();
+    }
+    let block = (records.len() as u64, payload);
+    folder.write(name, &container(&schema, Codec::Deflate, [block]));
+}
+
+/// What holds for one file need not hold for another: numbers are wider, indices larger, lists
+/// longer, fields missing.
+#[test]
+fn the_features_of_several_files_read_them_all() {
+    let folder = Folder::new();
+    clicks(
+        &folder,
+        "0.avro",
+        "int",
+        &[(0, &[7], &[1, 2]), (1, &[3, 4], &[3, 4])],
+    );
+    clicks(
+        &folder,
+        "1.avro",
+        "long",
+        &[(2, &[90], &[5, 6]), (3, &[], &[7, 8])],
+    );
+    let options = InspectOptions::default();
+    let id = || {
+        let id = Feature::dense("id", &[], DType::Int64);
+        id.with_convert(Convert::Cast)
+    };
+    let cells = Feature::sparse("cells", &[91], DType::Float32);
+    let found = inspect_features(folder.path(), &options).unwrap();
+    let list = Feature::dense("list", &[2], DType::Int32);
+    assert_eq!(found, [id(), list, cells.clone()]);
+
+    clicks(&folder, "2.avro", "int", &[(4, &[], &[1, 2, 3])]);
+    let other = r#"{"type": "record", "name": "R", "fields": [
+        {"name": "new", "type": "int"}, {"name": "id", "type": "int"}]}"#;
+    folder.write("3.avro", &container(other, Codec::Null, [(1, vec![0, 10])]));
+    let found = inspect_features(folder.path(), &options).unwrap();
+    let list = masked(Feature::varlen("list", &[-1], DType::Int32));
+    assert_eq!(found, [id(), list, masked(cells)]);
+
+    let dataset = Dataset::builder(folder.path(), 16).features(found).build();
+    let batch = dataset.unwrap().iter().next().unwrap().unwrap();
+    assert_eq!(batch.dense::<i64>("id").unwrap(), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn files_that_no_features_fit_together_are_an_error() {
+    let folder = Folder::new();
+    for (name, id, record) in [
+        ("0.avro", "int", vec![2]),
+        ("1.avro", "string", vec![2, b'x']),
+    ] {
+        let schema = format!(
+            r#"{{"type": "record", "name": "R", "fields": [{{"name": "id", "type": "{id}"}}]}}"#
+        );
+        folder.write(name, &container(&schema, Codec::Null, [(1, record)]));
+    }
+    let error = inspect_features(folder.path(), &InspectOptions::default()).unwrap_err();
+    let message = folder.message(&error);
+    assert!(message.starts_with("1.avro: feature 'id': "), "{message}");
 }
