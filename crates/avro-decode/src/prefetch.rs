@@ -1,15 +1,15 @@
-//! Asking for bytes before they are needed.
+//! Software prefetching: the instruction, over lines of memory.
 #![allow(unsafe_code)] // The instruction takes a pointer, though it never reads through it.
 
 /// Bytes that the processor loads at a time.
 pub(crate) const LINE: usize = 64;
 
-/// Lines asked for in one go at most: more would push out what is needed first.
+/// Maximum number of lines prefetched in one go. More would push out the first ones.
 pub(crate) const MOST_LINES: usize = 128;
 
-/// Bytes behind what is written that are asked for at most: of what is longer, a
-/// processor sees by itself where it goes on.
-const MOST_BEHIND: usize = 16 * LINE;
+/// Maximum number of bytes prefetched after a write. The processor itself sees where a
+/// longer write goes on.
+const MOST_AFTER: usize = 16 * LINE;
 
 /// Has the processor load `bytes` from `start` to `end` into its second cache, as
 /// far as there are any, while other work goes on, but not too many. Changes
@@ -23,24 +23,25 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     }
 }
 
-/// Has the processor load what is at `place` into its first cache, whether or not there
-/// are as many bytes. Where it has to look up the page, the hint for the second cache did
-/// nothing on AMD's Zen 5.
+/// Has the processor load the line at `place` into its first cache. `place` may be past
+/// the end. The hint for the second cache did nothing on AMD's Zen 5 where the page had to
+/// be looked up.
 #[inline]
 pub fn prefetch_place(bytes: &[u8], place: usize) {
     prefetch_line::<true>(bytes, place);
 }
 
-/// Has the processor load the memory behind `written` into its first cache, as much
-/// again, if it is not much: that is written next. Whose memory it is does not matter.
+/// Has the processor load the memory after `written`, which is written next, into its
+/// first cache: as many bytes as `written` has, up to a limit. The memory may belong to
+/// anything.
 #[inline]
-pub(crate) fn prefetch_behind<T>(written: &[T]) {
-    let len = size_of_val(written).min(MOST_BEHIND);
-    let behind = written.as_ptr_range().end.cast::<u8>();
+pub(crate) fn prefetch_after<T>(written: &[T]) {
+    let len = size_of_val(written).min(MOST_AFTER);
+    let end = written.as_ptr_range().end.cast::<u8>();
     // The line that `written` ends in is in the cache.
     let mut place = 0;
     while place < len {
-        prefetch_at::<true>(behind.wrapping_add(LINE - 1 + place));
+        prefetch_at::<true>(end.wrapping_add(LINE - 1 + place));
         place += LINE;
     }
 }

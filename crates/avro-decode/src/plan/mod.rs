@@ -7,21 +7,19 @@
 //! straight into the batch, and what lies between is skipped, neighbours in one
 //! step where their sizes are known.
 
-mod ahead;
-mod behind;
 pub(crate) mod blocks;
 mod compile;
 pub(crate) mod cursor;
 mod entries;
 mod error;
+mod fast_skip;
 mod filter;
-mod hops;
 mod infer;
 pub(crate) mod items;
 pub(crate) mod leaf;
 mod meanings;
-mod meanwhile;
 mod missing;
+mod prefetch;
 mod program;
 mod row;
 mod run;
@@ -102,18 +100,18 @@ pub struct Plan {
     registers: usize,
     /// How many values its filters keep.
     operands: usize,
-    /// How many lengths it guesses.
-    guesses: usize,
-    /// Whether the data is asked for ahead.
+    /// How many lengths of arrays it predicts.
+    predicted: usize,
+    /// Whether later records are prefetched.
     asks_ahead: bool,
-    /// How many hops of a record take a while.
-    slow_hops: usize,
+    /// How many fast skips of a record are slow enough for a prefetch each.
+    slow_skips: usize,
     skips: SkipTable,
     min_record_len: u64,
     meanings: Meanings,
     /// Whether what is not UTF-8 is replaced.
     replaces_utf8: bool,
-    /// Whether bytes behind a record that stands for itself are left.
+    /// Whether bytes after a record without a container are left.
     leaves_trailing_bytes: bool,
     absent: Box<[Absent]>,
 }
@@ -212,9 +210,8 @@ impl Plan {
     /// Whether [`execute_with`](Self::execute_with) has the processor load data
     /// before it is needed, past the end of `data` if the records are its last.
     ///
-    /// A plan that moves past most of the data is at its next place before the
-    /// machine has seen that it goes straight ahead. One that reads all of it is
-    /// not.
+    /// A plan that skips most of the data is faster than the prefetching of the
+    /// processor itself. A plan that reads all of the data is not.
     pub fn asks_ahead(&self) -> bool {
         self.asks_ahead
     }

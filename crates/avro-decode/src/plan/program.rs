@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use super::fast_skip::FastSkip;
 use super::filter::{Filter, Operand};
-use super::hops::Hop;
 use super::leaf::Nullable;
 use super::row::Row;
 use super::skip::Skip;
@@ -43,12 +43,12 @@ pub(crate) struct Optional {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
-    /// Moves past values.
+    /// Skips values.
     Skip {
-        /// All of them, in as few steps as their sizes allow.
+        /// All of them, in as few operations as their sizes allow.
         all: Skip,
-        /// The same, if they are laid out as most are.
-        hops: Box<[Hop]>,
+        /// The same, for values that are laid out in the usual way.
+        fast: Box<[FastSkip]>,
         /// Each with its name, to tell which one an error is in.
         each: Vec<(Box<str>, Skip)>,
     },

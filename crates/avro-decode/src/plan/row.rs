@@ -112,7 +112,7 @@ impl Run<'_, '_, '_> {
     /// Reads the values, if they are laid out as most are; whether they were.
     #[inline]
     pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
-        let behind = self.state.behind;
+        let prefetch = self.state.output_prefetch;
         let place = &mut self.state.places[row.read.writer];
         let start = self.slots.row() * row.row_len + *place;
         let slot = &mut self.slots.columns()[row.column];
@@ -121,7 +121,7 @@ impl Run<'_, '_, '_> {
             && for_leaf!(row.leaf, P => {
                 let rows = slot.dense::<<P as Primitive>::Element>().expect(SLOTS);
                 let values = &mut rows[start..start + row.count];
-                behind.ask(values);
+                prefetch.ask(values);
                 P::read(cursor, values).is_ok() && row.ends(cursor)
             }, utf8 => {
                 let strings = strings_of(&mut slot.segment().expect(SLOTS).values);

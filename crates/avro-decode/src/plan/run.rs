@@ -4,8 +4,8 @@ use tensor_batch::RowSlots;
 
 use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
+use super::fast_skip::SkipRun;
 use super::filter::Captured;
-use super::hops::Way;
 use super::leaf::bad_branch;
 use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
 use super::scratch::Scratch;
@@ -70,27 +70,29 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         // Made here: what a caller had just stored would be waited for.
         let mut cursor = Cursor::new(data, start);
         let asks_ahead = self.plan.asks_ahead();
-        match asks_ahead {
-            true => {
-                let slow_hops = self.plan.slow_hops;
-                self.state.ahead.begin(data, start, records, slow_hops);
-            }
-            false => self.state.ahead.rest(),
+        if asks_ahead {
+            let slow_skips = self.plan.slow_skips;
+            let prefetch = &mut self.state.skip_prefetch;
+            prefetch.begin(data, start, records, slow_skips);
+        } else {
+            self.state.skip_prefetch.rest();
         }
         let operations = self.plan.program.len().saturating_mul(records);
-        self.state.meanwhile.begin(operations);
+        self.state.next_block_prefetch.begin(operations);
         for record in 0..records {
             let start = cursor.position();
             if asks_ahead {
-                self.state.ahead.begin_record(data, start);
+                self.state.skip_prefetch.begin_record(data, start);
             }
             self.record(&mut cursor)
                 .map_err(|error| error.in_record(record as u64))?;
             if asks_ahead {
-                self.state.ahead.end_record(cursor.position() - start);
+                self.state
+                    .skip_prefetch
+                    .end_record(cursor.position() - start);
             }
         }
-        self.state.meanwhile.end();
+        self.state.next_block_prefetch.end();
         Ok(cursor.position())
     }
 
@@ -119,7 +121,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     #[inline]
     fn program(&mut self, program: &'x Program, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         for operation in program {
-            self.state.meanwhile.ask();
+            self.state.next_block_prefetch.ask();
             let mut start = cursor.position();
             if let Some(optional) = &operation.optional {
                 match optional.nullable.is_value(cursor) {
@@ -141,17 +143,17 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     #[inline]
     fn run(&mut self, action: &'x Action, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         match action {
-            Action::Skip { all, hops, .. } => {
-                let State { guesses, ahead, .. } = &mut *self.state;
+            Action::Skip { all, fast, .. } => {
+                let state = &mut *self.state;
                 let table = &self.plan.skips;
-                let way = Way {
-                    hops,
+                let run = SkipRun {
+                    skips: fast,
                     table,
-                    guesses,
-                    ahead,
+                    predicted: &mut state.predicted,
+                    prefetch: &mut state.skip_prefetch,
                     cursor,
                 };
-                if hops.is_empty() || !way.go() {
+                if fast.is_empty() || !run.try_skip() {
                     table.run(all, cursor)?;
                 }
             }
@@ -175,8 +177,8 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             Action::EndRow(writer) => self.end_row(*writer)?,
             Action::Fail(kind) => return Err(Stop::Fault(Box::new(kind.clone()))),
             Action::Peek(program) => {
-                let mut ahead = *cursor;
-                return self.program(program, &mut ahead);
+                let mut peek = *cursor;
+                return self.program(program, &mut peek);
             }
             Action::Default(default) => return self.default(default, cursor),
         }

@@ -6,11 +6,10 @@ use std::fmt;
 use tensor_batch::RowSlots;
 
 use super::Plan;
-use super::behind::Behind;
 use super::entries::EntryLists;
+use super::fast_skip::PredictedLen;
 use super::filter::Captured;
-use super::hops::Guess;
-use super::meanwhile::Meanwhile;
+use super::prefetch::{NextBlockPrefetch, OutputPrefetch};
 use super::state::State;
 
 /// Memory of an executor, to be used by one call after another: with it,
@@ -33,11 +32,11 @@ impl Scratch {
         Scratch::default()
     }
 
-    /// Has the processor load `bytes`, or the first few KB of them, while the next call
-    /// reads its records: what the call behind that reads, if it is elsewhere in memory.
+    /// Has the processor load the first few KB of `bytes` while the next call reads its
+    /// records. Useful for the data of the call after that, if it is elsewhere in memory.
     /// On machines other than x86-64 it does nothing.
     pub fn load_meanwhile(&mut self, bytes: &[u8]) {
-        self.state.meanwhile = Meanwhile::of(bytes);
+        self.state.next_block_prefetch = NextBlockPrefetch::of(bytes);
     }
 
     /// The state of a run of `plan`, and its operands; these come back by
@@ -56,7 +55,7 @@ impl Scratch {
             state.places.fill(0);
         }
         state.dropped = 0;
-        state.behind = Behind::of(slots);
+        state.output_prefetch = OutputPrefetch::of(slots);
         if !state.entries.is_empty() {
             EntryLists::start(&mut state.entries, plan, slots);
         }
@@ -76,7 +75,7 @@ impl Scratch {
         self.state.registers = vec![0; plan.registers];
         self.state.places = vec![0; plan.writers.len()];
         self.state.entries = EntryLists::of_plan(plan);
-        self.state.guesses = vec![Guess::NONE; plan.guesses];
+        self.state.predicted = vec![PredictedLen::NONE; plan.predicted];
         self.operands = vec![Captured::Missing; plan.operands];
     }
 

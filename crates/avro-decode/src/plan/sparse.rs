@@ -76,13 +76,13 @@ impl<'x> Run<'x, '_, '_> {
         let writer = &self.plan.writers[sparse.writer];
         let (values, mask) = columns(self.slots.columns(), writer);
         let segment = values.segment().expect(SLOTS);
-        let behind = self.state.behind;
+        let prefetch = self.state.output_prefetch;
         if let Some(row) = &sparse.row
-            && row.read(cursor, segment, self.batch_row, behind)
+            && row.read(cursor, segment, self.batch_row, prefetch)
         {
             return Ok(());
         }
-        let end = behind.end_of(segment);
+        let end = prefetch.end_of(segment);
         let mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let dropped = sparse.read(cursor, segment, mask, writer, self.batch_row)?;
         if let Some(end) = end {

@@ -4,10 +4,10 @@
 
 use tensor_batch::{Element, Layout, Segment};
 
-use super::behind::Behind;
 use super::cursor::Cursor;
 use super::items::Primitive;
 use super::leaf::{Leaf, for_leaf};
+use super::prefetch::OutputPrefetch;
 use super::sparse::{Role, SparseRecord, end_of};
 use super::{OutOfBounds, SLOTS};
 use crate::convert::Source;
@@ -64,18 +64,20 @@ impl SparseRow {
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
         batch_row: i64,
-        behind: Behind,
+        prefetch: OutputPrefetch,
     ) -> bool {
         let (values, indices) = (segment.values.len(), segment.indices.len());
         let begin = cursor.position();
         let read = match self.indices_first {
             true => self
-                .read_indices(cursor, segment, batch_row, behind)
-                .filter(|(count, _)| self.read_values(cursor, segment, behind) == Some(*count)),
-            false => self.read_values(cursor, segment, behind).and_then(|count| {
-                self.read_indices(cursor, segment, batch_row, behind)
-                    .filter(|(indices, _)| *indices == count)
-            }),
+                .read_indices(cursor, segment, batch_row, prefetch)
+                .filter(|(count, _)| self.read_values(cursor, segment, prefetch) == Some(*count)),
+            false => self
+                .read_values(cursor, segment, prefetch)
+                .and_then(|count| {
+                    self.read_indices(cursor, segment, batch_row, prefetch)
+                        .filter(|(indices, _)| *indices == count)
+                }),
         };
         let Some((_, extent)) = read else {
             segment.values.truncate(values);
@@ -97,7 +99,7 @@ impl SparseRow {
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
         row: i64,
-        behind: Behind,
+        prefetch: OutputPrefetch,
     ) -> Option<(usize, i64)> {
         let mut extent = segment.extents[0];
         let count = cursor.whole_array()?;
@@ -108,7 +110,7 @@ impl SparseRow {
         let len = match self.layout {
             Layout::Coo => {
                 let places = segment.indices.append(2 * count).as_chunks_mut::<2>().0;
-                behind.ask(places);
+                prefetch.ask(places);
                 match self.is_int {
                     true => kernels.coordinates::<true>(data, row, end, &mut extent, places)?,
                     false => kernels.coordinates::<false>(data, row, end, &mut extent, places)?,
@@ -116,7 +118,7 @@ impl SparseRow {
             }
             Layout::Ragged => {
                 let places = segment.indices.append(count);
-                behind.ask(places);
+                prefetch.ask(places);
                 match self.is_int {
                     true => kernels.indices::<true>(data, end, &mut extent, places)?,
                     false => kernels.indices::<false>(data, end, &mut extent, places)?,
@@ -133,7 +135,7 @@ impl SparseRow {
         &self,
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
-        behind: Behind,
+        prefetch: OutputPrefetch,
     ) -> Option<usize> {
         let count = cursor.whole_array()?;
         if count == 0 {
@@ -143,7 +145,7 @@ impl SparseRow {
             let values = &mut segment.values;
             let buffer = <P as Primitive>::Element::buffer_mut(values).expect(SLOTS);
             let values = buffer.append(count);
-            behind.ask(values);
+            prefetch.ask(values);
             P::read(cursor, values).ok()?;
         }, _utf8 => return None);
         cursor.ends_array().then_some(count)

@@ -2,11 +2,9 @@
 
 use tensor_batch::MAX_RANK;
 
-use super::ahead::Ahead;
-use super::behind::Behind;
 use super::entries::EntryLists;
-use super::hops::Guess;
-use super::meanwhile::Meanwhile;
+use super::fast_skip::PredictedLen;
+use super::prefetch::{NextBlockPrefetch, OutputPrefetch, SkipPrefetch};
 
 /// What is known of the record being read.
 #[derive(Debug, Default)]
@@ -17,14 +15,11 @@ pub(super) struct State {
     pub(super) places: Vec<usize>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
-    /// What of the data has been asked for.
-    pub(super) ahead: Ahead,
-    /// What is asked for while records are read.
-    pub(super) meanwhile: Meanwhile,
-    /// Whether memory that is written next is asked for.
-    pub(super) behind: Behind,
-    /// How long arrays are that are moved past.
-    pub(super) guesses: Vec<Guess>,
+    pub(super) skip_prefetch: SkipPrefetch,
+    pub(super) next_block_prefetch: NextBlockPrefetch,
+    pub(super) output_prefetch: OutputPrefetch,
+    /// The lengths of skipped arrays in the record before.
+    pub(super) predicted: Vec<PredictedLen>,
     /// Values, and bytes of strings, of the reader's defaults so far.
     pub(super) filled_parts: usize,
     /// Sparse entries dropped for an index outside their dimension.

@@ -31,7 +31,7 @@ impl<'x> Run<'x, '_, '_> {
         }
         let (values, mask) = columns(self.slots.columns(), writer);
         let segment = values.segment().expect(SLOTS);
-        let end = self.state.behind.end_of(segment);
+        let end = self.state.output_prefetch.end_of(segment);
         let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let kernel = Kernel::new(read, items);
         let fill = writer.fill.as_ref();
@@ -133,7 +133,9 @@ impl<'x> Run<'x, '_, '_> {
             },
         };
         let column = &self.slots.columns()[writer.column];
-        self.state.behind.ask_slot(column, here..start + done);
+        self.state
+            .output_prefetch
+            .ask_slot(column, here..start + done);
         // A full row ends where the next begins.
         self.state.places[read.writer] = if done == row_len { 0 } else { done };
         Ok(())

@@ -28,7 +28,7 @@ use fields::FieldPlaces;
 use filters::Sort;
 pub(super) use values::{array_rank, sparse_roles};
 
-use super::hops::Hop;
+use super::fast_skip::FastSkip;
 use super::program::{Action, Operation};
 use super::skip::SkipTable;
 use super::writer::{Form, Writer};
@@ -83,20 +83,20 @@ pub(super) fn compile(
         }
     }
     let mut program = program(&compiler.writers, operations);
-    let (mut guesses, mut hop_count, mut slow_hops) = (0, 0, 0);
+    let (mut predicted, mut skip_count, mut slow_skips) = (0, 0, 0);
     for operation in &mut program {
-        if let Action::Skip { all, hops, .. } = &mut operation.action {
-            *hops = Hop::all(all, &compiler.skips, &mut guesses);
-            hop_count += hops.len();
-            slow_hops += hops.iter().filter(|hop| hop.is_slow()).count();
+        if let Action::Skip { all, fast, .. } = &mut operation.action {
+            *fast = FastSkip::all(all, &compiler.skips, &mut predicted);
+            skip_count += fast.len();
+            slow_skips += fast.iter().filter(|skip| skip.is_slow()).count();
         }
     }
     static PLANS: AtomicU64 = AtomicU64::new(0);
     Ok(Plan {
         id: PLANS.fetch_add(1, Relaxed),
-        guesses,
-        asks_ahead: hop_count > program.len(),
-        slow_hops,
+        predicted,
+        asks_ahead: skip_count > program.len(),
+        slow_skips,
         spec: features.spec().clone(),
         program,
         writers: compiler.writers.into(),
@@ -318,8 +318,8 @@ impl<'f> Compiler<'f> {
             return Ok(Vec::new());
         }
         let (all, each) = (skip.clone(), vec![(at.into(), skip)]);
-        let hops = Box::default();
-        Ok(vec![Operation::new(at, Action::Skip { all, hops, each })])
+        let fast = Box::default();
+        Ok(vec![Operation::new(at, Action::Skip { all, fast, each })])
     }
 
     /// Adds up what it takes to compile the plan.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::encode::write_long;
 
-/// A field that is skipped, and how long its arrays are.
+/// A field that is skipped.
 #[derive(Clone, Debug)]
 enum Field {
     Bytes(usize),
@@ -15,9 +15,9 @@ enum Field {
     Length,
     Fixed(usize),
     VarintItems(usize),
-    /// Two arrays of varints that are as many.
+    /// Two arrays of varints of equally many items.
     Pair,
-    /// An array of varints and one of this width, as many but for every fifth.
+    /// An array of varints and one of this width, equally many but for every fifth length.
     Sparse(usize),
     Strings,
     Lists,
@@ -124,47 +124,44 @@ fn array(length: usize, layout: Layout, out: &mut Vec<u8>, item: impl Fn(&mut Ve
     out.push(0);
 }
 
-/// Skips records by both ways; how many came out well.
+/// Skips records in both ways and returns the number of fast skips that succeeded.
 fn compare(skip: &Skip, data: &[u8], records: usize) -> usize {
     let table = SkipTable::default();
     let mut count = 0;
-    let hops = Hop::all(skip, &table, &mut count);
-    let mut guesses = vec![Guess::NONE; count];
+    let skips = FastSkip::all(skip, &table, &mut count);
+    let mut predicted = vec![PredictedLen::NONE; count];
     let mut cursor = Cursor::new(data, 0);
-    let mut by_hops = 0;
+    let mut fast = 0;
     for _ in 0..records {
         let mut general = cursor;
         let expected = table.run(skip, &mut general);
-        let mut ahead = cursor;
-        let way = Way {
-            hops: &hops,
+        let mut fast_cursor = cursor;
+        let run = SkipRun {
+            skips: &skips,
             table: &table,
-            guesses: &mut guesses,
-            ahead: &mut Ahead::default(),
-            cursor: &mut ahead,
+            predicted: &mut predicted,
+            prefetch: &mut SkipPrefetch::default(),
+            cursor: &mut fast_cursor,
         };
-        if way.go() {
-            assert!(
-                expected.is_ok(),
-                "{hops:?} pass what is at fault: {expected:?}"
-            );
-            assert_eq!(ahead.position(), general.position(), "{hops:?}");
-            by_hops += 1;
+        if run.try_skip() {
+            assert!(expected.is_ok(), "{skips:?} pass damage: {expected:?}");
+            assert_eq!(fast_cursor.position(), general.position(), "{skips:?}");
+            fast += 1;
         } else {
-            assert_eq!(ahead.position(), cursor.position());
+            assert_eq!(fast_cursor.position(), cursor.position());
         }
         if expected.is_err() {
             break;
         }
         cursor = general;
     }
-    by_hops
+    fast
 }
 
 proptest! {
-    /// Hops get to where the general way does, or leave it to that.
+    /// Fast skips end where the general skips do, or leave the record to them.
     #[test]
-    fn hops_end_where_skips_end(
+    fn fast_skips_end_where_skips_end(
         fields in fields(),
         base in prop::collection::vec(prop_oneof![0usize..5, 60usize..70, Just(200)], 6),
         changes in prop::collection::vec((0usize..6, 0usize..70), 0..4),
@@ -192,11 +189,11 @@ proptest! {
                 compare(&skip, &data[..place], 6);
             }
             _ => {
-                // Of whole records in one block, all but what ends within a few
-                // bytes of the end.
-                let by_hops = compare(&skip, &data, 6);
+                // Whole records of one block are all skipped fast, except near the end
+                // of the data.
+                let fast = compare(&skip, &data, 6);
                 let far = ends.iter().filter(|&end| end + 16 <= data.len());
-                prop_assert!(blocks > 1 || by_hops >= far.count());
+                prop_assert!(blocks > 1 || fast >= far.count());
             }
         }
     }
