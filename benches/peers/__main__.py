@@ -28,7 +28,7 @@ def main() -> None:
     if options.write:
         path = record.write_json(result)
         progress(f"wrote {path}")
-        for written in report.render(path):
+        for written in report.write(report.pages(path)):
             progress(f"wrote {written}")
 
 
@@ -89,7 +89,11 @@ def parse_options() -> argparse.Namespace:
     add("--threads", nargs="+", type=positive, default=thread_counts())
     add("--quick", action="store_true", help="few epochs: to see that it works")
     add("--data", type=Path, help="a folder to keep the files in, and to use those that are there")
-    add("--write", action="store_true", help="the record, its plots, and README's table")
+    add(
+        "--write",
+        action="store_true",
+        help="write the record, docs/speed.md with its plots, and the table in README.md",
+    )
     add("--name", default="peers", help="of the record, after its date")
     return parser.parse_args()
 

@@ -124,7 +124,7 @@ class Data:
 
 
 def _rewrite(path: Path, targets: list[tuple[str, Path]]) -> None:
-    # Here, so that a record's papers can be written anew without it.
+    # Imported here, so that report.py needs no fastavro.
     import fastavro
 
     with path.open("rb") as file:

@@ -1,4 +1,7 @@
-"""A record's papers, made of its JSON alone: Markdown, plots, and the README's section."""
+"""Renders records of comparisons: Markdown beside the JSON, docs/speed.md, its plots, README's table.
+
+All text is made of the JSON alone.
+"""
 
 import argparse
 import json
@@ -6,109 +9,212 @@ import re
 import sys
 from pathlib import Path
 
-from . import machine, plot, record
+from . import index, machine, plot, record
 from .measure import rate
-from .sections import SECTIONS, narrow, people, python, readers, steps, training
-from .text import paragraph
+from .sections import (
+    SECTIONS,
+    inflaters,
+    memory,
+    narrow,
+    people,
+    python,
+    readers,
+    ready,
+    steps,
+    training,
+)
+from .text import paragraph, ratio, rounded, table
 
 README = machine.REPOSITORY / "README.md"
-BEGIN = (
-    "<!-- Written by `make bench-peers ARGS=--write`; change benches/peers/report.py instead. -->"
-)
-END = "<!-- The end of what it writes. -->"
+SPEED = machine.REPOSITORY / "docs/speed.md"
+IMAGES = machine.REPOSITORY / "docs/images"
+BEGIN = "<!-- Begin of generated text: change benches/peers/report.py, run `make bench-peers`. -->"
+END = "<!-- End of generated text. -->"
 
-# Sections that README has; those on Python where the record has them.
-SHOWN = {"readers", "steps", "narrow", "people"}
+# docs/speed.md shows a record only if it has all of them.
+SHOWN = {
+    "readers",
+    "inflaters",
+    "steps",
+    "python",
+    "ready",
+    "training",
+    "narrow",
+    "people",
+    "memory",
+}
 
-# In the plots.
-PLOTTED_CODECS = ["null", "deflate"]
+# In the plots and in README's table.
+CODECS = ["null", "deflate"]
+
+# README's table: a name to print for each system.
+README_SYSTEMS = {
+    "tensorflow-io AvroRecordDataset": "tensorflow-io `AvroRecordDataset`",
+    "fastavro": "fastavro",
+    "tensorflow-io ATDSDataset": "tensorflow-io `ATDSDataset`",
+    "polars": "polars",
+    "arrow-avro": "arrow-avro",
+    "atds": "**atds**",
+}
+
+# The kinds of machines, by the ends of records' names.
+MACHINES = {"xeon": "Intel Xeon", "zen3": "AMD Zen 3", "zen4": "AMD Zen 4", "zen5": "AMD Zen 5"}
 
 
 def main() -> None:
-    """Writes the papers of the record that README shows anew, or checks that they are as they
-    would be."""
+    """Render all records of comparisons again, or check that nothing would change."""
     parser = argparse.ArgumentParser(prog="peers.report", description=main.__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
-    shown = _shown(README.read_text())
-    if shown is None:
-        sys.exit("README shows no record")
-    elif not check:
-        render(shown)
-    elif stale := [path.name for path, text in papers(shown).items() if _read(path) != text]:
-        sys.exit("not as the record has it: " + ", ".join(stale))
+    rendered = pages(shown())
+    for path in comparisons():
+        rendered[path.with_suffix(".md")] = markdown(_load(path))
+    if not check:
+        write(rendered)
+    elif stale := [str(path) for path, text in rendered.items() if _read(path) != text]:
+        sys.exit("differs from the record: " + ", ".join(stale))
+    elif faults := index.faults():
+        sys.exit("\n".join(faults))
 
 
-def render(path: Path) -> list[Path]:
-    """Writes the papers of the record at `path`."""
-    written = papers(path)
-    for paper, text in written.items():
-        paper.write_text(text)
-    return list(written)
+def write(rendered: dict[Path, str]) -> list[Path]:
+    """Write each text to its file."""
+    for path, text in rendered.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return list(rendered)
 
 
-def papers(path: Path) -> dict[Path, str]:
-    """What belongs to the record at `path`."""
-    result = json.loads(path.read_text())
+def pages(path: Path) -> dict[Path, str]:
+    """The texts to write for the record at `path`."""
+    result = _load(path)
     texts = {path.with_suffix(".md"): markdown(result)}
-    if "readers" in result["sections"]:
-        found = result["sections"]["readers"]["results"]
-        texts[_plot(path, "readers")] = plot.bars(bars(found))
-        texts[_plot(path, "threads")] = plot.lines(lines(found))
     if set(result["sections"]) >= SHOWN:
+        found = result["sections"]["readers"]["results"]
+        texts[IMAGES / "speed-readers.svg"] = plot.bars(bars(found))
+        texts[IMAGES / "speed-threads.svg"] = plot.lines(lines(found))
+        texts[SPEED] = _between(SPEED.read_text(), speed(result, path))
         texts[README] = _between(README.read_text(), readme(result, path))
     return texts
 
 
 def markdown(result: dict) -> str:
-    """The whole record, all but the single epochs."""
+    """The whole record, except for the time of each epoch."""
     lines = [
         *record.heading(result),
         f"- command: `{result['command']}`",
-        f"- {result['rounds']} rounds, in which each system has its turn; files in the page cache",
+        f"- {result['rounds']} rounds; in each, the systems take turns; files in the page cache",
     ]
     for name, section in result["sections"].items():
         lines += ["", f"## {SECTIONS[name].TITLE}", "", *SECTIONS[name].text(section)]
-    lines += ["", "## What was run", "", "In the folder of the files:", "", "```text"]
+    lines += ["", "## Commands", "", "In the folder of the files:", "", "```text"]
     lines += dict.fromkeys(_commands(result["sections"]))
     return "\n".join([*lines, "```"]) + "\n"
 
 
-def readme(result: dict, path: Path) -> list[str]:
-    """README's section on speed, below its heading."""
-    parts, where = result["sections"], path.parent.relative_to(README.parent)
-    data = parts["readers"]["data"]
-    plots = [where / _plot(path, name).name for name in ("readers", "threads")]
-    paper = where / f"{path.stem}.md"
-    introduction = (
-        "`make bench-peers` sets up the other systems and reads the same files with each of them in"
-        f" turn. Of [the record]({paper}) of {result['date']}, on"
-        f" {machine.summary(result['machine'])}: {data['records']:,} records of 6 scalars, 8 dense"
-        f" and 5 sparse features, about 2 KB each, in {data['files']} files that fastavro wrote, in"
-        " batches of 1,024 where there are batches."
-    )
+def speed(result: dict, path: Path) -> list[str]:
+    """The tables of docs/speed.md."""
+    parts = result["sections"]
     lines = [
-        paragraph(introduction),
+        paragraph(
+            f"Source of all tables down to the table of machines: the record `{_cite(path)}`."
+            f" Machine: {machine.summary(result['machine'])}, a virtual machine."
+            f" Data: {_data(parts)}."
+        ),
+        "",
+        "### Readers",
         "",
         *readers.text(parts["readers"]),
         "",
-        f"![Records a second of each system]({plots[0]})",
+        "![Records a second of each system](images/speed-readers.svg)",
         "",
-        f"![Records a second over threads]({plots[1]})",
+        "![Records a second by number of threads](images/speed-threads.svg)",
+    ]
+    for part in (steps, inflaters, python, ready, training, memory):
+        name = next(name for name, section in SECTIONS.items() if section is part)
+        lines += ["", f"### {part.TITLE}", "", *part.text(parts[name])]
+    return [
+        *lines,
         "",
-        "Against the older AvroRecordDataset, at several batch sizes:",
-        "",
-        *steps.text(parts["steps"]),
+        "### Single features and nested records",
         "",
         paragraph(narrow.summary(parts["narrow"])),
         "",
         paragraph(people.summary(parts["people"])),
+        "",
+        "### Other machines",
+        "",
+        *machines(),
     ]
-    if "python" in parts:
-        lines += ["", *python.tensorflow(parts["python"])]
-    if "training" in parts:
-        lines += ["", paragraph(training.summary(parts["training"]))]
-    return lines
+
+
+def readme(result: dict, path: Path) -> list[str]:
+    """README's table: one thread, by codec."""
+    by_codec = {
+        codec: {
+            found["system"]: found
+            for found in result["sections"]["readers"]["results"][codec]
+            if found["threads"] == 1
+        }
+        for codec in CODECS
+    }
+    rows = []
+    for system, name in README_SYSTEMS.items():
+        row = [name]
+        for found in by_codec.values():
+            row.append(rounded(rate(found[system])))
+            ours = found["atds"]
+            row.append("" if system == "atds" else ratio(rate(ours) / rate(found[system])))
+        rows.append(row)
+    heads = ["records a second, one thread"]
+    for codec in CODECS:
+        heads += [codec, "atds is"]
+    return [
+        *table(heads, rows, left=1),
+        "",
+        paragraph(
+            f"Machine: {machine.summary(result['machine'])}, a virtual machine."
+            f" Data: {_data(result['sections'])}. Source: [the record of {result['date']}]({_cite(path)})."
+        ),
+    ]
+
+
+def machines() -> list[str]:
+    """How many times as fast ours is on each kind of machine."""
+    rows = []
+    for path in comparisons():
+        result = _load(path)
+        found = {codec: result["sections"]["readers"]["results"][codec] for codec in CODECS}
+        row = [f"`{_cite(path)}`", MACHINES[result["name"].rpartition("-")[2]]]
+        for system in ("tensorflow-io ATDSDataset", "arrow-avro"):
+            row += [ratio(_times(found[codec], system)) for codec in CODECS]
+        rows.append(row)
+    heads = ["record", "machine"]
+    for system in ("ATDSDataset", "arrow-avro"):
+        heads += [f"{system}, {codec}" for codec in CODECS]
+    return [
+        paragraph(
+            "Ratios depend on the machine and on what else its host runs. The codec null depends"
+            " most: there, memory is the limit. The table says how many times as fast `atds` is,"
+            " with one thread."
+        ),
+        "",
+        *table(heads, rows, left=2),
+    ]
+
+
+def comparisons() -> list[Path]:
+    """The records of comparisons that are kept, newest first."""
+    return sorted(record.FOLDER.glob("*-peers-*.json"), reverse=True)
+
+
+def shown() -> Path:
+    """The record that docs/speed.md shows."""
+    text = SPEED.read_text().partition(BEGIN)[2].partition(END)[0]
+    name = re.search(r"`benches/record/([\w-]+)\.md`", text)
+    if name is None:
+        sys.exit(f"{SPEED} shows no record")
+    return record.FOLDER / f"{name[1]}.json"
 
 
 def bars(found: dict[str, list[dict]]) -> dict[str, list[plot.Bar]]:
@@ -122,20 +228,20 @@ def bars(found: dict[str, list[dict]]) -> dict[str, list[plot.Bar]]:
             ),
             key=lambda bar: bar.value,
         )
-        for codec in PLOTTED_CODECS
+        for codec in CODECS
         if codec in found
     }
 
 
 def label(result: dict) -> str:
-    """A system in few words."""
+    """A short name of a system and its number of threads."""
     threads = result["threads"]
     name = result["system"].removeprefix("tensorflow-io ")
     return f"{name}, {threads} threads" if threads > 1 else name
 
 
 def lines(found: dict[str, list[dict]]) -> list[plot.Line]:
-    """Ours and ATDSDataset."""
+    """A line for each codec of atds and of ATDSDataset."""
     return [
         plot.Line(
             f"{system.removeprefix('tensorflow-io ')}, {codec}",
@@ -146,13 +252,31 @@ def lines(found: dict[str, list[dict]]) -> list[plot.Line]:
             },
         )
         for system in ["atds", "tensorflow-io ATDSDataset"]
-        for codec in PLOTTED_CODECS
+        for codec in CODECS
         if codec in found
     ]
 
 
+def _times(found: list[dict], system: str) -> float:
+    """How many times as fast as `system` ours is, with one thread."""
+    rates = {result["system"]: rate(result) for result in found if result["threads"] == 1}
+    return rates["atds"] / rates[system]
+
+
+def _data(parts: dict) -> str:
+    data = parts["readers"]["data"]
+    return (
+        f"{data['records']:,} records of 6 scalars, 8 dense and 5 sparse features, about 2 KB each,"
+        f" in {data['files']} files that fastavro wrote, in batches of 1,024"
+    )
+
+
+def _cite(path: Path) -> str:
+    return path.with_suffix(".md").relative_to(machine.REPOSITORY).as_posix()
+
+
 def _commands(value: object) -> list[str]:
-    """All that stand anywhere in a record."""
+    """Each command that a record has, at any depth."""
     match value:
         case {"command": command}:
             return [command]
@@ -166,23 +290,16 @@ def _commands(value: object) -> list[str]:
             return []
 
 
-def _plot(path: Path, name: str) -> Path:
-    return path.with_name(f"{path.stem}-{name}.svg")
+def _load(path: Path) -> dict:
+    return json.loads(path.read_text())
 
 
 def _read(path: Path) -> str | None:
     return path.read_text() if path.exists() else None
 
 
-def _shown(readme: str) -> Path | None:
-    """The record that README's section is made of."""
-    section = readme.partition(BEGIN)[2].partition(END)[0]
-    paper = re.search(r"\(benches/record/([\w-]+)\.md\)", section)
-    return paper and record.FOLDER / f"{paper[1]}.json"
-
-
 def _between(text: str, lines: list[str]) -> str:
-    """`text` with other lines between the two marks."""
+    """`text` with `lines` between the two marks."""
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     return "\n".join([before + BEGIN, "", *lines, "", END + after])

@@ -1,11 +1,11 @@
-"""The whole of our pipeline beside libraries that inflate the same blocks and do nothing else."""
+"""atds beside libraries that decompress the same deflate blocks and do nothing else."""
 
 from ..bench import Bench
 from ..jobs import Job
 from ..measure import Contender, rate
 from ..text import ratio, rounded, table
 
-TITLE = "Deflate"
+TITLE = "Deflate libraries"
 
 
 def run(bench: Bench) -> dict:
@@ -25,9 +25,9 @@ def text(result: dict) -> list[str]:
     ]
     rows.append([f"{ours['system']}, batches of all features", rounded(rate(ours)), ""])
     return [
-        "Records a second, median, one thread, preset `ads` with deflate: libraries that inflate"
-        " its blocks, which are in memory, one by one and do nothing else, and the whole of our"
-        " pipeline, which inflates blocks eight at a time.",
+        "Median records a second, one thread, preset `ads` with deflate. The libraries decompress"
+        " blocks in memory, one by one, and do nothing else. atds decompresses eight blocks at a"
+        " time and makes batches.",
         "",
         *table(["", "records/s", "atds is"], rows, left=1),
     ]

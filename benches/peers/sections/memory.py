@@ -45,8 +45,8 @@ def text(result: dict) -> list[str]:
         for case in result["results"]
     ]
     return [
-        f"Most resident memory of a fresh process in {1 + result['epochs']} epochs: batches of"
-        f" 1,024, shuffle buffer {result['shuffle_buffer']:,}, one thread.",
+        f"Peak resident memory of a new process in {1 + result['epochs']} epochs: batches of 1,024,"
+        f" shuffle buffer {result['shuffle_buffer']:,}, one thread.",
         "",
         *table(
             ["codec", "ATDSDataset alone", "with TensorFlow", "atds, the whole process"],

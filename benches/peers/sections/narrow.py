@@ -106,12 +106,13 @@ def text(result: dict) -> list[str]:
             rates = [rounded(rate(original)), rounded(rate(ours))]
             rows.append([case["case"], *rates, ratio(times(case))])
     lines = [
-        "One feature a file unless said, null codec, one thread; records a second, median.",
+        "Median records a second, codec null, one thread. Each file has one feature, except for the"
+        " last six cases.",
         "",
         *table(["case", "ATDSDataset", "atds", "atds is"], rows, left=1),
     ]
     if refusals:
-        lines += ["", "What ATDSDataset says of what it cannot read:", "", *sorted(refusals)]
+        lines += ["", "Cases that ATDSDataset cannot read, with its error:", "", *sorted(refusals)]
     return lines
 
 
@@ -120,9 +121,9 @@ def summary(result: dict) -> str:
     ratios = [(times(case), case["case"]) for case in result["results"] if times(case)]
     (least, worst), (most, best) = min(ratios), max(ratios)
     return (
-        f"In {len(result['results'])} narrow cases (one feature of each kind, dtype and rank; small"
-        " and large records; small and large blocks), with one thread and the null codec, `atds` is"
-        f" from {ratio(least)} ({worst}) to {ratio(most)} ({best}) as fast as ATDSDataset."
+        f"{len(result['results'])} cases cover each kind, dtype and rank of a single feature, and"
+        " small and large records and blocks. With one thread and the codec null, `atds` is between"
+        f" {ratio(least)} ({worst}) and {ratio(most)} ({best}) as fast as ATDSDataset."
     )
 
 

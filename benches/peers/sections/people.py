@@ -30,8 +30,8 @@ def text(result: dict) -> list[str]:
         rates = [rounded(rate(other)), rounded(rate(ours)), ratio(rate(ours) / rate(other))]
         rows.append([codec, *rates])
     return [
-        f"Records of the preset `people`, {len(result['data']['expressions'])} expressions of which"
-        f" two are filters, {result['threads']} threads; records a second, median.",
+        f"Median records a second, preset `people`, {result['threads']} threads."
+        f" {len(result['data']['expressions'])} expressions, two of them filters.",
         "",
         *table(["codec", "AvroRecordDataset", "atds", "atds is"], rows, left=1),
     ]
@@ -44,6 +44,6 @@ def summary(result: dict) -> str:
         for codec, (other, ours) in result["results"].items()
     ]
     return (
-        f"Of nested records, by {len(result['data']['expressions'])} path expressions of which two"
-        f" are filters, `atds` is {' and '.join(times)} as fast as AvroRecordDataset."
+        f"Nested records, {len(result['data']['expressions'])} path expressions, two of them"
+        f" filters: `atds` is {' and '.join(times)} as fast as AvroRecordDataset."
     )

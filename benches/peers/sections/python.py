@@ -71,10 +71,9 @@ def text(result: dict) -> list[str]:
     return [
         *tensorflow(result),
         "",
-        "Milliseconds a step of `atds.Dataset`, 19 columns as 25 arrays, and of `atds bench`, which"
-        f" is no Python; the ratio is the median of those of {result['alone'][0]['rounds']} rounds."
-        " And the microseconds of a processor that Python's thread takes for a step: its waiting,"
-        " all arrays, and its part of the iteration's beginning and end.",
+        "`atds.Dataset` beside `atds bench`, which runs without Python: milliseconds a step, 19"
+        f" columns as 25 arrays. The ratio is the median of {result['alone'][0]['rounds']} rounds. The"
+        " last column is the processor time of Python's thread for a step.",
         "",
         *table(
             ["codec", "batch", "atds bench", "atds.Dataset", "ratio", "µs of Python's thread"],
@@ -87,8 +86,8 @@ def text(result: dict) -> list[str]:
 def tensorflow(result: dict) -> list[str]:
     """The table of tf.data."""
     return [
-        "Milliseconds a step of tf.data through Python, median,"
-        f" {result['threads']} threads, the same lines with another import:",
+        f"tf.data in Python: median milliseconds a step, {result['threads']} threads. Both columns"
+        " run the same lines with another import.",
         "",
         *table(
             ["codec", "batch", "tensorflow-io ATDSDataset", "atds.tensorflow.ATDSDataset", "is"],

@@ -41,7 +41,7 @@ def run_codec(bench: Bench, codec: str) -> list[dict]:
 
 
 def text(result: dict) -> list[str]:
-    """The table: behind each figure, how many times as fast ours is with as many threads."""
+    """The table. After each rate: how many times as fast atds is on the same number of threads."""
     by_codec = {
         codec: {(found["system"], found["threads"]): found for found in results}
         for codec, results in result["results"].items()
@@ -57,7 +57,7 @@ def text(result: dict) -> list[str]:
         rows.append(row)
     heads = [head for codec in by_codec for head in (codec, "atds is")]
     return [
-        "Records a second, median, and how many times as fast `atds` is with as many threads.",
+        "Median records a second. `atds is` compares with atds on the same number of threads.",
         "",
         *table(["system", "threads", *heads], rows, left=1),
     ]

@@ -33,9 +33,8 @@ def case(bench: Bench, codec: str, size: int) -> dict:
 def text(result: dict) -> list[str]:
     """The table."""
     return [
-        "Microseconds that `next` takes where the batch is ready, 19 columns as 25 arrays: the"
-        " median of 64 batches, each asked for after 20 ms of other work, and the median of the"
-        " rounds.",
+        "Microseconds that `next` takes if the batch is ready: 19 columns as 25 arrays. The figure"
+        " is the median of 64 batches. Before each `next` the program does 20 ms of other work.",
         "",
         *table(
             ["codec", "batch", "µs"],

@@ -37,8 +37,8 @@ def text(result: dict) -> list[str]:
         rows.append([*row, ratio(slowest / ours[0]), ratio(slowest / original)])
     heads = ["codec", "batch", "AvroRecordDataset", "ATDSDataset", "atds", "atds --mmap"]
     return [
-        f"Milliseconds a step, median, {result['threads']} threads; how many times as fast as"
-        " AvroRecordDataset the others are.",
+        f"Median milliseconds a step, {result['threads']} threads. The last two columns compare with"
+        " AvroRecordDataset.",
         "",
         *table([*heads, "atds is", "ATDSDataset is"], rows, left=1),
     ]

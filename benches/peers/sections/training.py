@@ -34,9 +34,9 @@ def text(result: dict) -> list[str]:
         for found in result["results"]
     ]
     return [
-        "Samples a second that a small click model in PyTorch learns from, median, preset `ads`"
-        f" with deflate, batches of {result['batch_size']}; the model takes 5 dense and 3 sparse"
-        " features, and one thread. How much of the time it waits for batches.",
+        "Median samples a second of a small click model in PyTorch on the CPU: preset `ads` with"
+        f" deflate, batches of {result['batch_size']}. The model reads 5 dense and 3 sparse features"
+        " and uses one thread. `waiting` is the share of time that it waits for batches.",
         "",
         *table(["fed by", "samples/s", "atds.torch is", "waiting"], rows, left=1),
     ]
@@ -49,17 +49,3 @@ def waiting(found: dict) -> float:
     """The share of the time that the model waits."""
     shares = zip(found.get("waited_seconds", [0.0]), found["seconds"], strict=False)
     return statistics.median(waited / seconds for waited, seconds in shares)
-
-
-def summary(result: dict) -> str:
-    """In a sentence."""
-    ours, *others, alone = result["results"]
-    fed = ", ".join(
-        f"{rounded(rate(found))} by {found['system'].removeprefix(PREFIX)} ({waiting(found):.0%})"
-        for found in others
-    )
-    return (
-        f"A small click model in PyTorch learns from {rounded(rate(ours))} samples a second where"
-        f" `atds.torch` feeds it, waiting {waiting(ours):.0%} of the time; {fed}; and"
-        f" {rounded(rate(alone))} of one batch again and again."
-    )

@@ -7,7 +7,7 @@
 //! each asked for all at once while the one before is copied; the last line says what that makes of
 //! the pipeline's time in order. It is no bound: the pipeline asks for them little by little. If
 //! each record is copied to its later batch at once, that is cheaper, with some 40 batches in
-//! memory at a time; decoded to as many batches it is not (`benches/record/2026-11-23-behind.md`).
+//! memory at a time; decoded to as many batches it is not (`benches/TRIED.md`).
 
 use std::iter;
 use std::slice::ChunksExact;
