@@ -1,7 +1,8 @@
 //! `atds bench`: reads everything and tells how fast.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::task::Poll;
 use std::time::Duration;
 
 use atds::{Dataset, Layout, OutOfBounds, Stats, Threads};
@@ -9,13 +10,15 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::lenience::Lenience;
+use crate::signals::Signals;
 use crate::units::{count, counted};
-use crate::{figures, inputs, options, progress};
+use crate::{figures, inputs, options, progress, units};
 
 /// Read files to batches of tensors, and print how fast that went and where the time was spent.
 ///
-/// `atds inspect --features` prints a features file to start from. The times inflating and decoding
-/// are those of all threads together.
+/// `atds inspect --features` prints a features file to start from. The time of threads is that of all
+/// threads together, and its percentages add up to 100. Where an error or Ctrl-C ends the run, the
+/// figures are those of the batches before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
@@ -27,7 +30,7 @@ pub(crate) struct Args {
     /// A features file, or - for standard input [default: all that the first file's schema has]
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
-    /// Read the records as this schema, by Avro's schema resolution [default: each file's own]
+    /// Read the records as the schema in this file, or - for standard input [default: each file's own]
     #[arg(long, value_name = "S.avsc")]
     reader_schema: Option<PathBuf>,
     /// Records in a batch
@@ -48,23 +51,23 @@ pub(crate) struct Args {
     /// Fixes the shuffled order
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Times to read the files
+    /// Number of epochs, in each of which the files are read once
     #[arg(long, value_name = "E", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     epochs: u64,
     /// Threads to inflate and decode with: a number, or auto for as many as pay
     #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = options::threads)]
     threads: Threads,
-    /// Batches that wait ready at most [default: 2]
+    /// Maximum number of prefetched batches [default: 2]
     #[arg(long, value_name = "N")]
     prefetch: Option<usize>,
     /// Layout of all sparse and varlen columns [default: as the features say, else coo]
     #[arg(long, value_parser = options::layout())]
     layout: Option<Layout>,
-    /// Bytes of blocks and ready batches to hold at most, such as 512MiB [default: 4GiB]
-    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    /// Maximum memory of blocks and batches, such as 512MiB or 2GB [default: 4GiB]
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     memory_limit: Option<u64>,
-    /// Bytes to read from a file at a time [default: 128KiB]
-    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    /// Size of a read from a file, such as 1MiB [default: 128KiB]
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     reader_buffer: Option<u64>,
     /// Map the files into memory rather than read them; no one may write to them meanwhile
     #[arg(long)]
@@ -87,24 +90,29 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = dataset(args)?;
-    let (stats, steps) = read_all(&dataset, args.epochs)?;
-    figures::report_dropped(&stats);
-    if args.json {
-        let mut figures = figures::to_json(&stats);
-        figures["epoch_seconds"] = epoch_seconds(&steps, args.epochs).into();
-        writeln!(out, "{figures}")?;
-    } else {
-        let files = counted(dataset.files().len() as u64, "file");
-        let columns = counted(dataset.spec().columns().len() as u64, "column");
-        let batch_size = count(args.batch_size as u64);
-        writeln!(out, "{files}, {columns}, batches of {batch_size}")?;
-        figures::print(&stats, out)?;
+    let run = Run::new(&dataset, args.epochs)?;
+    // Of a run that failed before its first batch there is nothing to tell but why.
+    let is_good = matches!(run.failure, None | Some(Failure::Signal(_)));
+    if is_good || run.stats.steps > 0 {
+        figures::report_dropped(&run.stats);
+        match args.json {
+            true => writeln!(out, "{}", run.to_json(&dataset, args))?,
+            false => run.print(&dataset, args, out)?,
+        }
     }
-    Ok(())
+    run.failure.map_or(Ok(()), Err)
 }
 
 fn dataset(args: &Args) -> Result<Dataset, Failure> {
-    let files = inputs::data_files(&args.files, args.features.as_deref())?;
+    let data = inputs::named("FILE", &args.files);
+    let features = inputs::named("--features", &args.features);
+    let reader_schema = inputs::named("--reader-schema", &args.reader_schema);
+    inputs::check_stdin(data.chain(features).chain(reader_schema))?;
+    let files: Vec<_> = args
+        .files
+        .iter()
+        .map(|file| inputs::data_file(file))
+        .collect();
     let mut builder = Dataset::builder(files, args.batch_size)
         .recursive(args.recursive)
         .drop_remainder(args.drop_remainder)
@@ -142,21 +150,79 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
     Ok(progress::build(builder)?)
 }
 
-/// Reads all batches, with a progress bar; also gives the time from the start to each batch.
-fn read_all(dataset: &Dataset, epochs: u64) -> Result<(Stats, Vec<Duration>), Failure> {
-    let total = dataset.total_bytes()?;
-    let total = total.map(|bytes| bytes.saturating_mul(epochs));
-    let bar = progress::bytes(total, "reading");
-    let mut steps = Vec::new();
-    let mut batches = dataset.iter();
-    while let Some(batch) = batches.next() {
-        batch?;
-        let stats = batches.stats();
-        steps.push(stats.elapsed);
-        bar.set_position(stats.raw_bytes);
+/// How long reading waits for a batch before it looks for a signal.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A run over all batches, or over those before it failed.
+struct Run {
+    stats: Stats,
+    /// The time from the start to each batch.
+    steps: Vec<Duration>,
+    /// Why it ended early.
+    failure: Option<Failure>,
+}
+
+impl Run {
+    /// Reads all batches, with a progress bar, until an error or a signal.
+    fn new(dataset: &Dataset, epochs: u64) -> Result<Self, Failure> {
+        let total = dataset.total_bytes()?;
+        let total = total.map(|bytes| bytes.saturating_mul(epochs));
+        let signals = Signals::noted()?;
+        let bar = progress::bytes(total, "reading");
+        let mut batches = dataset.iter();
+        let mut steps = Vec::new();
+        let failure = loop {
+            if let Err(failure) = signals.check() {
+                break Some(failure);
+            }
+            match batches.next_within(SIGNAL_INTERVAL) {
+                Poll::Pending => continue,
+                Poll::Ready(None) => break None,
+                Poll::Ready(Some(Err(error))) => break Some(error.into()),
+                Poll::Ready(Some(Ok(_))) => {}
+            }
+            let stats = batches.stats();
+            steps.push(stats.elapsed);
+            bar.set_position(stats.raw_bytes);
+        };
+        bar.finish_and_clear();
+        Ok(Run {
+            stats: batches.stats(),
+            steps,
+            failure,
+        })
     }
-    bar.finish_and_clear();
-    Ok((batches.stats(), steps))
+
+    /// The figures as the JSON object that `--json` prints.
+    fn to_json(&self, dataset: &Dataset, args: &Args) -> Value {
+        let mut figures = figures::to_json(&self.stats);
+        figures["epoch_seconds"] = match self.failure {
+            None => epoch_seconds(&self.steps, args.epochs).into(),
+            // Where epochs end is known of a whole run only.
+            Some(_) => Value::Array(Vec::new()),
+        };
+        figures["files"] = dataset.files().len().into();
+        figures["columns"] = dataset.spec().columns().len().into();
+        figures["batch_size"] = args.batch_size.into();
+        figures["stopped_early"] = self.failure.as_ref().map(Failure::reason).into();
+        figures
+    }
+
+    /// The figures as a table.
+    fn print(&self, dataset: &Dataset, args: &Args, out: &mut dyn Write) -> io::Result<()> {
+        let files = counted(dataset.files().len() as u64, "file");
+        let columns = counted(dataset.spec().columns().len() as u64, "column");
+        let batch_size = count(args.batch_size as u64);
+        writeln!(out, "{files}, {columns}, batches of {batch_size}")?;
+        match &self.failure {
+            None => {}
+            Some(Failure::Signal(number)) => {
+                writeln!(out, "stopped early       by signal {number}")?;
+            }
+            Some(_) => writeln!(out, "stopped early       by an error")?,
+        }
+        figures::print(&self.stats, out)
+    }
 }
 
 /// Seconds between the last batches of epochs, which all have the same number of them. The

@@ -1,11 +1,15 @@
-//! Why a command ended early, and the exit code it gives.
+//! Why a command ended early, how that is told, and the exit code it gives.
+//!
+//! Every message begins `atds: error: `. One about the command line itself ends with the usage,
+//! whether clap found the fault or a subcommand did.
 
 use std::error::Error;
 use std::io;
 
 use atds::generate::GenerateError;
-use atds::{ErrorKind, Interface};
+use atds::{ErrorKind, Interface, printable};
 use clap::CommandFactory;
+use clap::error::ErrorKind as ClapKind;
 
 use crate::Cli;
 
@@ -16,6 +20,8 @@ pub(crate) enum Failure {
     Data(Box<dyn Error>),
     /// What was asked for is.
     Usage(Box<dyn Error>),
+    /// The command line is, in a way that clap does not see.
+    CommandLine(String),
     /// Whoever read standard output has stopped to, as `head` does: no fault.
     ClosedPipe,
     /// A signal of this number came, and what was being written is removed.
@@ -23,8 +29,17 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// A command line in which arguments do not go together.
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Failure::CommandLine(message.into())
+    }
+
     /// Says on standard error what went wrong in a run of `subcommand`.
     pub(crate) fn report(&self, subcommand: &str) {
+        if let Failure::CommandLine(message) = self {
+            print_of_clap(&of_command_line(message, subcommand));
+            return;
+        }
         let (Failure::Data(error) | Failure::Usage(error)) = self else {
             return;
         };
@@ -43,15 +58,48 @@ impl Failure {
         }
     }
 
+    /// What ended a run early.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Failure::Signal(number) => format!("signal {number}"),
+            Failure::ClosedPipe => "closed standard output".to_owned(),
+            Failure::Data(error) | Failure::Usage(error) => Interface::Command.message(error),
+            Failure::CommandLine(message) => message.clone(),
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Data(_) => 1,
-            Failure::Usage(_) => 2,
+            Failure::Usage(_) | Failure::CommandLine(_) => 2,
             Failure::ClosedPipe => 0,
             // As shells have it.
             Failure::Signal(number) => 128 + number,
         }
     }
+}
+
+/// An error as clap makes them, with the usage of `subcommand`.
+fn of_command_line(message: &str, subcommand: &str) -> clap::Error {
+    let mut command = Cli::command();
+    command.build();
+    match command.find_subcommand_mut(subcommand) {
+        Some(subcommand) => subcommand.error(ClapKind::ArgumentConflict, message),
+        None => command.error(ClapKind::ArgumentConflict, message),
+    }
+}
+
+/// Prints what clap has to say: help and the version, which it has as errors too, or an error.
+pub(crate) fn print_of_clap(error: &clap::Error) {
+    if !error.use_stderr() || error.kind() == ClapKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Where it cannot be printed, nobody is there to be told.
+        let _ = error.print();
+        return;
+    }
+    let text = error.render().to_string();
+    // It quotes the command line.
+    let lines: Vec<_> = text.lines().map(printable).collect();
+    eprintln!("atds: {}", lines.join("\n"));
 }
 
 /// Says of flags in a message that the subcommand does not have which one has them.

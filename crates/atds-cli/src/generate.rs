@@ -7,12 +7,13 @@ use std::time::Instant;
 use atds::Codec;
 use atds::generate::{GenerateOptions, Generated, MAX_FILES, Preset, generate_with_progress};
 use atds::limits::MAX_MEAN_LENGTH;
+use clap::ValueHint;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::signals::Signals;
 use crate::units::{bytes, counted, per};
-use crate::{inputs, options, progress};
+use crate::{inputs, options, progress, units};
 
 /// Make sample files: records of a known shape with random values.
 ///
@@ -31,6 +32,7 @@ use crate::{inputs, options, progress};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder to write to; made if it is not there
+    #[arg(value_hint = ValueHint::DirPath)]
     dir: PathBuf,
     /// Records in all files together
     #[arg(long, value_name = "N", default_value_t = 40_960)]
@@ -41,8 +43,8 @@ pub(crate) struct Args {
     /// Codec of the files
     #[arg(long, value_name = "C", default_value = "deflate", value_parser = options::codec())]
     codec: Codec,
-    /// Inflated bytes at which a block is closed
-    #[arg(long, value_name = "B", default_value_t = 16_000, value_parser = options::above_zero)]
+    /// Decompressed size at which a block is closed
+    #[arg(long, value_name = "BYTES", default_value = "16kB", value_parser = block_bytes)]
     block_bytes: usize,
     /// Write arrays with their size in bytes, by which readers can skip them
     #[arg(long)]
@@ -69,6 +71,14 @@ fn files(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 1..=MAX_FILES) => Ok(n),
         _ => Err(format!("must be 1 to {MAX_FILES}")),
+    }
+}
+
+fn block_bytes(text: &str) -> Result<usize, String> {
+    match usize::try_from(units::parse_bytes(text)?) {
+        Ok(0) => Err("must be above 0".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(_) => Err("is too large".to_owned()),
     }
 }
 
@@ -135,6 +145,7 @@ impl Made {
             "raw_bytes": self.generated.raw_bytes,
             "inflated_bytes": self.generated.inflated_bytes,
             "seconds": self.seconds,
+            "inflated_bytes_per_s": per(self.generated.inflated_bytes as f64, self.seconds),
         })
     }
 

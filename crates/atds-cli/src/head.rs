@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::json_text::json_text;
 use crate::lenience::Lenience;
-use crate::{inputs, options, progress};
+use crate::{inputs, progress, units};
 
 /// Print the first records of a file as JSON: a line for each, or the tensors of all.
 ///
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Print the tensors of the features in this file (- for standard input), not records
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
-    /// Read the records as this schema, by Avro's schema resolution
+    /// Read the records as the schema in this file, or - for standard input
     #[arg(long, value_name = "S.avsc", requires = "features")]
     reader_schema: Option<PathBuf>,
     /// Refuse files whose schema is not by the specification, rather than read them
@@ -39,15 +39,19 @@ pub(crate) struct Args {
     /// Read the header of each file when the file is opened, not those of all files first
     #[arg(long, requires = "features")]
     no_check_files: bool,
-    /// Bytes of blocks and tensors to hold at most, such as 512MiB [default: 4GiB]
-    #[arg(long, value_name = "BYTES", value_parser = options::byte_size, requires = "features")]
+    /// Maximum memory of blocks and tensors, such as 512MiB or 2GB [default: 4GiB]
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, requires = "features")]
     memory_limit: Option<u64>,
     #[command(flatten)]
     lenience: Lenience,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let file = inputs::data_file(&args.file, args.features.as_deref())?;
+    let data = [("FILE", args.file.as_path())].into_iter();
+    let features = inputs::named("--features", &args.features);
+    let reader_schema = inputs::named("--reader-schema", &args.reader_schema);
+    inputs::check_stdin(data.chain(features).chain(reader_schema))?;
+    let file = inputs::data_file(&args.file);
     if args.features.is_some() {
         return print_tensors(&file, args, out);
     }

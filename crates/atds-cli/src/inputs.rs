@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use atds::generate::RecordShape;
@@ -11,37 +11,61 @@ use atds::{Feature, Features, Schema, features};
 
 use crate::failure::Failure;
 
-/// What an argument that names data stands for: standard input for `-`, which `features` may not
-/// be too.
-pub(crate) fn data_file(path: &Path, features: Option<&Path>) -> Result<PathBuf, Failure> {
-    let stdin = Path::new("-");
-    if path != stdin {
-        return Ok(path.to_owned());
+/// Checks that at most one of these arguments is standard input, which can be read once. Each is
+/// given with what it is called.
+pub(crate) fn check_stdin<'a>(
+    arguments: impl IntoIterator<Item = (&'a str, &'a Path)>,
+) -> Result<(), Failure> {
+    let arguments = arguments.into_iter();
+    let mut stdin = arguments.filter(|(_, path)| is_stdin(path));
+    match (stdin.next(), stdin.next()) {
+        (Some((first, _)), Some((second, _))) => Err(Failure::conflict(match first == second {
+            true => format!("standard input can be read once, but {first} is - twice"),
+            false => {
+                format!("standard input can be read once, but both {first} and {second} are -")
+            }
+        })),
+        _ => Ok(()),
     }
-    if features == Some(stdin) {
-        let message = "- is standard input, which cannot be both the data and the features file";
-        return Err(Failure::Usage(message.into()));
-    }
-    Ok("/dev/stdin".into())
 }
 
-/// The same of several.
-pub(crate) fn data_files(
-    paths: &[PathBuf],
-    features: Option<&Path>,
-) -> Result<Vec<PathBuf>, Failure> {
-    paths.iter().map(|path| data_file(path, features)).collect()
+/// What [`check_stdin`] is told of files, of which there may be several.
+pub(crate) fn named<'a>(
+    name: &'a str,
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> impl Iterator<Item = (&'a str, &'a Path)> {
+    paths.into_iter().map(move |path| (name, path.as_path()))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    let names = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+    names.iter().any(|name| path == Path::new(name))
+}
+
+/// The path of an argument that names data: that of standard input for `-`.
+pub(crate) fn data_file(path: &Path) -> PathBuf {
+    match path == Path::new("-") {
+        true => "/dev/stdin".into(),
+        false => path.to_owned(),
+    }
+}
+
+/// The text of a file that says what to read, or of standard input for `-`.
+fn text(path: &Path) -> io::Result<String> {
+    if path == Path::new("-") {
+        return io::read_to_string(io::stdin());
+    }
+    fs::read_to_string(path)
 }
 
 /// A features file, or standard input for `-`.
 pub(crate) fn features(path: &Path) -> Result<Vec<Feature>, Failure> {
-    let features = if path == Path::new("-") {
-        let mut text = String::new();
-        let read = io::stdin().read_to_string(&mut text);
-        read.map_err(|error| usage("features file", path, &error))?;
-        features::from_json(&text)
-    } else {
-        features::read(path)
+    let features = match path == Path::new("-") {
+        true => {
+            let text = text(path).map_err(|error| usage("features file", path, &error))?;
+            features::from_json(&text)
+        }
+        false => features::read(path),
     };
     features.map_err(|error| usage("features file", path, &error))
 }
@@ -53,12 +77,16 @@ pub(crate) fn record_shape(path: &Path, mean_length: f64) -> Result<RecordShape,
     RecordShape::of_features(&features, mean_length).map_err(|error| at_fault(&error))
 }
 
-/// A schema that records are read as.
+/// A schema that records are read as, from a file or standard input for `-`.
 pub(crate) fn reader_schema(path: &Path) -> Result<Schema, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| usage("reader schema", path, &error))?;
+    let text = text(path).map_err(|error| usage("reader schema", path, &error))?;
     Schema::parse(&text).map_err(|error| usage("reader schema", path, &error))
 }
 
 fn usage(what: &str, path: &Path, error: &dyn Display) -> Failure {
-    Failure::Usage(format!("{what} {}: {error}", path.display()).into())
+    let name = match path == Path::new("-") {
+        true => "of standard input".to_owned(),
+        false => path.display().to_string(),
+    };
+    Failure::Usage(format!("{what} {name}: {error}").into())
 }

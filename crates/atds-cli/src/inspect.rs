@@ -13,8 +13,7 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::json_text::json_text;
 use crate::lenience::Lenience;
-use crate::options;
-use crate::units::{bytes, count, counted};
+use crate::units::{self, bytes, count, counted};
 
 /// Say what is in files, from reading all of them.
 ///
@@ -40,8 +39,8 @@ pub(crate) struct Args {
     /// Refuse files whose schema is not by the specification, rather than read them
     #[arg(long)]
     strict: bool,
-    /// Bytes of blocks and records to hold at most, such as 512MiB [default: 4GiB]
-    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    /// Maximum memory of blocks and records, such as 512MiB or 2GB [default: 4GiB]
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     memory_limit: Option<u64>,
     #[command(flatten)]
     lenience: Lenience,
@@ -52,7 +51,9 @@ pub(crate) struct Args {
 
 /// Goes on with the next file where one is at fault.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let given = inputs::data_files(&args.files, None)?;
+    inputs::check_stdin(inputs::named("FILE", &args.files))?;
+    let given = args.files.iter().map(|file| inputs::data_file(file));
+    let given: Vec<PathBuf> = given.collect();
     if args.features {
         return show_features(Files::from(given).recursive(args.recursive), args, out);
     }

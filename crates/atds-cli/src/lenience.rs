@@ -2,7 +2,7 @@
 
 use atds::Tolerate;
 
-use crate::options;
+use crate::{options, units};
 
 /// What is read although it is wrong, or large.
 #[derive(Debug, clap::Args)]
@@ -11,8 +11,8 @@ pub(crate) struct Lenience {
     /// trailing-file-bytes, checksum, utf8
     #[arg(long, value_name = "NAME[,NAME]", default_value = "", hide_default_value = true, value_parser = options::tolerate)]
     pub(crate) tolerate: Tolerate,
-    /// Bytes of a block at most, compressed and inflated [default: 1GiB]
-    #[arg(long, value_name = "BYTES", value_parser = options::byte_size)]
+    /// Maximum size of a block, compressed and decompressed [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     max_block_bytes: Option<u64>,
     /// Values that may be nested in one another at most, up to 300 [default: 100]
     #[arg(long, value_name = "N")]

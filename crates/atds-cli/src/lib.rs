@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod completions;
 mod demo;
 mod example;
 mod failure;
@@ -17,6 +18,7 @@ mod inspect;
 mod json_text;
 mod lenience;
 mod logging;
+mod man;
 mod options;
 mod progress;
 mod signals;
@@ -33,10 +35,10 @@ pub use logging::StderrLogger;
 
 /// Avro files to shuffled batches of tensors, in one fused pass.
 ///
-/// Exit codes: 0 if all went well, 1 if a file is at fault, 2 if the command line or the features
-/// file is, 128 and the signal's number where generate or demo was stopped by one.
+/// A file argument of `-` is standard input. Sizes are bytes, plain or in kB, MB, GB (of 1,000) or
+/// KiB, MiB, GiB (of 1,024). Errors, warnings and the progress bar go to standard error.
 #[derive(Debug, Parser)]
-#[command(name = "atds", version, max_term_width = 100)]
+#[command(name = "atds", version, max_term_width = 100, after_long_help = exit_codes())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -49,6 +51,34 @@ enum Command {
     Inspect(inspect::Args),
     Head(head::Args),
     Bench(bench::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Exit codes of the command, and what they mean.
+const EXIT_CODES: [(&str, &str); 4] = [
+    (
+        "0",
+        "all went well, or the reader of standard output closed it",
+    ),
+    ("1", "a data file is at fault, or the system that keeps it"),
+    (
+        "2",
+        "the command line, the features file or the reader schema is at fault",
+    ),
+    (
+        "128 + N",
+        "signal N stopped it: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP",
+    ),
+];
+
+/// The exit codes as a part of the help.
+fn exit_codes() -> String {
+    let mut text = "Exit codes:".to_owned();
+    for (codes, meaning) in EXIT_CODES {
+        text += &format!("\n  {codes:<7}  {meaning}");
+    }
+    text
 }
 
 /// Runs the command line `args`, the first of which is the program's name, and
@@ -57,9 +87,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and the version are errors to clap, with the exit code 0. Where they cannot be
-            // printed, nobody is there to be told.
-            let _ = error.print();
+            failure::print_of_clap(&error);
             return u8::try_from(error.exit_code()).unwrap_or(1);
         }
     };
@@ -85,6 +113,8 @@ impl Command {
             Command::Inspect(_) => "inspect",
             Command::Head(_) => "head",
             Command::Bench(_) => "bench",
+            Command::Completions(_) => "completions",
+            Command::Man(_) => "man",
         }
     }
 }
@@ -96,5 +126,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Inspect(args) => inspect::run(args, out),
         Command::Head(args) => head::run(args, out),
         Command::Bench(args) => bench::run(args, out),
+        Command::Completions(args) => completions::run(args, out),
+        Command::Man(args) => man::run(args, out),
     }
 }

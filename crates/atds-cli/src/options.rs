@@ -28,21 +28,6 @@ pub(crate) fn above_zero(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Bytes, in a unit or plain: `1000000`, `64KiB`, `512MiB`, `4GiB`.
-pub(crate) fn byte_size(text: &str) -> Result<u64, String> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-    let unit = units
-        .iter()
-        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
-    let (digits, shift) = unit.unwrap_or((text, &0));
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "must be bytes, such as 1000000, 64KiB, 512MiB or 4GiB")?;
-    number
-        .checked_mul(1 << shift)
-        .ok_or_else(|| "is too large".to_owned())
-}
-
 /// What is read nevertheless, by its names.
 pub(crate) fn tolerate(names: &str) -> Result<Tolerate, String> {
     let known = || format!("the names are {}", Tolerate::NAMES.join(", "));
@@ -81,20 +66,5 @@ mod tests {
         for bad in ["0", "1025", "-1", "many", ""] {
             assert_eq!(threads(bad), Err("must be auto or 1 to 1024".to_owned()));
         }
-    }
-
-    #[test]
-    fn byte_sizes_have_units() {
-        assert_eq!(byte_size("1000"), Ok(1_000));
-        assert_eq!(byte_size("64KiB"), Ok(65_536));
-        assert_eq!(byte_size("512MiB"), Ok(536_870_912));
-        assert_eq!(byte_size("4GiB"), Ok(4_294_967_296));
-        for bad in ["", "GiB", "4GB", "-1", "1.5GiB"] {
-            assert!(byte_size(bad).is_err(), "{bad}");
-        }
-        assert_eq!(
-            byte_size("18446744073709551615GiB"),
-            Err("is too large".to_owned())
-        );
     }
 }

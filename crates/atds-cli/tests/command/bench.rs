@@ -19,7 +19,10 @@ fn json_has_the_promised_keys() {
         keys.join(" "),
         "records steps seconds records_per_s raw_bytes inflated_bytes ms_per_step threads \
          read_wait_s inflate_s decode_s consumer_wait_s \
-         trailing_block_bytes trailing_file_bytes bad_checksums replaced_texts epoch_seconds"
+         trailing_block_bytes trailing_file_bytes bad_checksums replaced_texts \
+         raw_bytes_per_s inflated_bytes_per_s memory_peak memory_limit last_schedule \
+         dropped_records dropped_entries thread_time epoch_seconds files columns batch_size \
+         stopped_early"
     );
     assert_eq!(figures["records"], 2_500);
     assert_eq!(figures["steps"], 3);
@@ -27,6 +30,30 @@ fn json_has_the_promised_keys() {
     assert!((get("records_per_s") * get("seconds") / 2_500.0 - 1.0).abs() < 1e-6);
     assert!((get("ms_per_step") * 3.0 / get("seconds") / 1e3 - 1.0).abs() < 1e-6);
     assert!(get("inflate_s") > 0.0 && get("decode_s") > 0.0);
+    assert_eq!(
+        (
+            &figures["files"],
+            &figures["columns"],
+            &figures["batch_size"]
+        ),
+        (&3.into(), &19.into(), &1_024.into())
+    );
+    assert_eq!(figures["stopped_early"], Value::Null);
+    let threads = figures["threads"].as_f64().unwrap();
+    let parts = figures["thread_time"].as_object().unwrap();
+    let keys: Vec<&str> = parts.keys().map(String::as_str).collect();
+    assert_eq!(
+        keys,
+        ["read_wait", "inflate", "decode", "consumer_wait", "other"]
+    );
+    let sum = |key: &str| {
+        parts
+            .values()
+            .map(|part| part[key].as_f64().unwrap())
+            .sum::<f64>()
+    };
+    assert_eq!(sum("percent"), 100.0);
+    assert!(sum("seconds") > 0.99 * get("seconds") * threads);
 
     let inspected = (0..3).map(|i| atds(&["inspect", &files.file(i), "--json"]).json());
     let inflated = inspected.map(|found| found["inflated_bytes"].as_u64().unwrap());
@@ -136,7 +163,7 @@ fn dropped_remainders_are_told() {
         (&figures["records"], &figures["steps"]),
         (&4_096.into(), &4.into())
     );
-    let expected = "atds: dropped 904 records at the end of an epoch, too few for a batch\n";
+    let expected = "atds: note: dropped 904 records at the end of an epoch, too few for a batch\n";
     assert_eq!(ran.err, expected);
 }
 
@@ -154,7 +181,7 @@ fn dropped_entries_are_told() {
     );
     let ran = atds(&[&args[..], &["--drop-out-of-bounds"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let told = ran.err.strip_prefix("atds: dropped ").unwrap();
+    let told = ran.err.strip_prefix("atds: note: dropped ").unwrap();
     let (n, what) = told.split_once(' ').unwrap();
     assert_eq!(
         what,
@@ -187,21 +214,107 @@ fn prints_for_people() {
     ] {
         assert!(said.contains(&format!("\n{line:<20}")), "{line} in {said}");
     }
-    for line in [
+    // How long it takes is the machine's.
+    let (_, parts) = said.split_once("time of threads ").unwrap();
+    let mut total = 0;
+    for name in [
         "waiting for bytes",
         "inflating",
         "decoding",
         "waiting for caller",
+        "other",
     ] {
-        // How long it takes is the machine's.
-        let name = format!("{line:<20}");
-        let mut seconds = said.lines().filter_map(|line| line.strip_prefix(&name));
-        assert!(
-            seconds.any(|seconds| seconds.contains(" s")
-                && seconds.starts_with(|c: char| c.is_ascii_digit())),
-            "{line} in {said}"
-        );
+        let line = parts
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(name));
+        let words: Vec<&str> = line.unwrap().split_whitespace().collect();
+        let [percent, "%", seconds, "s"] = words[..] else {
+            panic!("{name} in {said}");
+        };
+        total += percent.parse::<u32>().unwrap();
+        assert!(seconds.parse::<f64>().is_ok(), "{name} in {said}");
     }
+    assert_eq!(total, 100, "{said}");
+}
+
+#[test]
+fn a_run_that_an_error_ends_keeps_its_figures() {
+    let files = Generated::new(&["--records", "50", "--files", "1"]);
+    let whole = std::fs::read(files.file(0)).unwrap();
+    let cut = files.write("cut.avro", &whole[..whole.len() - 100]);
+    let ran = atds(&["bench", &cut, "--batch-size", "10"]);
+    assert_eq!(ran.code, 1);
+    let begin = "1 file, 19 columns, batches of 10\nstopped early       by an error\n\
+                 records             43 in 5 steps\n";
+    assert!(ran.out.starts_with(begin), "{}", ran.out);
+    let error = format!("atds: error: {cut}: block 5 at byte ");
+    assert!(ran.err.starts_with(&error), "{}", ran.err);
+
+    let ran = atds(&["bench", &cut, "--batch-size", "10", "--json"]);
+    assert_eq!(ran.code, 1);
+    let figures: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(figures["records"], 43);
+    assert_eq!(figures["epoch_seconds"], Value::Array(Vec::new()));
+    let told = format!(
+        "atds: error: {}\n",
+        figures["stopped_early"].as_str().unwrap()
+    );
+    assert_eq!(ran.err, told);
+
+    // Where there is no batch, there is nothing to tell.
+    let damaged = files.write("bad.avro", [&whole[..1_500], &[0; 400][..]].concat());
+    atds(&["bench", &damaged]).fails_with(1);
+}
+
+#[test]
+fn sizes_are_in_any_unit() {
+    let files = Generated::new(&["--records", "300", "--files", "1"]);
+    for (size, limit) in [
+        ("64000000", "64 MB"),
+        ("64MB", "64 MB"),
+        ("64mb", "64 MB"),
+        ("64MiB", "64 MiB"),
+        ("65536KiB", "64 MiB"),
+        ("0.5GB", "500 MB"),
+        ("1 GiB", "1 GiB"),
+        ("70000001B", "70,000,001 B"),
+    ] {
+        for option in ["--memory-limit", "--max-block-bytes", "--reader-buffer"] {
+            let said = atds(&["bench", &files.files(), option, size]).ok();
+            let limit = match option {
+                "--memory-limit" => limit,
+                _ => "4 GiB",
+            };
+            let expected = format!(" at most, limit {limit}\n");
+            assert!(said.contains(&expected), "{option} {size}: {said}");
+        }
+        atds(&["inspect", &files.file(0), "--memory-limit", size]).ok();
+    }
+    for (size, reason) in [
+        ("4G", "say 4GB, in units of 1,000, or 4GiB, of 1,024"),
+        (
+            "many",
+            "must be bytes, such as 1000000, 64kB, 64KiB, 512MB or 4GiB",
+        ),
+        ("1.5", "is not a whole number of bytes"),
+    ] {
+        for option in ["--memory-limit", "--max-block-bytes", "--reader-buffer"] {
+            let ran = atds(&["bench", &files.files(), option, size]);
+            let expected =
+                format!("atds: error: invalid value '{size}' for '{option} <BYTES>': {reason}\n");
+            assert!(ran.err.starts_with(&expected), "{}", ran.err);
+            assert_eq!(ran.code, 2);
+        }
+    }
+    let dir = files.dir.path().join("new");
+    let dir = dir.to_str().unwrap();
+    let blocks = |size: &str| {
+        let args = ["--records", "100", "--files", "1", "--block-bytes", size];
+        atds(&[&["generate", dir], &args[..]].concat()).ok();
+        atds(&["inspect", "--json", dir]).json()["blocks"].as_u64()
+    };
+    assert_eq!(blocks("2kB"), blocks("2000"));
+    assert_eq!(blocks("1MiB"), Some(1));
 }
 
 #[test]

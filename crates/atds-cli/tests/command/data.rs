@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use tempfile::TempDir;
 
-use super::{Generated, Ran, atds, command, text};
+use super::{Generated, Ran, atds, command, misused, text};
 
 /// A run of the command with `input` as its standard input, a pipe.
 fn piped(args: &[&str], input: &[u8]) -> Ran {
@@ -44,8 +44,92 @@ fn standard_input_is_read_by_every_command() {
             );
         }
     }
-    let message = piped(&["bench", "-", "--features", "-"], &bytes).fails_with(2);
-    assert!(message.contains("standard input"), "{message}");
+}
+
+#[test]
+#[cfg(unix)]
+fn standard_input_is_given_once() {
+    for (args, twice) in [
+        (&["inspect", "-", "-"][..], "FILE is - twice"),
+        (&["inspect", "-", "x.avro", "/dev/stdin"], "FILE is - twice"),
+        (&["bench", "-", "-"], "FILE is - twice"),
+        (
+            &["bench", "-", "--features", "-"],
+            "both FILE and --features are -",
+        ),
+        (
+            &["bench", "x", "--features", "-", "--reader-schema", "-"],
+            "both --features and --reader-schema are -",
+        ),
+        (
+            &["head", "-", "--features", "-"],
+            "both FILE and --features are -",
+        ),
+        (
+            &[
+                "head",
+                "-",
+                "--features",
+                "f",
+                "--reader-schema",
+                "/dev/stdin",
+            ],
+            "both FILE and --reader-schema are -",
+        ),
+    ] {
+        let message = misused(args);
+        assert_eq!(
+            message,
+            format!("standard input can be read once, but {twice}"),
+            "{args:?}"
+        );
+    }
+}
+
+/// What says what to read may come from a pipe, as data may.
+#[test]
+#[cfg(unix)]
+fn schemas_and_features_are_read_from_standard_input() {
+    let files = Generated::new(&["--records", "30", "--files", "1"]);
+    let features = r#"{"s_label": {"kind": "dense", "dtype": "int64"}}"#;
+    let features_file = files.write("f.json", features);
+    let schema =
+        r#"{"type": "record", "name": "ads", "fields": [{"name": "s_label", "type": "long"}]}"#;
+    let file = files.file(0);
+    for command in ["head", "bench"] {
+        let args = [
+            command,
+            &file,
+            "--features",
+            &features_file,
+            "--reader-schema",
+            "-",
+        ];
+        piped(&args, schema.as_bytes()).ok();
+        let message = piped(&args, b"{").fails_with(2);
+        assert!(
+            message.starts_with("reader schema of standard input: "),
+            "{message}"
+        );
+        let schema_file = files.write("s.avsc", schema);
+        let args = [
+            command,
+            &file,
+            "--features",
+            "-",
+            "--reader-schema",
+            &schema_file,
+        ];
+        piped(&args, features.as_bytes()).ok();
+        let message = piped(&args, b"[]").fails_with(2);
+        assert!(
+            message.starts_with("features file of standard input: "),
+            "{message}"
+        );
+    }
+    let dir = text(&files.dir.path().join("new"));
+    let args = ["generate", &dir, "--records", "5", "--features", "-"];
+    piped(&args, features.as_bytes()).ok();
 }
 
 #[test]

@@ -58,11 +58,10 @@ fn a_cut_names_the_block() {
     let whole = std::fs::read(files.file(0)).unwrap();
     let cut = files.write("cut.avro", &whole[..whole.len() - 100]);
     for command in ["inspect", "bench"] {
-        let message = atds(&[command, &cut]).fails_with(1);
-        assert!(
-            message.starts_with(&format!("{cut}: block 5 at byte ")),
-            "{message}"
-        );
+        let ran = atds(&[command, &cut]);
+        assert_eq!(ran.code, 1);
+        let expected = format!("atds: error: {cut}: block 5 at byte ");
+        assert!(ran.err.starts_with(&expected), "{}", ran.err);
     }
 }
 

@@ -7,11 +7,20 @@ fn version_and_help_are_printed() {
         format!("atds {}\n", env!("CARGO_PKG_VERSION"))
     );
     let help = atds(&["--help"]).ok();
-    for command in ["demo", "generate", "inspect", "head", "bench"] {
+    for command in [
+        "demo",
+        "generate",
+        "inspect",
+        "head",
+        "bench",
+        "completions",
+        "man",
+    ] {
         assert!(
             help.contains(&format!("\n  {command} ")),
             "{command} in {help}"
         );
+        assert!(help.contains("\n  128 + N  signal N stopped it"), "{help}");
         let own = atds(&[command, "--help"]).ok();
         assert!(own.contains(&format!("Usage: atds {command}")), "{own}");
     }
@@ -28,6 +37,8 @@ fn the_readme_shows_the_help() {
         &["head", "-h"],
         &["bench", "-h"],
         &["demo", "-h"],
+        &["completions", "-h"],
+        &["man", "-h"],
     ] {
         let help = atds(args).ok();
         // What stands in a README has no blanks at the ends of lines.
@@ -53,12 +64,15 @@ fn a_wrong_command_line_is_2() {
         &["bench", "x.avro", "--threads", "none"],
         &["bench", "x.avro", "--epochs", "0"],
         &["bench", "x.avro", "--layout", "csr"],
-        &["bench", "x.avro", "--memory-limit", "4GB"],
+        &["bench", "x.avro", "--memory-limit", "4G"],
         &["bench", "x.avro", "--frobnicate"],
         &["head", "x.avro", "-n", "-1"],
     ] {
         let ran = atds(args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
+        // Without anything the help is all there is to say.
+        let begin = if args.is_empty() { "" } else { "atds: error: " };
+        assert!(ran.err.starts_with(begin), "{}", ran.err);
         assert!(
             ran.err.contains("Usage: atds") || ran.err.contains("--help"),
             "{}",

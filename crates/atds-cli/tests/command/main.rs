@@ -11,6 +11,7 @@ mod generate;
 mod head;
 mod help;
 mod inspect;
+mod shell;
 #[cfg(unix)]
 mod signals;
 
@@ -57,6 +58,24 @@ impl Ran {
         assert!(!message.contains('\n'), "{message}");
         message.to_owned()
     }
+}
+
+/// A fault of the command line that a subcommand finds, told as clap tells those that it finds.
+#[track_caller]
+fn misused(args: &[&str]) -> String {
+    let ran = atds(args);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+    let message = ran.err.strip_prefix("atds: error: ").unwrap();
+    let (message, usage) = message.split_once("\n\n").unwrap();
+    assert!(
+        usage.starts_with(&format!("Usage: atds {} ", args[0])),
+        "{usage}"
+    );
+    assert!(
+        usage.ends_with("\n\nFor more information, try '--help'.\n"),
+        "{usage}"
+    );
+    message.to_owned()
 }
 
 fn command(args: &[&str]) -> Command {

@@ -50,6 +50,23 @@ fn has_hidden_file(folder: &Path) -> bool {
     })
 }
 
+/// Waits until a process has a handler of its own for SIGINT.
+#[cfg(target_os = "linux")]
+fn wait_for_handler(child: &mut Child) {
+    let start = Instant::now();
+    let path = format!("/proc/{}/status", child.id());
+    loop {
+        let status = fs::read_to_string(&path).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        if u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() >> 1 & 1 == 1 {
+            return;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        assert!(start.elapsed() < Duration::from_secs(60), "no handler");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Starts the command, sends it the signal when it writes, and waits for its end.
 fn stopped(mut command: Command, folder: &Path, signal: &str) -> Ran {
     let mut child = command
@@ -58,6 +75,11 @@ fn stopped(mut command: Command, folder: &Path, signal: &str) -> Ran {
         .spawn()
         .unwrap();
     wait_for_files(folder, &mut child);
+    ended_by(child, signal)
+}
+
+/// Sends a process the signal, and waits for its end.
+fn ended_by(mut child: Child, signal: &str) -> Ran {
     let pid = child.id().to_string();
     let kill = Command::new("kill").args([signal, &pid]).status().unwrap();
     assert!(kill.success());
@@ -107,6 +129,40 @@ fn a_stopped_demo_leaves_nothing() {
         let ran = stopped(demo, dir.path(), signal);
         assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{}", ran.err);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// Also where it waits for data: the pipe stays open.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stopped_bench_keeps_its_figures() {
+    use std::io::Write;
+
+    let files = Generated::new(&["--records", "300", "--files", "1"]);
+    let bytes = fs::read(files.file(0)).unwrap();
+    for (signal, code) in signals() {
+        for json in [false, true] {
+            let mut bench = command(&["bench", "-", "--batch-size", "10"]);
+            bench.args(json.then_some("--json"));
+            bench.stdin(Stdio::piped());
+            bench.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = bench.spawn().unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            stdin.write_all(&bytes).unwrap();
+            wait_for_handler(&mut child);
+            let ran = ended_by(child, signal);
+            assert_eq!((ran.code, ran.err.as_str()), (code, ""), "{}", ran.out);
+            let number = code - 128;
+            if json {
+                let figures: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+                assert_eq!(figures["stopped_early"], format!("signal {number}"));
+            } else {
+                let line = format!("\nstopped early       by signal {number}\nrecords ");
+                assert!(ran.out.contains(&line), "{}", ran.out);
+                assert!(ran.out.contains("\ntime of threads "), "{}", ran.out);
+            }
+            drop(stdin);
+        }
     }
 }
 
