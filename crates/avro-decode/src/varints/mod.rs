@@ -4,6 +4,16 @@
 //! its end to where the next one starts. The kernels here find the ends of all
 //! varints in a window of bytes at once, and make values of them side by side.
 //!
+//! | kernel | window | values at a time | start of each value |
+//! |---|---|---|---|
+//! | AVX-512 | 64 bytes | 16 | byte permutations |
+//! | AVX2 with BMI2 | 32 bytes (64 to skip) | 8 | `pdep` deposits and extracts bits |
+//! | AVX2 | 32 bytes | 8 | bit by bit |
+//! | generic | 8 bytes | 1 | – |
+//!
+//! `pdep` is microcode in AMD's processors before Zen 3, which therefore use AVX2 alone.
+//! The machine's kernel is detected once.
+//!
 //! A kernel reads what reading one by one reads, padded varints included, or
 //! gives `None`: then the caller reads one by one to learn what is wrong, and
 //! what the kernel wrote is unspecified.
