@@ -49,6 +49,7 @@ from atds.features import (
 )
 from atds.files import InspectedPath, Inspection, infer_features, inspect, read_schema
 from atds.messages import MessageDecoder, Reencoder, decode
+from atds.options import DatasetOptions
 from atds.specs import (
     ArraySpec,
     RaggedSparseTensorSpec,
@@ -81,6 +82,7 @@ __all__ = [
     "DType",
     "DataError",
     "Dataset",
+    "DatasetOptions",
     "DenseFeature",
     "Error",
     "Feature",

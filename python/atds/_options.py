@@ -1,8 +1,10 @@
-"""The options of data sets, checked."""
+"""How options are checked."""
 
 from __future__ import annotations
 
 import operator
+import secrets
+import sys
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -15,6 +17,12 @@ AUTOTUNE = -1
 
 #: What the largest whole numbers of the pipeline are.
 _MAX = (1 << 63) - 1
+
+#: The largest ``max_block_bytes``.
+MAX_BLOCK_BYTES = sys.maxsize // 2
+
+#: The largest ``max_depth``.
+MAX_DEPTH = 300
 
 
 def whole(name: str, value: Any, least: int, most: int = _MAX, hint: str = "") -> int:
@@ -52,7 +60,7 @@ TOLERATED = ("trailing-block-bytes", "trailing-file-bytes", "checksum", "utf8")
 Tolerate: TypeAlias = "str | Iterable[str]"
 
 
-def tolerated_names(value: Any) -> list[str]:
+def tolerated(name: str, value: Any) -> list[str]:
     """The names of what is tolerated.
 
     Raises:
@@ -63,39 +71,31 @@ def tolerated_names(value: Any) -> list[str]:
         names = list(names)
     except TypeError:
         names = [value]
-    for name in names:
-        if name not in TOLERATED:
+    for said in names:
+        if said not in TOLERATED:
             raise OptionError(
-                f"tolerate must be of {', '.join(map(repr, TOLERATED))}, or several of them, "
-                f"not {name!r}"
+                f"{name} must be of {', '.join(map(repr, TOLERATED))}, or several of them, "
+                f"not {said!r}"
             )
     return list(dict.fromkeys(names))
 
 
-def tolerated(value: Any) -> str:
-    """The names of what is tolerated, with commas between."""
-    return ",".join(tolerated_names(value))
-
-
-def block_bytes(value: Any) -> int | None:
-    """How many bytes a block may have, or None."""
-    return optional("max_block_bytes", value, 1, 1 << 62)
-
-
-def depth(value: Any) -> int | None:
-    """How deep values may be nested, or None."""
-    return optional("max_depth", value, 1, 300)
-
-
-def threads(value: Any) -> int:
-    """A number of threads; 0 for :data:`AUTOTUNE`."""
+def threads(name: str, value: Any) -> int:
+    """A number of threads, or :data:`AUTOTUNE`."""
     if value is None or (isinstance(value, (int, np.integer)) and value == AUTOTUNE):
-        return 0
-    return whole("num_parallel_calls", value, 1, 1024, ", or atds.AUTOTUNE")
+        return AUTOTUNE
+    return whole(name, value, 1, 1024, ", or atds.AUTOTUNE")
 
 
-def drops(name: str, value: Any) -> bool:
-    """Whether ``error`` or ``drop`` is asked for."""
-    if value not in ("error", "drop"):
+def seed(name: str, value: Any) -> int:
+    """A seed, drawn where none is given."""
+    if value is None:
+        return secrets.randbits(63)
+    return whole(name, value, 0, hint=", or None")
+
+
+def out_of_bounds(name: str, value: Any) -> str:
+    """``error`` or ``drop``."""
+    if not isinstance(value, str) or value not in ("error", "drop"):
         raise OptionError(f"{name} must be 'error' or 'drop', not {value!r}")
-    return bool(value == "drop")
+    return value

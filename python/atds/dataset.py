@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
-import secrets
 import threading
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from atds import _native, _options
-from atds._options import AUTOTUNE, Tolerate
+from atds._options import AUTOTUNE
 from atds.feature_sets import as_lists, binary_names, mask_owners, parse_features, to_json
 from atds.features import Feature
-from atds.files import Files, Schema, inferred, look_up, refuse, schema_text
+from atds.files import Files, inferred, look_up, refuse
+from atds.options import DatasetOptions, checked, spelled_out
 from atds.specs import TensorSpec, element_spec
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["AUTOTUNE", "Dataset"]
 
 _LOG = logging.getLogger("atds")
 
 
+@spelled_out(DatasetOptions)
 class Dataset:
     """Avro files, and how to make batches of them.
 
@@ -58,43 +62,7 @@ class Dataset:
             schema has, see :func:`atds.infer_features`. Fields not among them are skipped. A field
             that some of the files lack is missing in their records: ``default=`` and ``mask=``
             cover it, without them it is an error.
-        drop_remainder: Whether a last batch of fewer records is left out.
-        reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
-        shuffle_buffer_size: Records to shuffle among, besides those of the batch; 0 keeps the
-            order of the files.
-        num_parallel_calls: Threads that inflate and decode, besides the one that reads;
-            :data:`atds.AUTOTUNE` for as many as pay. The batches do not depend on it.
-        seed: Fixes, with the epoch, all shuffling; None for one drawn now, which is then
-            :attr:`seed`.
-        shuffle_files: Whether the order of the files is shuffled each epoch.
-        prefetch: Batches that wait ready at most.
-        reader_schema: The schema that records are read as, by Avro's schema resolution; None for
-            each file's own. Then the first file that has a column says what it means (the unit of
-            times, the scale of decimals read as integers, the numbers of an enum's symbols), and
-            each other file is converted to that, or is an error.
-        shuffle_blocks: Whether the order of the blocks in each file is shuffled each epoch.
-        out_of_bounds: What becomes of sparse entries with an index outside their dimension:
-            ``error`` or ``drop``, which counts them in the statistics.
-        memory_limit: Bytes of blocks and ready batches to hold at most; None for 4 GiB.
-        mmap: Whether files are mapped into memory rather than read; nobody may write to them
-            meanwhile.
-        strict: Whether the schemas of files must be by Avro's specification: names of letters,
-            digits and underscores, defaults that match their types. Otherwise files are read
-            whatever their names are.
-        check_files: Whether the headers of all files are read here, and their schemas held against
-            the features: once for all processes that the data set is pickled for or forked into.
-            If false, each file's header is read when the file is opened, and errors come then.
-        recursive: Whether folders are searched with all folders below them.
-        tolerate: What is wrong with files and read nevertheless, by name, one or several:
-            ``trailing-block-bytes`` (bytes left in a block after its records),
-            ``trailing-file-bytes`` (bytes after the last block that are no part of the file:
-            padding, a newline, another file; damage stays an error), ``checksum`` (wrong
-            checksums of snappy, zstandard and xz, and snappy without one), ``utf8`` (text that is
-            not UTF-8, in which U+FFFD then stands for what is not). What is passed over is
-            counted in :meth:`stats` and logged.
-        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
-            1 GiB.
-        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
+        **options: The options of :class:`atds.DatasetOptions`.
 
     Raises:
         MissingFileError: A file that is not there, a pattern or folder without files.
@@ -111,49 +79,11 @@ class Dataset:
         filenames: Files,
         batch_size: int,
         features: Mapping[str, Any] | None = None,
-        drop_remainder: bool = False,
-        reader_buffer_size: int | None = None,
-        shuffle_buffer_size: int = 0,
-        num_parallel_calls: int | None = AUTOTUNE,
-        seed: int | None = None,
-        shuffle_files: bool = False,
-        prefetch: int = 2,
-        *,
-        reader_schema: Schema | None = None,
-        shuffle_blocks: bool = False,
-        out_of_bounds: Literal["error", "drop"] = "error",
-        memory_limit: int | None = None,
-        mmap: bool = False,
-        strict: bool = False,
-        check_files: bool = True,
-        recursive: bool = False,
-        tolerate: Tolerate = (),
-        max_block_bytes: int | None = None,
-        max_depth: int | None = None,
+        **options: Unpack[DatasetOptions],
     ) -> None:
         self._batch_size = _options.whole("batch_size", batch_size, 1)
-        most = 1 << 30
-        self._config: dict[str, Any] = {
-            "drop_remainder": _options.flag("drop_remainder", drop_remainder),
-            "reader_buffer_size": _options.optional(
-                "reader_buffer_size", reader_buffer_size, 1, most
-            ),
-            "shuffle_buffer_size": _options.whole("shuffle_buffer_size", shuffle_buffer_size, 0),
-            "threads": _options.threads(num_parallel_calls),
-            "seed": _seed(seed),
-            "shuffle_files": _options.flag("shuffle_files", shuffle_files),
-            "shuffle_blocks": _options.flag("shuffle_blocks", shuffle_blocks),
-            "prefetch": _options.whole("prefetch", prefetch, 0, 1024),
-            "reader_schema": None if reader_schema is None else schema_text(reader_schema),
-            "drop_out_of_bounds": _options.drops("out_of_bounds", out_of_bounds),
-            "memory_limit": _options.optional("memory_limit", memory_limit, 1),
-            "mmap": _options.flag("mmap", mmap),
-            "strict": _options.flag("strict", strict),
-            "check_files": _options.flag("check_files", check_files),
-            "tolerate": _options.tolerated(tolerate),
-            "max_block_bytes": _options.block_bytes(max_block_bytes),
-            "max_depth": _options.depth(max_depth),
-        }
+        self._config = checked(DatasetOptions, options)
+        recursive = self._config.pop("recursive")
         given = None if features is None else parse_features(features)
         self._inputs = look_up(filenames, recursive)
         self._files = self._inputs.paths()
@@ -197,9 +127,9 @@ class Dataset:
             to_json(features),
             binary_names(features),
             mask_owners(features),
+            self._config,
+            schemas or _native.FileSchemas.of(self._schemas),
             max_threads=max_threads,
-            schemas=schemas or _native.FileSchemas.of(self._schemas),
-            **self._config,
         )
 
     def _with_features(self, features: dict[str, Feature]) -> Dataset:
@@ -344,9 +274,3 @@ class Dataset:
             parts.append(f"shuffle_buffer_size={self._config['shuffle_buffer_size']}")
             parts.append(f"seed={self.seed}")
         return f"atds.Dataset({', '.join(parts)})"
-
-
-def _seed(seed: Any) -> int:
-    if seed is None:
-        return secrets.randbits(63)
-    return _options.whole("seed", seed, 0, hint=", or None")

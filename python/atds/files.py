@@ -6,19 +6,20 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atds import _native, _options
-from atds._options import Tolerate
-from atds.errors import OptionError, ReadOnceError, SchemaError
+from atds.errors import OptionError, ReadOnceError
 from atds.feature_sets import from_json
 from atds.features import Feature
+from atds.options import LenienceOptions, checked, spelled_out
+from atds.schemas import Schema, schema_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: A file, a pattern, a folder, or several.
 Files: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
-
-#: A schema: the text of its JSON, or what ``json.loads`` makes of it.
-Schema: TypeAlias = "str | bytes | dict[str, Any] | list[Any]"
 
 
 def paths(filenames: Any) -> list[str]:
@@ -49,22 +50,6 @@ def _path(path: Any) -> str:
     if not said or "\0" in said:
         raise OptionError(f"filenames has {said!r}, which no file can have as its path")
     return said
-
-
-def schema_text(schema: Any) -> str:
-    """A schema as the text of its JSON.
-
-    Raises:
-        SchemaError: Something that is no JSON.
-    """
-    try:
-        if isinstance(schema, (bytes, bytearray)):
-            return schema.decode()
-        return schema if isinstance(schema, str) else json.dumps(schema)
-    except (TypeError, ValueError) as error:
-        raise SchemaError(
-            f"a schema is the text of its JSON, or what json.loads makes of it: {error}"
-        ) from None
 
 
 def read_schema(file: str | os.PathLike[str]) -> Any:
@@ -207,14 +192,13 @@ class Inspection:
         return self.inflated_bytes / self.raw_bytes if self.raw_bytes else 1.0
 
 
+@spelled_out(LenienceOptions)
 def inspect(
     file: str | os.PathLike[str],
     *,
     sample: int | None = None,
     memory_limit: int | None = None,
-    tolerate: Tolerate = (),
-    max_block_bytes: int | None = None,
-    max_depth: int | None = None,
+    **options: Unpack[LenienceOptions],
 ) -> Inspection:
     """Reads all of a file, and says what it holds.
 
@@ -226,10 +210,7 @@ def inspect(
         file: The file.
         sample: Records from the first on in which nulls are counted, 1,000 if not given.
         memory_limit: Bytes of blocks and records to hold at most, 4 GiB if not given.
-        tolerate: What is wrong with the file and read nevertheless, as for :class:`Dataset`.
-        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
-            1 GiB.
-        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
+        **options: The options of :class:`atds.options.LenienceOptions`.
 
     Raises:
         MemoryLimitError: A file of which even a few records need more than that.
@@ -239,9 +220,7 @@ def inspect(
         file,
         _options.optional("sample", sample, 0),
         _options.optional("memory_limit", memory_limit, 1),
-        _options.tolerated(tolerate),
-        _options.block_bytes(max_block_bytes),
-        _options.depth(max_depth),
+        **checked(LenienceOptions, options),
     )
     found["schema"] = json.loads(found["schema"])
     found["features"] = from_json(found["features"], found.pop("binary"))

@@ -10,7 +10,7 @@ from atds._options import Tolerate
 from atds.batch import Batch
 from atds.errors import OptionError
 from atds.feature_sets import binary_names, mask_owners, parse_features, to_json
-from atds.files import Schema, schema_text
+from atds.schemas import Schema, schema_text
 from atds.specs import TensorSpec, element_spec
 
 
@@ -85,10 +85,10 @@ class MessageDecoder:
         self._config: dict[str, Any] = {
             "reader_schema": None if reader_schema is None else schema_text(reader_schema),
             "single_objects": _options.flag("single_objects", single_objects),
-            "drop_out_of_bounds": _options.drops("out_of_bounds", out_of_bounds),
+            "out_of_bounds": _options.out_of_bounds("out_of_bounds", out_of_bounds),
             "memory_limit": _options.optional("memory_limit", memory_limit, 1),
-            "tolerate": _options.tolerated(tolerate),
-            "max_depth": _options.depth(max_depth),
+            "tolerate": _options.tolerated("tolerate", tolerate),
+            "max_depth": _options.optional("max_depth", max_depth, 1, _options.MAX_DEPTH),
         }
         self._made = self._make()
 

@@ -3,16 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use atds::{BatchSpec, ColumnKind, DatasetBuilder, Layout, OutOfBounds, Schema, Threads};
+use atds::{BatchSpec, ColumnKind, DatasetBuilder, Layout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batch::Columns;
 use crate::batches::Batches;
-use crate::errors::{OrRaise, feature_error, features_error, schema_error};
+use crate::errors::{OrRaise, feature_error, features_error};
 use crate::files::Files;
 use crate::fork::InProcess;
+use crate::options;
 use crate::schemas::FileSchemas;
 use crate::waiting::interruptible;
 
@@ -29,17 +30,13 @@ pub(crate) struct Dataset {
 impl Dataset {
     /// `features` are the JSON of a features file; those in `binary` are bytes
     /// and not text; `masks` has for each mask of
-    /// entries the feature whose entries they are. The options are the builder's;
-    /// 0 threads are automatic, up to `max_threads`. `schemas` are the files', of the first
-    /// alone if they are not checked.
+    /// entries the feature whose entries they are. `schemas` are the files', of the first
+    /// alone if they are not checked. Automatic threads are at most `max_threads`.
     #[new]
     #[pyo3(signature = (
-        files, batch_size, features, binary, masks, *, drop_remainder, reader_buffer_size,
-        shuffle_buffer_size, threads, max_threads, seed, shuffle_files, shuffle_blocks, prefetch,
-        reader_schema, drop_out_of_bounds, memory_limit, mmap, strict, check_files, schemas,
-        tolerate, max_block_bytes, max_depth,
+        files, batch_size, features, binary, masks, options, schemas, *, max_threads,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+    #[expect(clippy::too_many_arguments, reason = "the last has a name in Python")]
     fn new(
         py: Python<'_>,
         files: PyRef<'_, Files>,
@@ -47,67 +44,16 @@ impl Dataset {
         features: &str,
         binary: HashSet<String>,
         masks: Py<PyDict>,
-        drop_remainder: bool,
-        reader_buffer_size: Option<usize>,
-        shuffle_buffer_size: usize,
-        threads: usize,
-        max_threads: Option<usize>,
-        seed: u64,
-        shuffle_files: bool,
-        shuffle_blocks: bool,
-        prefetch: usize,
-        reader_schema: Option<&str>,
-        drop_out_of_bounds: bool,
-        memory_limit: Option<u64>,
-        mmap: bool,
-        strict: bool,
-        check_files: bool,
+        options: &Bound<'_, PyDict>,
         schemas: &FileSchemas,
-        tolerate: &str,
-        max_block_bytes: Option<usize>,
-        max_depth: Option<usize>,
+        max_threads: Option<usize>,
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
-        let mut builder = atds::Dataset::builder(files.get(py)?.clone(), batch_size)
+        let builder = atds::Dataset::builder(files.get(py)?.clone(), batch_size)
             .features(features)
-            .drop_remainder(drop_remainder)
-            .shuffle_buffer_size(shuffle_buffer_size)
-            .threads(match (threads, max_threads) {
-                (0, None) => Threads::Auto,
-                (0, Some(most)) => Threads::UpTo(most),
-                (threads, _) => Threads::Fixed(threads),
-            })
-            .seed(seed)
-            .shuffle_files(shuffle_files)
-            .shuffle_blocks(shuffle_blocks)
-            .prefetch(prefetch)
-            .out_of_bounds(match drop_out_of_bounds {
-                true => OutOfBounds::Drop,
-                false => OutOfBounds::Error,
-            })
-            .mmap(mmap)
-            .strict(strict)
-            .check_files(check_files)
-            .schemas(schemas.schemas.clone())
-            .tolerate(tolerate.parse().or_raise(py)?);
-        if let Some(bytes) = reader_buffer_size {
-            builder = builder.reader_buffer_size(bytes);
-        }
-        if let Some(bytes) = max_block_bytes {
-            builder = builder.max_block_bytes(bytes);
-        }
-        if let Some(depth) = max_depth {
-            builder = builder.max_depth(depth);
-        }
-        if let Some(bytes) = memory_limit {
-            builder = builder.memory_limit(bytes);
-        }
-        if let Some(schema) = reader_schema {
-            let schema =
-                Schema::parse(schema).map_err(|error| schema_error(py, "reader_schema", &error))?;
-            builder = builder.reader_schema(schema);
-        }
+            .schemas(schemas.schemas.clone());
+        let builder = options::apply(builder, options, max_threads)?;
         let dataset = files
             .wait(py, || DatasetBuilder::build(builder))?
             .or_raise(py)?;

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{OrRaise, schema_error};
 use crate::fork::InProcess;
+use crate::options::tolerated;
 use crate::waiting::interruptible;
 
 /// Files that were looked up, and what was read of those that can be read once.
@@ -108,21 +109,21 @@ pub(crate) fn in_python(inferred: &atds::Inferred) -> Inferred {
 /// default one.
 #[pyfunction]
 #[pyo3(signature = (
-    file, sample = None, memory_limit = None, tolerate = "", max_block_bytes = None, max_depth = None,
+    file, sample = None, memory_limit = None, tolerate = Vec::new(), max_block_bytes = None, max_depth = None,
 ))]
 pub(crate) fn inspect<'py>(
     py: Python<'py>,
     file: PathBuf,
     sample: Option<u64>,
     memory_limit: Option<u64>,
-    tolerate: &str,
+    tolerate: Vec<String>,
     max_block_bytes: Option<usize>,
     max_depth: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut options = InspectOptions::default();
     options.sample = sample.unwrap_or(options.sample);
     options.memory_limit = memory_limit.unwrap_or(options.memory_limit);
-    options.tolerate = tolerate.parse().or_raise(py)?;
+    options.tolerate = tolerated(py, &tolerate)?;
     options.max_block_bytes = max_block_bytes.unwrap_or(options.max_block_bytes);
     options.max_depth = max_depth.unwrap_or(options.max_depth);
     let found = interruptible(py, move || atds::inspect_with(file, &options))?.or_raise(py)?;

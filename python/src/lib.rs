@@ -17,6 +17,7 @@ mod fork;
 mod logging;
 mod memory;
 mod messages;
+mod options;
 mod records;
 mod schemas;
 mod stats;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use atds::Schema;
 use atds::messages::{self, Framing};
-use atds::{OutOfBounds, Schema};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -13,6 +13,7 @@ use crate::batch::Columns;
 use crate::dataset::{SaidColumn, columns};
 use crate::errors::{OrRaise, features_error, schema_error};
 use crate::fork::InProcess;
+use crate::options;
 
 const DECODER: &str = "this decoder";
 
@@ -29,7 +30,7 @@ impl MessageDecoder {
     /// `masks` as for a data set.
     #[new]
     #[pyo3(signature = (
-        schemas, features, binary, masks, *, reader_schema, single_objects, drop_out_of_bounds,
+        schemas, features, binary, masks, *, reader_schema, single_objects, out_of_bounds,
         memory_limit, tolerate, max_depth,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -41,9 +42,9 @@ impl MessageDecoder {
         masks: Py<PyDict>,
         reader_schema: Option<&str>,
         single_objects: bool,
-        drop_out_of_bounds: bool,
+        out_of_bounds: &str,
         memory_limit: Option<u64>,
-        tolerate: &str,
+        tolerate: Vec<String>,
         max_depth: Option<usize>,
     ) -> PyResult<Self> {
         let features =
@@ -52,11 +53,8 @@ impl MessageDecoder {
         let first = schemas.next().ok_or_else(|| no_schema(py))?;
         let mut builder = messages::MessageDecoder::builder(first, features)
             .framing(framing(single_objects))
-            .tolerate(tolerate.parse().or_raise(py)?)
-            .out_of_bounds(match drop_out_of_bounds {
-                true => OutOfBounds::Drop,
-                false => OutOfBounds::Error,
-            });
+            .tolerate(options::tolerated(py, &tolerate)?)
+            .out_of_bounds(options::out_of_bounds(out_of_bounds));
         for schema in schemas {
             builder = builder.writer_schema(schema);
         }

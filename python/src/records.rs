@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::errors::{OrRaise, schema_error};
 use crate::fork::InProcess;
+use crate::options::tolerated;
 use crate::waiting::interruptible;
 
 const WHAT: &str = "this reader of records";
@@ -42,14 +43,14 @@ impl RecordReader {
     /// `reader_schema` is text; without one, records are by the file's own.
     #[new]
     #[pyo3(signature = (
-        file, buffer_size, reader_schema = None, tolerate = "", max_block_bytes = None, max_depth = None,
+        file, buffer_size, reader_schema = None, tolerate = Vec::new(), max_block_bytes = None, max_depth = None,
     ))]
     fn new(
         py: Python<'_>,
         file: PathBuf,
         buffer_size: usize,
         reader_schema: Option<&str>,
-        tolerate: &str,
+        tolerate: Vec<String>,
         max_block_bytes: Option<usize>,
         max_depth: Option<usize>,
     ) -> PyResult<Self> {
@@ -58,7 +59,7 @@ impl RecordReader {
         let schema = schema.map(Arc::new);
         let mut options = RecordOptions::default();
         options.buffer_size = buffer_size;
-        options.tolerate = tolerate.parse().or_raise(py)?;
+        options.tolerate = tolerated(py, &tolerate)?;
         options.max_block_bytes = max_block_bytes.unwrap_or(options.max_block_bytes);
         options.max_depth = max_depth.unwrap_or(options.max_depth);
         let open = move || EncodedRecords::open_with(file, schema, &options);

@@ -5,21 +5,26 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from atds import _native, _options
-from atds._options import AUTOTUNE, Tolerate
+from atds import _native
+from atds._options import AUTOTUNE
 from atds.dataset import Dataset
 from atds.feature_sets import parse_features
-from atds.files import Schema, look_up, refuse
+from atds.files import look_up, refuse
+from atds.options import PipelineOptions, checked, spelled_out
 from atds.tensorflow import _arguments
 from atds.tensorflow._columns import Columns
 from atds.tensorflow._framework import tf
 from atds.tensorflow._iterations import Arrays, Wrapped, from_iterators
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+@spelled_out(PipelineOptions)
 class ATDSDataset(Wrapped):
     """A ``tf.data.Dataset`` of batches: dicts of a tensor for each feature, sorted by name.
 
@@ -52,15 +57,7 @@ class ATDSDataset(Wrapped):
             ``tf.data.AUTOTUNE`` for as many as pay; None for one. The batches do not depend on it.
         seed: Fixes, with the number of the iteration, the shuffled order; None for
             ``tf.random.set_seed``'s, or another order each time.
-        reader_schema: The schema that records are read as; None for each file's own.
-        check_files: Whether the headers of all files are read before the first batch of the first
-            epoch, as :class:`atds.Dataset` does, or each when its file is opened.
-        recursive: Whether folders are searched with all folders below them.
-        strict: Whether the schemas of files must be by Avro's specification.
-        tolerate: What is wrong with files and read nevertheless, as for :class:`atds.Dataset`.
-        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
-            1 GiB.
-        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
+        **options: The options of :class:`atds.options.PipelineOptions`.
 
     Raises:
         ValueError: Features that cannot be.
@@ -81,23 +78,9 @@ class ATDSDataset(Wrapped):
         num_parallel_calls: Any = None,
         *,
         seed: int | None = None,
-        reader_schema: Schema | None = None,
-        check_files: bool = True,
-        recursive: bool = False,
-        strict: bool = False,
-        tolerate: Tolerate = (),
-        max_block_bytes: int | None = None,
-        max_depth: int | None = None,
+        **options: Unpack[PipelineOptions],
     ) -> None:
-        options = {
-            "reader_schema": reader_schema,
-            "check_files": _options.flag("check_files", check_files),
-            "strict": _options.flag("strict", strict),
-            "tolerate": _options.tolerated_names(tolerate),
-            "max_block_bytes": _options.block_bytes(max_block_bytes),
-            "max_depth": _options.depth(max_depth),
-        }
-        epochs = _Epochs(parse_features(features), options, recursive)
+        epochs = _Epochs(parse_features(features), checked(PipelineOptions, options))
         arguments = [
             _arguments.names(filenames),
             _arguments.integer("batch_size", batch_size, 1, least=1),
@@ -128,11 +111,9 @@ _Checked: TypeAlias = "tuple[list[str], list[tuple[int, str]]]"
 class _Epochs:
     """Begins an epoch for each iterator."""
 
-    def __init__(
-        self, features: Mapping[str, Any], options: Mapping[str, Any], recursive: bool
-    ) -> None:
+    def __init__(self, features: Mapping[str, Any], options: dict[str, Any]) -> None:
         self.columns = Columns(features)
-        self._recursive = recursive
+        self._recursive = options.pop("recursive")
         # Pipes that an iteration has read.
         self._read_once: set[str] = set()
         self._features = features
@@ -162,11 +143,13 @@ class _Epochs:
             found.paths(),
             int(batch_size),
             self._features,
-            bool(drop_remainder),
-            int(reader_buffer_size),
-            int(shuffle_buffer_size),
-            threads if threads == AUTOTUNE else min(threads, os.cpu_count() or 1),
-            int(seed) if seed >= 0 else None,
+            drop_remainder=bool(drop_remainder),
+            reader_buffer_size=int(reader_buffer_size),
+            shuffle_buffer_size=int(shuffle_buffer_size),
+            num_parallel_calls=threads
+            if threads == AUTOTUNE
+            else min(threads, os.cpu_count() or 1),
+            seed=int(seed) if seed >= 0 else None,
             **self._options,
         )
         self._checked = dataset._files, dataset._schemas

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atds._options import Tolerate
 from atds.errors import FeatureError, MissingFileError, OptionError
-from atds.files import Schema, look_up
+from atds.files import look_up
+from atds.options import LenienceOptions, spelled_out
+from atds.schemas import Schema
 from atds.tensorflow import _arguments
 from atds.tensorflow._framework import tf, unconverted
 from atds.tensorflow.parse import parse_avro
 from atds.tensorflow.records import AvroRecordDataset
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _DEFAULT_READER_BUFFER_SIZE = 1 << 20
 
 _DEFAULT_SHUFFLE_BUFFER_SIZE = 10_000
 
 
+@spelled_out(LenienceOptions)
 def make_avro_record_dataset(
     file_pattern: Any,
     features: Mapping[str, Any],
@@ -34,15 +39,13 @@ def make_avro_record_dataset(
     prefetch_buffer_size: int = tf.data.AUTOTUNE,
     num_parallel_reads: int | None = None,
     drop_final_batch: bool = False,
-    *,
-    tolerate: Tolerate = (),
-    max_block_bytes: int | None = None,
-    max_depth: int | None = None,
+    **options: Unpack[LenienceOptions],
 ) -> Any:
     """A ``tf.data.Dataset`` of batches of parsed records, as :func:`parse_avro` makes them.
 
     Records are shuffled and repeated before they are batched, so that a batch may have records of
-    two epochs. :class:`ATDSDataset` takes the same features, and is much faster.
+    two epochs. Text of features must be UTF-8, whatever is tolerated. :class:`ATDSDataset` takes the
+    same features, and is much faster.
 
     >>> import tensorflow as tf
     >>> import atds
@@ -72,11 +75,7 @@ def make_avro_record_dataset(
         num_parallel_reads: Files that are read, and batches that are parsed, side by side; None
             for one.
         drop_final_batch: Whether a last batch of fewer records is left out.
-        tolerate: What is wrong with files and read nevertheless, as for :class:`atds.Dataset`;
-            text of features is checked all the same.
-        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
-            1 GiB.
-        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
+        **options: The options of :class:`atds.options.LenienceOptions`.
 
     Raises:
         ValueError: No features, or features that cannot be.
@@ -95,9 +94,7 @@ def make_avro_record_dataset(
         num_parallel_calls=num_parallel_reads,
         reader_schema=reader_schema,
         block_length=num_parallel_reads if several else 1,
-        tolerate=tolerate,
-        max_block_bytes=max_block_bytes,
-        max_depth=max_depth,
+        **options,
     )
     if shuffle:
         size = _DEFAULT_SHUFFLE_BUFFER_SIZE if shuffle_buffer_size is None else shuffle_buffer_size

@@ -14,8 +14,8 @@ from atds.batch import Batch
 from atds.errors import DataError, FeatureError
 from atds.feature_sets import parse_features, to_json
 from atds.features import Feature
-from atds.files import Schema, schema_text
 from atds.messages import MessageDecoder
+from atds.schemas import Schema, schema_text
 from atds.tensorflow import _arguments
 from atds.tensorflow._columns import Columns
 from atds.tensorflow._entries import entry

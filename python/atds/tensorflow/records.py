@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atds import _native, _options
-from atds._options import Tolerate
+from atds import _native
 from atds.errors import Error
-from atds.files import Schema, look_up, refuse, schema_text
+from atds.files import look_up, refuse
+from atds.options import LenienceOptions, checked, spelled_out
+from atds.schemas import Schema, schema_text
 from atds.tensorflow import _arguments
 from atds.tensorflow._framework import tf
 from atds.tensorflow._iterations import Arrays, Wrapped, from_iterators
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+@spelled_out(LenienceOptions)
 class AvroRecordDataset(Wrapped):
     """A ``tf.data.Dataset`` of serialized records, each a scalar ``tf.string``.
 
@@ -41,10 +46,7 @@ class AvroRecordDataset(Wrapped):
         reader_schema: The schema that records are re-encoded by; None or empty for each file's.
         deterministic: Whether interleaved records come in an order that does not change.
         block_length: Records of a file at a time, where they are interleaved.
-        tolerate: What is wrong with files and read nevertheless, as for :class:`atds.Dataset`.
-        max_block_bytes: Bytes that a block may have at most, compressed and inflated; None for
-            1 GiB.
-        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
+        **options: The options of :class:`atds.options.LenienceOptions`.
 
     Raises:
         TypeError: Filenames that are not strings, or a data set of something else.
@@ -62,23 +64,15 @@ class AvroRecordDataset(Wrapped):
         reader_schema: Schema | None = None,
         deterministic: bool | None = True,
         block_length: int | None = 1,
-        *,
-        tolerate: Tolerate = (),
-        max_block_bytes: int | None = None,
-        max_depth: int | None = None,
+        **options: Unpack[LenienceOptions],
     ) -> None:
         _check_parallel(num_parallel_reads, num_parallel_calls)
-        lenience = (
-            _options.tolerated(tolerate),
-            _options.block_bytes(max_block_bytes),
-            _options.depth(max_depth),
-        )
-
+        lenience = checked(LenienceOptions, options)
         read_once: set[str] = set()
 
         def records(filename: bytes, size: Any, schema: bytes) -> Iterator[Arrays]:
             _once(os.fsdecode(filename), read_once)
-            return _records(filename, size, schema, *lenience)
+            return _records(filename, size, schema, lenience)
 
         size = _arguments.integer("buffer_size", buffer_size, 0, least=0)
         schema = _schema(reader_schema)
@@ -122,20 +116,12 @@ def _once(filename: str, read_before: set[str]) -> None:
 
 
 def _records(
-    filename: bytes,
-    buffer_size: Any,
-    schema: bytes,
-    tolerate: str,
-    max_block_bytes: int | None,
-    max_depth: int | None,
+    filename: bytes, buffer_size: Any, schema: bytes, lenience: dict[str, Any]
 ) -> Iterator[Arrays]:
     """Lists of the records of a file."""
     text = schema.decode() or None
     size = int(buffer_size) or _DEFAULT_BUFFER_SIZE
-    reader = _native.RecordReader(
-        os.fsdecode(filename), size, text, tolerate, max_block_bytes, max_depth
-    )
-    return _lists(reader)
+    return _lists(_native.RecordReader(os.fsdecode(filename), size, text, **lenience))
 
 
 def _lists(reader: _native.RecordReader) -> Iterator[Arrays]:

@@ -7,17 +7,17 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 import atds
 from atds import _native, _options
-from atds._options import AUTOTUNE, Tolerate
 from atds.errors import FeatureError, OptionError
 from atds.feature_sets import parse_features
-from atds.files import Files, Schema, look_up, refuse
+from atds.files import Files, look_up, refuse
+from atds.options import DatasetOptions, checked, spelled_out
 from atds.specs import ArraySpec
 from atds.torch import callers, ranks
 from atds.torch.batches import Batches
@@ -35,6 +35,9 @@ from atds.torch.shares import (
 )
 from atds.torch.tensors import Sparse, converters, torch_features
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _LOG = logging.getLogger("atds")
 
 #: How Accelerate is told not to dispatch.
@@ -44,6 +47,7 @@ _NO_DISPATCH = (
 )
 
 
+@spelled_out(DatasetOptions)
 class Dataset(IterableDataset[dict[str, Any]]):
     """Avro files as batches of tensors, which workers and ranks share.
 
@@ -88,14 +92,14 @@ class Dataset(IterableDataset[dict[str, Any]]):
 
     The pipeline has threads of its own, so that a few workers are enough, and
     ``num_workers=0`` is often the fastest: batches then do not go from one process to another.
+    ``num_parallel_calls`` is the number of threads of each worker. With :data:`atds.AUTOTUNE` it is
+    as many as pay, up to the worker's part of the cores, which the workers and the ranks of this
+    machine (``LOCAL_WORLD_SIZE``) share.
 
     Args:
-        filenames: As for :class:`atds.Dataset`, as are all options not listed here.
+        filenames: As for :class:`atds.Dataset`.
         batch_size: Records of a batch at most, on each rank.
         features: Features by name; None for all that the first file's schema has.
-        num_parallel_calls: Threads of each worker that inflate and decode; with
-            :data:`atds.AUTOTUNE` as many as pay, up to the worker's part of the cores, which are
-            shared among the workers and the ranks of this machine (``LOCAL_WORLD_SIZE``).
         rank: This process's rank; None for that of ``torch.distributed`` if it is initialised when
             the data set is iterated over, else ``RANK`` of the environment where ``torchrun`` set
             it, else 0.
@@ -111,6 +115,7 @@ class Dataset(IterableDataset[dict[str, Any]]):
             ``torch.nn.EmbeddingBag``; None for what the layout of each says.
         pin_memory: Whether batches are copied to pinned memory, where the data set is iterated
             over without a ``DataLoader``, which has an option of its own.
+        **options: The options of :class:`atds.DatasetOptions`.
 
     Raises:
         FeatureError: A feature of strings, which PyTorch does not have, besides what
@@ -123,13 +128,6 @@ class Dataset(IterableDataset[dict[str, Any]]):
         filenames: Files,
         batch_size: int,
         features: Mapping[str, Any] | None = None,
-        drop_remainder: bool = False,
-        reader_buffer_size: int | None = None,
-        shuffle_buffer_size: int = 0,
-        num_parallel_calls: int | None = AUTOTUNE,
-        seed: int | None = None,
-        shuffle_files: bool = False,
-        prefetch: int = 2,
         *,
         rank: int | None = None,
         world_size: int | None = None,
@@ -137,52 +135,22 @@ class Dataset(IterableDataset[dict[str, Any]]):
         mask: str = "mask",
         sparse: Sparse | None = None,
         pin_memory: bool = False,
-        reader_schema: Schema | None = None,
-        shuffle_blocks: bool = False,
-        out_of_bounds: Literal["error", "drop"] = "error",
-        memory_limit: int | None = None,
-        mmap: bool = False,
-        strict: bool = False,
-        check_files: bool = True,
-        recursive: bool = False,
-        tolerate: Tolerate = (),
-        max_block_bytes: int | None = None,
-        max_depth: int | None = None,
+        **options: Unpack[DatasetOptions],
     ) -> None:
-        found = look_up(filenames, recursive)
+        self._seed_is_given = options.get("seed") is not None
+        options = checked(DatasetOptions, options)
+        found = look_up(filenames, options.pop("recursive"))
         refuse(found, "ranks and workers share records that are counted first; use atds.Dataset")
         files = found.paths()
 
         def dataset(features: Mapping[str, Any] | None) -> atds.Dataset:
-            return atds.Dataset(
-                files,
-                batch_size,
-                features,
-                drop_remainder,
-                reader_buffer_size,
-                shuffle_buffer_size,
-                num_parallel_calls,
-                seed,
-                shuffle_files,
-                prefetch,
-                reader_schema=reader_schema,
-                shuffle_blocks=shuffle_blocks,
-                out_of_bounds=out_of_bounds,
-                memory_limit=memory_limit,
-                mmap=mmap,
-                strict=strict,
-                check_files=check_files,
-                tolerate=tolerate,
-                max_block_bytes=max_block_bytes,
-                max_depth=max_depth,
-            )
+            return atds.Dataset(files, batch_size, features, **options)
 
         if features is None:
             inferred = dataset(None)
             self._dataset = inferred._with_features(torch_features(inferred.features, sparse))
         else:
             self._dataset = dataset(torch_features(parse_features(features), sparse))
-        self._seed_is_given = seed is not None
         self._rank = ranks.given(rank, world_size)
         self._uneven = check_uneven(uneven)
         self._mask = self._checked_mask(mask)

@@ -1,0 +1,224 @@
+"""The options of data sets.
+
+An option is named in this module and nowhere else in Python: with its type and its meaning in a
+``TypedDict``, with its default and its check in :data:`OPTIONS`. All that read files take them as
+keywords, ``**options: Unpack[DatasetOptions]``, which type checkers and editors know;
+:func:`spelled_out` names them for ``help`` and ``inspect.signature`` too.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
+
+from atds import _options
+from atds._options import AUTOTUNE, Tolerate
+from atds.schemas import Schema, schema_text
+
+__all__ = ["DatasetOptions", "LenienceOptions", "PipelineOptions"]
+
+
+class LenienceOptions(TypedDict, total=False):
+    """What may be wrong with files, and how large and deep their values may be.
+
+    Attributes:
+        tolerate: What is wrong with files and read nevertheless, by name, one or several:
+            ``trailing-block-bytes`` (bytes left in a block after its records),
+            ``trailing-file-bytes`` (bytes after the last block that are no part of the file:
+            padding, a newline, another file; damage stays an error), ``checksum`` (wrong
+            checksums of snappy, zstandard and xz, and snappy without one), ``utf8`` (text that is
+            not UTF-8, in which U+FFFD then stands for each run of bytes that is none). A data set
+            counts this in its statistics and logs it.
+        max_block_bytes: Maximum number of bytes of a block, compressed and decompressed; None for
+            1 GiB.
+        max_depth: Maximum number of values that are nested in one another, 300 or fewer; None for
+            100.
+    """
+
+    tolerate: Tolerate
+    max_block_bytes: int | None
+    max_depth: int | None
+
+
+class PipelineOptions(LenienceOptions, total=False):
+    """The options that :class:`atds.Dataset`, ``atds.torch.Dataset`` and
+    ``atds.tensorflow.ATDSDataset`` take alike.
+
+    Attributes:
+        shuffle_files: Whether the order of the files is shuffled each epoch.
+        prefetch: Maximum number of batches that are ready before they are asked for.
+        reader_schema: The schema that records are read as, by Avro's schema resolution; None for
+            each file's own. Then the first file that has a column says what it means (the unit of
+            times, the scale of decimals read as integers, the numbers of an enum's symbols), and
+            each other file is converted to that, or is an error.
+        shuffle_blocks: Whether the order of the blocks in each file is shuffled each epoch.
+        out_of_bounds: What becomes of sparse entries with an index outside their dimension:
+            ``error`` or ``drop``, which counts them in the statistics.
+        memory_limit: Maximum number of bytes of blocks and ready batches; None for 4 GiB.
+        mmap: Whether files are mapped into memory rather than read; nobody may write to them
+            meanwhile.
+        strict: Whether the schemas of files must be by Avro's specification: names of letters,
+            digits and underscores, defaults that match their types. Otherwise files are read
+            whatever their names are.
+        check_files: Whether the headers of all files are read at the start, and their schemas
+            checked against the features: once for all processes that the data set is pickled for
+            or forked into. If false, each file's header is read when the file is opened, and
+            errors come then.
+        recursive: Whether folders are searched with all folders below them.
+    """
+
+    shuffle_files: bool
+    prefetch: int
+    reader_schema: Schema | None
+    shuffle_blocks: bool
+    out_of_bounds: Literal["error", "drop"]
+    memory_limit: int | None
+    mmap: bool
+    strict: bool
+    check_files: bool
+    recursive: bool
+
+
+class DatasetOptions(PipelineOptions, total=False):
+    """The options of :class:`atds.Dataset` and ``atds.torch.Dataset``.
+
+    A function that passes them on has them as ``**options: Unpack[atds.DatasetOptions]``.
+
+    Attributes:
+        drop_remainder: Whether a last batch of fewer records is left out.
+        reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
+        shuffle_buffer_size: Records to shuffle among, besides those of the batch; 0 keeps the
+            order of the files.
+        num_parallel_calls: Threads that decompress and decode, besides the one that reads;
+            :data:`atds.AUTOTUNE` for as many as pay. The batches do not depend on it.
+        seed: Fixes, with the epoch, all shuffling; None for one drawn now, which is then
+            :attr:`atds.Dataset.seed`.
+    """
+
+    drop_remainder: bool
+    reader_buffer_size: int | None
+    shuffle_buffer_size: int
+    num_parallel_calls: int | None
+    seed: int | None
+
+
+class Option(NamedTuple):
+    """An option's default, and the function that checks a value. A value that was checked passes
+    the check again unchanged."""
+
+    default: Any
+    check: Callable[[str, Any], Any]
+
+
+#: All options, in the order in which signatures have them.
+OPTIONS: dict[str, Option] = {
+    "drop_remainder": Option(False, _options.flag),
+    "reader_buffer_size": Option(None, partial(_options.optional, least=1, most=1 << 30)),
+    "shuffle_buffer_size": Option(0, partial(_options.whole, least=0)),
+    "num_parallel_calls": Option(AUTOTUNE, _options.threads),
+    "seed": Option(None, _options.seed),
+    "shuffle_files": Option(False, _options.flag),
+    "prefetch": Option(2, partial(_options.whole, least=0, most=1024)),
+    "reader_schema": Option(None, lambda _, given: None if given is None else schema_text(given)),
+    "shuffle_blocks": Option(False, _options.flag),
+    "out_of_bounds": Option("error", _options.out_of_bounds),
+    "memory_limit": Option(None, partial(_options.optional, least=1)),
+    "mmap": Option(False, _options.flag),
+    "strict": Option(False, _options.flag),
+    "check_files": Option(True, _options.flag),
+    "recursive": Option(False, _options.flag),
+    "tolerate": Option((), _options.tolerated),
+    "max_block_bytes": Option(
+        None, partial(_options.optional, least=1, most=_options.MAX_BLOCK_BYTES)
+    ),
+    "max_depth": Option(None, partial(_options.optional, least=1, most=_options.MAX_DEPTH)),
+}
+
+
+def checked(kind: Any, given: Mapping[str, Any]) -> Any:
+    """The options of one of the types above, those that are not given with their defaults.
+
+    Raises:
+        TypeError: A keyword that is none of them.
+        OptionError: A value that an option cannot have.
+    """
+    names = kind.__annotations__
+    for name in given:
+        if name not in names:
+            nearest = difflib.get_close_matches(name, names, n=1)
+            meant = f" (did you mean {nearest[0]!r}?)" if nearest else ""
+            raise TypeError(f"unexpected keyword argument {name!r}{meant}")
+    return {
+        name: option.check(name, given.get(name, option.default))
+        for name, option in OPTIONS.items()
+        if name in names
+    }
+
+
+_T = TypeVar("_T", bound=Callable[..., Any])
+
+
+def spelled_out(kind: Any) -> Callable[[_T], _T]:
+    """Decorates a class or a function that takes ``**options``: its signature then has each option
+    of ``kind`` by name, and its docstring the options' meanings in place of the line
+    ``**options: …``."""
+
+    def decorated(of: _T) -> _T:
+        names = [name for name in OPTIONS if name in kind.__annotations__]
+        function: Any = of.__init__ if isinstance(of, type) else of  # type: ignore[misc]
+        function.__signature__ = _signature(function, kind, names)
+        if of.__doc__ is not None:
+            of.__doc__ = _documented(inspect.cleandoc(of.__doc__), names)
+        return of
+
+    return decorated
+
+
+def _signature(function: Any, kind: Any, names: list[str]) -> inspect.Signature:
+    signature = inspect.signature(function)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    options = [
+        inspect.Parameter(
+            name, keyword, default=OPTIONS[name].default, annotation=_type(kind, name)
+        )
+        for name in names
+    ]
+    others = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    return signature.replace(parameters=[*others, *options])
+
+
+def _type(kind: Any, name: str) -> Any:
+    reference = kind.__annotations__[name]
+    return getattr(reference, "__forward_arg__", reference)
+
+
+def _documented(doc: str, names: list[str]) -> str:
+    lines = []
+    for line in doc.splitlines():
+        margin, marked, _ = line.partition("**options:")
+        if marked and not margin.strip():
+            lines += [margin + said for name in names for said in _DOCS.get(name, ())]
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _docs(kind: Any) -> dict[str, list[str]]:
+    """The lines of each attribute's description in a docstring."""
+    found: dict[str, list[str]] = {}
+    section = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")[2]
+    for line in inspect.cleandoc(section).splitlines():
+        if not line.startswith(" "):
+            lines = found.setdefault(line.partition(":")[0], [])
+        lines.append(line)
+    return found
+
+
+_DOCS = {**_docs(LenienceOptions), **_docs(PipelineOptions), **_docs(DatasetOptions)}

@@ -1,0 +1,27 @@
+"""Schemas as they are given."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+from atds.errors import SchemaError
+
+#: A schema: the text of its JSON, or what ``json.loads`` makes of it.
+Schema: TypeAlias = "str | bytes | dict[str, Any] | list[Any]"
+
+
+def schema_text(schema: Any) -> str:
+    """A schema as the text of its JSON.
+
+    Raises:
+        SchemaError: Something that is no JSON.
+    """
+    try:
+        if isinstance(schema, (bytes, bytearray)):
+            return schema.decode()
+        return schema if isinstance(schema, str) else json.dumps(schema)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(
+            f"a schema is the text of its JSON, or what json.loads makes of it: {error}"
+        ) from None

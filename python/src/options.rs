@@ -1,0 +1,81 @@
+//! The options of data sets, as `python/atds/options.py` has checked them.
+
+use atds::{DatasetBuilder, OutOfBounds, Schema, Threads, Tolerate};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{OrRaise, fault, schema_error};
+
+/// The builder with all options of `options`; those that are `None` keep their default.
+/// Automatic threads are at most `max_threads`.
+pub(crate) fn apply(
+    builder: DatasetBuilder,
+    options: &Bound<'_, PyDict>,
+    max_threads: Option<usize>,
+) -> PyResult<DatasetBuilder> {
+    let given = options.iter().filter(|(_, value)| !value.is_none());
+    given
+        .into_iter()
+        .try_fold(builder, |builder, (name, value)| {
+            set(builder, &name.extract::<String>()?, &value, max_threads)
+        })
+}
+
+fn set(
+    builder: DatasetBuilder,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    max_threads: Option<usize>,
+) -> PyResult<DatasetBuilder> {
+    Ok(match name {
+        "drop_remainder" => builder.drop_remainder(value.extract()?),
+        "reader_buffer_size" => builder.reader_buffer_size(value.extract()?),
+        "shuffle_buffer_size" => builder.shuffle_buffer_size(value.extract()?),
+        "num_parallel_calls" => builder.threads(threads(value.extract()?, max_threads)),
+        "seed" => builder.seed(value.extract()?),
+        "shuffle_files" => builder.shuffle_files(value.extract()?),
+        "prefetch" => builder.prefetch(value.extract()?),
+        "reader_schema" => builder.reader_schema(schema(value)?),
+        "shuffle_blocks" => builder.shuffle_blocks(value.extract()?),
+        "out_of_bounds" => builder.out_of_bounds(out_of_bounds(value.extract()?)),
+        "memory_limit" => builder.memory_limit(value.extract()?),
+        "mmap" => builder.mmap(value.extract()?),
+        "strict" => builder.strict(value.extract()?),
+        "check_files" => builder.check_files(value.extract()?),
+        "tolerate" => builder.tolerate(tolerated(value.py(), &value.extract::<Vec<_>>()?)?),
+        "max_block_bytes" => builder.max_block_bytes(value.extract()?),
+        "max_depth" => builder.max_depth(value.extract()?),
+        _ => return Err(fault(&format!("an option not known here: {name}"))),
+    })
+}
+
+/// -1 is automatic.
+fn threads(threads: isize, max_threads: Option<usize>) -> Threads {
+    match (usize::try_from(threads), max_threads) {
+        (Ok(threads), _) => Threads::Fixed(threads),
+        (Err(_), Some(most)) => Threads::UpTo(most),
+        (Err(_), None) => Threads::Auto,
+    }
+}
+
+fn schema(text: &Bound<'_, PyAny>) -> PyResult<Schema> {
+    Schema::parse(&text.extract::<String>()?)
+        .map_err(|error| schema_error(text.py(), "reader_schema", &error))
+}
+
+/// What `drop` and `error` mean.
+pub(crate) fn out_of_bounds(choice: &str) -> OutOfBounds {
+    if choice == "drop" {
+        OutOfBounds::Drop
+    } else {
+        OutOfBounds::Error
+    }
+}
+
+/// What is tolerated, by name.
+pub(crate) fn tolerated(py: Python<'_>, names: &[String]) -> PyResult<Tolerate> {
+    names
+        .iter()
+        .try_fold(Tolerate::nothing(), |tolerate, name| tolerate.with(name))
+        .or_raise(py)
+}
