@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::batch::Columns;
 use crate::errors::OrRaise;
@@ -71,6 +72,23 @@ impl Batches {
         }
     }
 
+    fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.shown(py, "batches_text")
+    }
+
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.shown(py, "batches_html")
+    }
+
     /// Ends the iteration: stops its threads and waits for them.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let batches = self.batches.get(py, WHAT)?;
@@ -86,6 +104,19 @@ impl Batches {
     /// What reads these figures after the iteration is gone.
     fn stats_handle(&self, py: Python<'_>) -> Py<StatsHandle> {
         self.stats.clone_ref(py)
+    }
+}
+
+impl Batches {
+    /// What a function of `atds._reprs` makes of the figures.
+    fn shown<'py>(&self, py: Python<'py>, function: &str) -> PyResult<Bound<'py, PyAny>> {
+        let stats = if self.batches.is_here() {
+            Some(self.stats(py)?)
+        } else {
+            None
+        };
+        py.import(intern!(py, "atds._reprs"))?
+            .call_method1(function, ("atds.Batches", stats))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 
-use atds::{Error, ErrorKind, Interface};
+use atds::{Error, ErrorKind, FeaturesError, Interface};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -49,6 +50,25 @@ pub(crate) fn features_error(py: Python<'_>, error: &atds::FeaturesError) -> PyE
     plain(py, "FeatureError", error)
 }
 
+/// The exception of a features file that cannot be read.
+#[cold]
+pub(crate) fn features_file_error(py: Python<'_>, file: &Path, error: &FeaturesError) -> PyErr {
+    let raised = || {
+        let place = PyDict::new(py);
+        place.set_item("file", file.as_os_str())?;
+        let class = match error {
+            FeaturesError::Io(error) => {
+                place.set_item("errno", error.raw_os_error())?;
+                io_class(error)
+            }
+            _ => "FeatureError",
+        };
+        let message = format!("{}: {error}", file.display());
+        raise(py, class, &message, Some(&place))
+    };
+    raised().unwrap_or_else(|failed| failed)
+}
+
 /// The exception of a feature that cannot be, whatever the schema.
 #[cold]
 pub(crate) fn feature_error(py: Python<'_>, error: &atds::FeatureError) -> PyErr {
@@ -85,8 +105,7 @@ fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 /// The class in `atds.errors` for what went wrong.
 fn class(kind: &ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => "MissingFileError",
-        ErrorKind::Io(_) => "FileError",
+        ErrorKind::Io(error) => io_class(error),
         ErrorKind::Thread(_) => "ThreadError",
         ErrorKind::NoFiles | ErrorKind::NoAvroFiles(_) => "MissingFileError",
         ErrorKind::Pattern(_)
@@ -109,6 +128,13 @@ fn class(kind: &ErrorKind) -> &'static str {
         | ErrorKind::UnknownSchema { .. }
         | ErrorKind::SameFingerprint => "SchemaError",
         _ => "DataError",
+    }
+}
+
+fn io_class(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "MissingFileError",
+        _ => "FileError",
     }
 }
 

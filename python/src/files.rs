@@ -7,7 +7,7 @@ use atds::{InspectOptions, LeftOut, Records, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{OrRaise, schema_error};
+use crate::errors::{OrRaise, feature_error, features_file_error, schema_error};
 use crate::fork::InProcess;
 use crate::options::tolerated;
 use crate::waiting::interruptible;
@@ -80,6 +80,20 @@ impl Files {
 pub(crate) fn read_schema(py: Python<'_>, file: PathBuf) -> PyResult<String> {
     let text = move || Records::open(file).map(|records| records.schema_text().to_owned());
     interruptible(py, text)?.or_raise(py)
+}
+
+/// Checks a features file; the files of vocabularies are looked up from its folder.
+#[pyfunction]
+pub(crate) fn check_features_file(py: Python<'_>, file: PathBuf) -> PyResult<()> {
+    let read = {
+        let file = file.clone();
+        interruptible(py, move || atds::features::read(file))?
+    };
+    let features = read.map_err(|error| features_file_error(py, &file, &error))?;
+    let features = atds::Features::new(features).map_err(|error| feature_error(py, &error))?;
+    features
+        .check_names()
+        .map_err(|error| feature_error(py, &error))
 }
 
 /// Features as the JSON of a features file, the names of those that are bytes, the

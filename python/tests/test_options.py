@@ -45,7 +45,7 @@ def test_each_option_has_a_type_a_default_a_check_and_a_description() -> None:
 def test_the_ends_of_each_range(clicks: str, name: str) -> None:
     good, bad = VALUES[name]
     for value in good:
-        given = atds.read_schema(clicks) if value == "path" else value
+        given = atds.read_schema(f"{clicks}/part-00000.avro") if value == "path" else value
         options: Any = {name: given}
         dataset = atds.Dataset(clicks, 64, {"s_label": atds.DenseFeature([], "int32")}, **options)
         assert dataset.batch_size == 64
@@ -66,7 +66,7 @@ def test_an_option_that_is_none(clicks: str) -> None:
     ):
         atds.Dataset(clicks, 64, sead=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword argument 'seed'"):
-        atds.inspect(clicks, seed=1)  # type: ignore[call-arg]
+        atds.inspect(f"{clicks}/part-00000.avro", seed=1)  # type: ignore[call-arg]
 
 
 def keywords(of: Any) -> dict[str, Any]:
