@@ -44,6 +44,10 @@ class Feature:
         mask: The name of a bool column that is true where a value was present.
         row_mask: The name of a bool column ``[B]`` that is false where the whole feature was
             missing.
+        truncate: Whether a list that is longer than its dimension in the shape is cut to it;
+            without, it is an error. A :class:`VarlenFeature` then also takes shorter lists, and a
+            :class:`SparseFeature` leaves entries out whose index is beyond its dimension. Lists
+            that were cut are counted in ``truncated_lists`` of the statistics.
         cast: Whether numbers of another type are cast to the dtype.
         hash_buckets: Values become int64 ids in this range, the same as
             ``tf.strings.to_hash_bucket_fast`` gives.
@@ -56,6 +60,7 @@ class Feature:
     default: Any = field(default=None, kw_only=True)
     mask: str | None = field(default=None, kw_only=True)
     row_mask: str | None = field(default=None, kw_only=True)
+    truncate: bool = field(default=False, kw_only=True)
     cast: bool = field(default=False, kw_only=True)
     hash_buckets: int | None = field(default=None, kw_only=True)
     vocabulary: Vocabulary | None = field(default=None, kw_only=True)
@@ -68,7 +73,8 @@ class Feature:
             value = getattr(self, key)
             if value is not None:
                 checked[key] = text(key, value)
-        checked["cast"] = flag("cast", self.cast)
+        for key in _FLAGS:
+            checked[key] = flag(key, getattr(self, key))
         if self.default is not None:
             checked["default"] = fill(self.default)
         if self.vocabulary is not None:
@@ -89,10 +95,10 @@ class Feature:
     def _entry(self) -> dict[str, Any]:
         """The feature as it stands in a features file."""
         entry = {"dtype": vars(self)["dtype"]}
-        for key in ("expression", "default", "mask", "row_mask", *_CONVERSIONS):
+        for key in ("expression", "default", "mask", "row_mask", "truncate", *_CONVERSIONS):
             value = getattr(self, key)
-            # A default may be False, unlike `cast`, which is not said then.
-            if value is not None and (key != "cast" or value):
+            # A default may be False, unlike a flag, which is not said then.
+            if value is not None and (key not in _FLAGS or value):
                 entry[key] = value
         return entry
 
@@ -106,6 +112,7 @@ class Feature:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+_FLAGS = ("truncate", "cast")
 _CONVERSIONS = ("cast", "hash_buckets", "vocabulary", "unknown", "unit")
 
 
@@ -114,10 +121,13 @@ class DenseFeature(Feature):
     """A tensor ``[B, *shape]``: every record has a value for each place.
 
     An array of another length is an error, unless there is a default or a mask, with which a
-    shorter one is filled up. A dimension of None is the longest in the batch, and takes one.
+    shorter one is filled up, and ``truncate=True``, with which a longer one is cut. A dimension of
+    None is the longest in the batch, and takes a default or a mask.
 
     >>> atds.DenseFeature([8], "float32")
     DenseFeature(shape=(8,), dtype='float32')
+    >>> atds.DenseFeature([512], "int64", truncate=True, default=0)
+    DenseFeature(shape=(512,), dtype='int64', default=0, truncate=True)
     >>> atds.DenseFeature([], int, expression="user.age", default=-1, mask="has_age")
     DenseFeature(shape=(), dtype='int64', expression='user.age', default=-1, mask='has_age')
 

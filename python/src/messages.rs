@@ -101,6 +101,11 @@ impl MessageDecoder {
         Ok((tolerated.trailing_block_bytes, tolerated.replaced_texts))
     }
 
+    /// Lists that were cut to the length of their dimension.
+    fn truncated_lists(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(lock(self.decoder.get(py, DECODER)?).truncated_lists())
+    }
+
     /// Sparse entries that were dropped for an index outside their dimension.
     fn dropped_entries(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(lock(self.decoder.get(py, DECODER)?).dropped_entries())

@@ -55,6 +55,7 @@ fn to_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> 
     dict.set_item("threads", stats.threads)?;
     dict.set_item("dropped_entries", stats.dropped_entries)?;
     dict.set_item("dropped_records", stats.dropped_records)?;
+    dict.set_item("truncated_lists", stats.truncated_lists)?;
     let tolerated = &stats.tolerated;
     dict.set_item("trailing_block_bytes", tolerated.trailing_block_bytes)?;
     dict.set_item("trailing_file_bytes", tolerated.trailing_file_bytes)?;

@@ -146,4 +146,8 @@ pub(crate) fn report_dropped(stats: &Stats) {
     for (n, what) in dropped.into_iter().filter(|(n, _)| *n > 0) {
         eprintln!("atds: note: dropped {} {what}", count(n));
     }
+    if stats.truncated_lists > 0 {
+        let lists = count(stats.truncated_lists);
+        eprintln!("atds: truncated {lists} lists that were longer than their dimension");
+    }
 }

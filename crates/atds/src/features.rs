@@ -27,7 +27,8 @@
 //!
 //! Every feature may have an `expression` (its name if it has none), a `default`
 //! (a value, or nested lists of the shape), a `mask` and a `row_mask` (names of
-//! columns), and one conversion:
+//! columns), `truncate` (`true` leaves out what is beyond the dimensions of its shape,
+//! see [`Feature::with_truncate`]), and one conversion:
 //!
 //! | key | values become |
 //! |---|---|

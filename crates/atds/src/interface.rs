@@ -78,7 +78,7 @@ impl Interface {
 }
 
 /// Arguments of features in Python, which are keys of a feature in a features file.
-const FEATURE_KEYS: [&str; 18] = [
+const FEATURE_KEYS: [&str; 19] = [
     "allow_missing",
     "already_sorted",
     "cast",
@@ -93,6 +93,7 @@ const FEATURE_KEYS: [&str; 18] = [
     "row_mask",
     "shape",
     "size",
+    "truncate",
     "unit",
     "unknown",
     "value_key",

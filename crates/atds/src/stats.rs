@@ -39,6 +39,9 @@ pub struct Stats {
     pub threads: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped_entries: u64,
+    /// Lists of [truncated](crate::Feature::with_truncate) features that were longer
+    /// than their dimension, and cut.
+    pub truncated_lists: u64,
     /// Records left over at the end of epochs, where remainders are dropped.
     pub dropped_records: u64,
     /// What was passed over, of what [`tolerate`](crate::DatasetBuilder::tolerate) allows.
@@ -96,6 +99,7 @@ pub(crate) struct Counters {
     pub(crate) consumer_wait: Nanos,
     pub(crate) batch_wait: Nanos,
     pub(crate) dropped_entries: AtomicU64,
+    pub(crate) truncated_lists: AtomicU64,
     pub(crate) dropped_records: AtomicU64,
     pub(crate) mapped_peak: AtomicU64,
     pub(crate) tolerated: Arc<ToleratedCounters>,
@@ -119,6 +123,7 @@ impl Counters {
             consumer_wait: Nanos::default(),
             batch_wait: Nanos::default(),
             dropped_entries: AtomicU64::default(),
+            truncated_lists: AtomicU64::default(),
             dropped_records: AtomicU64::default(),
             mapped_peak: AtomicU64::default(),
             tolerated: Arc::default(),
@@ -133,6 +138,8 @@ impl Counters {
         self.inflated_bytes.fetch_add(done.inflated_bytes, Relaxed);
         self.dropped_entries
             .fetch_add(done.dropped_entries, Relaxed);
+        self.truncated_lists
+            .fetch_add(done.truncated_lists, Relaxed);
         self.tolerated.add(&done.tolerated);
         self.inflate.add(Duration::from_nanos(done.inflate_ns));
         self.decode.add(Duration::from_nanos(done.decode_ns));
@@ -175,6 +182,7 @@ impl Counters {
             },
             threads: decision.map_or(0, |decision| decision.threads),
             dropped_entries: self.dropped_entries.load(Relaxed),
+            truncated_lists: self.truncated_lists.load(Relaxed),
             dropped_records: self.dropped_records.load(Relaxed),
             tolerated: self.tolerated.get(),
             memory_peak: budget.peak(),

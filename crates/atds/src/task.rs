@@ -43,6 +43,7 @@ pub(crate) struct Done {
     pub(crate) inflate_ns: u64,
     pub(crate) decode_ns: u64,
     pub(crate) dropped_entries: u64,
+    pub(crate) truncated_lists: u64,
     pub(crate) tolerated: Tolerated,
 }
 
@@ -55,6 +56,7 @@ impl Done {
         self.inflate_ns += other.inflate_ns;
         self.decode_ns += other.decode_ns;
         self.dropped_entries += other.dropped_entries;
+        self.truncated_lists += other.truncated_lists;
         self.tolerated.add(&other.tolerated);
     }
 }
@@ -182,6 +184,7 @@ fn decode(
             block.taken = first + take;
             done.records_decoded += take;
             done.dropped_entries += executed.dropped;
+            done.truncated_lists += executed.truncated;
             if executed.replaced > 0 {
                 done.tolerated.replaced_texts += executed.replaced;
                 block.file.name_fault("text that is not UTF-8");

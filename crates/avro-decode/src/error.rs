@@ -70,6 +70,21 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
+/// What to do about an array that is too long, or too short.
+struct LengthRemedy {
+    expected: usize,
+    actual: usize,
+}
+
+impl fmt::Display for LengthRemedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.actual > self.expected {
+            true => "; `truncate` leaves out the values beyond",
+            false => "; a dense feature with a `default` or a `mask` fills the rest",
+        })
+    }
+}
+
 /// What is wrong with binary data.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
@@ -216,7 +231,10 @@ pub enum DecodeErrorKind {
     },
     /// An array of a dense feature, or of a fixed dimension, has another
     /// length than its dimension.
-    #[error("an array of {actual} values, where the shape says {expected}")]
+    #[error(
+        "an array of {actual} values, where the shape says {expected}{}",
+        LengthRemedy { expected: *expected, actual: *actual }
+    )]
     ArrayLength {
         /// The dimension.
         expected: usize,

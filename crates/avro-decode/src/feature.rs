@@ -35,6 +35,9 @@ pub struct Feature {
     pub any_bytes: bool,
     /// Kind and shape.
     pub kind: FeatureKind,
+    /// Whether a list that is longer than its dimension is cut to it; an error
+    /// otherwise. See [`with_truncate`](Feature::with_truncate).
+    pub truncate: bool,
     /// How a value becomes one of the dtype.
     pub convert: Convert,
     /// What a missing value becomes; an error if nothing is said.
@@ -138,8 +141,9 @@ pub enum SparseKeys {
 
 impl Feature {
     /// ATDS's dense feature: every row has `shape`. An array of another length
-    /// is an error unless there is a [default](Feature::with_default) or a
-    /// [mask](Feature::with_mask), and if it is longer.
+    /// is an error: a shorter one unless there is a [default](Feature::with_default) or
+    /// a [mask](Feature::with_mask), a longer one unless it is
+    /// [truncated](Feature::with_truncate).
     pub fn dense(name: impl Into<String>, shape: &[usize], dtype: DType) -> Self {
         let shape = shape.iter().map(|&dim| Some(dim)).collect();
         let reshape = false;
@@ -247,6 +251,7 @@ impl Feature {
             expression: None,
             dtype,
             any_bytes: false,
+            truncate: false,
             kind,
             convert: Convert::default(),
             missing: Missing::default(),
@@ -279,6 +284,31 @@ impl Feature {
     /// The same feature; its strings are any bytes, and not checked.
     pub fn with_any_bytes(mut self) -> Self {
         self.any_bytes = true;
+        self
+    }
+
+    /// The same feature; what is beyond its dimensions is left out.
+    ///
+    /// | kind | in each dimension of known length |
+    /// |---|---|
+    /// | dense | the first values of a longer list; a shorter list still needs a [default](Feature::with_default) or a [mask](Feature::with_mask) |
+    /// | varlen | the first values of a longer list; a shorter list is as it is, where without `truncate` it is an error |
+    /// | sparse | the entries whose indices are below it; the others are left out as by [`OutOfBounds::Drop`](crate::OutOfBounds::Drop) |
+    ///
+    /// Values that are left out are not checked. How many lists were cut is counted in
+    /// [`Executed::truncated`](crate::Executed::truncated), sparse entries in
+    /// [`Executed::dropped`](crate::Executed::dropped). An error where no dimension has a
+    /// known length.
+    ///
+    /// ```
+    /// use avro_decode::Feature;
+    /// use tensor_batch::DType;
+    ///
+    /// let tokens = Feature::dense("tokens", &[512], DType::Int64).with_truncate();
+    /// assert!(tokens.truncate);
+    /// ```
+    pub fn with_truncate(mut self) -> Self {
+        self.truncate = true;
         self
     }
 

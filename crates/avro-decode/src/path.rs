@@ -23,9 +23,10 @@
 //! reference  = "@" | [ "@" ], path ;
 //! path       = ( name | step ), { field | step } ;
 //! field      = ".", name ;
-//! step       = all | index | key | keys | filter | branch ;
+//! step       = all | index | slice | key | keys | filter | branch ;
 //! all        = "[", "*", "]" ;
 //! index      = "[", digits, "]" ;
+//! slice      = "[", [ bound ], ":", [ bound ], "]" ;
 //! key        = "[", quoted, "]" ;
 //! keys       = ".keys()" ;
 //! filter     = "[", operand, "=", operand, "]" ;
@@ -39,6 +40,7 @@
 //! name       = plain | quoted ;
 //! plain      = ( letter | "_" ), { letter | digit | "_" } ;
 //! number     = [ "+" | "-" ], digits, [ ".", digits ], [ ( "e" | "E" ), [ "+" | "-" ], digits ] ;
+//! bound      = [ "-" ], digits ;
 //! digits     = digit, { digit } ;
 //! quoted     = "'", { character | escape }, "'" | '"', { character | escape }, '"' ;
 //! escape     = "\", ( "\" | "'" | '"' ) ;
@@ -46,7 +48,8 @@
 //!
 //! Letters and digits are those of ASCII; a character is any of Unicode but the
 //! backslash and the quote that it stands between. White space (of ASCII) may
-//! stand within brackets: around what they hold, and around an `=`.
+//! stand within brackets: around what they hold, around an `=`, and around the `:`
+//! of a slice.
 //!
 //! What the grammar leaves open:
 //!
@@ -58,8 +61,11 @@
 //! - A name without quotes has no dots: `f:Rec.name` is the field `name` of the
 //!   branch `Rec`. A full name stands in quotes: `f:'com.x.Rec'.name`.
 //! - A name in quotes is any text: `'user-id'`, `a.'größe'`, `'a.b'`, `''`.
-//! - A side of a filter is a single value, so that its path has neither `[*]`
-//!   nor a filter. At least one of the two sides is a path.
+//! - The bounds of a slice are those of Python: counted from 0, or back from the
+//!   end where they are negative; the end is not included; bounds beyond the array
+//!   make the slice shorter. There is no step.
+//! - A side of a filter is a single value, so that its path has neither `[*]`,
+//!   nor a slice, nor a filter. At least one of the two sides is a path.
 //! - A side that is a quoted text, `true` or `false`, and nothing else, is a
 //!   constant. A `.` before it makes it a field of the element: `.'user-id'`,
 //!   `.true`. With more steps it is a path in any case: `'user-id'.x`, `true.x`.
@@ -77,11 +83,13 @@
 mod error;
 mod parse;
 mod print;
+mod slice;
 
 use std::str::FromStr;
 
 pub use error::{PathError, PathErrorKind, Side};
 pub use print::field_step;
+pub use slice::Slice;
 
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +109,8 @@ pub enum Step {
     Index(u64),
     /// `[*]`: all elements of an array, all values of a map.
     All,
+    /// `[0:4]`: a run of an array's elements.
+    Slice(Slice),
     /// `.keys()`: all keys of a map, in the order of its values.
     Keys,
     /// `['key']`: one value of a map.
@@ -114,7 +124,10 @@ pub enum Step {
 impl Step {
     /// Whether the step leads to any number of values, which are a dimension.
     pub fn is_list(&self) -> bool {
-        matches!(self, Step::All | Step::Keys | Step::Filter(_))
+        matches!(
+            self,
+            Step::All | Step::Slice(_) | Step::Keys | Step::Filter(_)
+        )
     }
 }
 

@@ -11,13 +11,14 @@ use super::EntryErrorKind;
 use super::{convert, fill};
 
 /// Keys of every kind.
-const COMMON: [&str; 11] = [
+const COMMON: [&str; 12] = [
     "kind",
     "dtype",
     "expression",
     "default",
     "mask",
     "row_mask",
+    "truncate",
     "cast",
     "hash_buckets",
     "vocabulary",
@@ -66,6 +67,7 @@ impl Entry {
         feature.any_bytes = self.text("dtype")? == Some(BYTES);
         feature.kind = kind;
         feature.expression = self.text("expression")?.map(str::to_owned);
+        feature.truncate = self.flag("truncate")?;
         feature.convert = convert::parse(self, folder)?;
         feature.missing.default = self.default(&feature)?;
         feature.missing.mask = self.text("mask")?.map(str::to_owned);

@@ -106,6 +106,10 @@ fn missing_values() {
             .with_mask("m")
             .with_row_mask("r"),
     );
+    both_ways(
+        r#"{"kind": "varlen", "shape": [4, -1], "dtype": "int32", "truncate": true}"#,
+        Feature::varlen("f", &[4, UNKNOWN], DType::Int32).with_truncate(),
+    );
     let numbers = (1..=6).map(Scalar::Int64).collect();
     both_ways(
         r#"{"kind": "fixed_len", "shape": [null, 2, 3], "dtype": "int64",

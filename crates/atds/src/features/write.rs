@@ -66,6 +66,9 @@ fn entry(feature: &Feature) -> Value {
     {
         set("layout", "ragged".into());
     }
+    if feature.truncate {
+        set("truncate", true.into());
+    }
     if let Some(default) = &feature.missing.default {
         set("default", fill(default, &feature.kind));
     }

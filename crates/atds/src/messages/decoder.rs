@@ -51,6 +51,7 @@ pub struct MessageDecoder {
     row_bytes: u64,
     memory_limit: u64,
     dropped_entries: u64,
+    truncated_lists: u64,
     tolerated: Tolerated,
 }
 
@@ -72,6 +73,7 @@ impl MessageDecoder {
             builder: BatchBuilder::new(spec),
             memory_limit,
             dropped_entries: 0,
+            truncated_lists: 0,
             tolerated: Tolerated::default(),
         }
     }
@@ -86,6 +88,12 @@ impl MessageDecoder {
     /// chosen](MessageDecoderBuilder::out_of_bounds).
     pub fn dropped_entries(&self) -> u64 {
         self.dropped_entries
+    }
+
+    /// Lists of [truncated](crate::Feature::with_truncate) features in the batches so
+    /// far that were longer than their dimension, and cut.
+    pub fn truncated_lists(&self) -> u64 {
+        self.truncated_lists
     }
 
     /// What was passed over in the batches so far, where that [was
@@ -106,11 +114,12 @@ impl MessageDecoder {
         let known = (messages.len() as u64).saturating_mul(self.row_bytes);
         check_limit(self.memory_limit, known)?;
         let mut written = 0;
-        let (mut dropped, mut tolerated) = (0, Tolerated::default());
+        let (mut dropped, mut truncated, mut tolerated) = (0, 0, Tolerated::default());
         for mut slots in self.builder.slots(&[messages.len()]) {
             while slots.remaining() > 0 {
                 let done = decode_some(&self.plans, messages, &mut slots)?;
                 dropped += done.dropped;
+                truncated += done.truncated;
                 tolerated.replaced_texts += done.replaced;
                 tolerated.trailing_block_bytes += done.trailing_bytes;
                 written = slots.segment_bytes() as u64;
@@ -126,6 +135,7 @@ impl MessageDecoder {
         check_limit(self.memory_limit, (known + written).saturating_add(padded))?;
         self.builder.gather().into_iter().for_each(GatherTask::run);
         self.dropped_entries += dropped;
+        self.truncated_lists += truncated;
         self.tolerated.add(&tolerated);
         Ok(self.builder.finish())
     }

@@ -141,6 +141,6 @@ fn sparse_keys() {
         "engine",
         "id[",
         "power",
-        "feature 'f': expected an index, '*', a key in quotes or a filter at character 4 of 'id['",
+        "feature 'f': expected an index, a slice, '*', a key in quotes or a filter at character 4 of 'id['",
     );
 }

@@ -181,7 +181,7 @@ fn entries_of_features_files() {
         r#""kind": "dense", "dtype": "int32", "mask": true"#,
         "'mask' is true, not a string",
     );
-    let common = "'kind', 'dtype', 'expression', 'default', 'mask', 'row_mask', 'cast', 'hash_buckets', 'vocabulary', 'unknown', 'unit'";
+    let common = "'kind', 'dtype', 'expression', 'default', 'mask', 'row_mask', 'truncate', 'cast', 'hash_buckets', 'vocabulary', 'unknown', 'unit'";
     case(
         r#""kind": "dense", "dtype": "int32", "layout": "coo""#,
         &format!("'dense' has no 'layout', but 'shape', {common}"),

@@ -126,19 +126,19 @@ fn lengths_and_counts() {
         "pair of one",
         PAIR,
         &[2, 0, 0, 0, 0, 0],
-        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 1 values, where the shape says 2",
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
     case(
         "pair of three",
         PAIR,
         &[6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 3 values, where the shape says 2",
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 3 values, where the shape says 2; `truncate` leaves out the values beyond",
     );
     case(
         "pair of none",
         PAIR,
         &[0],
-        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 0 values, where the shape says 2",
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 0 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
 }
 

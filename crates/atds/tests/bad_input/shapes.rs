@@ -129,7 +129,7 @@ fn records_that_differ_are_named_with_their_shapes() {
     write(&folder, &[&[&[3], &[2]]]);
     let (shapes, error) = read(&folder, feature(&[None, Some(3)]), 4);
     assert_eq!(shapes, [[1, 1, 3]]);
-    let said = "field 'a[*][*]': an array of 2 values, where the shape says 3";
+    let said = "field 'a[*][*]': an array of 2 values, where the shape says 3; a dense feature with a `default` or a `mask` fills the rest";
     assert_eq!(
         error.unwrap_or_default(),
         format!("x.avro: block 0 at byte 195: record 1: {said}")

@@ -130,19 +130,19 @@ fn arrays_of_fixed_dimensions() {
         "dense, inner short",
         array(&[&[1, 2], &[3]]),
         dense(),
-        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 1 values, where the shape says 2",
+        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
     case(
         "dense, inner long",
         array(&[&[1, 2], &[3, 4, 5]]),
         dense(),
-        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 3 values, where the shape says 2",
+        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 3 values, where the shape says 2; `truncate` leaves out the values beyond",
     );
     case(
         "dense, outer short",
         array(&[&[1, 2]]),
         dense(),
-        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 values, where the shape says 2",
+        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
     case(
         "varlen, any inner",
@@ -154,12 +154,12 @@ fn arrays_of_fixed_dimensions() {
         "varlen, outer long",
         array(&[&[1], &[2], &[3]]),
         varlen(),
-        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 3 values, where the shape says 2",
+        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 3 values, where the shape says 2; `truncate` leaves out the values beyond",
     );
     case(
         "varlen, outer short",
         array(&[&[1]]),
         varlen(),
-        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 values, where the shape says 2",
+        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
 }

@@ -296,6 +296,9 @@ impl Draft {
         {
             return Err(FeatureErrorKind::Column(SpecErrorKind::EmptyShape));
         }
+        if feature.truncate && !has_bound(&feature.kind, &shape) {
+            return Err(FeatureErrorKind::NothingToTruncate);
+        }
         let fill = fill_of(&feature, &kind)?;
         Ok(Draft {
             feature,
@@ -356,7 +359,15 @@ fn column_error(drafts: &[Draft], error: SpecError) -> FeatureError {
     FeatureError::new(feature.unwrap_or(&error.column), kind)
 }
 
-/// Dimensions that a path makes: one for each `[*]`, `.keys()` and filter.
+/// Whether a dimension has a known length; `shape` is that of dense and varlen features.
+fn has_bound(kind: &FeatureKind, shape: &[Option<usize>]) -> bool {
+    match kind {
+        FeatureKind::Sparse { shape: sizes, .. } => sizes.iter().any(|&size| size != UNKNOWN),
+        _ => shape.iter().any(Option::is_some),
+    }
+}
+
+/// Dimensions that a path makes: one for each `[*]`, slice, `.keys()` and filter.
 pub(crate) fn lists(path: &Path) -> usize {
     path.steps.iter().filter(|step| step.is_list()).count()
 }

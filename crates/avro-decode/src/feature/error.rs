@@ -62,11 +62,17 @@ pub enum FeatureErrorKind {
     /// with what.
     #[error("a dimension that varies is padded, which takes a `default` or a `mask`")]
     PaddingWithoutDefault,
+    /// It is to be truncated, and has no dimension of known length.
+    #[error(
+        "`truncate` cuts lists to the lengths in `shape`, which has none here: give one, or \
+         leave `truncate` out"
+    )]
+    NothingToTruncate,
     /// ATDS's sparse feature is to be sorted, which it never is.
     #[error("a sparse record's entries are not sorted")]
     SortedRecord,
     /// The expression of ATDS's sparse feature leads to a list of its records.
-    #[error("a row is one sparse record, but a '[*]' or a filter leads to many")]
+    #[error("a row is one sparse record, but a '[*]', a slice or a filter leads to many")]
     ManySparseRecords,
     /// A sparse feature has no index key.
     #[error("a sparse feature has at least one index key")]

@@ -57,12 +57,23 @@ pub enum PathErrorKind {
     #[error("unknown escape '\\{}' (there are '\\\\', '\\'' and '\\\"')", .0.escape_debug())]
     BadEscape(char),
     /// A number does not fit its type: 64 bits, unsigned for an index, signed
-    /// for an integer, of a float for the others.
+    /// for an integer and a bound of a slice, of a float for the others.
     #[error("number too large for 64 bits")]
     NumberTooLarge,
     /// Brackets hold one value, and it is not one that may stand alone.
-    #[error("neither an index, nor a key in quotes, nor a filter with '='")]
+    #[error(
+        "neither an index, nor a slice such as [0:4], nor a key in quotes, nor a filter with '='"
+    )]
     NotAStep,
+    /// An index is negative.
+    #[error("an index counts from 0; [{0}:] is the slice from there, back from the end")]
+    NegativeIndex(i64),
+    /// A slice has a second `:`.
+    #[error("a slice has no step: [start:end] are all elements between the two")]
+    SliceStep,
+    /// Two numbers stand between brackets, and no `:` between them.
+    #[error("a slice is written with a ':', such as [0:4] or [:4]")]
+    NotASlice,
     /// A filter has nothing on a side of its `=`.
     #[error("a filter without a {0} side")]
     MissingSide(Side),
@@ -73,7 +84,7 @@ pub enum PathErrorKind {
     #[error("a filter of two constants; a field in quotes has a '.' before it: .'name'")]
     BothConstant,
     /// A path in a filter has other brackets than those of an index or a key,
-    /// such as `[*]` or a filter.
+    /// such as `[*]`, a slice or a filter.
     #[error(
         "neither an index nor a key in quotes, so that a side of the filter is not a single value"
     )]

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use super::{Constant, Filter, Operand, Path, PathError, PathErrorKind, Reference, Side, Step};
+use super::{
+    Constant, Filter, Operand, Path, PathError, PathErrorKind, Reference, Side, Slice, Step,
+};
 use crate::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
 
 /// See [`Path::parse`].
@@ -201,12 +203,16 @@ impl<'a> Parser<'a> {
         let inside = match self.peek() {
             Some(b'\'' | b'"') => Inside::Quoted(self.quoted()?),
             Some(b'0'..=b'9') => Inside::Number(self.number()?),
+            Some(b'-') if within == Within::Expression => Inside::Number(self.number()?),
+            Some(b':') if within == Within::Expression => return self.slice(None),
             // No filter within a filter: this ends the recursion.
             _ if within == Within::Operand => {
                 return Err(self.error(PathErrorKind::NotSingle));
             }
             Some(b'=') => return Err(self.error(PathErrorKind::MissingSide(Side::Left))),
-            _ => Inside::Other(self.operand("an index, '*', a key in quotes or a filter")?),
+            _ => {
+                Inside::Other(self.operand("an index, a slice, '*', a key in quotes or a filter")?)
+            }
         };
         let inside = match inside {
             // Of a key there is no more.
@@ -223,9 +229,28 @@ impl<'a> Parser<'a> {
                 Ok(Step::Key(key))
             }
             (Some(b']'), Inside::Number(number)) if number.is_integer() => {
+                if number.text.starts_with('-') {
+                    let index = self.bound(number)?;
+                    return Err(self.error_at(PathErrorKind::NegativeIndex(index), start));
+                }
                 self.at += 1;
                 let index = number.text.parse();
                 index.map(Step::Index).map_err(|_| self.too_large(number))
+            }
+            (Some(b':'), Inside::Number(number)) if within == Within::Expression => {
+                let start = self.bound(number)?;
+                self.slice(Some(start))
+            }
+            (Some(b':'), _) if within == Within::Operand => {
+                Err(self.error_at(PathErrorKind::NotSingle, start))
+            }
+            (Some(b',' | b'-'), Inside::Number(_)) if within == Within::Expression => {
+                Err(self.error(PathErrorKind::NotASlice))
+            }
+            (_, Inside::Number(_))
+                if within == Within::Expression && self.rest().starts_with(b"..") =>
+            {
+                Err(self.error(PathErrorKind::NotASlice))
             }
             (Some(b']'), _) => Err(self.error_at(PathErrorKind::NotAStep, start)),
             (Some(b'='), _) if within == Within::Operand => {
@@ -238,6 +263,35 @@ impl<'a> Parser<'a> {
             (_, Inside::Other(_)) => Err(self.error(PathErrorKind::Expected("'='"))),
             _ => Err(self.error(PathErrorKind::UnclosedBracket)),
         }
+    }
+
+    /// `:end]`, after the start of a slice.
+    fn slice(&mut self, start: Option<i64>) -> Result<Step, PathError> {
+        self.at += 1;
+        self.skip_whitespace();
+        let end = match self.peek() {
+            Some(b'0'..=b'9' | b'-') => {
+                let number = self.number()?;
+                Some(self.bound(number)?)
+            }
+            Some(b']' | b':') => None,
+            _ => return Err(self.error(PathErrorKind::Expected("the end of a slice, or ']'"))),
+        };
+        self.skip_whitespace();
+        if self.peek() == Some(b':') {
+            return Err(self.error(PathErrorKind::SliceStep));
+        }
+        self.close()?;
+        Ok(Step::Slice(Slice { start, end }))
+    }
+
+    /// A bound of a slice, or an index that is none.
+    fn bound(&self, number: Number<'a>) -> Result<i64, PathError> {
+        if !number.is_integer() {
+            let kind = PathErrorKind::Expected("an integer");
+            return Err(self.error_at(kind, number.start));
+        }
+        number.text.parse().map_err(|_| self.too_large(number))
     }
 
     /// `=right]`, behind what is left of it, which began at `start`.

@@ -31,6 +31,7 @@ impl Display for Step {
             Step::Field(name) => f.write_str(&field_step(name)),
             Step::Index(index) => write!(f, "[{index}]"),
             Step::All => f.write_str("[*]"),
+            Step::Slice(slice) => write!(f, "[{slice}]"),
             Step::Keys => f.write_str(".keys()"),
             Step::Key(key) => write!(f, "[{}]", Quoted(key)),
             Step::Filter(filter) => write!(f, "[{filter}]"),

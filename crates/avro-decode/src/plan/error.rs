@@ -110,6 +110,21 @@ impl PlanErrorKind {
     }
 }
 
+/// What to write instead of a slice of elements that a list or a filter gives.
+struct AfterList<'a>(&'a str);
+
+impl fmt::Display for AfterList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.ends_with("[*]") {
+            true => f.write_str(
+                "; the steps after a '[*]' or a filter are those of each element: the first \
+                 elements are those of a slice in place of the '[*]', or with `truncate`",
+            ),
+            false => Ok(()),
+        }
+    }
+}
+
 /// What a record has instead of a field.
 struct Fields<'a>(&'a str, &'a [String], &'a Option<String>);
 
@@ -246,6 +261,21 @@ pub enum PlanErrorKind {
         /// The way to it.
         through: String,
         /// The step.
+        step: String,
+        /// What it is.
+        schema_type: String,
+    },
+    /// A slice of what is no array.
+    #[error(
+        "{} is {schema_type}, and a slice such as '{}' is of an array{}",
+        At(through),
+        Shown(step),
+        AfterList(through)
+    )]
+    NotAnArray {
+        /// The way to it.
+        through: String,
+        /// The slice.
         step: String,
         /// What it is.
         schema_type: String,

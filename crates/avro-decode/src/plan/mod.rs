@@ -19,6 +19,7 @@ pub(crate) mod items;
 pub(crate) mod leaf;
 mod meanings;
 mod missing;
+mod part;
 mod prefetch;
 mod program;
 mod row;
@@ -144,6 +145,8 @@ pub struct Executed {
     pub position: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped: u64,
+    /// Lists of [truncated](crate::Feature::with_truncate) features that were cut.
+    pub truncated: u64,
     /// Texts in which something was not UTF-8 and was replaced.
     pub replaced: u64,
 }
@@ -154,6 +157,8 @@ pub struct Executed {
 pub struct ExecutedEach {
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped: u64,
+    /// Lists of [truncated](crate::Feature::with_truncate) features that were cut.
+    pub truncated: u64,
     /// Texts in which something was not UTF-8 and was replaced.
     pub replaced: u64,
     /// Bytes left behind records.
@@ -258,13 +263,15 @@ impl Plan {
         let replaced = self.replaced_texts();
         let mut run = Run::new(self, scratch, slots);
         let result = run.records(data, position.min(data.len()), records);
-        let (dropped, operands) = (run.state.dropped, run.operands);
+        let (dropped, truncated) = (run.state.dropped, run.state.truncated);
+        let operands = run.operands;
         scratch.keep(operands, result.is_ok());
         let position = result?;
         let replaced = self.replaced_texts() - replaced;
         Ok(Executed {
             position,
             dropped,
+            truncated,
             replaced,
         })
     }
@@ -310,6 +317,7 @@ impl Plan {
         }
         Ok(ExecutedEach {
             dropped: run.state.dropped,
+            truncated: run.state.truncated,
             replaced: self.replaced_texts() - replaced,
             trailing_bytes: left,
         })

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::fast_skip::FastSkip;
 use super::filter::{Filter, Operand};
 use super::leaf::Nullable;
+use super::part::Part;
 use super::row::Row;
 use super::skip::Skip;
 use super::sparse::SparseRecord;
@@ -104,12 +105,14 @@ pub(crate) struct Read {
 }
 
 /// An array whose items are values of one feature.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Items {
     /// The fewest bytes of an item.
     pub(crate) min_item: usize,
-    /// How many there may be.
+    /// How many may be read.
     pub(crate) length: Length,
+    /// Which items are read; all of them if there is none.
+    pub(crate) part: Option<Box<Part>>,
 }
 
 /// A walk through an array or a map.
@@ -121,6 +124,8 @@ pub(crate) struct Each {
     pub(crate) min_item: usize,
     /// Which items count.
     pub(crate) filter: Option<Filter>,
+    /// Which of the items that count are read; all of them if there is none.
+    pub(crate) part: Option<Box<Part>>,
     /// Where the number of the item stands while its program runs.
     pub(crate) register: usize,
     /// What reads an item.

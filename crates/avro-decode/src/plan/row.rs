@@ -16,6 +16,7 @@ use super::strings::read_strings;
 use super::writer::{Form, Length, Writer};
 use crate::convert::Source;
 use crate::encode::write_long;
+use crate::path::Slice;
 
 /// Neighbouring values of a dense row.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ impl Header {
 
 impl Row {
     /// The row that `read` is, if it is one.
-    pub(crate) fn new(read: &Read, items: Option<Items>, writers: &[Writer]) -> Option<Self> {
+    pub(crate) fn new(read: &Read, items: Option<&Items>, writers: &[Writer]) -> Option<Self> {
         let writer = &writers[read.writer];
         let (Form::Dense { strides }, Source::Plain(leaf), None) =
             (&writer.form, &read.source, writer.mask)
@@ -84,6 +85,15 @@ impl Row {
                 },
             ),
             (None, Some(nullable)) => (1, Header::new(nullable.value)?),
+            // A slice may leave out some items of an array of this length.
+            (
+                Some(Items {
+                    part: Some(part), ..
+                }),
+                _,
+            ) if part.slice != Slice::default() => {
+                return None;
+            }
             (Some(items), None) => match items.length {
                 Length::Exactly(n) | Length::AtMost(n) if n > 0 => (n, Header::new(n as i64)?),
                 _ => return None,
@@ -92,7 +102,7 @@ impl Row {
         };
         Some(Row {
             read: read.clone(),
-            items,
+            items: items.cloned(),
             column: writer.column,
             leaf: *leaf,
             row_len: strides[0],

@@ -7,6 +7,7 @@ use super::cursor::{Cursor, Fault};
 use super::fast_skip::SkipRun;
 use super::filter::Captured;
 use super::leaf::bad_branch;
+use super::part::{Part, PartRead};
 use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
 use super::scratch::Scratch;
 use super::state::State;
@@ -158,10 +159,10 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                 }
             }
             Action::Value(read) => self.read(read, None, cursor)?,
-            Action::Array(items, read) => self.read(read, Some(*items), cursor)?,
+            Action::Array(items, read) => self.read(read, Some(items), cursor)?,
             Action::Row(row) => {
                 if !self.row(row, cursor) {
-                    self.read(&row.read, row.items, cursor)?;
+                    self.read(&row.read, row.items.as_ref(), cursor)?;
                 }
             }
             Action::SparseRecord(sparse) => self.sparse_record(sparse, cursor)?,
@@ -215,7 +216,10 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
 
     fn each(&mut self, each: &'x Each, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         let start = *cursor;
-        let mut count = 0;
+        if let (Some(part), None) = (&each.part, &each.filter) {
+            return self.each_of_part(each, part, cursor);
+        }
+        let (mut count, mut is_cut) = (0, false);
         while let Some(block) = next_block(cursor, each.min_item)? {
             let body = cursor.position();
             if each.filter.is_none() {
@@ -234,6 +238,11 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                         self.program(&filter.rest, cursor)?;
                         continue;
                     }
+                    if each.part.as_ref().is_some_and(|part| count >= part.most) {
+                        is_cut = true;
+                        self.program(&filter.rest, cursor)?;
+                        continue;
+                    }
                     *cursor = item;
                     self.check_most(each, count + 1, start, cursor)?;
                 }
@@ -243,6 +252,44 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             }
             block.check_size(body, cursor)?;
         }
+        self.end_lists(each, PartRead { count, is_cut }, start, cursor)
+    }
+
+    /// The items of a part of an array, or of a part of a map's entries.
+    fn each_of_part(
+        &mut self,
+        each: &'x Each,
+        part: &'x Part,
+        cursor: &mut Cursor<'x>,
+    ) -> Result<(), Stop> {
+        let start = *cursor;
+        let skips = &self.plan.skips;
+        let read = part.walk(cursor, each.min_item, skips, |cursor, first, n| {
+            self.check_most(each, first + n, start, cursor)?;
+            for number in first..first + n {
+                if each.is_map {
+                    skip_key(cursor)?;
+                }
+                self.state.registers[each.register] = number as i64;
+                self.program(&each.item, cursor)?;
+            }
+            Ok::<_, Stop>(())
+        })?;
+        self.end_lists(each, read, start, cursor)
+    }
+
+    /// Ends the lists of features that have a dimension for an array from `start` on.
+    fn end_lists(
+        &mut self,
+        each: &Each,
+        read: PartRead,
+        start: Cursor<'x>,
+        cursor: &mut Cursor<'x>,
+    ) -> Result<(), Stop> {
+        if read.is_cut {
+            self.state.truncated += each.lists.len() as u64;
+        }
+        let count = read.count;
         for list in &each.lists {
             if let Err(fault) = self.end_of(list, count) {
                 *cursor = start;

@@ -55,6 +55,7 @@ impl Scratch {
             state.places.fill(0);
         }
         state.dropped = 0;
+        state.truncated = 0;
         state.output_prefetch = OutputPrefetch::of(slots);
         if !state.entries.is_empty() {
             EntryLists::start(&mut state.entries, plan, slots);

@@ -185,6 +185,16 @@ impl SkipTable {
         self.skip(skip, cursor, 1, 0)
     }
 
+    /// Moves past `times` values.
+    pub(crate) fn run_times(
+        &self,
+        skip: &Skip,
+        cursor: &mut Cursor<'_>,
+        times: usize,
+    ) -> Result<(), Fault> {
+        self.skip(skip, cursor, times, 0)
+    }
+
     /// Moves past `n` values with `depth` records, arrays, maps and unions open
     /// around them.
     fn skip(

@@ -268,11 +268,16 @@ impl SparseField {
         mask: Option<&mut Segment>,
         writer: &Writer,
     ) -> Result<usize, Fault> {
-        let (min_item, length) = (self.min_item, Length::Any);
-        let kernel = Kernel {
+        let items = Items {
+            min_item: self.min_item,
+            length: Length::Any,
+            part: None,
+        };
+        let mut kernel = Kernel {
             source: &self.source,
             nullable: self.nullable,
-            items: Some(Items { min_item, length }),
+            items: Some(&items),
+            part: None,
         };
         kernel.append(cursor, values, Mask::of_segment(mask), writer.fill.as_ref())
     }

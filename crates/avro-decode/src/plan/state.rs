@@ -24,6 +24,8 @@ pub(super) struct State {
     pub(super) filled_parts: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub(super) dropped: u64,
+    /// Lists that were cut to the length of their dimension.
+    pub(super) truncated: u64,
 }
 
 impl State {

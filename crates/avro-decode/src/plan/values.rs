@@ -6,11 +6,13 @@ use tensor_batch::{Buffer, Element, MAX_RANK, Segment, Slot, Values};
 use super::blocks::each_block;
 use super::cursor::{Cursor, Fault};
 use super::leaf::{Leaf, Nullable, for_leaf, null};
+use super::part::{Part, array_part};
 use super::program::{Items, Read};
 use super::run::Run;
 use super::sink::{
     Append, AppendStrings, ConvertAppend, ConvertInPlace, InPlace, Mask, Sink, strings_of,
 };
+use super::skip::SkipTable;
 use super::writer::{Form, Length, Writer};
 use super::{SLOTS, items::Primitive};
 use crate::DecodeErrorKind;
@@ -22,7 +24,7 @@ impl<'x> Run<'x, '_, '_> {
     pub(super) fn read(
         &mut self,
         read: &'x Read,
-        items: Option<Items>,
+        items: Option<&'x Items>,
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Fault> {
         let writer = &self.plan.writers[read.writer];
@@ -33,7 +35,8 @@ impl<'x> Run<'x, '_, '_> {
         let segment = values.segment().expect(SLOTS);
         let end = self.state.output_prefetch.end_of(segment);
         let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
-        let kernel = Kernel::new(read, items);
+        let skips = &self.plan.skips;
+        let mut kernel = Kernel::new(read, items, skips, &mut self.state.truncated);
         let fill = writer.fill.as_ref();
         let mask_values = Mask::of_segment(mask.as_deref_mut());
         let count = kernel.append(cursor, &mut segment.values, mask_values, fill)?;
@@ -78,7 +81,7 @@ impl<'x> Run<'x, '_, '_> {
         writer: &'x Writer,
         strides: &[usize],
         read: &'x Read,
-        items: Option<Items>,
+        items: Option<&'x Items>,
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Fault> {
         let row_len = strides[0];
@@ -87,7 +90,8 @@ impl<'x> Run<'x, '_, '_> {
         let (here, end) = (start + place, start + row_len);
         let (values, mask) = columns(self.slots.columns(), writer);
         let mask = Mask::of_row(mask, here, end);
-        let kernel = Kernel::new(read, items);
+        let skips = &self.plan.skips;
+        let mut kernel = Kernel::new(read, items, skips, &mut self.state.truncated);
         let fill = writer.fill.as_ref();
         let done = match &read.source {
             Source::Plain(leaf) => for_leaf!(leaf, P => {
@@ -216,16 +220,38 @@ pub(super) struct Kernel<'x> {
     /// The union around each value.
     pub(super) nullable: Option<Nullable>,
     /// The array.
-    pub(super) items: Option<Items>,
+    pub(super) items: Option<&'x Items>,
+    /// What it takes to read a part of it.
+    pub(super) part: Option<PartKernel<'x>>,
+}
+
+/// Reads a part of an array.
+pub(super) struct PartKernel<'x> {
+    part: &'x Part,
+    skips: &'x SkipTable,
+    /// How many lists were cut.
+    truncated: &'x mut u64,
 }
 
 impl<'x> Kernel<'x> {
-    fn new(read: &'x Read, items: Option<Items>) -> Self {
+    #[inline]
+    fn new(
+        read: &'x Read,
+        items: Option<&'x Items>,
+        skips: &'x SkipTable,
+        truncated: &'x mut u64,
+    ) -> Self {
         let (source, nullable) = (&read.source, read.nullable);
+        let part = items.and_then(|items| items.part.as_deref());
         Kernel {
             source,
             nullable,
             items,
+            part: part.map(|part| PartKernel {
+                part,
+                skips,
+                truncated,
+            }),
         }
     }
 
@@ -233,7 +259,7 @@ impl<'x> Kernel<'x> {
     /// list has.
     #[inline]
     pub(super) fn append(
-        &self,
+        &mut self,
         cursor: &mut Cursor<'_>,
         values: &mut Values,
         mask: Mask<'_>,
@@ -265,14 +291,21 @@ impl<'x> Kernel<'x> {
     }
 
     #[inline]
-    fn run<S: Sink>(&self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<usize, Fault> {
+    fn run<S: Sink>(&mut self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<usize, Fault> {
         let (nullable, width) = (self.nullable, self.source.width());
-        match self.items {
-            None => {
+        match (self.items, &mut self.part) {
+            (None, _) => {
                 leaves(cursor, nullable, 1, width, sink)?;
                 Ok(width)
             }
-            Some(items) => array(cursor, items.min_item, items.length, |cursor, _, n| {
+            (Some(items), Some(kernel)) => {
+                let read = array_part(cursor, items, kernel.part, kernel.skips, |cursor, n| {
+                    leaves(cursor, nullable, n, width, sink)
+                })?;
+                *kernel.truncated += u64::from(read.is_cut);
+                Ok(read.count)
+            }
+            (Some(items), None) => array(cursor, items.min_item, items.length, |cursor, _, n| {
                 leaves(cursor, nullable, n, width, sink)
             }),
         }
@@ -281,9 +314,9 @@ impl<'x> Kernel<'x> {
     /// As [`run`](Kernel::run), and fills the places of an array that is too
     /// short.
     #[inline]
-    fn run_dense<S: Sink>(&self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<(), Fault> {
+    fn run_dense<S: Sink>(&mut self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<(), Fault> {
         let count = self.run(cursor, sink)?;
-        if let Some(Items {
+        if let Some(&Items {
             length: Length::AtMost(length),
             ..
         }) = self.items

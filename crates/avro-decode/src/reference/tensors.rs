@@ -29,6 +29,8 @@ pub struct ReferenceTensors {
     pub columns: Vec<ReferenceColumn>,
     /// Sparse entries left out for an index outside their dimension.
     pub dropped: u64,
+    /// Lists of truncated features that were cut to the length of their dimension.
+    pub truncated: u64,
 }
 
 /// A column as plain data; the twin of [`Column`](tensor_batch::Column).
@@ -125,6 +127,7 @@ pub fn tensors(
     Ok(ReferenceTensors {
         columns: columns.collect(),
         dropped: rows.iter().flatten().map(|row| row.dropped).sum(),
+        truncated: rows.iter().flatten().map(|row| row.truncated).sum(),
     })
 }
 

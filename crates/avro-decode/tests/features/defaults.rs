@@ -51,7 +51,7 @@ fn what_is_wrong_with_a_default_is_where_data_lacks_it() {
     let new = Feature::dense("x", &[1, 3], DType::Int32).at("a[*].new");
     assert_eq!(
         read(1, INTS, "[7, 8]", new),
-        "record 0, field 'a[*].new', byte 1: an array of 2 values, where the shape says 3"
+        "record 0, field 'a[*].new', byte 1: an array of 2 values, where the shape says 3; a dense feature with a `default` or a `mask` fills the rest"
     );
 }
 

@@ -12,4 +12,6 @@ mod harness;
 mod hostile;
 mod missing;
 mod names;
+mod slices;
 mod sparse;
+mod truncate;

@@ -19,7 +19,7 @@ fn a_row_is_one_sparse_record() {
     for expression in ["all[*]", "all[indices0[0]=1]"] {
         assert_eq!(
             refused(RECORDS, sparse(expression)),
-            "feature 's': a row is one sparse record, but a '[*]' or a filter leads to many"
+            "feature 's': a row is one sparse record, but a '[*]', a slice or a filter leads to many"
         );
     }
     let rows = r#"[{"all": [{"indices0": [4], "values": [0.5]}]}, {"all": []}]"#;

@@ -39,9 +39,9 @@ fn names_that_are_missing() {
     for (text, offset) in cases {
         assert_refused(text, Kind::Expected("a field's name"), offset, name);
     }
-    let inside = "an index, '*', a key in quotes or a filter";
-    let message = format!("expected {inside}");
-    assert_refused("a[:b=1]", Kind::Expected(inside), 2, &message);
+    let end = "the end of a slice, or ']'";
+    let message = format!("expected {end}");
+    assert_refused("a[:b=1]", Kind::Expected(end), 3, &message);
     let error = Reference::parse("@@").unwrap_err();
     let name = "@".to_owned();
     assert_eq!((error.kind, error.offset), (Kind::NeedsQuotes { name }, 1));
@@ -102,18 +102,88 @@ fn what_is_no_step() {
 
 #[test]
 fn what_is_not_for_brackets() {
-    let expected = "an index, '*', a key in quotes or a filter";
+    let expected = "an index, a slice, '*', a key in quotes or a filter";
     for (text, offset) in [("a[", 2), ("a[]", 2), ("a[ ?]", 3), ("a[!x]", 2)] {
         let kind = Kind::Expected(expected);
         assert_refused(text, kind, offset, &format!("expected {expected}"));
     }
-    let not_a_step = "neither an index, nor a key in quotes, nor a filter with '='";
+    let not_a_step =
+        "neither an index, nor a slice such as [0:4], nor a key in quotes, nor a filter with '='";
     for text in [
-        "a[key]", "a[-1]", "a[1.5]", "a[true]", "a[@x.y ]", "a['k'.b]", "a[.'k']",
+        "a[key]", "a[1.5]", "a[true]", "a[@x.y ]", "a['k'.b]", "a[.'k']",
     ] {
         assert_refused(text, Kind::NotAStep, 2, not_a_step);
     }
 }
+
+#[test]
+fn slices_that_are_none() {
+    for (text, offset, kind, message) in [
+        (
+            "a[-3]",
+            2,
+            Kind::NegativeIndex(-3),
+            "an index counts from 0; [-3:] is the slice from there, back from the end",
+        ),
+        ("a[1:5:2]", 5, Kind::SliceStep, STEP),
+        ("a[::2]", 3, Kind::SliceStep, STEP),
+        ("a[1:5:]", 5, Kind::SliceStep, STEP),
+        ("a[0..4]", 3, Kind::NotASlice, COLON),
+        ("a[0,4]", 3, Kind::NotASlice, COLON),
+        ("a[0-4]", 3, Kind::NotASlice, COLON),
+        (
+            "a[1.5:]",
+            2,
+            Kind::Expected("an integer"),
+            "expected an integer",
+        ),
+        (
+            "a[:1e3]",
+            3,
+            Kind::Expected("an integer"),
+            "expected an integer",
+        ),
+        (
+            "a[:+1]",
+            3,
+            Kind::Expected(END),
+            "expected the end of a slice, or ']'",
+        ),
+        (
+            "a[:n]",
+            3,
+            Kind::Expected(END),
+            "expected the end of a slice, or ']'",
+        ),
+        (
+            "a[0:",
+            4,
+            Kind::Expected(END),
+            "expected the end of a slice, or ']'",
+        ),
+        ("a[0:4", 5, Kind::UnclosedBracket, "expected a closing ']'"),
+        (
+            "a[0:4.b",
+            5,
+            Kind::UnclosedBracket,
+            "expected a closing ']'",
+        ),
+        ("a[:-]", 4, Kind::Expected("a digit"), "expected a digit"),
+        ("a[9223372036854775808:]", 2, Kind::NumberTooLarge, LARGE),
+        ("a[:-9223372036854775809]", 3, Kind::NumberTooLarge, LARGE),
+        ("a[x[0:4]=1]", 4, Kind::NotSingle, SINGLE),
+        ("a[x[:4]=1]", 4, Kind::NotSingle, SINGLE),
+    ] {
+        assert_refused(text, kind, offset, message);
+    }
+}
+
+const STEP: &str = "a slice has no step: [start:end] are all elements between the two";
+const COLON: &str = "a slice is written with a ':', such as [0:4] or [:4]";
+const END: &str = "the end of a slice, or ']'";
+const LARGE: &str = "number too large for 64 bits";
+const SINGLE: &str =
+    "neither an index nor a key in quotes, so that a side of the filter is not a single value";
 
 #[test]
 fn brackets_that_do_not_close() {
@@ -199,7 +269,7 @@ fn filters_with_other_than_one_equals() {
         let message = "a filter with a second '='";
         assert_refused(text, Kind::SecondEquals, offset, message);
     }
-    for (text, offset) in [("a[x", 3), ("a[x y]", 4), ("a[x!=1]", 3), ("a[-1 x]", 5)] {
+    for (text, offset) in [("a[x", 3), ("a[x y]", 4), ("a[x!=1]", 3)] {
         assert_refused(text, Kind::Expected("'='"), offset, "expected '='");
     }
 }

@@ -1,6 +1,6 @@
 //! What each form parses to, and how it is printed.
 
-use avro_decode::path::{Operand, Path, Reference, Step};
+use avro_decode::path::{Operand, Path, Reference, Slice, Step};
 
 use crate::build::*;
 
@@ -103,6 +103,28 @@ fn elements_of_arrays() {
         [field("a"), Step::Index(u64::MAX)],
     );
     assert_printed("a[007]", [field("a"), Step::Index(7)], "a[7]");
+}
+
+#[test]
+fn slices_of_arrays() {
+    let slice = |start, end| Step::Slice(Slice { start, end });
+    assert_path(
+        "a[0:4].b",
+        [field("a"), slice(Some(0), Some(4)), field("b")],
+    );
+    assert_path(
+        "a[2:][:3]",
+        [field("a"), slice(Some(2), None), slice(None, Some(3))],
+    );
+    assert_path("a[-3:-1]", [field("a"), slice(Some(-3), Some(-1))]);
+    assert_path("[:]", [slice(None, None)]);
+    assert_printed(
+        "a[ 00 : -2 ]",
+        [field("a"), slice(Some(0), Some(-2))],
+        "a[0:-2]",
+    );
+    let ends = [field("a"), slice(Some(i64::MIN), Some(i64::MAX))];
+    assert_path("a[-9223372036854775808:9223372036854775807]", ends);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Paths, and texts that are nearly paths, made at random.
 
-use avro_decode::path::{Constant, Filter, Operand, Path, Reference, Step};
+use avro_decode::path::{Constant, Filter, Operand, Path, Reference, Slice, Step};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -10,12 +10,14 @@ pub(crate) fn any_path() -> impl Strategy<Value = Path> {
     let step = prop_oneof![
         4 => any_value_step(),
         1 => Just(Step::All),
+        1 => any_slice().prop_map(Step::Slice),
         1 => Just(Step::Keys),
         1 => any_filter().prop_map(Step::Filter),
     ];
     let first = prop_oneof![
         4 => any_name().prop_map(Step::Field),
         1 => Just(Step::All),
+        1 => any_slice().prop_map(Step::Slice),
         1 => Just(Step::Keys),
         1 => any::<String>().prop_map(Step::Key),
         1 => any_name().prop_map(Step::Branch),
@@ -40,7 +42,7 @@ pub(crate) fn any_reference() -> impl Strategy<Value = Reference> {
 pub(crate) fn any_pieces() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "a", "x1", "true", ".", "[", "]", "[*]", "*", "=", "@", ":", "'", "\"", "'k'", "\\", " ",
-        "0", "2", "-", "1.5", "e", "é", "\n", ".keys()", "keys", "(",
+        "0", "2", "-", "[:", ":2]", "[1:3]", "1.5", "e", "é", "\n", ".keys()", "keys", "(",
     ];
     prop::collection::vec(select(PIECES), 0..20).prop_map(|pieces| pieces.concat())
 }
@@ -85,6 +87,17 @@ fn any_value_step() -> impl Strategy<Value = Step> {
         any::<String>().prop_map(Step::Key),
         any_name().prop_map(Step::Branch),
     ]
+}
+
+fn any_slice() -> impl Strategy<Value = Slice> {
+    let bound = || {
+        prop_oneof![
+            Just(None),
+            any::<i64>().prop_map(Some),
+            (-9..9i64).prop_map(Some)
+        ]
+    };
+    (bound(), bound()).prop_map(|(start, end)| Slice { start, end })
 }
 
 fn any_filter() -> impl Strategy<Value = Filter> {

@@ -59,11 +59,13 @@ fn a_null_record_around_the_feature() {
 fn array_length() {
     assert_eq!(
         triple(&[4, 2, 2, 0]),
-        "record 0, field 'x', byte 0: an array of 2 values, where the shape says 3"
+        "record 0, field 'x', byte 0: an array of 2 values, where the shape says 3\
+         ; a dense feature with a `default` or a `mask` fills the rest"
     );
     assert_eq!(
         triple(&[4, 2, 2, 4, 2, 2, 0]),
-        "record 0, field 'x', byte 0: an array of 4 values, where the shape says 3"
+        "record 0, field 'x', byte 0: an array of 4 values, where the shape says 3\
+         ; `truncate` leaves out the values beyond"
     );
 }
 
@@ -73,7 +75,8 @@ fn a_fixed_dimension_of_varlen() {
     let column = ColumnSpec::varlen("x", &[UNKNOWN, 2], DType::Int32);
     assert_eq!(
         message(&schema, column, &[4, 4, 2, 2, 0, 2, 2, 0, 0]),
-        "record 0, field 'x', byte 5: an array of 1 values, where the shape says 2"
+        "record 0, field 'x', byte 5: an array of 1 values, where the shape says 2\
+         ; a dense feature with a `default` or a `mask` fills the rest"
     );
 }
 

@@ -16,6 +16,7 @@ pub(crate) struct Ran {
     pub(crate) batch: Batch,
     pub(crate) position: usize,
     pub(crate) dropped: u64,
+    pub(crate) truncated: u64,
 }
 
 /// Runs the plan over records that stand one after another in `data`, in
@@ -27,7 +28,7 @@ pub(crate) fn run(
     call_records: usize,
 ) -> Result<Ran, DecodeError> {
     let mut builder = BatchBuilder::new(plan.spec().clone());
-    let (mut position, mut dropped, mut records) = (0, 0, 0);
+    let (mut position, mut dropped, mut truncated, mut records) = (0, 0, 0, 0);
     for mut slots in builder.slots(run_rows) {
         while slots.remaining() > 0 {
             let now = call_records.min(slots.remaining());
@@ -38,6 +39,7 @@ pub(crate) fn run(
             })?;
             position = executed.position;
             dropped += executed.dropped;
+            truncated += executed.truncated;
             records += now as u64;
         }
     }
@@ -46,6 +48,7 @@ pub(crate) fn run(
         batch: builder.finish(),
         position,
         dropped,
+        truncated,
     })
 }
 
@@ -93,6 +96,7 @@ pub(crate) fn assert_agrees(expected: &ReferenceTensors, ran: &Ran) {
         panic!("{difference}");
     }
     assert_eq!(ran.dropped, expected.dropped);
+    assert_eq!(ran.truncated, expected.truncated);
 }
 
 /// Whether two kinds are the same; lengths may be counted to the end or to the

@@ -137,7 +137,7 @@ fn is_read(case: &Case, error: &DecodeError) -> bool {
             feature.convert,
             Convert::HashBuckets(_) | Convert::Vocabulary(_)
         );
-        if is_key && (is_ids || feature.any_bytes) {
+        if feature.truncate || (is_key && (is_ids || feature.any_bytes)) {
             return false;
         }
         let path = Path::parse(feature.expression()).expect("a good expression");

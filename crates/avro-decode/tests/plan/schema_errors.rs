@@ -118,6 +118,16 @@ fn wrong_step() {
             "x[*]",
             "feature 'c': 'x' is record 'Inner', which has no '[*]'",
         ),
+        (
+            r#""string""#,
+            "x[0:4]",
+            "feature 'c': 'x' is string, and a slice such as '[0:4]' is of an array",
+        ),
+        (
+            map,
+            "x[:2]",
+            "feature 'c': 'x' is map of int, and a slice such as '[:2]' is of an array",
+        ),
     ] {
         assert_eq!(message(ty, scalar(expression, DType::Int32)), expected);
     }

@@ -31,12 +31,14 @@ fn the_cases_are_of_every_sort() {
     assert!(missed.is_empty(), "{missed:?} of {:#?}", seen.0);
 }
 
-const SORTS: [&str; 70] = [
+const SORTS: [&str; 77] = [
     "meanings of another schema",
     "field",
     "namespace",
     "[2]",
     "[*]",
+    "[0:4]",
+    "[-2:]",
     "['key']",
     ":type",
     "lists within lists",
@@ -94,6 +96,11 @@ const SORTS: [&str; 70] = [
     "ragged",
     "ragged sparse",
     "dropped",
+    "truncated",
+    "dense truncated",
+    "varlen truncated",
+    "sparse truncated",
+    "filter truncated",
     "Null",
     "NoItem",
     "NoKey",
@@ -141,6 +148,7 @@ impl Seen {
         };
         if let Ok(tensors) = case.tensors(&records) {
             self.count_if(tensors.dropped > 0, "dropped");
+            self.count_if(tensors.truncated > 0, "truncated");
             for column in &tensors.columns {
                 self.column(column);
             }
@@ -176,6 +184,15 @@ impl Seen {
         self.convert(feature);
         let path = Path::parse(feature.expression()).expect("a good expression");
         let lists = lists(&path);
+        if feature.truncate {
+            let ends_in_filter = matches!(path.steps.last(), Some(Step::Filter(_)));
+            self.count_if(ends_in_filter, "filter truncated");
+            self.count(match &feature.kind {
+                FeatureKind::Dense { .. } => "dense truncated",
+                FeatureKind::Varlen { .. } => "varlen truncated",
+                _ => "sparse truncated",
+            });
+        }
         match &feature.kind {
             FeatureKind::Dense { shape, reshape } => {
                 self.path(&path);
@@ -283,6 +300,10 @@ impl Seen {
                 Step::Field(_) => self.count("field"),
                 Step::Index(_) => self.count("[2]"),
                 Step::All => self.count("[*]"),
+                Step::Slice(slice) => self.count(match slice.is_from_start() {
+                    true => "[0:4]",
+                    false => "[-2:]",
+                }),
                 Step::Key(_) => self.count("['key']"),
                 // Of features that are inferred.
                 Step::Keys => {}
@@ -314,8 +335,7 @@ impl Seen {
     }
 }
 
-/// The `[*]` and filters of a path.
+/// The `[*]`, slices and filters of a path.
 fn lists(path: &Path) -> usize {
-    let is_list = |step: &&Step| matches!(step, Step::All | Step::Filter(_));
-    path.steps.iter().filter(is_list).count()
+    path.steps.iter().filter(|step| step.is_list()).count()
 }

@@ -39,6 +39,7 @@ fn key() -> impl Strategy<Value = (&'static str, Value)> {
         ("default", defaults),
         ("mask", json!(["m", 0])),
         ("row_mask", json!(["r"])),
+        ("truncate", json!([true, false, 1])),
         ("cast", json!([true, false])),
         ("hash_buckets", json!([0, u64::MAX])),
         ("vocabulary", json!([["a", "b"], [], ["a", "a"]])),

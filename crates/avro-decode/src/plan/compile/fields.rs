@@ -243,9 +243,17 @@ pub(super) fn wrong_step(step: &Step, at: &str, schema_type: &str) -> PlanErrorK
         };
     }
     let steps = vec![step.clone()];
-    PlanErrorKind::WrongStep {
-        through,
-        step: Path { steps }.to_string(),
-        schema_type,
+    let text = Path { steps }.to_string();
+    match step {
+        Step::Slice(_) => PlanErrorKind::NotAnArray {
+            through,
+            step: text,
+            schema_type,
+        },
+        _ => PlanErrorKind::WrongStep {
+            through,
+            step: text,
+            schema_type,
+        },
     }
 }

@@ -9,8 +9,10 @@ use super::values::{not_an_element, unwrap_nullable};
 use super::{Compiler, Place};
 use crate::DecodeErrorKind;
 use crate::feature::FeatureKind;
-use crate::path::{Filter, Path, Step};
+use crate::path::{Filter, Path, Slice, Step};
+use crate::plan::part::Part;
 use crate::plan::program::{Action, Each, Items, List, Operation, Pick, Which};
+use crate::plan::skip::Skip;
 use crate::plan::writer::Length;
 use crate::plan::{self, PlanError, PlanErrorKind};
 use crate::resolve::{Resolution, Resolved};
@@ -20,6 +22,7 @@ use crate::schema::{Node, Schema};
 #[derive(Clone, Copy, PartialEq)]
 enum Choice<'f> {
     All,
+    Slice(Slice),
     Filter(&'f Filter),
     Index(u64),
     Key(&'f str),
@@ -35,16 +38,16 @@ impl<'f> Compiler<'f> {
         consumers: Vec<Consumer<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let mut groups: Vec<(Choice<'f>, Vec<Consumer<'f>>)> = Vec::new();
+        let mut groups: Vec<((Choice<'f>, Option<usize>), Vec<Consumer<'f>>)> = Vec::new();
         for consumer in consumers {
-            let choice = choice(place, item, &consumer, at)?;
+            let choice = (choice(place, item, &consumer, at)?, most(&consumer));
             match groups.iter_mut().find(|(other, _)| *other == choice) {
                 Some((_, group)) => group.push(consumer),
                 None => groups.push((choice, vec![consumer])),
             }
         }
         let mut passes = Vec::with_capacity(groups.len());
-        for (choice, group) in groups {
+        for ((choice, _), group) in groups {
             passes.push(match choice {
                 Choice::Index(index) => {
                     let absent = DecodeErrorKind::NoItem { index };
@@ -57,7 +60,9 @@ impl<'f> Compiler<'f> {
                     self.pick(place, item, Which::Key(key.into()), absent, group, at)?
                 }
                 Choice::Keys => self.keys(place, item, group, at)?,
-                Choice::All | Choice::Filter(_) => self.each(place, item, group, at)?,
+                Choice::All | Choice::Slice(_) | Choice::Filter(_) => {
+                    self.each(place, item, group, at)?
+                }
             });
         }
         Ok(in_turn(&self.writers, passes, at))
@@ -94,7 +99,7 @@ impl<'f> Compiler<'f> {
         Ok(vec![Operation::new(at, Action::Pick(Box::new(pick)))])
     }
 
-    /// All elements, or those that a filter keeps.
+    /// All elements, those of a slice, or those that a filter keeps.
     fn each(
         &mut self,
         place: Place<'_>,
@@ -115,8 +120,8 @@ impl<'f> Compiler<'f> {
             };
             Ok((filter, compiler.value(item, inside, &format!("{at}[*]"))?))
         };
-        let min_item = min_item(place, item, &consumers[0])?;
-        self.elements(min_item, is_map, consumers, at, read)
+        let key = is_map.then_some(Skip::Length);
+        self.elements(place, item, key, consumers, at, read)
     }
 
     /// All keys of a map: to whoever reads them, the entries are items of a key
@@ -142,16 +147,17 @@ impl<'f> Compiler<'f> {
             operations.extend(compiler.skip(item.writer_schema(), item.writer(), at)?);
             Ok((None, operations))
         };
-        let min_item = min_item(place, item, &consumers[0])?;
-        self.elements(min_item, false, consumers, at, read)
+        self.elements(place, item, None, consumers, at, read)
     }
 
     /// The elements that consumers have a dimension for, or those of entries;
-    /// `read` gives what reads an element, and the filter that keeps it.
+    /// `read` gives what reads an element, and the filter that keeps it. `key` skips
+    /// the key before an element, where `read` does not read it.
     fn elements(
         &mut self,
-        min_item: usize,
-        is_map: bool,
+        place: Place<'_>,
+        item: Place<'_>,
+        key: Option<Skip>,
         consumers: Vec<Consumer<'f>>,
         at: &str,
         read: impl FnOnce(
@@ -163,6 +169,8 @@ impl<'f> Compiler<'f> {
             [only] => only.text(),
             _ => at,
         };
+        let min_item = min_item(place, item, &consumers[0])?;
+        let part = self.part(place, item, &consumers[0]);
         let mut operations = Vec::new();
         let mut lists = Vec::new();
         let mut inside = Vec::with_capacity(consumers.len());
@@ -191,7 +199,7 @@ impl<'f> Compiler<'f> {
                 ..
             },
         ] = &mut *item_operations
-            && !is_map
+            && key.is_none()
             && filter.is_none()
             && read.source.width() == 1
             && lists.len() <= 1
@@ -211,20 +219,52 @@ impl<'f> Compiler<'f> {
             };
             operations.push(Operation::new(
                 text,
-                Action::Array(Items { min_item, length }, read),
+                Action::Array(
+                    Items {
+                        min_item,
+                        length,
+                        part,
+                    },
+                    read,
+                ),
             ));
             return Ok(operations);
         }
         let each = Each {
-            is_map,
+            is_map: key.is_some(),
             min_item,
             filter,
+            part,
             register,
             item: program(&self.writers, item_operations),
             lists: lists.into(),
         };
         operations.push(Operation::new(text, Action::Each(Box::new(each))));
         Ok(operations)
+    }
+
+    /// The elements that a slice or a truncated dimension leaves of a list.
+    fn part(
+        &mut self,
+        place: Place<'_>,
+        item: Place<'_>,
+        consumer: &Consumer<'f>,
+    ) -> Option<Box<Part>> {
+        let slice = match consumer.steps.first() {
+            Some(Step::Slice(slice)) => *slice,
+            _ => Slice::default(),
+        };
+        let most = most(consumer);
+        if slice == Slice::default() && most.is_none() {
+            return None;
+        }
+        let is_map = matches!(place.node(), Resolved::Map { .. });
+        let value = self.skips.skip_of(item.writer_schema(), item.writer());
+        Some(Box::new(Part {
+            slice,
+            most: most.unwrap_or(usize::MAX),
+            item: Skip::all(is_map.then_some(Skip::Length).into_iter().chain([value])),
+        }))
     }
 
     /// The dimension of a consumer's feature that its next list is.
@@ -238,6 +278,10 @@ impl<'f> Compiler<'f> {
             (Some(length), FeatureKind::Dense { .. }) if consumer.checked.fill.is_some() => {
                 Length::AtMost(length)
             }
+            // A truncated list may be shorter.
+            (Some(length), FeatureKind::Varlen { .. }) if consumer.checked.feature.truncate => {
+                Length::AtMost(length)
+            }
             (Some(length), _) => Length::Exactly(length),
         };
         let inner = consumer.shape.get(depth + 1..).unwrap_or_default();
@@ -249,6 +293,15 @@ impl<'f> Compiler<'f> {
             stride,
         })
     }
+}
+
+/// How many elements of its next list a truncated feature reads at most.
+fn most(consumer: &Consumer<'_>) -> Option<usize> {
+    if !consumer.checked.feature.truncate || !matches!(consumer.goal, Goal::Values(_)) {
+        return None;
+    }
+    let depth = consumer.registers.len();
+    consumer.shape.get(depth).copied().flatten()
 }
 
 /// The fewest bytes of an element; an error if it takes none, since then nothing
@@ -279,13 +332,15 @@ fn choice<'f>(
     let is_map = matches!(place.node(), Resolved::Map { .. });
     let kind = match (consumer.steps.first(), consumer.goal) {
         // A row has one of them.
-        (Some(Step::All | Step::Keys | Step::Filter(_)) | None, Goal::Record(_)) => {
-            PlanErrorKind::NotSparse {
-                schema_type: place.describe(),
-            }
-        }
+        (
+            Some(Step::All | Step::Slice(_) | Step::Keys | Step::Filter(_)) | None,
+            Goal::Record(_),
+        ) => PlanErrorKind::NotSparse {
+            schema_type: place.describe(),
+        },
         (Some(Step::All), _) => return Ok(Choice::All),
         (Some(Step::Keys), _) if is_map => return Ok(Choice::Keys),
+        (Some(Step::Slice(slice)), _) if !is_map => return Ok(Choice::Slice(*slice)),
         (Some(Step::Filter(filter)), _) => return Ok(Choice::Filter(filter)),
         (Some(Step::Index(index)), _) if !is_map => return Ok(Choice::Index(*index)),
         (Some(Step::Key(key)), _) if is_map => return Ok(Choice::Key(key)),

@@ -41,7 +41,7 @@ pub(super) fn program(writers: &[Writer], operations: Vec<Operation>) -> Program
                 None
             }
             Action::Value(read) => Row::new(read, None, writers),
-            Action::Array(items, read) => Row::new(read, Some(*items), writers),
+            Action::Array(items, read) => Row::new(read, Some(items), writers),
             _ => None,
         };
         if let Some(row) = row {

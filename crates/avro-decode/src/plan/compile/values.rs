@@ -6,6 +6,7 @@ use super::consumer::{Consumer, Goal};
 use super::fields::wrong_step;
 use super::operations::in_turn;
 use super::unions::is_several;
+use super::writers::out_of_bounds;
 use super::{Compiler, Place};
 use crate::convert::{DURATION_WIDTH, Source, Within};
 use crate::feature::{Feature, FeatureKind};
@@ -259,7 +260,7 @@ impl<'f> Compiler<'f> {
             fields: sparse_fields.into(),
             shape: shape.as_slice().into(),
             layout: *layout,
-            out_of_bounds: self.options.out_of_bounds,
+            out_of_bounds: out_of_bounds(feature, self.options),
             row: None,
         };
         sparse.row = SparseRow::new(&sparse, self.writers[writer].mask.is_some());

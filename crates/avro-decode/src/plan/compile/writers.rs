@@ -2,9 +2,9 @@
 
 use tensor_batch::Layout;
 
-use crate::feature::{Checked, Extents, FeatureKind, SparseKeys, lists};
-use crate::plan::PlanOptions;
+use crate::feature::{Checked, Extents, Feature, FeatureKind, SparseKeys, lists};
 use crate::plan::writer::{Entries, Form, Writer};
+use crate::plan::{OutOfBounds, PlanOptions};
 
 pub(super) fn writers(features: &[Checked], options: &PlanOptions) -> Vec<Writer> {
     let writers = features.iter().map(|checked| Writer {
@@ -63,8 +63,16 @@ pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> Form {
         relative: keys.map(|key| !key.from_root).collect(),
         sort: *sort,
         layout: *layout,
-        out_of_bounds: options.out_of_bounds,
+        out_of_bounds: out_of_bounds(&checked.feature, options),
     })
+}
+
+/// What becomes of a sparse feature's entries with an index outside their dimension.
+pub(super) fn out_of_bounds(feature: &Feature, options: &PlanOptions) -> OutOfBounds {
+    match feature.truncate {
+        true => OutOfBounds::Drop,
+        false => options.out_of_bounds,
+    }
 }
 
 /// Per dimension how many values it has with all inside it, then 1.

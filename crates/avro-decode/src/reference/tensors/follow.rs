@@ -2,7 +2,7 @@
 
 use super::compared::is_kept;
 use crate::feature::Checked;
-use crate::path::Step;
+use crate::path::{Slice, Step};
 use crate::schema::numbered::numbered;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 use crate::{DecodeErrorKind, Meanings, Value};
@@ -116,6 +116,11 @@ impl<'a> Place<'a> {
                 let elements = self.elements().into_iter();
                 Found::List(elements.map(|one| one.follow(rest, root)).collect())
             }
+            Step::Slice(slice) => {
+                let elements = self.elements();
+                let kept = slice_of(*slice, elements.len());
+                Found::List(kept.map(|i| elements[i].follow(rest, root)).collect())
+            }
             Step::Filter(filter) => {
                 let elements = self.elements().into_iter();
                 let kept = elements.filter(|one| is_kept(filter, *one, root));
@@ -182,8 +187,21 @@ impl<'a> Place<'a> {
     }
 }
 
+/// The elements of an array of this length that are in a slice.
+fn slice_of(slice: Slice, length: usize) -> impl Iterator<Item = usize> {
+    let place = |bound: i64| match bound < 0 {
+        true => i128::from(bound) + length as i128,
+        false => i128::from(bound),
+    };
+    let (start, end) = (slice.start.map(place), slice.end.map(place));
+    (0..length).filter(move |&i| {
+        let i = i as i128;
+        start.is_none_or(|start| start <= i) && end.is_none_or(|end| i < end)
+    })
+}
+
 /// The dimensions of what `steps` lead to from the type `ty`: one for each
-/// `[*]` and filter, one for each array at the end, one for the three numbers
+/// `[*]`, slice and filter, one for each array at the end, one for the three numbers
 /// of a duration. `None` if they lead to nothing in the schema.
 pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<usize> {
     let go = |ty: NodeId, steps: &[Step]| dimensions(schema, ty, steps);
@@ -212,9 +230,10 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<
             go(record.fields[field].ty, rest)
         }
         (Node::Map(_), [Step::Keys, ..]) => Some(1),
-        (Node::Array(item) | Node::Map(item), [Step::All | Step::Filter(_), rest @ ..]) => {
-            Some(1 + go(*item, rest)?)
-        }
+        (
+            Node::Array(item) | Node::Map(item),
+            [Step::All | Step::Slice(_) | Step::Filter(_), rest @ ..],
+        ) => Some(1 + go(*item, rest)?),
         (Node::Array(item) | Node::Map(item), [_, rest @ ..]) => go(*item, rest),
         (Node::Array(item), []) => Some(1 + go(*item, steps)?),
         (_, []) => Some(usize::from(

@@ -21,6 +21,8 @@ pub(super) struct Row {
     pub(super) lengths: Vec<Vec<usize>>,
     /// Sparse entries left out for an index outside their dimension.
     pub(super) dropped: u64,
+    /// Lists that were cut to the length of their dimension.
+    pub(super) truncated: u64,
     /// What does not fit. The rest means nothing if there is any.
     pub(super) faults: Vec<DecodeErrorKind>,
 }
@@ -126,7 +128,7 @@ impl Row {
             self.entries.push(Entry { index, value });
             return;
         };
-        let items = match found {
+        let mut items = match found {
             Found::Missing(why) => {
                 self.missing(checked, why);
                 self.lengths[level].push(0);
@@ -150,6 +152,13 @@ impl Row {
             Found::Key(_) => panic!("a key is no list"),
             Found::List(items) => items,
         };
+        if let Some(dim) = dim
+            && checked.feature.truncate
+            && items.len() > dim
+        {
+            items.truncate(dim);
+            self.truncated += 1;
+        }
         self.list(checked, dim, level, items.len());
         for (i, item) in items.into_iter().enumerate() {
             self.values(checked, item, inner, &deeper(index, i));
@@ -157,12 +166,16 @@ impl Row {
     }
 
     /// A list of so many items, which must fit its dimension. A dense one may
-    /// be shorter if there is something for what is missing.
+    /// be shorter if there is something for what is missing, a truncated varlen one
+    /// in any case.
     fn list(&mut self, checked: &Checked, dim: Option<usize>, level: usize, actual: usize) {
-        let is_dense = matches!(checked.feature.kind, FeatureKind::Dense { .. });
+        let may_be_shorter = match checked.feature.kind {
+            FeatureKind::Dense { .. } => fills(checked),
+            _ => checked.feature.truncate,
+        };
         if let Some(expected) = dim
             && actual != expected
-            && !(actual < expected && is_dense && fills(checked))
+            && !(actual < expected && may_be_shorter)
         {
             let kind = DecodeErrorKind::ArrayLength { expected, actual };
             self.faults.push(kind);

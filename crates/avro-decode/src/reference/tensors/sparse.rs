@@ -234,7 +234,7 @@ impl Row {
             UNKNOWN => (0..i64::MAX).contains(&index),
             size => (0..size).contains(&index),
         };
-        if options.out_of_bounds == OutOfBounds::Error {
+        if options.out_of_bounds == OutOfBounds::Error && !checked.feature.truncate {
             for (dimension, indices) in parts.indices.iter().enumerate() {
                 let outside = indices
                     .iter()

@@ -1,10 +1,12 @@
 //! Features that records have.
 
+use std::sync::Arc;
+
 use avro_decode::feature::{FeatureKind, SparseKeys};
 use avro_decode::path::{Operand, Path, Step};
 use avro_decode::reference::{ReferenceColumn, faults, tensors};
 use avro_decode::schema::{Node, NodeId};
-use avro_decode::{DecodeErrorKind, Feature, Features, Fill, PlanOptions, Schema, Value};
+use avro_decode::{DecodeErrorKind, Feature, Features, Fill, Plan, PlanOptions, Schema, Value};
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
@@ -60,6 +62,11 @@ pub(super) fn features(
             && let Some(lacking) = maker.lacking(feature)
         {
             *feature = lacking;
+        }
+        if maker.source.below(4) == 3
+            && let Some(truncated) = maker.truncated(feature)
+        {
+            *feature = truncated;
         }
     }
     features
@@ -293,8 +300,7 @@ impl Maker<'_> {
         };
         let mut path = Path::parse(way).ok()?;
         let number = self.source.below(path.steps.len());
-        let is_list = |step: &Step| matches!(step, Step::All | Step::Filter(_));
-        if is_index && !path.steps[number..].iter().any(is_list) {
+        if is_index && !path.steps[number..].iter().any(Step::is_list) {
             return None;
         }
         match &mut path.steps[number] {
@@ -309,6 +315,33 @@ impl Maker<'_> {
             _ => return None,
         }
         *expression = format!("{root}{path}");
+        let fits = self.faults(&feature)?.is_empty();
+        (fits || self.allows_misfits).then_some(feature)
+    }
+
+    /// The feature truncated, to fewer values at times; none if that is an error.
+    fn truncated(&mut self, feature: &Feature) -> Option<Feature> {
+        let mut feature = feature.clone().with_truncate();
+        let mut less = |dim: usize| dim - self.source.below(dim.clamp(1, 3));
+        match &mut feature.kind {
+            FeatureKind::Dense { shape, .. }
+                if !matches!(feature.missing.default, Some(Fill::Tensor(_))) =>
+            {
+                shape.iter_mut().flatten().for_each(|dim| *dim = less(*dim));
+            }
+            FeatureKind::Varlen {
+                shape: Some(shape), ..
+            } => {
+                for dim in shape.iter_mut().filter(|dim| **dim > 0) {
+                    *dim = less(*dim as usize) as i64;
+                }
+            }
+            _ => {}
+        }
+        let features = Features::new([feature.clone()]).ok()?;
+        // A duration keeps its three numbers.
+        let schema = Arc::new(self.schema.clone());
+        Plan::compile(&schema, &features, self.options).ok()?;
         let fits = self.faults(&feature)?.is_empty();
         (fits || self.allows_misfits).then_some(feature)
     }

@@ -1,7 +1,7 @@
 //! Ways through a schema: expressions that lead somewhere.
 
 use avro_decode::Schema;
-use avro_decode::path::{Constant, Filter, Operand, Path, Step};
+use avro_decode::path::{Constant, Filter, Operand, Path, Slice, Step};
 use avro_decode::schema::{Node, NodeId, Record};
 
 use super::Source;
@@ -208,7 +208,12 @@ impl Walk<'_> {
     /// From an array or a map into its elements; `one` leads to one of them.
     fn element(&mut self, item: NodeId, one: Step) -> Option<NodeId> {
         let has_lists = !matches!(self.to, To::Operand | To::SparseRecord);
-        let step = match self.source.below(6) {
+        let choice = self.source.byte();
+        let step = match choice % 6 {
+            // Only of some bytes, so that those of other cases mean what they meant.
+            0..2 if has_lists && choice >= 192 && matches!(one, Step::Index(_)) => {
+                Step::Slice(self.slice())
+            }
             0..2 if has_lists => Step::All,
             2..5 if has_lists => match self.filter(item) {
                 Some(filter) => Step::Filter(filter),
@@ -216,9 +221,20 @@ impl Walk<'_> {
             },
             _ => one,
         };
-        self.lists += usize::from(matches!(step, Step::All | Step::Filter(_)));
+        self.lists += usize::from(step.is_list());
         self.steps.push(step);
         self.go(item)
+    }
+
+    fn slice(&mut self) -> Slice {
+        let mut bound = || match self.source.below(10) {
+            0 => None,
+            n => Some(n as i64 - 5),
+        };
+        Slice {
+            start: bound(),
+            end: bound(),
+        }
     }
 
     fn filter(&mut self, item: NodeId) -> Option<Filter> {

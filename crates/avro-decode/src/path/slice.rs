@@ -1,0 +1,98 @@
+//! Slices: a run of an array's elements.
+
+use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
+
+/// A run of an array's elements, with the bounds of a slice in Python.
+///
+/// ```
+/// use avro_decode::path::Slice;
+///
+/// let last_three = Slice { start: Some(-3), end: None };
+/// assert_eq!(last_three.to_string(), "-3:");
+/// assert_eq!(last_three.of_length(8), 5..8);
+/// assert_eq!(last_three.of_length(2), 0..2);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// The first element, back from the end if negative; the array's first if there
+    /// is none.
+    pub start: Option<i64>,
+    /// The element after the last one, back from the end if negative; the array's
+    /// end if there is none.
+    pub end: Option<i64>,
+}
+
+impl Slice {
+    /// Whether the bounds are known before the array's length is: neither is negative.
+    pub fn is_from_start(self) -> bool {
+        self.start.is_none_or(|bound| bound >= 0) && self.end.is_none_or(|bound| bound >= 0)
+    }
+
+    /// The elements of an array of `length` elements that are in the slice.
+    ///
+    /// Of a slice that [is from the start](Self::is_from_start), a `length` that is
+    /// larger than the array's gives the same elements of the array.
+    pub fn of_length(self, length: usize) -> Range<usize> {
+        let place = |bound: i64| {
+            let distance = usize::try_from(bound.unsigned_abs()).unwrap_or(usize::MAX);
+            match bound < 0 {
+                true => length.saturating_sub(distance),
+                false => distance.min(length),
+            }
+        };
+        let start = self.start.map_or(0, place);
+        let end = self.end.map_or(length, place);
+        start..end.max(start)
+    }
+}
+
+/// As between the brackets of an expression.
+impl Display for Slice {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(start) = self.start {
+            start.fmt(f)?;
+        }
+        f.write_str(":")?;
+        match self.end {
+            Some(end) => end.fmt(f),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Python has it, of every pair of bounds around the ends of an array.
+    #[test]
+    fn bounds_are_those_of_python() {
+        let bounds = || [None].into_iter().chain((-5..=5).map(Some));
+        for length in 0..4_i64 {
+            for (start, end) in bounds().flat_map(|start| bounds().map(move |end| (start, end))) {
+                let place = |bound: i64| match bound < 0 {
+                    true => bound + length,
+                    false => bound,
+                };
+                let is_in = |index: i64| {
+                    start.is_none_or(|start| place(start) <= index)
+                        && end.is_none_or(|end| index < place(end))
+                };
+                let expected: Vec<i64> = (0..length).filter(|&index| is_in(index)).collect();
+                let slice = Slice { start, end };
+                let range = slice.of_length(length as usize);
+                let found: Vec<i64> = range.map(|index| index as i64).collect();
+                assert_eq!(found, expected, "[{slice}] of {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_bounds() {
+        let slice = |start, end| Slice { start, end }.of_length(3);
+        assert_eq!(slice(Some(i64::MIN), Some(i64::MAX)), 0..3);
+        assert_eq!(slice(Some(i64::MAX), None), 3..3);
+        assert_eq!(slice(None, Some(i64::MIN)), 0..0);
+    }
+}

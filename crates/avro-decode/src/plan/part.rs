@@ -1,0 +1,141 @@
+//! Parts of arrays: slices, and the first items of lists that are truncated.
+
+use std::ops::Range;
+
+use super::blocks::{ItemBlock, next_block};
+use super::cursor::{Cursor, Fault};
+use super::program::Items;
+use super::skip::{Skip, SkipTable};
+use super::values::wrong_length;
+use super::writer::Length;
+use crate::path::Slice;
+
+/// Which items of an array are read: those of a slice, and the first of these.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) slice: Slice,
+    /// How many items of the slice are read at most.
+    pub(crate) most: usize,
+    /// Skips an item that is not read, with its key.
+    pub(crate) item: Skip,
+}
+
+/// What was read of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartRead {
+    /// How many items.
+    pub(crate) count: usize,
+    /// Whether the slice has more items.
+    pub(crate) is_cut: bool,
+}
+
+impl Part {
+    /// Reads the items of the part and skips the others. `read` gets the number, in the
+    /// part, of the next item, and how many items it is to read.
+    pub(super) fn walk<'x, E: From<Fault>>(
+        &self,
+        cursor: &mut Cursor<'x>,
+        min_item: usize,
+        skips: &SkipTable,
+        mut read: impl FnMut(&mut Cursor<'x>, usize, usize) -> Result<(), E>,
+    ) -> Result<PartRead, E> {
+        let Range { start: first, end } = self.range(cursor, min_item, skips)?;
+        let cut = end.min(first.saturating_add(self.most));
+        let mut seen = 0;
+        while let Some(block) = next_block(cursor, min_item)? {
+            let body = cursor.position();
+            let block_end = seen + block.count;
+            let from = first.clamp(seen, block_end);
+            let to = cut.clamp(from, block_end);
+            // A block that is skipped as a whole need not be looked into.
+            if from < to {
+                skips.run_times(&self.item, cursor, from - seen)?;
+                read(cursor, from - first, to - from)?;
+                skip_rest(&self.item, cursor, skips, &block, body, block_end - to)?;
+            } else {
+                skip_rest(&self.item, cursor, skips, &block, body, block.count)?;
+            }
+            seen = block_end;
+        }
+        Ok(PartRead {
+            count: seen.min(cut).saturating_sub(first),
+            is_cut: cut < end.min(seen),
+        })
+    }
+
+    /// The items of the slice. Where a bound counts from the array's end, its items are
+    /// counted first, in a pass of its own.
+    fn range(
+        &self,
+        cursor: &mut Cursor<'_>,
+        min_item: usize,
+        skips: &SkipTable,
+    ) -> Result<Range<usize>, Fault> {
+        if self.slice.is_from_start() {
+            return Ok(self.slice.of_length(usize::MAX));
+        }
+        let start = *cursor;
+        let mut length = 0;
+        // An error is where this pass stops.
+        while let Some(block) = next_block(cursor, min_item)? {
+            let body = cursor.position();
+            skip_rest(&self.item, cursor, skips, &block, body, block.count)?;
+            length += block.count;
+        }
+        *cursor = start;
+        Ok(self.slice.of_length(length))
+    }
+}
+
+/// Skips the last `items` items of a block that begins at `body`.
+fn skip_rest(
+    item: &Skip,
+    cursor: &mut Cursor<'_>,
+    skips: &SkipTable,
+    block: &ItemBlock,
+    body: usize,
+    items: usize,
+) -> Result<(), Fault> {
+    match block.bytes {
+        Some(bytes) if items > 0 && cursor.position() - body <= bytes => {
+            cursor.bytes(bytes - (cursor.position() - body)).map(drop)
+        }
+        _ => {
+            skips.run_times(item, cursor, items)?;
+            block.check_size(body, cursor)
+        }
+    }
+}
+
+/// Reads the items of an array that are in its part, as [`array`](super::values::array)
+/// reads all items: `items` gets the number of those that it is to read.
+#[inline(never)] // Few features have parts.
+pub(super) fn array_part<'x>(
+    cursor: &mut Cursor<'x>,
+    array: &Items,
+    part: &Part,
+    skips: &SkipTable,
+    mut items: impl FnMut(&mut Cursor<'x>, usize) -> Result<(), Fault>,
+) -> Result<PartRead, Fault> {
+    let start = *cursor;
+    let most = array.length.most();
+    let mut is_too_long = false;
+    let read = part.walk(cursor, array.min_item, skips, |cursor, first, n| {
+        is_too_long = n > most - first;
+        if is_too_long {
+            return Err(wrong_length(most, first + n));
+        }
+        items(cursor, n)
+    });
+    if is_too_long {
+        *cursor = start;
+    }
+    let read = read?;
+    match array.length {
+        Length::Exactly(length) if length != read.count => {
+            *cursor = start;
+            Err(wrong_length(length, read.count))
+        }
+        _ => Ok(read),
+    }
+}
