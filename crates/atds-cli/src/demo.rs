@@ -58,8 +58,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 
     if args.json {
         let example = example.as_ref().map(Example::to_json);
-        let made = made.to_json();
-        let read = figures::to_json(&stats);
+        let mut made = made.to_json();
+        made["preset"] = Preset::Ads.name().into();
+        made["codec"] = options.codec.name().into();
+        let mut read = figures::to_json(&stats);
+        read["batch_size"] = BATCH_SIZE.into();
+        read["shuffle_buffer"] = SHUFFLE_BUFFER.into();
         writeln!(
             out,
             "{}",

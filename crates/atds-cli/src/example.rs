@@ -51,7 +51,11 @@ impl Example {
 
     pub(crate) fn to_json(&self) -> Value {
         let features = self.0.iter().map(|feature| {
-            let mut entry = json!({"values": feature.values});
+            let mut entry = json!({
+                "dtype": feature.column.dtype.name(),
+                "form": form(&feature.column),
+                "values": feature.values,
+            });
             if let Some(indices) = &feature.indices {
                 entry["indices"] = json!(indices);
             }

@@ -151,3 +151,108 @@ pub(crate) fn report_dropped(stats: &Stats) {
         eprintln!("atds: truncated {lists} lists that were longer than their dimension");
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn stats() -> Stats {
+        let mut stats = Stats::default();
+        stats.records = 2_500;
+        stats.steps = 3;
+        stats.raw_bytes = 1_234_567;
+        stats.inflated_bytes = 7_654_321;
+        stats.read_wait = Duration::from_millis(111);
+        stats.inflate = Duration::from_millis(1_222);
+        stats.decode = Duration::from_millis(333);
+        stats.consumer_wait = Duration::from_millis(44);
+        stats.elapsed = Duration::from_millis(1_555);
+        stats.threads = 2;
+        stats.memory_peak = 66_666_666;
+        stats.memory_limit = 4 << 30;
+        stats
+    }
+
+    #[test]
+    fn json_has_all_that_the_table_has() {
+        let stats = stats();
+        let json = to_json(&stats);
+        let mut table = Vec::new();
+        print(&stats, &mut table).unwrap();
+        let table = String::from_utf8(table).unwrap();
+        let number = |key: &str| json[key].as_f64().unwrap();
+        let rate = |key: &str| number(key) / 1e6;
+        let time = &json["thread_time"];
+        let part = |key: &str| {
+            let (percent, seconds) = (time[key]["percent"].to_string(), &time[key]["seconds"]);
+            format!("{percent:>3} %  {:.3} s", seconds.as_f64().unwrap())
+        };
+        let seconds = time.as_object().unwrap().values();
+        let seconds: f64 = seconds.map(|part| part["seconds"].as_f64().unwrap()).sum();
+        let size = |key: &str| json[key].as_u64().unwrap();
+        let lines = [
+            (
+                "records",
+                format!("{} in {} steps", count(size("records")), size("steps")),
+            ),
+            ("seconds", format!("{:.3}", number("seconds"))),
+            ("records/s", count(number("records_per_s") as u64)),
+            (
+                "raw",
+                format!(
+                    "{}, {:.1} MB/s",
+                    bytes(size("raw_bytes")),
+                    rate("raw_bytes_per_s")
+                ),
+            ),
+            (
+                "inflated",
+                format!(
+                    "{}, {:.1} MB/s",
+                    bytes(size("inflated_bytes")),
+                    rate("inflated_bytes_per_s")
+                ),
+            ),
+            ("step", format!("{:.3} ms", number("ms_per_step"))),
+            (
+                "memory",
+                format!(
+                    "{} at most, limit {}",
+                    bytes(size("memory_peak")),
+                    limit(size("memory_limit"))
+                ),
+            ),
+            ("threads", json["threads"].to_string()),
+            ("time of threads", format!("{seconds:.3} s")),
+            ("  waiting for bytes", part("read_wait")),
+            ("  inflating", part("inflate")),
+            ("  decoding", part("decode")),
+            ("  waiting for caller", part("consumer_wait")),
+            ("  other", part("other")),
+        ];
+        let lines = lines.map(|(name, text)| format!("{name:<20}{text}"));
+        assert_eq!(table.lines().collect::<Vec<_>>(), lines);
+        // The schedule of a run stands in the table as it stands in the object.
+        assert_eq!(json["last_schedule"], Value::Null);
+    }
+
+    #[test]
+    fn the_time_of_threads_adds_up() {
+        let sum = |stats: &Stats| {
+            let parts = thread_time(stats);
+            let seconds: f64 = parts.iter().map(|part| part.seconds).sum();
+            let percent: u32 = parts.iter().map(|part| part.percent).sum();
+            (seconds, percent)
+        };
+        let mut stats = stats();
+        let (seconds, percent) = sum(&stats);
+        assert!((seconds - 2.0 * 1.555).abs() < 1e-9, "{seconds}");
+        assert_eq!(percent, 100);
+        // Batches before the last one may have had more threads.
+        stats.threads = 1;
+        let (seconds, percent) = sum(&stats);
+        assert!(seconds > 1.555 && percent == 100, "{seconds} {percent}");
+        assert_eq!(sum(&Stats::default()), (0.0, 0));
+    }
+}

@@ -13,11 +13,13 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::json_text::json_text;
 use crate::lenience::Lenience;
+use crate::signals::Signals;
+use crate::totals::{self, Totals};
 use crate::units::{self, bytes, count, counted};
 
 /// Say what is in files, from reading all of them.
 ///
-/// Prints codec, schema, metadata, blocks, records, sizes, the features (dense where all records
+/// Of several files, prints a line for each, and their totals. Of one, prints codec, schema, metadata, blocks, records, sizes, the features (dense where all records
 /// have arrays of the same lengths, varlen where not, sparse where a record has arrays of indices
 /// and values, with a mask where there may be nulls), every path that a feature's expression can be,
 /// with its type and the share of nulls among its values, and what in the schema is not by Avro's
@@ -44,7 +46,7 @@ pub(crate) struct Args {
     memory_limit: Option<u64>,
     #[command(flatten)]
     lenience: Lenience,
-    /// Print a JSON object for each file, one a line
+    /// Print a JSON object for each file, one a line, and one of the totals of several
     #[arg(long)]
     json: bool,
 }
@@ -64,19 +66,55 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
             Err(error) => files.push(Err(error.into())),
         }
     }
+    let mut several = (files.len() > 1).then(Totals::default);
+    if several.is_some() && !args.json {
+        totals::print_head(out)?;
+    }
+    let signals = Signals::noted()?;
     let mut last = Ok(());
     for file in files {
-        match file.and_then(|file| show(&file, args, out)) {
-            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
-            Err(failure) => {
-                if let Err(before) = std::mem::replace(&mut last, Err(failure)) {
-                    before.report("inspect");
+        let found = file.and_then(|file| inspect(&file, args, &signals));
+        let failure = match found {
+            Ok(found) => {
+                show(&found, several.is_some(), args, out)?;
+                // For whoever waits for it, and so that it stands before the next error.
+                out.flush()?;
+                if let Some(totals) = &mut several {
+                    totals.add(&found);
                 }
+                continue;
             }
-            Ok(()) => {}
+            Err(failure) => failure,
+        };
+        let is_stopped = matches!(failure, Failure::Signal(_));
+        if let Some(totals) = &mut several {
+            match is_stopped {
+                true => totals.stopped_early(failure.reason()),
+                false => totals.add_failed(),
+            }
+        }
+        if let Err(before) = std::mem::replace(&mut last, Err(failure)) {
+            before.report("inspect");
+        }
+        if is_stopped {
+            break;
         }
     }
+    match several {
+        None => {}
+        Some(totals) if args.json => writeln!(out, "{}", totals.to_json())?,
+        Some(totals) => totals.print(out)?,
+    }
     last
+}
+
+/// Looks at a file until a signal comes.
+fn inspect(file: &Path, args: &Args, signals: &Signals) -> Result<Inspection, Failure> {
+    let mut options = inspect_options(args);
+    options.cancelled = Some(signals.came().clone());
+    let found = atds::inspect_with(file, &options);
+    signals.check()?;
+    Ok(found?)
 }
 
 /// Prints the features file of one file, or of several together.
@@ -117,14 +155,20 @@ fn inspect_options(args: &Args) -> InspectOptions {
     options
 }
 
-fn show(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    let found = atds::inspect_with(file, &inspect_options(args))?;
+/// Prints a file: its line of the table where there are several.
+fn show(
+    found: &Inspection,
+    is_one_of_several: bool,
+    args: &Args,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if args.json {
-        writeln!(out, "{}", json_text(&to_json(&found)))?;
+        writeln!(out, "{}", json_text(&to_json(found)))
+    } else if is_one_of_several {
+        totals::print_file(found, out)
     } else {
-        print(&found, out)?;
+        print(found, out)
     }
-    Ok(())
 }
 
 /// A features file with a feature a line.

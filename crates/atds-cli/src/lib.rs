@@ -22,6 +22,7 @@ mod man;
 mod options;
 mod progress;
 mod signals;
+mod totals;
 mod units;
 
 use std::ffi::OsString;

@@ -62,6 +62,9 @@ pub enum ErrorKind {
     /// A thread that the system does not start.
     #[error("a thread could not be started: {0}")]
     Thread(Arc<io::Error>),
+    /// [`InspectOptions::cancelled`](crate::InspectOptions::cancelled) was set.
+    #[error("cancelled")]
+    Cancelled,
     /// No files were given.
     #[error("no files were given")]
     NoFiles,

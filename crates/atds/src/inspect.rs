@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use avro_block::{Header, InflateBuffer, Inflater};
 use avro_decode::feature::FeatureKind;
@@ -109,9 +111,27 @@ pub struct InspectOptions {
     /// Records, arrays, maps and unions that may be open at once in a value; 100 by default, at
     /// most [`DEEPEST`](avro_decode::limits::DEEPEST).
     pub max_depth: usize,
+    /// Ends the work with [`ErrorKind::Cancelled`] soon after it is true.
+    pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl InspectOptions {
+    /// An error if the caller has cancelled.
+    fn check_cancelled(&self) -> Result<(), Error> {
+        match &self.cancelled {
+            Some(cancelled) if cancelled.load(Ordering::Relaxed) => {
+                Err(Error::new(ErrorKind::Cancelled))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.cancelled
+            .clone()
+            .map_or_else(Stop::default, Stop::when)
+    }
+
     fn records(&self) -> RecordOptions {
         RecordOptions {
             tolerate: self.tolerate,
@@ -131,6 +151,7 @@ impl Default for InspectOptions {
             strict: false,
             memory_limit: DEFAULT_MEMORY_LIMIT,
             max_depth: MAX_DECODE_DEPTH,
+            cancelled: None,
         }
     }
 }
@@ -158,9 +179,13 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
         return inspect_file(&path, options);
     }
     // It is read once, and looked at several times.
-    let mut reader = OnceReader::new(file, &path, &Stop::default());
+    let mut reader = OnceReader::new(file, &path, &options.stop());
     let mut copy = tempfile::NamedTempFile::new().map_err(io)?;
     // What is no Avro file shows at its beginning, however long it is.
+    let io = |error| match options.check_cancelled() {
+        Ok(()) => io(error),
+        Err(cancelled) => cancelled,
+    };
     io::copy(&mut reader.by_ref().take(COPIED_FIRST), &mut copy).map_err(io)?;
     let of_copy = |error: Error| error.in_file(&path);
     if let Err(error) = Records::open_with(copy.path(), &options.records())
@@ -280,7 +305,7 @@ impl Figures {
     /// Those of a packed file, which has no index.
     fn unpack(path: &Path, options: &InspectOptions) -> Result<Self, Error> {
         let mut opener = Opener::once(options.records().reading());
-        let mut blocks = FileBlocks::open(path, &mut opener, &Stop::default())?;
+        let mut blocks = FileBlocks::open(path, &mut opener, &options.stop())?;
         let found = std::fs::metadata(path).map_err(|error| Error::io(error, path))?;
         let mut figures = Figures {
             header: blocks.header().clone(),
@@ -291,6 +316,7 @@ impl Figures {
             raw_bytes: 0,
         };
         for block in &mut blocks {
+            options.check_cancelled()?;
             let block = block?;
             figures.blocks += 1;
             figures.records = figures.records.saturating_add(block.count);
@@ -369,6 +395,7 @@ fn scan(
     let mut batches = dataset.iter();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     for batch in &mut batches {
+        options.check_cancelled()?;
         for (spec, column) in batch.map_err(of_inspecting)?.columns() {
             match seen.get_mut(&spec.name) {
                 Some(seen) => seen.add(&column),
@@ -468,12 +495,13 @@ fn common_length(splits: &[i64]) -> Option<i64> {
 /// Inflates all blocks of a file whose records are of no interest.
 fn inflate_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
     let read = options.records().reading();
-    let blocks = FileBlocks::open(path, &mut Opener::once(read), &Stop::default())?;
+    let blocks = FileBlocks::open(path, &mut Opener::once(read), &options.stop())?;
     let (codec, unpacked) = (blocks.header().codec(), blocks.packing().is_some());
     let (mut inflater, mut buffer) = (Inflater::new(), InflateBuffer::new());
     inflater.set_tolerates_checksums(options.tolerate.checksum);
     let mut bytes = 0;
     for block in blocks {
+        options.check_cancelled()?;
         let block = block?;
         inflater
             .inflate(codec, &block.payload, &mut buffer, options.max_block_bytes)

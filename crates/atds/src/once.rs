@@ -188,6 +188,14 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
+    /// Stops once `cancelled` is true.
+    pub(crate) fn when(cancelled: Arc<AtomicBool>) -> Self {
+        Stop {
+            cancelled,
+            budget: Arc::default(),
+        }
+    }
+
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
     }

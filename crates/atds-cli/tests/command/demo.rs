@@ -25,10 +25,16 @@ fn json_has_figures_and_an_example() {
     let all = atds(&["demo", "--records", "1500", "--json"]).json();
     assert_eq!(all["generated"]["records"], 1_500);
     assert_eq!(all["generated"]["files"], 8);
+    assert_eq!(all["generated"]["preset"], "ads");
+    assert_eq!(all["generated"]["codec"], "deflate");
+    assert_eq!(all["read"]["batch_size"], 1_024);
+    assert_eq!(all["read"]["shuffle_buffer"], 8_192);
     assert_eq!(all["read"]["records"], 1_500);
     assert_eq!(all["read"]["steps"], 2);
     let example = &all["example"];
     assert_eq!(example["d7"]["values"].as_array().unwrap().len(), 128);
+    assert_eq!(example["d7"]["dtype"], "float32");
+    assert_eq!(example["d7"]["form"], "dense [128]");
     let (indices, values) = (&example["sp3"]["indices"], &example["sp3"]["values"]);
     assert_eq!(
         indices.as_array().unwrap().len(),

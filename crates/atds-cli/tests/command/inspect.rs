@@ -173,16 +173,248 @@ fn nullable_features_have_masks() {
     assert!(said.contains(line), "{said}");
 }
 
+/// JSON objects, one a line.
+fn lines(text: &str) -> Vec<Value> {
+    let lines = text.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().unwrap()
+}
+
 #[test]
-fn several_files_are_several_lines() {
-    let files = Generated::new(&["--records", "10", "--files", "2"]);
-    let said = atds(&["inspect", "--json", &files.file(0), &files.file(1)]).ok();
-    let found: Vec<Value> = said
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(found.len(), 2);
+fn several_files_are_several_lines_and_their_totals() {
+    let files = Generated::new(&["--records", "1500", "--files", "2"]);
+    let zero = Generated::new(&[
+        "--records",
+        "10",
+        "--files",
+        "1",
+        "--codec",
+        "null",
+        "--preset",
+        "wide",
+    ]);
+    let (one, two, other) = (files.file(0), files.file(1), zero.file(0));
+    let found = lines(&atds(&["inspect", "--json", &one, &two, &other]).ok());
+    assert_eq!(found.len(), 4);
     assert_eq!(found[1]["file"], files.file(1));
+    let sum = |key: &str| {
+        found[..3]
+            .iter()
+            .map(|file| file[key].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    let total = &found[3]["total"];
+    for key in [
+        "records",
+        "blocks",
+        "file_bytes",
+        "raw_bytes",
+        "inflated_bytes",
+    ] {
+        assert_eq!(total[key], sum(key), "{key}");
+    }
+    let ratio = sum("inflated_bytes") as f64 / sum("raw_bytes") as f64;
+    assert_eq!(
+        total
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(" "),
+        "files failed records blocks file_bytes raw_bytes inflated_bytes compression_ratio codecs \
+         packed schemas stopped_early"
+    );
+    assert_eq!(
+        (
+            &total["files"],
+            &total["failed"],
+            &total["compression_ratio"],
+            &total["codecs"]
+        ),
+        (
+            &json!(3),
+            &json!(0),
+            &json!(ratio),
+            &json!({"deflate": 2, "null": 1})
+        )
+    );
+    assert_eq!(
+        (&total["packed"], &total["schemas"]),
+        (&json!({}), &json!(2))
+    );
+    assert_eq!(total["stopped_early"], Value::Null);
+
+    // What people see is in the objects.
+    let said = atds(&["inspect", &one, &two, &other]).ok();
+    let table: Vec<Vec<&str>> = said
+        .lines()
+        .map(|line| {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect()
+        })
+        .collect();
+    assert_eq!(
+        table[0],
+        [
+            "records", "blocks", "file", "raw", "inflated", "codec", "path"
+        ]
+    );
+    for (row, file) in table[1..4].iter().zip(&found) {
+        assert_eq!(row[0].replace(',', ""), file["records"].to_string());
+        assert_eq!(row[1].replace(',', ""), file["blocks"].to_string());
+        for (cell, key) in row[2..5]
+            .iter()
+            .zip(["file_bytes", "raw_bytes", "inflated_bytes"])
+        {
+            assert_eq!(*cell, size(&file[key]), "{key}");
+        }
+        assert_eq!(
+            (&file["codec"], &file["file"]),
+            (&json!(row[5]), &json!(row[6]))
+        );
+    }
+    assert_eq!(table[4][0].replace(',', ""), total["records"].to_string());
+    assert_eq!(table[4][1].replace(',', ""), total["blocks"].to_string());
+    assert_eq!(table[4][2], size(&total["file_bytes"]));
+    assert_eq!(table[4][3], size(&total["raw_bytes"]));
+    assert_eq!(table[4][4], size(&total["inflated_bytes"]));
+    assert_eq!(table[4][5], "total of 3 files");
+    assert_eq!(table[5], ["codecs", "deflate (2 files), null (1 file)"]);
+    assert_eq!(table[6], ["inflated", &format!("{ratio:.3} times raw")]);
+    assert_eq!(table[7], ["schemas", "2"]);
+    assert_eq!(table.len(), 8);
+}
+
+/// A measured size as it is printed.
+fn size(bytes: &Value) -> String {
+    let bytes = number(bytes);
+    match bytes {
+        ..1e3 => format!("{bytes} B"),
+        ..1e6 => format!("{:.1} kB", bytes / 1e3),
+        _ => format!("{:.1} MB", bytes / 1e6),
+    }
+}
+
+#[test]
+fn json_has_all_that_people_see_of_a_file() {
+    for name in [
+        "everything_fastavro.avro",
+        "nullable_fastavro.avro",
+        "nested_records_fastavro.avro",
+        "java/inner_inner_class.avro",
+    ] {
+        let file = testdata(name);
+        let found = atds(&["inspect", "--json", &file]).json();
+        let said = atds(&["inspect", &file]).ok();
+        let mut lines = said.lines();
+        assert_eq!(lines.next().map(Value::from).as_ref(), Some(&found["file"]));
+        let mut section = "";
+        for line in lines {
+            let indent = line.len() - line.trim_start().len();
+            if indent == 2 {
+                section = line.trim().split("  ").next().unwrap();
+            }
+            let rest = line.trim().strip_prefix(section).map_or("", str::trim);
+            let columns: Vec<&str> = line
+                .split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect();
+            match section {
+                "packed" | "codec" => assert_eq!(rest, found[section]),
+                "records" | "blocks" => assert_eq!(rest, found[section].to_string()),
+                "file" => assert_eq!(rest, size(&found["file_bytes"])),
+                "raw" => assert_eq!(rest, size(&found["raw_bytes"])),
+                "inflated" => {
+                    let ratio = number(&found["compression_ratio"]);
+                    let inflated = size(&found["inflated_bytes"]);
+                    assert_eq!(rest, format!("{inflated}, {ratio:.3} times raw"));
+                }
+                "metadata" => {
+                    let (key, value) = rest.split_once(" = ").unwrap();
+                    assert_eq!(found["metadata"][key], value);
+                }
+                "features" if indent == 2 => {}
+                "features" => in_features(&columns, &found),
+                "notes: not by the specification" if indent == 2 => {}
+                "notes: not by the specification" => {
+                    let (at, note) = line.trim().split_once(": ").unwrap();
+                    let note = json!({"at": at, "note": note});
+                    assert!(found["notes"].as_array().unwrap().contains(&note), "{note}");
+                }
+                "schema" => {}
+                paths if indent == 2 => {
+                    let sampled = &found["sampled"];
+                    let head = format!("paths, and nulls in the first {sampled} record");
+                    assert!(paths.starts_with(&head), "{paths}");
+                }
+                _ => in_paths(&columns, &found),
+            }
+        }
+        let (_, schema) = said.split_once("\n  schema\n").unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(schema).unwrap(),
+            found["schema"]
+        );
+    }
+}
+
+/// Looks for a line of the features in the object.
+fn in_features(columns: &[&str], found: &Value) {
+    if columns[1] == "left out" {
+        let left_out = found["left_out"].as_array().unwrap();
+        let field = left_out
+            .iter()
+            .find(|field| field["field"] == columns[0])
+            .unwrap();
+        let text = |key: &str| field[key].as_str().unwrap().to_owned();
+        let read_with = match &field["expression"] {
+            Value::Null => String::new(),
+            expression => format!("; '{}' reads a part of it", expression.as_str().unwrap()),
+        };
+        let expected = format!("{}: {}{read_with}", text("type"), text("reason"));
+        assert_eq!(columns[2], expected);
+        return;
+    }
+    let feature = &found["features"][columns[0]];
+    let kind = columns[1].split(' ').next().unwrap();
+    assert_eq!(feature["kind"], kind, "{columns:?}");
+    let shape = columns[1][kind.len()..].trim();
+    if !shape.is_empty() {
+        let shape: Value = serde_json::from_str(shape).unwrap();
+        assert_eq!(feature["shape"], shape, "{columns:?}");
+    }
+    let (dtype, mask) = columns[2].split_once(", mask ").unwrap_or((columns[2], ""));
+    assert_eq!(feature["dtype"], dtype, "{columns:?}");
+    assert_eq!(
+        feature["mask"].as_str().unwrap_or_default(),
+        mask,
+        "{columns:?}"
+    );
+}
+
+/// Looks for a line of the paths in the object.
+fn in_paths(columns: &[&str], found: &Value) {
+    if columns == [".. and more"] {
+        assert_eq!(found["paths_truncated"], true);
+        return;
+    }
+    let paths = found["paths"].as_array().unwrap();
+    let path = paths
+        .iter()
+        .find(|path| path["expression"] == columns[0])
+        .unwrap();
+    let last = columns[columns.len() - 1];
+    let schema_type = last.strip_suffix(", recursive: not followed");
+    assert_eq!(path["recursive"], schema_type.is_some());
+    assert_eq!(path["type"], schema_type.unwrap_or(last));
+    if let [_, rate, _] = columns {
+        let exact = 100.0 * number(&path["null_rate"]);
+        let is_rate = *rate == format!("{exact:.1} %") || *rate == "< 0.1 %" && exact < 0.05;
+        assert!(is_rate, "{columns:?}");
+    }
 }
 
 #[test]
@@ -190,9 +422,12 @@ fn folders_and_globs_stand_for_their_files() {
     let files = Generated::new(&["--records", "10", "--files", "2"]);
     let folder = files.files();
     for path in [folder.clone(), format!("{folder}/part-*.avro")] {
-        let said = atds(&["inspect", "--json", &path]).ok();
-        assert_eq!(said.lines().count(), 2, "{path}");
+        let found = lines(&atds(&["inspect", "--json", &path]).ok());
+        assert_eq!(found.len(), 3, "{path}");
+        assert_eq!(found[2]["total"]["records"], 10);
     }
+    let one = format!("{folder}/part-00000.avro");
+    assert_eq!(atds(&["inspect", "--json", &one]).ok().lines().count(), 1);
 }
 
 #[test]
@@ -201,7 +436,10 @@ fn goes_on_behind_files_at_fault() {
     let bad = files.write("bad.avro", "no");
     let ran = atds(&["inspect", "--json", &bad, &files.file(0), "nowhere.avro"]);
     assert_eq!(ran.code, 1);
-    assert_eq!(ran.out.lines().count(), 1);
+    let found = lines(&ran.out);
+    assert_eq!(found.len(), 2);
+    let total = &found[1]["total"];
+    assert_eq!((&total["files"], &total["failed"]), (&json!(1), &json!(2)));
     let told: Vec<&str> = ran.err.lines().collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(

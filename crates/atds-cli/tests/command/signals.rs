@@ -166,6 +166,40 @@ fn a_stopped_bench_keeps_its_figures() {
     }
 }
 
+/// The totals are those of the files before the one that never ends.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stopped_inspect_keeps_its_totals() {
+    use std::io::Read;
+
+    let files = Generated::new(&["--records", "300", "--files", "1"]);
+    let tmp = TempDir::new().unwrap();
+    let file = files.file(0);
+    for (signal, code) in signals() {
+        let mut inspect = command(&["inspect", &file, "-"]);
+        inspect.stdin(Stdio::piped()).env("TMPDIR", tmp.path());
+        inspect.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = inspect.spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        // The line of the first file is there at once.
+        let mut lines = String::new();
+        let mut out = child.stdout.take().unwrap();
+        while lines.matches('\n').count() < 2 {
+            let mut byte = [0];
+            out.read_exact(&mut byte).unwrap();
+            lines.push(byte[0].into());
+        }
+        let ran = ended_by(child, signal);
+        out.read_to_string(&mut lines).unwrap();
+        assert_eq!((ran.code, ran.err.as_str()), (code, ""), "{lines}");
+        assert!(lines.contains("  total of 1 file\n"), "{lines}");
+        let line = format!("\n  stopped   early by signal {}\n", code - 128);
+        assert!(lines.ends_with(&line), "{lines}");
+        assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);
+        drop(stdin);
+    }
+}
+
 /// The command where files cannot grow above 64 KiB, as if the disk were full.
 fn on_a_small_disk(args: &[&str], tmp: &Path) -> Ran {
     let mut shell = Command::new("sh");

@@ -41,6 +41,7 @@ pub(super) fn count(
     while sampled < options.sample
         && let Some(record) = records.next()?
     {
+        options.check_cancelled()?;
         let schema = records.schema();
         let mut counter = Counter {
             schema,

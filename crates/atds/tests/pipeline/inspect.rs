@@ -1,10 +1,12 @@
 //! What an inspection finds in files with nulls, unions and nested records.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use atds::{
-    Codec, Convert, DType, Dataset, Feature, InspectOptions, Inspection, inspect, inspect_features,
-    inspect_with,
+    Codec, Convert, DType, Dataset, ErrorKind, Feature, InspectOptions, Inspection, inspect,
+    inspect_features, inspect_with,
 };
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
@@ -192,6 +194,20 @@ fn nulls_are_counted_on_every_path() {
         );
     }
     assert_eq!(found.paths[0].null_rate(), Some(1.0 / 3.0));
+}
+
+#[test]
+fn a_cancelled_inspection_ends_with_an_error_that_says_so() {
+    let folder = Folder::new();
+    let path = file(&folder, &[full(), sparse()]);
+    let mut options = InspectOptions::default();
+    options.cancelled = Some(Arc::new(AtomicBool::new(true)));
+    let error = inspect_with(&path, &options).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Cancelled), "{error}");
+    let error = inspect_features(&path, &options).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Cancelled), "{error}");
+    options.cancelled = Some(Arc::default());
+    inspect_with(&path, &options).unwrap();
 }
 
 #[test]
