@@ -1,19 +1,19 @@
-//! Where a stream is being read.
+//! Reads bits of a stream.
 
 use crate::Error;
-use crate::kernel::MOST_ROUNDS;
+use crate::kernel::MAX_ROUNDS;
 
-/// Bytes that a window may be read from on: a power of two, so that a mask is all the bounds
-/// checking there is.
+/// Number of bytes at which a read from a window can start. A power of two: a mask is the whole
+/// bounds check.
 pub(crate) const SPAN: usize = 1024;
 
-// A round consumes 55 bits at most, a block's header some 4,600.
-const _: () = assert!(MOST_ROUNDS * 7 + 8 <= SPAN);
+// A round consumes at most 55 bits, the header of a block some 4,600.
+const _: () = assert!(MAX_ROUNDS * 7 + 8 <= SPAN);
 
-/// The part of a payload that is being read; zeros behind its end.
+/// The part of a payload that is being read, with zeros after its end.
 pub(crate) type Window = [u8; SPAN + 8];
 
-/// The window of `payload` from `base` on, which is copied to `tail` if it goes on behind the end.
+/// The window of `payload` from `base` on. If it crosses the end, it is copied to `tail`.
 pub(crate) fn window<'a>(payload: &'a [u8], base: usize, tail: &'a mut Window) -> &'a Window {
     let rest = payload.get(base..).unwrap_or_default();
     if let Some(window) = rest.first_chunk() {
@@ -24,7 +24,7 @@ pub(crate) fn window<'a>(payload: &'a [u8], base: usize, tail: &'a mut Window) -
     tail
 }
 
-/// The bits of `window` from `bit` on, the first one lowest: 57 at least.
+/// The bits of `window` from `bit` on, at least 57. The first bit is the lowest.
 #[inline(always)]
 pub(crate) fn word(window: &Window, bit: usize) -> u64 {
     let at = bit / 8 % SPAN;
@@ -35,7 +35,7 @@ pub(crate) fn word(window: &Window, bit: usize) -> u64 {
 /// The next bits of a window.
 pub(crate) struct Bits<'a> {
     window: &'a Window,
-    /// Where `word` begins in the window.
+    /// Bit of the window at which `word` begins.
     bit: usize,
     word: u64,
 }
@@ -46,24 +46,24 @@ impl<'a> Bits<'a> {
         Bits { window, bit, word }
     }
 
-    /// Where in the window they begin.
+    /// Bit of the window at which the next bits begin.
     pub(crate) fn position(&self) -> usize {
         self.bit
     }
 
-    /// Makes them 57 at least.
+    /// Loads at least 57 bits.
     #[inline(always)]
     pub(crate) fn refill(&mut self) {
         self.word = word(self.window, self.bit);
     }
 
-    /// The next ones, as many as there are.
+    /// The next bits; those that are not loaded are zeros.
     #[inline(always)]
     pub(crate) fn peek(&self) -> u32 {
         self.word as u32
     }
 
-    /// Consumes `n`, which are there.
+    /// Consumes `n` bits, which must be loaded.
     #[inline(always)]
     pub(crate) fn take(&mut self, n: u32) -> u32 {
         let bits = self.word & ((1 << n) - 1);
@@ -73,32 +73,32 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// A place in a payload.
+/// A position in a payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
-    /// The byte where the window begins.
+    /// Byte at which the window begins.
     pub(crate) base: usize,
-    /// The bit of the window.
+    /// Bit within the window.
     pub(crate) bit: usize,
 }
 
 impl Position {
-    /// At some byte of a payload.
+    /// The position of a byte.
     pub(crate) fn at(byte: usize) -> Self {
         Position { base: byte, bit: 0 }
     }
 
-    /// Moves the window on to where it is read.
+    /// Moves the start of the window to this position.
     pub(crate) fn slide(&mut self) {
         self.base += self.bit / 8;
         self.bit %= 8;
     }
 
-    /// Bits of `payload` that are not consumed.
+    /// Number of bits of `payload` that are not consumed.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] if more are than it has.
+    /// [`Error::Truncated`] if more bits are consumed than the payload has.
     pub(crate) fn left(&self, payload: &[u8]) -> Result<usize, Error> {
         let bits = payload.len().saturating_sub(self.base).saturating_mul(8);
         bits.checked_sub(self.bit).ok_or(Error::Truncated)

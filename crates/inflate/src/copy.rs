@@ -1,31 +1,30 @@
-//! From literals and matches to bytes.
+//! Writes literals and matches as bytes.
 
-// Whole chunks are copied without a check of each, after one for all of a match: a quarter off the
-// time that this takes. The memory that comes next is asked for, by an instruction that takes a
-// pointer.
+// Whole chunks are copied after one check for a whole match, which takes a quarter off the time of
+// copying. The prefetch instruction takes a pointer.
 #![allow(unsafe_code)]
 
 use crate::Error;
-use crate::room::Room;
-use crate::tokens::{CHUNK, ROOM, Tokens};
+use crate::output::BoundedOutput;
+use crate::tokens::{CAPACITY, CHUNK, Tokens};
 
-/// Bytes ahead of what is written that memory is asked for: so much is written in about the
-/// time that memory takes.
+/// Distance of the prefetch from the written byte. Writing that many bytes takes about as long as
+/// memory takes to answer.
 const AHEAD: usize = 512;
 
-/// Bytes that a processor loads at a time.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Where copying has come to.
+/// The progress of copying.
 #[derive(Clone, Copy)]
-struct Place {
-    /// Literals used.
+struct CopyState {
+    /// Number of literals that are written.
     literals: usize,
-    /// Bytes written.
+    /// Number of bytes that are written.
     written: usize,
 }
 
-/// A match, and how many literals come before it in all.
+/// A match, and the number of all literals before it.
 #[derive(Clone, Copy)]
 struct Match {
     literals: usize,
@@ -44,44 +43,48 @@ impl Match {
     }
 }
 
-/// Writes what `tokens` say behind the `written` first bytes of `room`, and returns how many there
-/// are then.
-pub(crate) fn copy(tokens: &Tokens, room: &mut Room<'_>, written: usize) -> Result<usize, Error> {
+/// Writes the bytes of `tokens` after the first `written` bytes of `output`, and returns the new
+/// number of bytes.
+pub(crate) fn copy(
+    tokens: &Tokens,
+    output: &mut BoundedOutput<'_>,
+    written: usize,
+) -> Result<usize, Error> {
     let (mut pairs, _) = tokens.tokens[..tokens.token_count].as_chunks::<2>();
     let literals = 0;
-    let mut place = Place { literals, written };
+    let mut state = CopyState { literals, written };
     loop {
-        (place, pairs) = copy_roomy(tokens, pairs, room.bytes(), place);
+        (state, pairs) = copy_in_chunks(tokens, pairs, output.bytes(), state);
         let Some((&pair, rest)) = pairs.split_first() else {
             break;
         };
-        place = copy_exact(tokens, Match::new(pair), room, place)?;
+        state = copy_by_byte(tokens, Match::new(pair), output, state)?;
         pairs = rest;
     }
-    let last = &tokens.literals[place.literals..tokens.literal_count];
-    room.write(place.written, last)
+    let last = &tokens.literals[state.literals..tokens.literal_count];
+    output.write(state.written, last)
 }
 
-/// Copies the matches before the first one that is at fault, or after which there is no room for
-/// two chunks, and returns what is left: what is written in whole chunks goes over the end.
+/// Copies matches in whole chunks, which can write past the end of a match. Stops before a match
+/// that is at fault or has less than two chunks of space after it. Returns the matches that are left.
 #[inline(never)]
-fn copy_roomy<'a>(
+fn copy_in_chunks<'a>(
     tokens: &Tokens,
     pairs: &'a [[u32; 2]],
-    room: &mut [u8],
-    place: Place,
-) -> (Place, &'a [[u32; 2]]) {
-    let Some(roomy) = room.len().checked_sub(2 * CHUNK) else {
-        return (place, pairs);
+    output: &mut [u8],
+    state: CopyState,
+) -> (CopyState, &'a [[u32; 2]]) {
+    let Some(chunks_end) = output.len().checked_sub(2 * CHUNK) else {
+        return (state, pairs);
     };
-    let mut written = place.written;
+    let mut written = state.written;
     assert!(
-        place.literals <= tokens.literal_count
-            && tokens.literal_count <= ROOM
-            && written <= room.len()
+        state.literals <= tokens.literal_count
+            && tokens.literal_count <= CAPACITY
+            && written <= output.len()
     );
-    let (literals, bytes) = (tokens.literals.as_ptr(), room.as_mut_ptr());
-    let mut used = literals.wrapping_add(place.literals);
+    let (literals, bytes) = (tokens.literals.as_ptr(), output.as_mut_ptr());
+    let mut used = literals.wrapping_add(state.literals);
     let mut pairs = pairs.iter();
     let left = loop {
         let left = pairs.as_slice();
@@ -93,16 +96,16 @@ fn copy_roomy<'a>(
         let run = (upto as usize).wrapping_sub(used as usize);
         let start = written.wrapping_add(run);
         let end = start.wrapping_add(next.length);
-        // A distance of zero is too large here, and is looked into elsewhere.
-        if end > roomy || next.distance.wrapping_sub(1) >= start {
+        // Distance 0 wraps to a large number, and leaves the loop too.
+        if end > chunks_end || next.distance.wrapping_sub(1) >= start {
             break left;
         }
         debug_assert!(used <= upto && next.literals <= tokens.literal_count);
         // SAFETY: the literals before matches never get fewer, and are `literal_count` at most, as
         // `Tokens` promises: `upto` is not before `used`, and the `run` between them is part of
-        // `literals`, which has a chunk more. `written + run + length` is at most `roomy`, and
-        // `room` has two chunks more; none of it wraps, as `run` is at most `ROOM`, `length` has
-        // 16 bits and `written` is at most `room.len()`. `distance` is from 1 to `start`.
+        // `literals`, which has a chunk more. `written + run + length` is at most `chunks_end`, and
+        // `output` has two chunks more; none of it wraps, as `run` is at most `CAPACITY`, `length` has
+        // 16 bits and `written` is at most `output.len()`. `distance` is from 1 to `start`.
         unsafe {
             copy_chunks(used, bytes.add(written), run);
             let to = bytes.add(start);
@@ -117,41 +120,41 @@ fn copy_roomy<'a>(
         written = end;
     };
     let literals = used as usize - literals as usize;
-    (Place { literals, written }, left)
+    (CopyState { literals, written }, left)
 }
 
-/// Has the processor load the first of `bytes`, while other work goes on.
+/// Prefetches the first bytes of `bytes`.
 pub(crate) fn prefetch_start(bytes: &[u8]) {
     let lines = bytes.chunks(LINE).take(AHEAD / LINE);
     lines.for_each(|line| prefetch(line.as_ptr()));
 }
 
-/// Has the processor load the line at `place`, whosever it is, while other work goes on: what is
-/// inflated to may have been long out of its caches.
+/// Prefetches the cache line at `address`, which may belong to any memory. The output may have left
+/// the caches long ago.
 #[inline(always)]
-fn prefetch(place: *const u8) {
+fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the pointer is not read through, and the instruction does nothing where there is
         // no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    let _ = address;
 }
 
-/// Copies a match, to the byte, or says what is wrong with it.
+/// Copies a match byte by byte, or returns its error.
 #[cold]
-fn copy_exact(
+fn copy_by_byte(
     tokens: &Tokens,
     matched: Match,
-    room: &mut Room<'_>,
-    place: Place,
-) -> Result<Place, Error> {
-    let run = &tokens.literals[place.literals..matched.literals];
-    room.reserve(place.written, run.len() + matched.length)?;
-    let start = room.write(place.written, run)?;
+    output: &mut BoundedOutput<'_>,
+    state: CopyState,
+) -> Result<CopyState, Error> {
+    let run = &tokens.literals[state.literals..matched.literals];
+    output.reserve(state.written, run.len() + matched.length)?;
+    let start = output.write(state.written, run)?;
     if matched.distance > start {
         return Err(Error::Distance {
             distance: matched.distance as u16,
@@ -159,25 +162,25 @@ fn copy_exact(
         });
     }
     let end = start + matched.length;
-    let bytes = room.bytes();
+    let bytes = output.bytes();
     for at in start..end {
         bytes[at] = bytes[at - matched.distance];
     }
-    Ok(Place {
+    Ok(CopyState {
         literals: matched.literals,
         written: end,
     })
 }
 
-/// Copies `len` bytes in whole chunks, and one at least.
+/// Copies `len` bytes in whole chunks, at least one chunk.
 ///
 /// # Safety
 ///
-/// `len` bytes and a chunk more may be read at `from` and written at `to`. What is read may be what
-/// was written if it is a chunk behind.
+/// `len` bytes and a chunk more can be read at `from` and written at `to`. The two can overlap if
+/// `from` is at least a chunk before `to`.
 #[inline(always)]
 unsafe fn copy_chunks(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: as is said above.
+    // SAFETY: the caller guarantees it.
     unsafe {
         std::ptr::copy(from, to, CHUNK);
         if len > CHUNK {
@@ -186,11 +189,11 @@ unsafe fn copy_chunks(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies the others. Out of line, where it takes no registers from what is done for each match.
+/// Copies the chunks after the first. Out of line, so that it takes no registers from the loop.
 ///
 /// # Safety
 ///
-/// That of [`copy_chunks`].
+/// As for [`copy_chunks`].
 #[cold]
 #[inline(never)]
 unsafe fn copy_further_chunks(from: *const u8, to: *mut u8, len: usize) {
@@ -202,13 +205,13 @@ unsafe fn copy_further_chunks(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies `len` bytes from `distance` before, which is less than a chunk: the bytes there, over and
-/// over.
+/// Copies `len` bytes from `distance` bytes before, where `distance` is less than a chunk. So the
+/// bytes repeat.
 ///
 /// # Safety
 ///
-/// `distance` is from 1 to 15, and so many bytes are before `to`. A chunk may be read from the first
-/// of these on, and `len` bytes and a chunk more may be written at `to`.
+/// `distance` is from 1 to 15, and `distance` bytes lie before `to`. A chunk can be read from the
+/// first of them on. `len` bytes and a chunk more can be written at `to`.
 #[inline(never)]
 unsafe fn repeat(to: *mut u8, distance: usize, len: usize) {
     // SAFETY: the last chunk begins before `len`.
@@ -230,7 +233,7 @@ unsafe fn repeat(to: *mut u8, distance: usize, len: usize) {
     }
 }
 
-/// Of each distance below a chunk, the most bytes of a chunk that are whole repetitions.
+/// For each distance below a chunk: the bytes of the whole repetitions that fit into a chunk.
 static WHOLE: [usize; CHUNK] = {
     let mut whole = [0; CHUNK];
     let mut distance = 1;

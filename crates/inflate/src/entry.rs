@@ -1,41 +1,40 @@
-//! The entries of the lookup tables: all that one lookup has to know, in 32 bits.
+//! The entries of the lookup tables: 32 bits, with all that one lookup gives.
 //!
 //! | bits         | what                                                                              |
 //! |--------------|-----------------------------------------------------------------------------------|
-//! | 0–5          | bits to consume: the code's and the extra bits behind it                           |
-//! | 6, 7, 14, 15 | how many of them are the code's                                                    |
+//! | 0–5          | bits to consume: the code's and the extra bits after it                            |
+//! | 6, 7, 14, 15 | the number of bits of the code                                                     |
 //! | 8–13         | the table of the next lookup: see [`NEXT`]                                         |
-//! | 16–30        | the literal, or what the extra bits are added to: a length's or a distance's base  |
+//! | 16–30        | the literal, or the base of a length or a distance, to which extra bits are added  |
 //! | 31           | [`LITERAL`]                                                                        |
 //!
-//! Lengths and distances, which are called tokens, have a base above zero. An entry of zero there
-//! that is no literal only leads on: to a further table, where a code or its extra bits do not fit
-//! one lookup, or to [`HALT`].
+//! Lengths and distances are called tokens; their base is above zero. An entry that is no literal
+//! and has base zero only leads to another table: the next part of a code, its extra bits, or
+//! [`HALT`].
 
 /// Bits that index a table.
 pub(crate) const TABLE_BITS: u32 = 10;
 /// Entries of a table.
 pub(crate) const TABLE_LEN: usize = 1 << TABLE_BITS;
-/// The bits of an entry that name the next table. In place they are what the next bits of the
-/// stream are joined with to an index. Those of [`DISTANCE`] have the two highest of these bits set.
+/// The bits of an entry that name the next table. An index is these bits, joined with the next bits
+/// of the stream. [`DISTANCE`] has the two highest of them set.
 pub(crate) const NEXT: u32 = 0b11_1111 << 8;
-/// Tables that an entry can name.
+/// Number of tables.
 pub(crate) const TABLES: usize = 16;
 
-/// A lookup that gave a literal: the sign bit, which vector instructions test fastest.
+/// Marks a literal: the sign bit, which vector instructions test fastest.
 pub(crate) const LITERAL: u32 = 1 << 31;
-/// The least entry, as a signed number, of a lookup that gave a token.
+/// The smallest entry, as a signed number, that is a token.
 pub(crate) const LEAST_TOKEN: i32 = 1 << 16;
 
 /// The table of literals and lengths.
 pub(crate) const LITLEN: u32 = 0;
-/// The table of distances. It is the last quarter of a table, being indexed with eight bits alone:
-/// four times as much would be looked up, of all lanes, for the few codes that are longer, and
-/// the first-level cache has to hold it.
+/// The table of distances. It is the last quarter of a table, indexed with eight bits. With ten bits
+/// the tables of all lanes would not fit the first-level cache, and few codes are longer.
 pub(crate) const DISTANCE: u32 = 1;
-/// Bits that index it.
+/// Bits that index the table of distances.
 pub(crate) const DISTANCE_BITS: u32 = 8;
-/// The table one stays in, without consuming a bit, once the block has ended.
+/// The table after the end of a block. A lookup in it consumes no bit and stays in it.
 pub(crate) const HALT: u32 = 2;
 /// The first of the tables behind [`LITLEN`]. The codes that need them have 11 bits and more, and
 /// there are at most 288: the last 0.141 of the code space, so 5 of its 32 parts that five

@@ -1,6 +1,6 @@
-//! What can be wrong with a stream.
+//! Errors of a stream.
 
-/// A stream could not be inflated.
+/// An error in a deflate stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,29 +12,29 @@ pub enum Error {
     StoredLength {
         /// The length.
         length: u16,
-        /// What should be its complement.
+        /// The bytes that should be its complement.
         complement: u16,
     },
-    /// A repetition of code lengths has none before it, or goes on behind the last (RFC 1951,
+    /// A repetition of code lengths has no length before it, or goes past the last (RFC 1951,
     /// 3.2.7).
     #[error("a repetition of code lengths that is out of place")]
     Repetition,
-    /// The lengths of a code's words cannot be those of any code, or leave some words unused: all
-    /// but one, of one bit, may not be (RFC 1951, 3.2.7).
+    /// The lengths of a code's words belong to no code, or leave words unused. Only a single word
+    /// of one bit may leave the other unused (RFC 1951, 3.2.7).
     #[error("a code with too many words or too few")]
     Code,
-    /// A match begins before the stream does.
+    /// A match begins before the start of the stream.
     #[error("a match at distance {distance}, {written} bytes into the stream")]
     Distance {
-        /// How far back.
+        /// The distance back.
         distance: u16,
-        /// Bytes inflated before it.
+        /// Bytes decompressed before it.
         written: usize,
     },
-    /// The stream goes on behind its payload.
+    /// The payload ends before the stream does.
     #[error("the stream ends early")]
     Truncated,
-    /// The stream inflates to more bytes than the caller allows.
+    /// The stream decompresses to more bytes than the caller allows.
     #[error("the stream inflates to more than {limit} bytes")]
     TooLarge {
         /// The caller's limit.

@@ -7,7 +7,7 @@ use crate::entry::{
     LITLEN, LITLEN_MORE, LITLEN_SYMBOLS, LITLENS, REPEATS_LAST, TABLE_LEN, code_length, consumed,
     distance, first_index, value, with_code,
 };
-use crate::table::{LENGTHS_ROOM, build};
+use crate::table::{LENGTHS_CAPACITY, build};
 
 /// Bits of the longest code word of a code length.
 const LENGTH_BITS: u32 = 7;
@@ -17,7 +17,7 @@ const LENGTH_ORDER: [usize; LENGTH_SYMBOLS] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
 
-/// What follows a block's first three bits.
+/// The type of a block, from its second and third bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockType {
     Stored,
@@ -25,7 +25,7 @@ pub(crate) enum BlockType {
     Dynamic,
 }
 
-/// Reads whether the block is the last one, and its type.
+/// Reads whether the block is the last, and its type.
 pub(crate) fn block(bits: &mut Bits<'_>) -> Result<(bool, BlockType), Error> {
     let is_last = bits.take(1) == 1;
     let kind = match bits.take(2) {
@@ -37,7 +37,7 @@ pub(crate) fn block(bits: &mut Bits<'_>) -> Result<(bool, BlockType), Error> {
     Ok((is_last, kind))
 }
 
-/// Makes the tables of the fixed codes.
+/// Builds the tables of the fixed codes.
 pub(crate) fn fixed(tables: &mut [u32]) -> Result<(), Error> {
     let mut lengths = [8; LITLEN_SYMBOLS + DISTANCE_SYMBOLS];
     lengths[144..256].fill(9);
@@ -46,7 +46,7 @@ pub(crate) fn fixed(tables: &mut [u32]) -> Result<(), Error> {
     fill(tables, &lengths, LITLEN_SYMBOLS)
 }
 
-/// Reads the codes of a dynamic block and makes their tables.
+/// Reads the codes of a dynamic block and builds their tables.
 pub(crate) fn dynamic(bits: &mut Bits<'_>, tables: &mut [u32]) -> Result<(), Error> {
     bits.refill();
     let litlens = bits.take(5) as usize + 257;
@@ -66,7 +66,7 @@ pub(crate) fn dynamic(bits: &mut Bits<'_>, tables: &mut [u32]) -> Result<(), Err
         with_code(LENGTHS[symbol], len)
     })?;
 
-    let mut lengths = [0; LENGTHS_ROOM];
+    let mut lengths = [0; LENGTHS_CAPACITY];
     let end = litlens + distances;
     if code_lengths(bits, &table, &mut lengths, end)? != end {
         return Err(Error::Repetition);
@@ -74,11 +74,11 @@ pub(crate) fn dynamic(bits: &mut Bits<'_>, tables: &mut [u32]) -> Result<(), Err
     fill(tables, &lengths[..end], litlens)
 }
 
-/// Reads code lengths until there are `end` of them, or more: a repetition may go on behind.
+/// Reads at least `end` code lengths. A repetition can go past `end`. Returns their number.
 fn code_lengths(
     bits: &mut Bits<'_>,
     table: &[u32; 1 << LENGTH_BITS],
-    lengths: &mut [u8; LENGTHS_ROOM],
+    lengths: &mut [u8; LENGTHS_CAPACITY],
     end: usize,
 ) -> Result<usize, Error> {
     const NONE: u8 = u8::MAX;
@@ -98,7 +98,7 @@ fn code_lengths(
             if length == NONE {
                 return Err(Error::Repetition);
             }
-            // Some in one go, as many as there are or not; what is behind is written later.
+            // Eight at once; lengths past the repetition are overwritten later.
             lengths[at..at + 8].fill(length);
             if repeat > 8 {
                 lengths[at..at + repeat].fill(length);
@@ -112,7 +112,7 @@ fn code_lengths(
     }
 }
 
-/// Makes the tables of both codes, of which the first has `litlens` of the lengths.
+/// Builds the tables of both codes. The first `litlens` lengths belong to the first code.
 fn fill(tables: &mut [u32], lengths: &[u8], litlens: usize) -> Result<(), Error> {
     let (litlen_lengths, distance_lengths) = lengths.split_at(litlens);
     let (litlen, more) = part::<TABLE_LEN>(tables, LITLEN, LITLEN_MORE..DISTANCE_MORE);
@@ -123,16 +123,16 @@ fn fill(tables: &mut [u32], lengths: &[u8], litlens: usize) -> Result<(), Error>
     build(distance_lengths, table, more, DISTANCE_MORE, distance)
 }
 
-/// The table `number`, and those of `more`, which are behind it.
+/// The table `number`, and the later tables `more`.
 fn part<const LEN: usize>(
     tables: &mut [u32],
     number: u32,
     more: std::ops::Range<u32>,
 ) -> (&mut [u32; LEN], &mut [u32]) {
-    let (before, behind) = tables.split_at_mut(more.start as usize * TABLE_LEN);
+    let (before, after) = tables.split_at_mut(more.start as usize * TABLE_LEN);
     let table = before[first_index(number) as usize..].first_chunk_mut();
     (
         table.expect("a whole table"),
-        &mut behind[..more.len() * TABLE_LEN],
+        &mut after[..more.len() * TABLE_LEN],
     )
 }

@@ -1,4 +1,4 @@
-//! Many streams through a few lanes.
+//! Decompresses many streams in a few lanes.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -8,38 +8,37 @@ use crate::bits::Window;
 use crate::copy::prefetch_start;
 use crate::kernel::Kernel;
 use crate::lane::{Lane, Progress};
-use crate::room::Task;
+use crate::output::ActiveStream;
 use crate::tokens::Tokens;
 use crate::{Error, LANES, Stream};
 
-/// Inflates streams, several at a time. It holds some 300 KB of tables, made once.
+/// Decompresses streams, several at a time. It owns some 300 KB of tables.
 pub struct Inflater {
     lanes: Box<[Lane]>,
-    /// The lanes' windows where they go on behind a payload.
+    /// Copies of the lanes' windows that cross the end of a payload.
     tails: Box<[Window; LANES]>,
-    /// What a lane's lookups amount to, while it is written.
+    /// The literals and matches of one lane, until they are written.
     tokens: Box<Tokens>,
     kernel: Kernel,
 }
 
-/// What the lanes are at, each with its tag.
-type Running<'a, T> = [Option<(T, Task<'a>)>; LANES];
+/// The stream of each lane, with its tag.
+type Running<'a, T> = [Option<(T, ActiveStream<'a>)>; LANES];
 
 impl Inflater {
-    /// An inflater with the fastest loops that this processor can run.
+    /// An inflater with the fastest kernel of this processor.
     pub fn new() -> Self {
         Self::with_kernel(Kernel::detect())
     }
 
-    /// An inflater with each kind of loops that this processor can run, the fastest first: what
-    /// [`new`](Self::new) gives. The last has those that any processor can run, which the others
-    /// are held against.
+    /// An inflater for each kernel of this processor, the fastest first, as [`new`](Self::new)
+    /// picks it. The last kernel runs on any processor; tests compare the others with it.
     pub fn of_each_kind() -> impl Iterator<Item = Self> {
         Kernel::all().map(Self::with_kernel)
     }
 
-    /// Whether this processor has what makes several streams at once faster than one after another:
-    /// AVX2 and BMI2. Without them a decoder of single streams is the better choice.
+    /// Whether this processor has AVX2 and BMI2. Without them, a decoder of single streams is
+    /// faster.
     pub fn is_fast() -> bool {
         Kernel::detect() != Kernel::Generic
     }
@@ -53,12 +52,12 @@ impl Inflater {
         }
     }
 
-    /// Inflates all `streams` and calls `done` for each as it ends, with its tag and how many bytes
-    /// of its room were inflated. None has a bearing on another.
+    /// Decompresses all `streams`. At the end of each stream it calls `done` with the stream's tag
+    /// and its number of decompressed bytes. An error in one stream does not affect the others.
     ///
-    /// Streams are taken in their order, [`LANES`] of them being in progress at a time, and one more
-    /// being taken before that, so that its first bytes are at hand; they may end in another. It
-    /// pays to give that many or more, of about the same size.
+    /// Streams start in their order and may end in another. [`LANES`] of them are in progress at a
+    /// time, and one more is taken early, to prefetch its first bytes. At least [`LANES`] streams of
+    /// about the same size are fastest.
     pub fn inflate<'a, T>(
         &mut self,
         streams: impl IntoIterator<Item = (T, Stream<'a>)>,
@@ -68,23 +67,23 @@ impl Inflater {
         let mut running = [const { None }; LANES];
         loop {
             self.start(&mut streams, &mut running, &mut done);
-            let Some(lanes) = extent(&running) else {
+            let Some(lanes) = active_range(&running) else {
                 return;
             };
-            let steps = self.look_up(lanes.clone(), &running);
+            let lookups = self.look_up(lanes.clone(), &running);
             for nth in lanes {
-                let Some((_, task)) = &mut running[nth] else {
+                let Some((_, stream)) = &mut running[nth] else {
                     continue;
                 };
                 let lane = &mut self.lanes[nth];
                 let progress = lane.finish(
                     self.kernel,
-                    steps,
+                    lookups,
                     &mut self.tokens,
-                    task,
+                    stream,
                     &mut self.tails[nth],
                 );
-                self.settle(nth, progress, &mut running, &mut done);
+                self.report(nth, progress, &mut running, &mut done);
             }
         }
     }
@@ -101,31 +100,31 @@ impl Inflater {
                 && let Some((tag, stream)) = streams.next()
             {
                 if let Some((_, next)) = streams.peek_mut() {
-                    // A lane reads a header by itself, and all of its tables are made meanwhile.
+                    // The lane reads a header and builds its tables while this memory arrives.
                     prefetch_start(next.payload);
-                    prefetch_start(next.room.bytes());
+                    prefetch_start(next.output.bytes());
                 }
-                let (_, task) = running[nth].insert((tag, Task::new(stream)));
-                let progress = self.lanes[nth].start(task, &mut self.tails[nth]);
-                self.settle(nth, progress, running, done);
+                let (_, stream) = running[nth].insert((tag, ActiveStream::new(stream)));
+                let progress = self.lanes[nth].start(stream, &mut self.tails[nth]);
+                self.report(nth, progress, running, done);
             }
         }
     }
 
-    /// Makes the lookups of some lanes, and returns how many.
+    /// Runs the lookups of `lanes`, and returns the number of lookups of each.
     fn look_up<T>(&mut self, lanes: Range<usize>, running: &Running<'_, T>) -> usize {
         let mut windows = [&[0; _]; LANES];
         let tails = self.tails[lanes.clone()].iter_mut();
         for ((nth, tail), window) in lanes.clone().zip(tails).zip(&mut windows) {
-            if let Some((_, task)) = &running[nth] {
-                *window = self.lanes[nth].window(task.payload, tail);
+            if let Some((_, stream)) = &running[nth] {
+                *window = self.lanes[nth].window(stream.payload, tail);
             }
         }
         self.kernel.run(&mut self.lanes[lanes], &windows)
     }
 
-    /// Says what became of a stream, if it is at its end, one way or the other.
-    fn settle<T>(
+    /// Calls `done` if the stream has ended or failed.
+    fn report<T>(
         &mut self,
         nth: usize,
         progress: Result<Progress, Error>,
@@ -145,8 +144,8 @@ impl Inflater {
     }
 }
 
-/// As few lanes as have all that run between them; `None` if none does.
-fn extent<T>(running: &Running<'_, T>) -> Option<Range<usize>> {
+/// The smallest range of lanes with all running streams; `None` if no stream runs.
+fn active_range<T>(running: &Running<'_, T>) -> Option<Range<usize>> {
     let first = running.iter().position(Option::is_some)?;
     let last = running.iter().rposition(Option::is_some)?;
     Some(first..last + 1)

@@ -1,7 +1,7 @@
 //! The two inner loops, for the instructions that the processor has.
 //!
-//! [`Kernel::run`] does nothing but lookups, of several streams by turns; it decides nothing, so
-//! that nothing is mispredicted. [`Kernel::split`] tells literals from lengths and distances.
+//! [`Kernel::run`] makes the lookups of several streams by turns, without a branch that could be
+//! mispredicted. [`Kernel::split`] separates literals from lengths and distances.
 
 mod generic;
 #[cfg(target_arch = "x86_64")]
@@ -12,38 +12,38 @@ use crate::bits::Window;
 use crate::lane::Lane;
 use crate::tokens::Tokens;
 
-/// Lookups in the bits of one load: 57 are enough for any three.
-const ROUND: usize = 3;
-/// Rounds between two looks at whether a lane has halted.
-const ROUNDS: usize = 16;
-/// Lookups between two looks.
-const SPRINT: usize = ROUND * ROUNDS;
-/// Most sprints before what was looked up is written.
-const SPRINTS: usize = 8;
-/// Most lookups before what was looked up is written. What they leave fits the first-level cache
-/// beside the tables.
-pub(crate) const STEPS: usize = SPRINT * SPRINTS;
+/// Lookups from the bits of one load. The 57 bits are enough for any three.
+const LOOKUPS_PER_ROUND: usize = 3;
+/// Rounds between two checks whether a lane has halted.
+const ROUNDS_PER_CHECK: usize = 16;
+/// Lookups between two checks.
+const LOOKUPS_PER_CHECK: usize = LOOKUPS_PER_ROUND * ROUNDS_PER_CHECK;
+/// Maximum number of checks before the lookups are written.
+const MAX_CHECKS: usize = 8;
+/// Maximum number of lookups before they are written. Their results and the tables fit the
+/// first-level cache together.
+pub(crate) const MAX_LOOKUPS: usize = LOOKUPS_PER_CHECK * MAX_CHECKS;
 
-/// The rounds that make as many steps.
-pub(crate) const MOST_ROUNDS: usize = ROUNDS * SPRINTS;
+/// Rounds of that many lookups.
+pub(crate) const MAX_ROUNDS: usize = ROUNDS_PER_CHECK * MAX_CHECKS;
 
-/// What a lane's lookups found.
+/// The lookups of a lane.
 #[derive(Clone, Debug)]
-pub(crate) struct Steps {
+pub(crate) struct Lookups {
     /// The entries.
-    pub(crate) entries: [[u32; SPRINT]; SPRINTS],
-    /// The bits of the stream from each entry's code on.
-    pub(crate) words: [[u32; SPRINT]; SPRINTS],
+    pub(crate) entries: [[u32; LOOKUPS_PER_CHECK]; MAX_CHECKS],
+    /// For each entry: the bits of the stream from its code on.
+    pub(crate) words: [[u32; LOOKUPS_PER_CHECK]; MAX_CHECKS],
 }
 
-impl Steps {
-    pub(crate) const NONE: Self = Steps {
-        entries: [[0; SPRINT]; SPRINTS],
-        words: [[0; SPRINT]; SPRINTS],
+impl Lookups {
+    pub(crate) const NONE: Self = Lookups {
+        entries: [[0; LOOKUPS_PER_CHECK]; MAX_CHECKS],
+        words: [[0; LOOKUPS_PER_CHECK]; MAX_CHECKS],
     };
 }
 
-/// A way to run the inner loops.
+/// An implementation of the inner loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     /// On any processor.
@@ -51,18 +51,18 @@ pub(crate) enum Kernel {
     /// With AVX2 and BMI2, which came together.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// With AVX-512 too, as processors have it that compress bytes and count bits with it.
+    /// With AVX-512 VBMI2 and BITALG as well, which compress bytes and count bits.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Kernel {
-    /// The fastest that this processor has.
+    /// The fastest kernel of this processor.
     pub(crate) fn detect() -> Self {
         Self::all().next().unwrap_or(Kernel::Generic)
     }
 
-    /// All that this processor has, the fastest first.
+    /// All kernels of this processor, the fastest first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let those_of_machine = [
@@ -75,8 +75,8 @@ impl Kernel {
         those_of_machine.chain([Kernel::Generic])
     }
 
-    /// Looks up what comes next in all `lanes`, which read `windows`, until one halts or [`STEPS`]
-    /// are done, and returns how many are.
+    /// Makes lookups in all `lanes`, which read `windows`, until a lane halts or [`MAX_LOOKUPS`] are
+    /// done. Returns the number of lookups of each lane.
     pub(crate) fn run(self, lanes: &mut [Lane], windows: &[&Window; LANES]) -> usize {
         match lanes.len() {
             1 => self.run_all::<1>(lanes, windows),
@@ -98,15 +98,15 @@ impl Kernel {
         }
     }
 
-    /// Sorts the first `count` of `steps` into `tokens`, behind the token that may be left of the
-    /// steps before.
-    pub(crate) fn split(self, steps: &Steps, count: usize, tokens: &mut Tokens) {
+    /// Sorts the first `count` of `lookups` into `tokens`, after the token that may be left of the
+    /// lookups before.
+    pub(crate) fn split(self, lookups: &Lookups, count: usize, tokens: &mut Tokens) {
         match self {
-            Kernel::Generic => generic::split(steps, count, tokens),
+            Kernel::Generic => generic::split(lookups, count, tokens),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => x86::split(steps, count, tokens),
+            Kernel::Avx2 => x86::split(lookups, count, tokens),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 => x86::split_by_masks(steps, count, tokens),
+            Kernel::Avx512 => x86::split_by_masks(lookups, count, tokens),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One stream being inflated.
+//! The state of one stream in progress.
 
 use crate::Error;
 use crate::bits::{Bits, Position, Window, window};
@@ -7,24 +7,24 @@ use crate::entry::{
     EXTRA, HALT, LITLEN, TABLE_LEN, TABLES, consumed, extra_alone, first_index, lead,
 };
 use crate::header::{self, BlockType};
-use crate::kernel::{Kernel, Steps};
-use crate::room::Task;
+use crate::kernel::{Kernel, Lookups};
+use crate::output::ActiveStream;
 use crate::tokens::Tokens;
 
-/// The state of one stream. It is large, and made once.
+/// The state of one stream. It is large, so it is reused.
 #[derive(Clone)]
 pub(crate) struct Lane {
-    /// All tables, one behind another.
+    /// All tables, one after another.
     pub(crate) tables: [u32; TABLES * TABLE_LEN],
-    /// Where the table of the next lookup begins.
+    /// Index of the first entry of the table of the next lookup.
     pub(crate) table: u32,
-    /// Where the next lookup reads.
+    /// Position of the next lookup.
     pub(crate) position: Position,
-    /// The lookups made since the last ones were written.
-    pub(crate) steps: Steps,
-    /// A length whose distance is still to be looked up.
+    /// Lookups whose bytes are not written yet.
+    pub(crate) lookups: Lookups,
+    /// A length whose distance has not been looked up yet.
     length: Option<u32>,
-    /// Bits of the payload left before them.
+    /// Bits of the payload that were left before these lookups.
     left: usize,
     /// Bytes written.
     written: usize,
@@ -33,16 +33,16 @@ pub(crate) struct Lane {
     is_fixed: bool,
 }
 
-/// Whether there is more to do.
+/// The state of a stream after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The stream wants lookups.
+    /// The stream needs lookups.
     Running,
-    /// It has ended.
+    /// The stream has ended.
     Ended,
 }
 
-/// Where the table begins that a lane halts in.
+/// Index of the first entry of the table in which a lane halts.
 const HALTED: u32 = first_index(HALT);
 
 impl Lane {
@@ -57,7 +57,7 @@ impl Lane {
             tables,
             table: HALTED,
             position: Position::at(0),
-            steps: Steps::NONE,
+            lookups: Lookups::NONE,
             length: None,
             left: 0,
             written: 0,
@@ -66,20 +66,20 @@ impl Lane {
         }
     }
 
-    /// Turns to a stream, up to where it wants lookups.
+    /// Starts a stream, and reads it up to the first lookup.
     pub(crate) fn start(
         &mut self,
-        task: &mut Task<'_>,
+        stream: &mut ActiveStream<'_>,
         tail: &mut Window,
     ) -> Result<Progress, Error> {
         self.position = Position::at(0);
         self.written = 0;
         self.is_last_block = false;
         self.length = None;
-        self.next_block(task, tail)
+        self.next_block(stream, tail)
     }
 
-    /// Makes lookups do nothing.
+    /// Sets the lane to a state in which lookups have no effect.
     pub(crate) fn park(&mut self) {
         self.table = HALTED;
         self.position = Position::at(0);
@@ -90,80 +90,85 @@ impl Lane {
         self.written
     }
 
-    /// Whether further lookups in this table do nothing.
+    /// Whether lookups in this table have no effect.
     #[inline(always)]
     pub(crate) fn is_halted(table: u32) -> bool {
         table == HALTED
     }
 
-    /// What the next lookups read.
+    /// The window that the next lookups read.
     pub(crate) fn window<'w>(&self, payload: &'w [u8], tail: &'w mut Window) -> &'w Window {
         window(payload, self.position.base, tail)
     }
 
-    /// Writes what the last `steps` lookups amount to, and goes on to where the stream wants more.
+    /// Writes the bytes of the last `lookups` lookups, and reads on to the next lookup.
     pub(crate) fn finish(
         &mut self,
         kernel: Kernel,
-        steps: usize,
+        lookups: usize,
         tokens: &mut Tokens,
-        task: &mut Task<'_>,
+        stream: &mut ActiveStream<'_>,
         tail: &mut Window,
     ) -> Result<Progress, Error> {
-        let is_sound = self.position.left(task.payload);
+        let is_sound = self.position.left(stream.payload);
         let sound = match is_sound {
-            Ok(_) => steps,
-            Err(_) => self.steps_within_payload(),
+            Ok(_) => lookups,
+            Err(_) => self.lookups_within_payload(),
         };
         tokens.begin(self.length);
-        kernel.split(&self.steps, sound, tokens);
-        self.written = copy::copy(tokens, &mut task.room, self.written)?;
+        kernel.split(&self.lookups, sound, tokens);
+        self.written = copy::copy(tokens, &mut stream.output, self.written)?;
         self.length = tokens.left_over();
         is_sound?;
-        match Self::is_halted(self.table) {
-            true => self.next_block(task, tail),
-            false => self.go_on(task),
+        if Self::is_halted(self.table) {
+            self.next_block(stream, tail)
+        } else {
+            self.go_on(stream)
         }
     }
 
-    /// How many of the lookups were made before the payload's end.
+    /// The number of lookups that end within the payload.
     #[cold]
-    fn steps_within_payload(&self) -> usize {
+    fn lookups_within_payload(&self) -> usize {
         let mut bits = 0;
         let is_within = |entry: &&u32| {
             bits += consumed(**entry) as usize;
             bits <= self.left
         };
-        let entries = self.steps.entries.as_flattened().iter();
+        let entries = self.lookups.entries.as_flattened().iter();
         entries.take_while(is_within).count()
     }
 
-    fn go_on(&mut self, task: &Task<'_>) -> Result<Progress, Error> {
+    fn go_on(&mut self, stream: &ActiveStream<'_>) -> Result<Progress, Error> {
         self.position.slide();
-        self.left = self.position.left(task.payload)?;
+        self.left = self.position.left(stream.payload)?;
         Ok(Progress::Running)
     }
 
-    /// Reads block headers up to one whose block wants lookups, and the blocks that want none.
-    fn next_block(&mut self, task: &mut Task<'_>, tail: &mut Window) -> Result<Progress, Error> {
+    /// Reads block headers up to a block that needs lookups, and the stored blocks before it.
+    fn next_block(
+        &mut self,
+        stream: &mut ActiveStream<'_>,
+        tail: &mut Window,
+    ) -> Result<Progress, Error> {
         while !self.is_last_block {
             self.position.slide();
-            let window = window(task.payload, self.position.base, tail);
+            let window = window(stream.payload, self.position.base, tail);
             let mut bits = Bits::new(window, self.position.bit);
             let block_type = self.header(&mut bits);
             self.position.bit = bits.position();
             // What was read behind the end is worth no mention.
-            self.position.left(task.payload)?;
+            self.position.left(stream.payload)?;
             if block_type? != BlockType::Stored {
                 self.table = first_index(LITLEN);
-                return self.go_on(task);
+                return self.go_on(stream);
             }
-            self.stored(task)?;
+            self.stored(stream)?;
         }
         Ok(Progress::Ended)
     }
 
-    /// Reads a header and makes the tables of its codes.
+    /// Reads a header and builds the tables of its codes.
     fn header(&mut self, bits: &mut Bits<'_>) -> Result<BlockType, Error> {
         let (is_last, block_type) = header::block(bits)?;
         self.is_last_block = is_last;
@@ -182,10 +187,10 @@ impl Lane {
         Ok(block_type)
     }
 
-    /// A block that is stored as it is (RFC 1951, 3.2.4), from the next whole byte on.
-    fn stored(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
-        let left = self.position.left(task.payload)? / 8;
-        let rest = &task.payload[task.payload.len() - left..];
+    /// Reads a stored block (RFC 1951, 3.2.4), which begins at the next whole byte.
+    fn stored(&mut self, stream: &mut ActiveStream<'_>) -> Result<(), Error> {
+        let left = self.position.left(stream.payload)? / 8;
+        let rest = &stream.payload[stream.payload.len() - left..];
         let Some((&[a, b, c, d], rest)) = rest.split_first_chunk() else {
             return Err(Error::Truncated);
         };
@@ -196,8 +201,8 @@ impl Lane {
         let Some((bytes, rest)) = rest.split_at_checked(length.into()) else {
             return Err(Error::Truncated);
         };
-        self.written = task.room.write(self.written, bytes)?;
-        self.position = Position::at(task.payload.len() - rest.len());
+        self.written = stream.output.write(self.written, bytes)?;
+        self.position = Position::at(stream.payload.len() - rest.len());
         Ok(())
     }
 }

@@ -8,13 +8,13 @@ mod header;
 mod inflater;
 mod kernel;
 mod lane;
-mod room;
+mod output;
 mod table;
 mod tokens;
 
 pub use error::Error;
 pub use inflater::Inflater;
-pub use room::{Memory, Stream};
+pub use output::{Output, Stream};
 
-/// Streams that are inflated at a time.
+/// Number of streams in progress at a time.
 pub const LANES: usize = 4;

@@ -6,30 +6,29 @@ use crate::entry::{DISTANCE_SYMBOLS, LITLEN_SYMBOLS, TABLE_BITS, TABLE_LEN, lead
 /// The longest code word (RFC 1951, 3.2.7).
 const MAX_BITS: usize = 15;
 
-/// Code lengths that are looked at together.
+/// Number of code lengths that are checked together.
 const GROUP: usize = 8;
 
-/// Room for the code lengths of both codes, and for a repetition that goes on behind them.
-pub(crate) const LENGTHS_ROOM: usize =
+/// Maximum number of code lengths of both codes, and of a repetition that goes past them.
+pub(crate) const LENGTHS_CAPACITY: usize =
     (LITLEN_SYMBOLS + DISTANCE_SYMBOLS + 138).next_multiple_of(GROUP);
 
-/// The words of a code: how many there are of each length, and the symbols in the order of their
-/// words.
+/// The words of a code: their number by length, and the symbols in the order of their words.
 struct Words {
     counts: [u16; MAX_BITS + 1],
     symbols: [u16; LITLEN_SYMBOLS],
 }
 
-/// What a code amounts to.
+/// The shape of a code.
 enum Shape {
     Complete,
-    /// No word, or one of one bit.
+    /// No word, or a single word of one bit.
     Degenerate {
         symbol: usize,
     },
 }
 
-/// Calls `each` for symbols and the lengths of their words, unused ones among them.
+/// Calls `each` with symbols and the lengths of their words. Some unused symbols are among them.
 #[inline(always)]
 fn for_each_length(lengths: &[u8], mut each: impl FnMut(usize, usize)) {
     let (groups, rest) = lengths.as_chunks::<GROUP>();
@@ -52,7 +51,7 @@ fn for_each_length(lengths: &[u8], mut each: impl FnMut(usize, usize)) {
 impl Words {
     #[inline(always)]
     fn sort(lengths: &[u8]) -> Result<(Self, Shape), Error> {
-        // Two of each, so that a length that repeats need not wait for itself.
+        // Two counters for each length, so that a repeated length does not wait for itself.
         let mut counts = [[0; MAX_BITS + 1]; 2];
         for_each_length(lengths, |symbol, length| counts[symbol % 2][length] += 1);
         let counts: [u16; MAX_BITS + 1] =
@@ -66,7 +65,7 @@ impl Words {
             end += counts[bits];
             used = used * 2 + u32::from(counts[bits]);
         }
-        // Unused symbols go behind the others, to where nobody looks: faster than a branch.
+        // Unused symbols go after the others, where they are not read: faster than a branch.
         ends[0] = end;
         let mut symbols = [0; LITLEN_SYMBOLS];
         for_each_length(lengths, |symbol, length| {
@@ -76,8 +75,8 @@ impl Words {
             ends[length] += 1;
         });
 
-        // As libdeflate has it: a code may have no words, or one of one bit, which then stands
-        // for both words of that length.
+        // As in libdeflate, a code may have no words, or a single word of one bit, which then
+        // stands for both words of that length.
         const ALL: u32 = 1 << MAX_BITS;
         let shape = match used {
             ALL => Shape::Complete,
@@ -92,11 +91,11 @@ impl Words {
 }
 
 /// Fills `table`, which is indexed with the next bits of the stream, for the code whose words have
-/// these `lengths`; `entry` makes an entry of a symbol and the length of its word.
+/// these `lengths`. `entry` makes an entry from a symbol and the length of its word.
 ///
-/// Words longer than the table's index go on in the tables of `more`, of which `more_number` is the
-/// first one's number. A look at the first table then consumes as few bits as leave the longest
-/// word ten, or none, so that most if not all words share one further table.
+/// Words longer than the table's index continue in the tables `more`; `more_number` is the number of
+/// the first of them. A lookup in `table` then consumes only as many bits as leave at most ten for
+/// the longest word. So most words share one further table.
 ///
 /// # Errors
 ///
@@ -116,10 +115,10 @@ pub(crate) fn build<const LEN: usize>(
         return Ok(());
     }
 
-    // The word as if it were all of `TABLE_BITS` long, in the order in which words are counted.
+    // The current word, shifted to `TABLE_BITS` bits.
     let mut word = 0;
     let mut symbols = words.symbols.iter().map(|&symbol| usize::from(symbol));
-    // A table of one entry, doubled whenever words become longer: so each word is entered once.
+    // The table begins with one entry and doubles for each longer length: each word is entered once.
     let mut size = 1;
     for bits in 1..=LEN.ilog2() {
         double(table, size);
@@ -138,12 +137,11 @@ pub(crate) fn build<const LEN: usize>(
     Ok(())
 }
 
-/// Repeats the first `size` entries behind them.
+/// Appends a copy of the first `size` entries.
 #[inline(always)]
 fn double(table: &mut [u32], size: usize) {
     if size < 16 {
-        // One by one, as they were just written: what is loaded together should have been stored
-        // together.
+        // One by one: a wide load of entries that were just stored one by one would stall.
         for at in 0..size {
             table[size + at] = table[at];
         }
@@ -152,8 +150,8 @@ fn double(table: &mut [u32], size: usize) {
     }
 }
 
-/// Enters the words that are longer than a table's index. `word` is the first of them, or as much
-/// of it as there is room for in an index.
+/// Enters the words that are longer than a table's index. `word` is the first of them, cut to the
+/// bits of an index.
 #[cold]
 fn long_words<const LEN: usize>(
     words: &Words,
@@ -167,7 +165,7 @@ fn long_words<const LEN: usize>(
     let longest = words.counts.iter().rposition(|&count| count > 0);
     let longest = longest.unwrap_or(0) as u32;
     let passed = longest.saturating_sub(TABLE_BITS);
-    // Now as if it were all of the greatest length.
+    // Shifted to the maximum length.
     let mut word = (word << (MAX_BITS as u32 - TABLE_BITS)) as u16;
     let mut part = None;
     let mut number = more_number.wrapping_sub(1);
@@ -193,8 +191,8 @@ fn long_words<const LEN: usize>(
     }
 }
 
-/// Numbers of [`TABLE_BITS`] bits with their bits in reverse: a stream has a word's first bit
-/// lowest.
+/// Numbers of [`TABLE_BITS`] bits with their bits reversed, because a stream has the first bit of a
+/// word lowest.
 static REVERSED: [u16; TABLE_LEN] = {
     let mut reversed = [0; TABLE_LEN];
     let mut number = 0;

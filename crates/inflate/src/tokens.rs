@@ -1,42 +1,42 @@
-//! What lookups amount to.
+//! Literals and matches, as lookups give them.
 
-use crate::kernel::STEPS;
+use crate::kernel::MAX_LOOKUPS;
 
-/// Room for as many literals or tokens as lookups can give, and a token left over: a power of two,
-/// so that a mask is all the bounds checking there is.
-pub(crate) const ROOM: usize = (STEPS + 1).next_power_of_two();
+/// Maximum number of literals or tokens that lookups can give, and one token more. A power of two:
+/// a mask is the whole bounds check.
+pub(crate) const CAPACITY: usize = (MAX_LOOKUPS + 1).next_power_of_two();
 
-/// Bytes that are copied at a time.
+/// Number of bytes that are copied at a time.
 pub(crate) const CHUNK: usize = 16;
 
-/// Lookups that are sorted at a time, at most.
+/// Maximum number of lookups that are sorted at a time.
 pub(crate) const WIDTH: usize = 16;
 
 /// Literals and matches.
 ///
-/// Whoever makes them promises that the literals before a token are at least those before the
-/// token in front of it, and at most `literal_count`: memory safety hangs on that. Lengths and
-/// distances, of which 32,768 is the largest (RFC 1951, 3.2.5), never reach into their half.
+/// The kernel that fills it guarantees: the number of literals before a token never decreases from
+/// token to token, and is at most `literal_count`. Memory safety depends on that. A length or a
+/// distance is at most 32,768 (RFC 1951, 3.2.5), so it stays within the low half.
 #[derive(Clone)]
 pub(crate) struct Tokens {
-    /// The literals, and room for the rest of a chunk.
-    pub(crate) literals: [u8; ROOM + CHUNK],
-    /// Lengths and distances by turns, in the low half; in the high half, how many of the literals
-    /// come before. Behind them there is room for what turns out to be none.
-    pub(crate) tokens: [u32; ROOM + WIDTH],
+    /// The literals, and space for the rest of a chunk.
+    pub(crate) literals: [u8; CAPACITY + CHUNK],
+    /// Low half: a length or a distance, alternately. High half: the number of literals before it.
+    /// After the tokens there is space for entries that turn out to be no tokens.
+    pub(crate) tokens: [u32; CAPACITY + WIDTH],
     pub(crate) literal_count: usize,
     pub(crate) token_count: usize,
 }
 
 impl Tokens {
     pub(crate) const NONE: Self = Tokens {
-        literals: [0; ROOM + CHUNK],
-        tokens: [0; ROOM + WIDTH],
+        literals: [0; CAPACITY + CHUNK],
+        tokens: [0; CAPACITY + WIDTH],
         literal_count: 0,
         token_count: 0,
     };
 
-    /// Begins anew, with a length whose distance is still to come, if there is one.
+    /// Clears all, except for a length whose distance is still to come.
     pub(crate) fn begin(&mut self, length: Option<u32>) {
         self.literal_count = 0;
         self.token_count = usize::from(length.is_some());

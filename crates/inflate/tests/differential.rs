@@ -91,9 +91,9 @@ fn streams_have_no_bearing_on_each_other() {
     }
 }
 
-/// Wherever the room ends, and however much of it there is to begin with.
+/// Wherever the output ends, and however much of it there is to begin with.
 #[test]
-fn limits_and_rooms() {
+fn limits_and_outputs() {
     for (kind, bytes) in data::kinds(2_000) {
         let payload = data::compressed(&bytes).remove(6).1;
         let mut inflater = Inflater::new();
@@ -106,16 +106,16 @@ fn limits_and_rooms() {
             assert!(result.as_deref() == Ok(&*bytes), "{kind}");
         }
         for len in (0..bytes.len() + 40).step_by(7) {
-            let mut room = vec![0xaa; len];
+            let mut output = vec![0xaa; len];
             let stream = Stream {
                 payload: &payload,
-                room: &mut room,
+                output: &mut output,
                 limit: LIMIT,
             };
             inflater.inflate([((), stream)], |(), result| {
                 assert_eq!(result, Ok(bytes.len()), "{kind}");
             });
-            assert!(room.starts_with(&bytes), "{kind}, {len} bytes of room");
+            assert!(output.starts_with(&bytes), "{kind}, {len} bytes of output");
         }
     }
 }

@@ -30,9 +30,9 @@ pub(super) fn check(data: &[u8]) {
         }
     }
     for (payload, expected) in payloads.iter().zip(&expected) {
-        let mut room = vec![0; limit];
-        let theirs = Decompressor::new().deflate_decompress(payload, &mut room);
-        let theirs = theirs.ok().map(|len| &room[..len]);
+        let mut output = vec![0; limit];
+        let theirs = Decompressor::new().deflate_decompress(payload, &mut output);
+        let theirs = theirs.ok().map(|len| &output[..len]);
         assert_eq!(theirs, expected.as_deref().ok(), "libdeflate");
     }
 }
@@ -58,7 +58,7 @@ fn compressed(level: CompressionLvl, bytes: &[u8]) -> Vec<u8> {
     let mut compressor = Compressor::new(level);
     let mut payload = vec![0; compressor.deflate_compress_bound(bytes.len())];
     let len = compressor.deflate_compress(bytes, &mut payload);
-    payload.truncate(len.expect("enough room"));
+    payload.truncate(len.expect("enough space"));
     payload
 }
 
@@ -102,23 +102,23 @@ fn inflate(
     payloads: &[Vec<u8>],
     limit: usize,
 ) -> Vec<Result<Vec<u8>, Error>> {
-    let mut rooms = vec![Vec::new(); payloads.len()];
+    let mut outputs = vec![Vec::new(); payloads.len()];
     let mut results = vec![Ok(0); payloads.len()];
-    let streams = payloads.iter().zip(&mut rooms).zip(&mut results);
-    let streams = streams.map(|((payload, room), result)| {
+    let streams = payloads.iter().zip(&mut outputs).zip(&mut results);
+    let streams = streams.map(|((payload, output), result)| {
         let stream = Stream {
             payload,
-            room,
+            output,
             limit,
         };
         (result, stream)
     });
     inflater.inflate(streams, |result, inflated| *result = inflated);
-    let all = rooms.into_iter().zip(results);
-    all.map(|(mut room, result)| {
-        assert!(room.len() <= limit, "{} bytes", room.len());
-        room.truncate(result.unwrap_or(0));
-        result.map(|_| room)
+    let all = outputs.into_iter().zip(results);
+    all.map(|(mut output, result)| {
+        assert!(output.len() <= limit, "{} bytes", output.len());
+        output.truncate(result.unwrap_or(0));
+        result.map(|_| output)
     })
     .collect()
 }

@@ -133,7 +133,7 @@ impl Room {
 }
 
 #[cfg(feature = "deflate")]
-impl atds_inflate::Memory for Room {
+impl atds_inflate::Output for Room {
     fn bytes(&mut self) -> &mut [u8] {
         &mut self.0
     }

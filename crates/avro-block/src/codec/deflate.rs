@@ -56,11 +56,11 @@ impl Inflate {
     /// is one.
     pub(super) fn inflate_together(&mut self, jobs: &mut [InflateJob<'_>]) {
         let streams = jobs.iter_mut().filter(|job| job.result.is_ok()).map(|job| {
-            let (room, len) = job.out.parts();
+            let (output, len) = job.out.parts();
             let (payload, limit) = (job.payload, job.limit);
             let stream = atds_inflate::Stream {
                 payload,
-                room,
+                output,
                 limit,
             };
             ((len, &mut job.result), stream)

@@ -1,32 +1,32 @@
 //! The loops in plain Rust.
 
-use super::{ROUND, ROUNDS, SPRINT, SPRINTS, Steps};
+use super::{LOOKUPS_PER_CHECK, LOOKUPS_PER_ROUND, Lookups, MAX_CHECKS, ROUNDS_PER_CHECK};
 use crate::bits::{Window, word};
 use crate::entry::{LITERAL, NEXT, TABLE_LEN, consumed, is_token, value};
 use crate::lane::Lane;
-use crate::tokens::{ROOM, Tokens};
+use crate::tokens::{CAPACITY, Tokens};
 
 /// See [`Kernel::run`](super::Kernel::run).
 ///
-/// A lookup waits some seven cycles for the one before it in its stream: for a load, a mask and
-/// the address. In the meantime the other streams have theirs.
+/// A lookup waits some seven cycles for the one before it in its stream: a load, a mask and the
+/// address. Lookups of the other streams fill this time.
 #[inline(always)]
 pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
     let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bit);
     let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table & NEXT);
-    let mut sprints = 0;
-    while sprints < SPRINTS {
-        for round in 0..ROUNDS {
+    let mut checks = 0;
+    while checks < MAX_CHECKS {
+        for round in 0..ROUNDS_PER_CHECK {
             let mut words: [_; N] = std::array::from_fn(|lane| word(windows[lane], bits[lane]));
             let mut entries = [0u32; N];
-            for nth in 0..ROUND {
+            for nth in 0..LOOKUPS_PER_ROUND {
                 for lane in 0..N {
                     let word = words[lane];
                     let index = tables[lane] | (word as u32 % TABLE_LEN as u32);
                     let entry = lanes[lane].tables[index as usize];
-                    let step = round * ROUND + nth;
-                    lanes[lane].steps.entries[sprints][step] = entry;
-                    lanes[lane].steps.words[sprints][step] = word as u32;
+                    let step = round * LOOKUPS_PER_ROUND + nth;
+                    lanes[lane].lookups.entries[checks][step] = entry;
+                    lanes[lane].lookups.words[checks][step] = word as u32;
                     words[lane] = word >> (entry & 63);
                     entries[lane] = entries[lane].wrapping_add(entry);
                     tables[lane] = entry & NEXT;
@@ -37,7 +37,7 @@ pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N])
                 bits[lane] += consumed(entries[lane]) as usize;
             }
         }
-        sprints += 1;
+        checks += 1;
         if tables.iter().any(|&table| Lane::is_halted(table)) {
             break;
         }
@@ -46,18 +46,18 @@ pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N])
         lanes[lane].position.bit = bits[lane];
         lanes[lane].table = tables[lane];
     }
-    sprints * SPRINT
+    checks * LOOKUPS_PER_CHECK
 }
 
 /// See [`Kernel::split`](super::Kernel::split).
 ///
-/// Everything is written whatever it is, and only counted if it is what belongs there.
-pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
+/// Each entry is written to both lists, and counted only in the list it belongs to.
+pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
     let (mut literals, mut found) = (0, tokens.token_count);
-    let entries = &steps.entries.as_flattened()[..count];
-    for (&entry, &word) in entries.iter().zip(steps.words.as_flattened()) {
-        tokens.literals[literals % ROOM] = (entry >> 16) as u8;
-        tokens.tokens[found % ROOM] = value(entry & !LITERAL, word) | (literals as u32) << 16;
+    let entries = &lookups.entries.as_flattened()[..count];
+    for (&entry, &word) in entries.iter().zip(lookups.words.as_flattened()) {
+        tokens.literals[literals % CAPACITY] = (entry >> 16) as u8;
+        tokens.tokens[found % CAPACITY] = value(entry & !LITERAL, word) | (literals as u32) << 16;
         literals += (entry >> 31) as usize;
         found += usize::from(is_token(entry));
     }

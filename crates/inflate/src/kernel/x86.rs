@@ -1,9 +1,9 @@
 //! The loops for x86-64.
 //!
-//! BMI2 has shifts by any register that leave the flags alone, and BMI1 and 2 have masks that leave
-//! what they mask alone; AVX2 sorts eight steps at a time, AVX-512 sixteen.
+//! BMI2's shifts do not touch the flags, and the masks of BMI1 and BMI2 do not overwrite their
+//! operands. AVX2 sorts eight lookups at a time, AVX-512 sixteen.
 
-// Calls of functions for processors that have what they need, and loads without a check each.
+// Calls of functions for certain processors, and loads without a bounds check each.
 #![allow(unsafe_code)]
 
 mod avx2;
@@ -12,13 +12,16 @@ mod avx512;
 use std::arch::x86_64::{_andn_u32, _bzhi_u32};
 use std::hint::black_box;
 
-use super::{MOST_ROUNDS, ROUND, ROUNDS, SPRINT, SPRINTS, Steps, generic};
+use super::{
+    LOOKUPS_PER_CHECK, LOOKUPS_PER_ROUND, Lookups, MAX_CHECKS, MAX_ROUNDS, ROUNDS_PER_CHECK,
+    generic,
+};
 use crate::bits::{SPAN, Window};
 use crate::entry::{NEXT, TABLE_BITS, TABLE_LEN, TABLES, consumed};
 use crate::lane::Lane;
 use crate::tokens::{Tokens, WIDTH};
 
-/// Whether the processor has all that [`run`] and [`split`] need.
+/// Whether the processor has the instructions of [`run`] and [`split`].
 pub(super) fn is_supported() -> bool {
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -26,7 +29,7 @@ pub(super) fn is_supported() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-/// Whether it has what [`split_by_masks`] needs, too.
+/// Whether the processor has the instructions of [`split_by_masks`] as well.
 pub(super) fn has_masks() -> bool {
     is_supported()
         && is_x86_feature_detected!("avx512f")
@@ -45,31 +48,31 @@ pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N])
     unsafe { run_bmi(lanes, windows) }
 }
 
-/// What the generic loop does, with fewer instructions: lane by lane, so that registers suffice. A
-/// processor looks far enough ahead to work on the next lanes while one waits.
+/// The generic loop with fewer instructions. It goes lane by lane, so that registers suffice. The
+/// processor works on the next lanes while one waits.
 #[target_feature(enable = "bmi1,bmi2")]
 fn run_bmi<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
-    // A compiler that knew these would copy what they mask first.
+    // Hidden from the compiler, which would copy the masked values first.
     let (index_bits, no_next) = black_box((TABLE_BITS, !NEXT));
     let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bit);
     let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table & NEXT);
-    const { assert!(7 + 63 * MOST_ROUNDS < 8 * SPAN) };
+    const { assert!(7 + 63 * MAX_ROUNDS < 8 * SPAN) };
     assert!(bits.iter().all(|&bit| bit < 8));
-    let mut sprints = 0;
-    while sprints < SPRINTS {
-        for round in 0..ROUNDS {
+    let mut checks = 0;
+    while checks < MAX_CHECKS {
+        for round in 0..ROUNDS_PER_CHECK {
             for nth in 0..N {
                 let lane = &mut lanes[nth];
                 // SAFETY: each of the rounds before has added 63 at most to what was less than 8.
                 let mut word = unsafe { word(windows[nth], bits[nth]) };
                 let mut sum = 0u32;
-                for step in round * ROUND..(round + 1) * ROUND {
+                for step in round * LOOKUPS_PER_ROUND..(round + 1) * LOOKUPS_PER_ROUND {
                     let index = tables[nth] | _bzhi_u32(word as u32, index_bits);
                     const { assert!(NEXT | ((1 << TABLE_BITS) - 1) < (TABLES * TABLE_LEN) as u32) };
                     // SAFETY: it has no other bits than these.
                     let entry = unsafe { *lane.tables.get_unchecked(index as usize) };
-                    lane.steps.entries[sprints][step] = entry;
-                    lane.steps.words[sprints][step] = word as u32;
+                    lane.lookups.entries[checks][step] = entry;
+                    lane.lookups.words[checks][step] = word as u32;
                     word >>= entry & 63;
                     sum = sum.wrapping_add(entry);
                     tables[nth] = _andn_u32(no_next, entry);
@@ -78,7 +81,7 @@ fn run_bmi<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usi
                 bits[nth] += consumed(sum) as usize;
             }
         }
-        sprints += 1;
+        checks += 1;
         if tables.iter().any(|&table| Lane::is_halted(table)) {
             break;
         }
@@ -87,7 +90,7 @@ fn run_bmi<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usi
         lanes[lane].position.bit = bits[lane];
         lanes[lane].table = tables[lane];
     }
-    sprints * SPRINT
+    checks * LOOKUPS_PER_CHECK
 }
 
 /// The bits of `window` from `bit` on.
@@ -104,22 +107,22 @@ unsafe fn word(window: &Window, bit: usize) -> u64 {
 }
 
 /// See [`Kernel::split`](super::Kernel::split). Only where [`is_supported`].
-pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
+pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
     debug_assert!(is_supported());
     if !count.is_multiple_of(avx2::EIGHT) {
-        // Of a stream that ends early.
-        return generic::split(steps, count, tokens);
+        // The stream ends early.
+        return generic::split(lookups, count, tokens);
     }
     // SAFETY: the kernel is only chosen where the processor has what it needs.
-    unsafe { avx2::split(steps, count, tokens) }
+    unsafe { avx2::split(lookups, count, tokens) }
 }
 
 /// See [`Kernel::split`](super::Kernel::split). Only where [`has_masks`].
-pub(super) fn split_by_masks(steps: &Steps, count: usize, tokens: &mut Tokens) {
+pub(super) fn split_by_masks(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
     debug_assert!(has_masks());
     if !count.is_multiple_of(WIDTH) {
-        return generic::split(steps, count, tokens);
+        return generic::split(lookups, count, tokens);
     }
     // SAFETY: the kernel is only chosen where the processor has what it needs.
-    unsafe { avx512::split(steps, count, tokens) }
+    unsafe { avx512::split(lookups, count, tokens) }
 }

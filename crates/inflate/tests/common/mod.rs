@@ -10,7 +10,7 @@ use atds_inflate::{Error, Inflater, Stream};
 /// Above all that the tests inflate, unless they say otherwise.
 pub(crate) const LIMIT: usize = 1 << 20;
 
-/// One stream, into a fresh room.
+/// One stream, into a new output.
 pub(crate) fn inflate(
     inflater: &mut Inflater,
     payload: &[u8],
@@ -19,21 +19,21 @@ pub(crate) fn inflate(
     inflate_all(inflater, &[payload], limit).remove(0)
 }
 
-/// Streams together, each into a fresh room.
+/// Streams together, each into a new output.
 pub(crate) fn inflate_all(
     inflater: &mut Inflater,
     payloads: &[&[u8]],
     limit: usize,
 ) -> Vec<Result<Vec<u8>, Error>> {
-    let mut rooms = vec![Vec::new(); payloads.len()];
+    let mut outputs = vec![Vec::new(); payloads.len()];
     let mut results = vec![None; payloads.len()];
-    let streams = payloads.iter().zip(&mut rooms).enumerate();
-    let streams = streams.map(|(nth, (payload, room))| {
+    let streams = payloads.iter().zip(&mut outputs).enumerate();
+    let streams = streams.map(|(nth, (payload, output))| {
         (
             nth,
             Stream {
                 payload,
-                room,
+                output,
                 limit,
             },
         )
@@ -41,13 +41,13 @@ pub(crate) fn inflate_all(
     inflater.inflate(streams, |nth, result| {
         assert!(results[nth].replace(result).is_none(), "done twice");
     });
-    let all = rooms.into_iter().zip(results);
-    all.map(|(mut room, result)| {
-        assert!(room.len() <= limit, "more room than the limit");
+    let all = outputs.into_iter().zip(results);
+    all.map(|(mut output, result)| {
+        assert!(output.len() <= limit, "more bytes than the limit");
         let result = result.expect("every stream is done");
         result.map(|len| {
-            room.truncate(len);
-            room
+            output.truncate(len);
+            output
         })
     })
     .collect()
@@ -55,11 +55,11 @@ pub(crate) fn inflate_all(
 
 /// What libdeflate makes of a stream; `None` if it refuses it.
 pub(crate) fn libdeflate(payload: &[u8], limit: usize) -> Option<Vec<u8>> {
-    let mut room = vec![0; limit];
+    let mut output = vec![0; limit];
     let mut decoder = libdeflater::Decompressor::new();
-    let len = decoder.deflate_decompress(payload, &mut room).ok()?;
-    room.truncate(len);
-    Some(room)
+    let len = decoder.deflate_decompress(payload, &mut output).ok()?;
+    output.truncate(len);
+    Some(output)
 }
 
 /// Holds all kinds of loops that the processor has against the twin, and the twin against libdeflate.

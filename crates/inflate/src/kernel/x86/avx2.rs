@@ -1,22 +1,22 @@
-//! Sorting with AVX2, eight steps at a time.
+//! Sorting with AVX2, eight lookups at a time.
 
 // Loads and stores.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use super::super::{SPRINT, Steps};
+use super::super::{LOOKUPS_PER_CHECK, Lookups};
 use crate::entry::LEAST_TOKEN;
-use crate::tokens::{ROOM, Tokens};
+use crate::tokens::{CAPACITY, Tokens};
 
-/// Steps that are sorted at a time.
+/// Number of lookups that are sorted at a time.
 pub(super) const EIGHT: usize = 8;
 
-const _: () = assert!(SPRINT.is_multiple_of(EIGHT));
+const _: () = assert!(LOOKUPS_PER_CHECK.is_multiple_of(EIGHT));
 
 /// See [`Kernel::split`](crate::kernel::Kernel::split), of whole [`EIGHT`]s.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
+pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
     let ones = _mm256_set1_epi32(-1);
     // The byte of each entry that a literal is in, of either half.
     let literal_bytes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
@@ -26,8 +26,8 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
     let to_lowest = numbers_of_bytes(0);
     let to_third = numbers_of_bytes(2);
     let (mut literals, mut found) = (0, tokens.token_count);
-    let (entries, _) = steps.entries.as_flattened().as_chunks::<EIGHT>();
-    let (words, _) = steps.words.as_flattened().as_chunks::<EIGHT>();
+    let (entries, _) = lookups.entries.as_flattened().as_chunks::<EIGHT>();
+    let (words, _) = lookups.words.as_flattened().as_chunks::<EIGHT>();
     for (entries, words) in entries.iter().zip(words).take(count / EIGHT) {
         let entries = load(entries);
         let words = load(words);
@@ -43,7 +43,7 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
         let set_bits = i64::from_le_bytes(SET_BITS[is_literal as usize]);
         let bytes = _mm_shuffle_epi8(bytes, _mm_cvtsi64_si128(set_bits));
         let bytes = _mm_cvtsi128_si64(bytes) as u64;
-        let place = literals % ROOM;
+        let place = literals % CAPACITY;
         tokens.literals[place..place + EIGHT].copy_from_slice(&bytes.to_le_bytes());
 
         // No entry consumes more than 31 bits.
@@ -60,7 +60,7 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
         let value = _mm256_add_epi32(value, before);
         let set_bits = _mm256_shuffle_epi8(eight(&SET_BITS[is_token as usize]), to_lowest);
         let value = _mm256_permutevar8x32_epi32(value, set_bits);
-        let place = found % ROOM;
+        let place = found % CAPACITY;
         let place = &mut tokens.tokens[place..place + EIGHT];
         store(place.try_into().expect("eight places"), value);
 
@@ -85,15 +85,15 @@ fn store(place: &mut [u32; EIGHT], numbers: __m256i) {
     unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), numbers) }
 }
 
-/// Eight bytes, four times over.
+/// Eight bytes, repeated four times.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn eight(bytes: &[u8; EIGHT]) -> __m256i {
     _mm256_set1_epi64x(i64::from_le_bytes(*bytes))
 }
 
-/// A shuffle of what [`eight`] gives: each of the bytes becomes one byte of a number, the others
-/// zero.
+/// A shuffle for the result of [`eight`]: each byte becomes byte `place` of a number, whose other
+/// bytes are zero.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn numbers_of_bytes(place: usize) -> __m256i {
@@ -104,7 +104,7 @@ fn numbers_of_bytes(place: usize) -> __m256i {
     load(&shuffle.map(u32::from_le_bytes))
 }
 
-/// Of every byte, the numbers of its bits that are set: where a permutation takes what it keeps.
+/// For each byte: the numbers of its set bits, as indices of a permutation.
 static SET_BITS: [[u8; EIGHT]; 256] = {
     let mut all = [[0; EIGHT]; 256];
     let mut byte = 0;
@@ -122,7 +122,7 @@ static SET_BITS: [[u8; EIGHT]; 256] = {
     all
 };
 
-/// Of every byte and each of its bits, how many bits below are set.
+/// For each byte and each of its bits: the number of set bits below it.
 static SET_BELOW: [[u8; EIGHT]; 256] = {
     let mut all = [[0; EIGHT]; 256];
     let mut byte = 0;

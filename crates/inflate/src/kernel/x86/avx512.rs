@@ -1,4 +1,4 @@
-//! Sorting with AVX-512, sixteen steps at a time.
+//! Sorting with AVX-512, sixteen lookups at a time.
 
 // Loads and stores.
 #![allow(unsafe_code)]
@@ -6,29 +6,29 @@
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-use super::super::{SPRINT, Steps};
+use super::super::{LOOKUPS_PER_CHECK, Lookups};
 use crate::entry::LEAST_TOKEN;
-use crate::tokens::{CHUNK, ROOM, Tokens, WIDTH};
+use crate::tokens::{CAPACITY, CHUNK, Tokens, WIDTH};
 
-const _: () = assert!(SPRINT.is_multiple_of(WIDTH) && WIDTH == CHUNK);
+const _: () = assert!(LOOKUPS_PER_CHECK.is_multiple_of(WIDTH) && WIDTH == CHUNK);
 
 /// See [`Kernel::split`](crate::kernel::Kernel::split), of whole [`WIDTH`]s.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi1,bmi2,popcnt"
 )]
-pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
+pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
     let ones = _mm512_set1_epi32(-1);
     // The byte of each entry that a literal is in.
     let literal_bytes = _mm512_zextsi128_si512(_mm_setr_epi8(
         2, 6, 10, 14, 18, 22, 26, 30, 34, 38, 42, 46, 50, 54, 58, 62,
     ));
-    // A compiler that knew these would take two and three instructions for one.
+    // Hidden from the compiler, which would take two or three instructions for one.
     let (zero, literal_bytes) = black_box((_mm512_setzero_si512(), literal_bytes));
-    // Of each entry, the bits of those before it, in the half of a number that counts literals.
+    // For each entry: the bits of the entries before it, in the half that counts literals.
     let before = load_all(&std::array::from_fn(|nth| ((1 << nth) - 1) << 16));
     let (mut literals, mut found) = (0, tokens.token_count);
-    let (entries, _) = steps.entries.as_flattened().as_chunks::<WIDTH>();
-    let (words, _) = steps.words.as_flattened().as_chunks::<WIDTH>();
+    let (entries, _) = lookups.entries.as_flattened().as_chunks::<WIDTH>();
+    let (words, _) = lookups.words.as_flattened().as_chunks::<WIDTH>();
     for (entries, words) in entries.iter().zip(words).take(count / WIDTH) {
         let entries = load_all(entries);
         let words = load_all(words);
@@ -37,11 +37,11 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
 
         let bytes = _mm512_castsi512_si128(_mm512_permutexvar_epi8(literal_bytes, entries));
         let bytes = _mm_maskz_compress_epi8(is_literal, bytes);
-        let place = literals % ROOM;
+        let place = literals % CAPACITY;
         let place = &mut tokens.literals[place..place + WIDTH];
         store_bytes(place.try_into().expect("sixteen places"), bytes);
 
-        // As in AVX2, but that shifts of two numbers by a third's lowest five bits leave out a mask.
+        // As in AVX2. A shift of two numbers uses the lowest five bits of the third: no mask.
         let code = _mm512_and_si512(entries, _mm512_set1_epi32(0b1100_0000_1100_0000));
         let code = _mm512_maddubs_epi16(code, _mm512_set1_epi32(4 << 8 | 1));
         let code = _mm512_srli_epi32::<6>(code);
@@ -52,7 +52,7 @@ pub(super) fn split(steps: &Steps, count: usize, tokens: &mut Tokens) {
         let value = _mm512_add_epi32(value, _mm512_popcnt_epi16(before));
         let value = _mm512_add_epi32(value, _mm512_set1_epi32((literals << 16) as i32));
         let value = _mm512_maskz_compress_epi32(is_token, value);
-        let place = found % ROOM;
+        let place = found % CAPACITY;
         let place = &mut tokens.tokens[place..place + WIDTH];
         store_all(place.try_into().expect("sixteen places"), value);
 

@@ -1,23 +1,23 @@
-//! What is inflated, and where to.
+//! Streams and their output.
 
 use std::collections::TryReserveError;
 use std::fmt;
 
 use crate::Error;
 
-/// Memory that a stream is inflated to.
-pub trait Memory: fmt::Debug {
-    /// All of it.
+/// The memory that a stream is decompressed to.
+pub trait Output: fmt::Debug {
+    /// The whole memory.
     fn bytes(&mut self) -> &mut [u8];
 
-    /// Makes it `len` bytes, which are more than it has, and keeps those.
+    /// Extends the memory to `len` bytes, which is more than it has, and keeps its contents.
     ///
     /// # Errors
-    /// There is no memory left.
+    /// The system has no memory left.
     fn lengthen(&mut self, len: usize) -> Result<(), TryReserveError>;
 }
 
-impl Memory for Vec<u8> {
+impl Output for Vec<u8> {
     fn bytes(&mut self) -> &mut [u8] {
         self
     }
@@ -29,44 +29,44 @@ impl Memory for Vec<u8> {
     }
 }
 
-/// A raw deflate stream and where it is inflated to.
+/// A raw deflate stream and its output.
 #[derive(Debug)]
 pub struct Stream<'a> {
-    /// The stream. What follows its end is passed over.
+    /// The compressed bytes. Bytes after the end of the stream are ignored.
     pub payload: &'a [u8],
-    /// Takes the inflated bytes, from its start; any of its bytes may be written over. It grows as
-    /// needed, by doubling. A room some 300 bytes larger than needed is fastest.
-    pub room: &'a mut dyn Memory,
-    /// Most bytes to inflate to, and to let the room grow to.
+    /// Receives the decompressed bytes, from its start. Any of its bytes may be overwritten. It
+    /// grows by doubling. An output that is some 300 bytes larger than needed is fastest.
+    pub output: &'a mut dyn Output,
+    /// Maximum number of decompressed bytes, and of bytes that the output grows to.
     pub limit: usize,
 }
 
 /// A stream in progress.
 #[derive(Debug)]
-pub(crate) struct Task<'a> {
+pub(crate) struct ActiveStream<'a> {
     pub(crate) payload: &'a [u8],
-    pub(crate) room: Room<'a>,
+    pub(crate) output: BoundedOutput<'a>,
 }
 
-impl<'a> Task<'a> {
+impl<'a> ActiveStream<'a> {
     pub(crate) fn new(stream: Stream<'a>) -> Self {
-        let (memory, limit) = (stream.room, stream.limit);
-        Task {
+        let (memory, limit) = (stream.output, stream.limit);
+        ActiveStream {
             payload: stream.payload,
-            room: Room { memory, limit },
+            output: BoundedOutput { memory, limit },
         }
     }
 }
 
-/// A room that grows up to a limit.
+/// An output that grows up to a limit.
 #[derive(Debug)]
-pub(crate) struct Room<'a> {
-    memory: &'a mut dyn Memory,
+pub(crate) struct BoundedOutput<'a> {
+    memory: &'a mut dyn Output,
     limit: usize,
 }
 
-impl Room<'_> {
-    /// All of it, up to the limit.
+impl BoundedOutput<'_> {
+    /// The memory, up to the limit.
     #[inline(always)]
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
         let bytes = self.memory.bytes();
@@ -74,7 +74,7 @@ impl Room<'_> {
         &mut bytes[..len]
     }
 
-    /// Writes `bytes` behind the `written` first ones, and returns how many there are then.
+    /// Writes `bytes` after the first `written` bytes, and returns the new number of bytes.
     pub(crate) fn write(&mut self, written: usize, bytes: &[u8]) -> Result<usize, Error> {
         self.reserve(written, bytes.len())?;
         let end = written + bytes.len();
@@ -82,16 +82,17 @@ impl Room<'_> {
         Ok(end)
     }
 
-    /// Makes room for `more` bytes behind the `written` first ones.
+    /// Makes space for `more` bytes after the first `written` bytes.
     pub(crate) fn reserve(&mut self, written: usize, more: usize) -> Result<(), Error> {
         let needed = written + more;
-        match needed <= self.bytes().len() {
-            true => Ok(()),
-            false => self.grow(needed),
+        if needed <= self.bytes().len() {
+            Ok(())
+        } else {
+            self.grow(needed)
         }
     }
 
-    /// Doubles the room, so that growing takes a time proportional to what is inflated.
+    /// Doubles the output, so that growing takes time in proportion to the decompressed bytes.
     #[cold]
     fn grow(&mut self, needed: usize) -> Result<(), Error> {
         let limit = self.limit;
