@@ -17,7 +17,7 @@ pub fn file_order(seed: u64, epoch: u64, files: usize) -> Vec<usize> {
 }
 
 /// A uniformly random order of the `blocks` blocks of a file, fixed by
-/// `(seed, epoch, file_index)`. `file_index` is the file's place in the list of
+/// `(seed, epoch, file_index)`. `file_index` is the file's index in the list of
 /// files, not in their shuffled order, so that both orders are independent.
 pub fn block_order(seed: u64, epoch: u64, file_index: u64, blocks: usize) -> Vec<usize> {
     permutation(
@@ -26,7 +26,7 @@ pub fn block_order(seed: u64, epoch: u64, file_index: u64, blocks: usize) -> Vec
     )
 }
 
-/// Fisher and Yates' shuffle, from the back.
+/// A Fisher-Yates shuffle of `0..len`, from the back.
 fn permutation<R: Rng>(len: usize, rng: &mut R) -> Vec<usize> {
     let mut order: Vec<usize> = (0..len).collect();
     for last in (1..len).rev() {

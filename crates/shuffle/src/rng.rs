@@ -4,25 +4,25 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a stream of random words is for. Streams of different purposes are
-/// independent, so that asking for one order never changes another.
+/// The purpose of a stream of random words. Streams of different purposes are
+/// independent, so that drawing one order never changes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Counts of the draw of this number.
+    /// The counts of the draw with this number.
     Draw(u64),
-    /// The order of files.
+    /// The order of the files.
     FileOrder,
-    /// The order of the blocks of the file of this number.
+    /// The order of the blocks in the file with this number.
     BlockOrder(u64),
 }
 
-/// The stream of `(seed, epoch)` for a purpose.
+/// The stream of random words of `(seed, epoch)` for a purpose.
 ///
 /// Each of the four words of the generator's state absorbs the four numbers
 /// through the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable
 /// pseudorandom number generators", OOPSLA 2014), from a start of its own. Each
-/// step is a bijection of the number it absorbs: streams that differ in one
-/// number only never start alike.
+/// step is a bijection of the number it absorbs. So streams that differ in a single
+/// number have different starts.
 pub(crate) fn stream(seed: u64, epoch: u64, purpose: Purpose) -> Xoshiro256PlusPlus {
     let (tag, index) = match purpose {
         Purpose::Draw(index) => (1, index),
@@ -47,12 +47,12 @@ fn mix(word: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A uniform integer in `0..bound`, 0 for a bound of 0; one word but for a
-/// chance of `bound / 2^64`.
+/// A uniform integer in `0..bound`, or 0 for a bound of 0. It takes one word, and
+/// more with a chance of `bound / 2^64`.
 ///
 /// Lemire, "Fast random integer generation in an interval", ACM TOMACS 29
-/// (2019): the high half of `word * bound`, rejecting the words that would give
-/// some integers one chance more than others.
+/// (2019): the high half of `word * bound`. Words that would make some integers
+/// more likely are rejected.
 #[inline]
 pub(crate) fn below<R: Rng>(bound: u64, rng: &mut R) -> u64 {
     let mut product = u128::from(rng.next_u64()) * u128::from(bound);

@@ -1,4 +1,4 @@
-//! Drawing the records of a batch from a window, as counts per block.
+//! Draws the records of a batch from a window, as a count for each block.
 
 use rand_core::Rng;
 
@@ -10,10 +10,9 @@ use crate::thinning;
 
 /// Draws batches from a window of blocks, uniformly without replacement.
 ///
-/// Its draws are fixed by `(seed, epoch)`, the number of draws before, and what
-/// the window holds; they are the same on every platform. Each draw has a
-/// stream of random words of its own, so that a sampler is restored by three
-/// numbers, its [`SamplerState`].
+/// `(seed, epoch)`, the number of earlier draws and the unread counts fix a draw,
+/// on every platform. Each draw has a stream of random words of its own. So three
+/// numbers, the [`SamplerState`], restore a sampler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampler {
     state: SamplerState,
@@ -25,24 +24,24 @@ impl Sampler {
         Self::from_state(SamplerState::new(seed, epoch))
     }
 
-    /// A sampler that goes on where another stood.
+    /// A sampler that continues from `state`.
     pub fn from_state(state: SamplerState) -> Self {
         Sampler { state }
     }
 
-    /// Where the sampler stands.
+    /// The state of the sampler.
     pub fn state(&self) -> SamplerState {
         self.state
     }
 
-    /// Draws `draws` of the window's unread records and writes into `counts[i]`
-    /// how many of the `unread[i]` records of block `i` are among them; all of
-    /// them where there are no more than `draws`.
+    /// Draws `draws` of the window's unread records, or all if there are fewer.
+    /// `counts[i]` becomes the number of drawn records among the `unread[i]`
+    /// records of block `i`.
     ///
-    /// The counts have the multivariate hypergeometric distribution exactly:
-    /// that of drawing records one by one, each time uniformly from those not
-    /// drawn yet. The expected time is proportional to the number of blocks,
-    /// whatever the counts. Nothing is allocated.
+    /// The counts have exactly the multivariate hypergeometric distribution, as if
+    /// records were drawn one by one, each time uniformly from the records that are
+    /// left. The expected time is proportional to the number of blocks. Nothing is
+    /// allocated.
     ///
     /// Records beyond [`MAX_WINDOW_RECORDS`] are left for later draws.
     ///
@@ -61,7 +60,7 @@ impl Sampler {
     }
 }
 
-/// All blocks together if they are many and small, else one after another.
+/// Draws all blocks together if they are many and small, else one after another.
 pub(crate) fn draw<R: Rng>(unread: &[u64], draws: u64, counts: &mut [u64], rng: &mut R) {
     let considered = |total: u64, unread: u64| unread.min(MAX_WINDOW_RECORDS - total);
     let (mut total, mut most) = (0, 0);
@@ -73,8 +72,8 @@ pub(crate) fn draw<R: Rng>(unread: &[u64], draws: u64, counts: &mut [u64], rng: 
     if thinning::pays(unread.len(), total, most) {
         return thinning::draw(unread, total, most, draws, counts, rng);
     }
-    // Each from what the blocks before left: the chain rule of the multivariate
-    // hypergeometric distribution.
+    // A block draws from the draws that the blocks before it left: the chain rule of
+    // the multivariate hypergeometric distribution.
     let mut seen = 0;
     for (count, &unread) in counts.iter_mut().zip(unread) {
         let good = considered(seen, unread);

@@ -1,12 +1,12 @@
-//! Where a sampler stands, to be saved and restored.
+//! The state of a sampler, to be saved and restored.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Where a [`Sampler`](crate::Sampler) stands: three numbers, written as one
-/// line of text.
+/// The state of a [`Sampler`](crate::Sampler): three numbers, printed as one line
+/// of text.
 ///
 /// ```
 /// use atds_shuffle::SamplerState;
@@ -23,7 +23,7 @@ pub struct SamplerState {
     pub seed: u64,
     /// The epoch.
     pub epoch: u64,
-    /// Draws made in this epoch.
+    /// Number of draws made in this epoch.
     pub draws: u64,
 }
 
@@ -49,10 +49,10 @@ impl fmt::Display for SamplerState {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseStateError {
-    /// A part is missing or stands elsewhere than expected.
+    /// A part is missing, or not in its place.
     #[error("expected '{field}=' and a number")]
     Missing {
-        /// What was expected: `seed`, `epoch` or `draws`.
+        /// The expected part: `seed`, `epoch` or `draws`.
         field: &'static str,
     },
     /// A part is not a number of 64 bits.
@@ -61,7 +61,7 @@ pub enum ParseStateError {
         /// The part: `seed`, `epoch` or `draws`.
         field: &'static str,
     },
-    /// Something follows.
+    /// There is text after the last part.
     #[error("something follows 'draws'")]
     Trailing,
 }

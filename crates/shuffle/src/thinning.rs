@@ -1,5 +1,5 @@
-//! Counts of many small blocks: each record is taken with a chance somewhat
-//! below what is wanted, 64 records at a time, then as many more as are missing.
+//! Draws the counts of many small blocks together: takes each record with a chance
+//! somewhat too low, 64 records at a time, then adds the missing records one by one.
 //! `DESIGN.md` says why that is exact.
 
 use rand_core::Rng;
@@ -7,17 +7,17 @@ use rand_core::Rng;
 use crate::limits::{MAX_THINNED, MIN_THINNED_BLOCKS, SPARSEST_LATTICE};
 use crate::rng::below;
 
-/// Whether counts of so many blocks, with `total` records, the largest of which has
-/// `most`, are drawn faster together than block after block.
+/// Whether the counts of `blocks` blocks are drawn faster together than block after
+/// block. All blocks have `total` records, the largest has `most`.
 pub(crate) fn pays(blocks: usize, total: u64, most: u64) -> bool {
     blocks >= MIN_THINNED_BLOCKS
         && most <= MAX_THINNED
         && blocks as u64 * most <= SPARSEST_LATTICE * total
 }
 
-/// Writes how many of `draws` records, drawn without replacement from all
-/// `total`, are among the `unread[i]` of block `i` into `counts[i]`. The largest block
-/// has `most`, which is at most [`MAX_THINNED`].
+/// Draws `draws` of all `total` records without replacement. `counts[i]` becomes the
+/// number of them among the `unread[i]` records of block `i`. The largest block has
+/// `most` records, at most [`MAX_THINNED`].
 pub(crate) fn draw<R: Rng>(
     unread: &[u64],
     total: u64,
@@ -31,45 +31,45 @@ pub(crate) fn draw<R: Rng>(
     let blocks = unread.len() as u64;
     let lattice = Lattice { blocks, most };
     while taken < few {
-        let (block, place) = lattice.pick(rng);
-        if (counts[block]..unread[block]).contains(&place) {
+        let (block, position) = lattice.pick(rng);
+        if (counts[block]..unread[block]).contains(&position) {
             counts[block] += 1;
             taken += 1;
         }
     }
     while taken > few {
-        let (block, place) = lattice.pick(rng);
-        if place < counts[block] {
+        let (block, position) = lattice.pick(rng);
+        if position < counts[block] {
             counts[block] -= 1;
             taken -= 1;
         }
     }
     if few < draws {
-        // Those that were drawn are the ones to be left.
+        // The records taken are the ones to leave.
         let both = counts.iter_mut().zip(unread);
         both.for_each(|(count, unread)| *count = unread - *count);
     }
 }
 
-/// Bits of a chance.
+/// Number of bits of a chance.
 const CHANCE_BITS: u32 = 8;
 
-/// The chance, in 256ths, by which seldom more than `few` of `total` records are
-/// taken: twice the standard deviation below what would take `few` on average,
-/// since taking more costs less than putting back.
+/// The chance of a record, in 256ths, with which seldom more than `few` of `total`
+/// records are taken. The mean is two standard deviations below `few`, because adding
+/// a record costs less than putting one back.
 fn chance(total: u64, few: u64) -> u64 {
     let aim = few.saturating_sub(2 * few.isqrt());
     (aim << CHANCE_BITS).checked_div(total).unwrap_or(0)
 }
 
-/// Takes each record with a chance of `chance` 256ths, and says how many those
-/// are in all.
+/// Takes each record with a chance of `chance` 256ths. Returns the number of records
+/// taken.
 fn thin<R: Rng>(unread: &[u64], chance: u64, counts: &mut [u64], rng: &mut R) -> u64 {
     if chance == 0 {
         counts.fill(0);
         return 0;
     }
-    // The lowest `left` bits of `word` are those of the next records.
+    // The lowest `left` bits of `word` belong to the next records.
     let (mut word, mut left) = (0_u64, 0);
     let mut all = 0;
     for (count, &unread) in counts.iter_mut().zip(unread) {
@@ -96,11 +96,11 @@ fn thin<R: Rng>(unread: &[u64], chance: u64, counts: &mut [u64], rng: &mut R) ->
     all
 }
 
-/// Blocks of fewer records are looked up, since many processors' instruction to count
-/// bits is not one that a program may count on.
+/// Blocks of fewer records use a table: x86-64 without extensions has no instruction
+/// to count bits.
 const SMALL: u32 = 9;
 
-/// How many bits of a number are set.
+/// For each number: its number of set bits.
 const ONES: [u8; 1 << (SMALL - 1)] = {
     let mut ones = [0; 1 << (SMALL - 1)];
     let mut number = 0;
@@ -111,20 +111,21 @@ const ONES: [u8; 1 << (SMALL - 1)] = {
     ones
 };
 
-/// 64 independent bits, each set with a chance of `chance` 256ths: whether a
-/// number of eight random bits is below `chance`, from its last bit to its first.
+/// 64 independent bits, each set with a chance of `chance` 256ths. A bit says whether
+/// a number of eight random bits is below `chance`, compared from the last bit on.
 fn coins<R: Rng>(chance: u64, rng: &mut R) -> u64 {
     let first = chance.trailing_zeros();
     (first..CHANCE_BITS).fold(0, |below, bit| {
         let random = rng.next_u64();
-        match chance >> bit & 1 {
-            0 => below & random,
-            _ => below | random,
+        if chance >> bit & 1 == 0 {
+            below & random
+        } else {
+            below | random
         }
     })
 }
 
-/// Places for as many records in each block as the largest one has.
+/// Positions of records, with as many in each block as the largest block has.
 #[derive(Clone, Copy, Debug)]
 struct Lattice {
     blocks: u64,
@@ -132,7 +133,7 @@ struct Lattice {
 }
 
 impl Lattice {
-    /// A block and a place in it, all with the same chance.
+    /// A block and a position in it, uniformly.
     fn pick<R: Rng>(self, rng: &mut R) -> (usize, u64) {
         (below(self.blocks, rng) as usize, below(self.most, rng))
     }

@@ -1,14 +1,14 @@
-//! The window of blocks that batches are drawn from.
+//! The window of blocks from which batches are drawn.
 
-/// Unread records the window must hold, or all there are, before a batch is
-/// drawn: `batch_size + shuffle_buffer_size`, saturating.
+/// Number of unread records that the window must hold before a batch is drawn, unless
+/// no more are left: `batch_size + shuffle_buffer_size`, saturating.
 pub fn window_target(batch_size: u64, shuffle_buffer_size: u64) -> u64 {
     batch_size.saturating_add(shuffle_buffer_size)
 }
 
-/// The rule without shuffling: `draws` records from the front of the window.
-/// Writes into `counts[i]` how many of the `unread[i]` records of block `i` are
-/// taken; all of them where there are no more than `draws`.
+/// Takes `draws` records from the front of the window, or all if there are fewer: the
+/// rule without shuffling. `counts[i]` becomes the number of records taken from the
+/// `unread[i]` records of block `i`.
 ///
 /// # Panics
 /// If `unread` and `counts` differ in length.

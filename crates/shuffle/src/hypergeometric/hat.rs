@@ -1,18 +1,17 @@
-//! The hat: a staircase nowhere below the distribution, from which integers
-//! alone draw.
+//! The hat: a staircase that is nowhere below the distribution. Drawing from it takes
+//! integers alone.
 
 use rand_core::Rng;
 
 use super::Parameters;
 use crate::rng::below;
 
-/// A step down of this much in the logarithm halves the probability at least:
-/// above ln 2 by more than the rounding of the bounds held against it.
+/// A decrease of the logarithm by this much at least halves the probability. It exceeds
+/// ln 2 by more than the rounding error of the bounds compared with it.
 const HALVING: f64 = 0.6932;
 
-/// A staircase around the mode, in units of the mode's probability: of height 1
-/// in the middle, and on either side of stairs of equal width, each half as
-/// high as the one before.
+/// A staircase around the mode, in units of the mode's probability. Its middle has height
+/// 1. The stairs of a side have equal width, and each is half as high as the one before.
 #[derive(Debug)]
 pub(super) struct Hat {
     mode: u64,
@@ -45,15 +44,14 @@ impl Hat {
         }
     }
 
-    /// A count with a chance in proportion to the hat's height above it; `None`
-    /// for one that cannot be.
+    /// Draws a count with a chance in proportion to the height of the hat above it. `None`
+    /// if that count is impossible.
     pub(super) fn draw<R: Rng>(&self, rng: &mut R) -> Option<Candidate> {
         let middle = self.left.flat + 1 + self.right.flat;
-        // Each side's stairs, 1/2 + 1/4 + .. high, have the area of one that is
-        // 1 high.
+        // All stairs of a side, 1/2 + 1/4 + .., have the area of one stair of height 1.
         let area = middle + self.left.width + self.right.width;
-        let place = below(area, rng);
-        if let Some(stair) = place.checked_sub(middle) {
+        let position = below(area, rng);
+        if let Some(stair) = position.checked_sub(middle) {
             let halvings = 1 + trailing_zeros(rng);
             let count = match stair.checked_sub(self.right.width) {
                 None => self
@@ -63,7 +61,7 @@ impl Hat {
             };
             (count <= self.end).then_some(Candidate { count, halvings })
         } else {
-            let count = self.mode - self.left.flat + place;
+            let count = self.mode - self.left.flat + position;
             Some(Candidate { count, halvings: 0 })
         }
     }
@@ -71,7 +69,7 @@ impl Hat {
 
 #[cfg(test)]
 impl Hat {
-    /// How often the hat is halved above `count`.
+    /// Number of halvings of the hat above `count`.
     pub(super) fn halvings(&self, count: u64) -> i32 {
         let side = match count.checked_sub(self.mode) {
             Some(_) => &self.right,
@@ -82,7 +80,7 @@ impl Hat {
     }
 }
 
-/// The zeros before the first one in a stream of random bits.
+/// Number of zeros before the first one in a stream of random bits.
 fn trailing_zeros<R: Rng>(rng: &mut R) -> u32 {
     let mut zeros = 0;
     loop {
@@ -97,7 +95,7 @@ fn trailing_zeros<R: Rng>(rng: &mut R) -> u32 {
 /// The hat on one side of the mode.
 #[derive(Debug)]
 struct Side {
-    /// Counts next to the mode that the hat is 1 high above.
+    /// Number of counts next to the mode with a hat of height 1.
     flat: u64,
     /// The width of a stair; 0 if no count lies beyond the flat part.
     width: u64,
@@ -124,15 +122,15 @@ impl Side {
         }
     }
 
-    /// How far from the mode a place on a stair is.
-    fn distance(&self, halvings: u32, place: u64) -> u64 {
+    /// Distance of a position on a stair from the mode.
+    fn distance(&self, halvings: u32, position: u64) -> u64 {
         let stairs = u64::from(halvings - 1).saturating_mul(self.width);
-        stairs.saturating_add(self.flat + 1 + place)
+        stairs.saturating_add(self.flat + 1 + position)
     }
 }
 
-/// A lower bound of how fast the logarithm of the probability falls: step `i`
-/// from the mode takes at least `first + i * curvature`.
+/// A lower bound of the decrease of the log probability: step `i` from the mode decreases
+/// it by at least `first + i * curvature`.
 #[derive(Debug)]
 struct Decline {
     shrinking: [f64; 2],
@@ -160,16 +158,16 @@ impl Decline {
         a + b + c + d
     }
 
-    /// A number of steps, near the smallest, that surely halve the probability
-    /// when `start` steps have been made.
+    /// A number of steps after step `start` that certainly halves the probability, close to
+    /// the smallest such number.
     fn steps_to_halve(&self, start: u64) -> u64 {
         let start = start as f64;
         let bound = |steps: f64| {
             let curvature = self.curvature(start + steps);
             steps * (self.first + start * curvature) + steps * (steps - 1.0) / 2.0 * curvature
         };
-        // The positive root of the quadratic equation, if the curvature were
-        // that at a guess of the root.
+        // The positive root of the quadratic equation, with the curvature at an estimate of
+        // the root.
         let mut steps = 0.0;
         for _ in 0..2 {
             let curvature = self.curvature(start + steps);

@@ -1,5 +1,5 @@
-//! Logarithms from additions, multiplications and divisions, which IEEE 754
-//! rounds the same on every platform. Library functions differ.
+//! Logarithms from additions, multiplications and divisions, which IEEE 754 rounds the same
+//! on every platform. Library functions differ between platforms.
 
 use std::f64::consts::{LN_2, SQRT_2};
 
@@ -43,9 +43,9 @@ pub(super) fn phi(a: f64, d: f64) -> f64 {
 }
 
 /// `(artanh(s) / s - 1) / s^2 = 1/3 + s^2/5 + s^4/7 + ..` for `square = s^2` up
-/// to 0.0295; what is left off is below 2^-60.
+/// to 0.0295; the rest of the series is below 2^-60.
 fn artanh_rest(square: f64) -> f64 {
-    // The two halves do not wait for each other.
+    // Two independent chains, which the processor can overlap.
     let fourth = square * square;
     let even = [3.0, 7.0, 11.0, 15.0, 19.0, 23.0];
     let odd = [5.0, 9.0, 13.0, 17.0, 21.0];
@@ -56,8 +56,8 @@ fn artanh_rest(square: f64) -> f64 {
     sum(&even) + square * sum(&odd)
 }
 
-/// What Stirling's formula leaves: `ln gamma(z) - (z - 1/2) ln z + z -
-/// ln(2 pi) / 2` for an integer `z >= 1`, within 2^-52.
+/// The rest of Stirling's formula: `ln gamma(z) - (z - 1/2) ln z + z - ln(2 pi) / 2` for an
+/// integer `z >= 1`, within 2^-52.
 pub(super) fn stirling_rest(z: f64) -> f64 {
     const EXACT: [f64; 15] = [
         0.081_061_466_795_327_26,

@@ -1,4 +1,4 @@
-//! One hypergeometric count, exactly. `DESIGN.md` has the derivation.
+//! Draws one hypergeometric count, exactly. `DESIGN.md` has the derivation.
 
 mod hat;
 mod ln;
@@ -12,17 +12,17 @@ use crate::rng::below;
 use hat::Hat;
 use ratio::LnRatio;
 
-/// How many of `draws` records, drawn without replacement from `total`, are
-/// among `good` of these.
+/// Draws `draws` of `total` records without replacement. Returns how many of them are
+/// among `good` given records.
 ///
 /// Both `good` and `draws` must be at most `total`, and `total` at most
 /// [`MAX_WINDOW_RECORDS`](crate::MAX_WINDOW_RECORDS).
 #[inline]
 pub(crate) fn hypergeometric<R: Rng>(total: u64, good: u64, draws: u64, rng: &mut R) -> u64 {
-    // Counts of the rarer kind among the fewer records give all others.
+    // The count of the smaller sets gives the counts of their complements.
     let rare = good.min(total - good);
     let few = draws.min(total - draws);
-    // Which of two sets of records is marked and which drawn does not matter.
+    // The two sets can be exchanged.
     let (small, large) = (rare.min(few), rare.max(few));
     let both = if small <= MAX_SIMULATED {
         simulate(total, small, large, rng)
@@ -33,12 +33,12 @@ pub(crate) fn hypergeometric<R: Rng>(total: u64, good: u64, draws: u64, rng: &mu
         (true, true) => both,
         (false, true) => draws - both,
         (true, false) => good - both,
-        // Of those left, `few - both` are good.
+        // Of the records left, `few - both` are good.
         (false, false) => good - (few - both),
     }
 }
 
-/// Draws `small` records one by one and counts those among `large`.
+/// Draws `small` records one by one, and counts the records among `large`.
 #[inline]
 fn simulate<R: Rng>(total: u64, small: u64, large: u64, rng: &mut R) -> u64 {
     let mut left = large;
@@ -48,15 +48,15 @@ fn simulate<R: Rng>(total: u64, small: u64, large: u64, rng: &mut R) -> u64 {
     large - left
 }
 
-/// The parameters of a count that is drawn by rejection, with
-/// `small <= large <= total / 2`, so that every count from 0 to `small` can be.
+/// The parameters of a count that is drawn by rejection. `small <= large <= total / 2`,
+/// so every count from 0 to `small` is possible.
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     small: u64,
     large: u64,
     /// `total - small - large`.
     neither: u64,
-    /// The count of the largest probability.
+    /// The most probable count.
     mode: u64,
 }
 
@@ -72,7 +72,8 @@ impl Parameters {
     }
 }
 
-/// Draws counts from a hat over the distribution until one lies under it.
+/// Draws points under a hat over the distribution, until one lies under the
+/// distribution.
 fn reject<R: Rng>(total: u64, small: u64, large: u64, rng: &mut R) -> u64 {
     let parameters = Parameters::new(total, small, large);
     let hat = Hat::new(&parameters);

@@ -1,5 +1,4 @@
-//! How much less likely than the mode a count is, as a logarithm with a bound
-//! on its error.
+//! The log ratio of the mode's probability to a count's, with a bound of its error.
 
 use std::f64::consts::LN_2;
 
@@ -7,8 +6,8 @@ use super::Parameters;
 use super::hat::Candidate;
 use super::ln::{ln, ln_near_one, phi, stirling_rest};
 
-/// The error of what [`LnRatio::accepts`] compares, in parts of the sum of the
-/// sizes of its terms: 2048 units of 2^-53 where `DESIGN.md` shows 300.
+/// The error of the comparison in [`LnRatio::accepts`], relative to the sum of the sizes
+/// of its terms: 2048 units of 2^-53, where `DESIGN.md` shows 300.
 const ERROR: f64 = 1.0 / (1u64 << 42) as f64;
 
 const TWO_64: f64 = (1u128 << 64) as f64;
@@ -19,10 +18,10 @@ pub(super) struct LnRatio {
     mode: u64,
     /// The arguments of the four gamma functions of `p`, at the mode.
     bases: [f64; 4],
-    /// The sum of what Stirling's formula leaves of them.
+    /// The sum of their rests in Stirling's formula.
     rest: f64,
-    /// The logarithm of the product of the two that grow with the count over
-    /// the product of the two that shrink.
+    /// The logarithm of a quotient: the product of the two arguments that grow with the
+    /// count, over the product of the two that shrink.
     slope: f64,
 }
 
@@ -40,7 +39,7 @@ impl LnRatio {
         let bases = [mode, neither + mode, small - mode, large - mode].map(|count| count + 1);
         let [a, b, c, d] = bases.map(u128::from);
         let (growing, shrinking) = (a * b, c * d);
-        // Near 1 the quotient's distance from 1 is what counts, and is exact.
+        // Near 1 the quotient's difference from 1 is used, which is exact.
         let excess = (growing as i128 - shrinking as i128) as f64 / shrinking as f64;
         let slope = if excess.abs() <= 0.25 {
             ln_near_one(excess)
@@ -56,17 +55,16 @@ impl LnRatio {
         }
     }
 
-    /// Whether a point of the hat above `candidate` lies under the
-    /// distribution: whether `v / 2^halvings` is below `p(count) / p(mode)`,
-    /// where `v` is a real number from 0 to 1 of which the first 64 bits are
-    /// `word`. `None` where that is too close to say.
+    /// Whether a point of the hat above `candidate` lies under the distribution: whether
+    /// `v / 2^halvings` is below `p(count) / p(mode)`. `v` is a real number from 0 to 1
+    /// whose first 64 bits are `word`. `None` if the two are too close to decide.
     pub(super) fn accepts(&self, candidate: &Candidate, word: u64) -> Option<bool> {
         if word == 0 {
             return None;
         }
         let (ratio, size) = self.eval(candidate.count);
         let chance = f64::from(candidate.halvings) * LN_2 - ln(word as f64 / TWO_64);
-        // The bits of `v` behind the first 64 change its logarithm by this.
+        // The bits of `v` after the first 64 change its logarithm by at most this.
         let unknown_bits = 1.0 / word as f64;
         let error = (size + chance) * ERROR + unknown_bits;
         let difference = chance - ratio;

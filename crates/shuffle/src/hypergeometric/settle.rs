@@ -1,5 +1,4 @@
-//! The exact answer where floating point comes too close: about once in 2^38
-//! candidates.
+//! Decides in integers where floating point is too close: about once in 2^38 candidates.
 
 use std::cmp::Ordering;
 
@@ -8,16 +7,15 @@ use rand_core::Rng;
 use super::Parameters;
 use super::hat::Candidate;
 
-/// Words of the first attempt; each further one has twice as many.
+/// Number of words of the first attempt. Each further attempt doubles it.
 const FIRST_WORDS: usize = 4;
 
-/// Whether `v / 2^halvings` is below `p(count) / p(mode)`, where `v` is a real
-/// number from 0 to 1 of which the first 64 bits are `word`, and more are drawn
-/// as needed.
+/// Whether `v / 2^halvings` is below `p(count) / p(mode)`. `v` is a real number from 0 to 1
+/// whose first 64 bits are `word`; further bits are drawn as needed.
 ///
-/// The ratio is a product of one fraction, at most 1, for each step from the
-/// mode. In fixed point each is rounded down, which loses less than one unit of
-/// the last place, and what was lost before does not grow.
+/// The ratio is a product of fractions of at most 1, one for each step from the mode.
+/// Rounding down in fixed point loses less than one unit of the last place each time, and
+/// later fractions do not enlarge that loss.
 #[cold]
 pub(super) fn accepts<R: Rng>(
     parameters: &Parameters,
@@ -55,8 +53,7 @@ pub(super) fn accepts<R: Rng>(
 /// A fraction: two factors of its numerator and two of its denominator.
 type Fraction = ([u64; 2], [u64; 2]);
 
-/// The ratios of the probabilities of neighbouring counts, from the mode to
-/// `count`.
+/// The ratios of the probabilities of neighbouring counts, from the mode to `count`.
 fn factors(parameters: &Parameters, count: u64) -> impl Iterator<Item = Fraction> {
     let Parameters {
         small,
