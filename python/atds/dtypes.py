@@ -11,7 +11,19 @@ from atds.errors import FeatureError
 
 #: The dtypes of columns by name. ``string`` is text in UTF-8, ``bytes`` any bytes.
 DType: TypeAlias = Literal[
-    "int32", "int64", "float16", "bfloat16", "float32", "float64", "bool", "string", "bytes"
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "bool",
+    "string",
+    "bytes",
 ]
 
 DTYPES: tuple[DType, ...] = get_args(DType)

@@ -190,8 +190,12 @@ fn array(node: &Bound<'_, PyTuple>) -> PyResult<ArrayData> {
 
 fn numbers(dtype: &str, length: usize, bytes: Buffer) -> PyResult<ArrayData> {
     let data_type = match dtype {
+        "int8" => DataType::Int8,
+        "int16" => DataType::Int16,
         "int32" => DataType::Int32,
         "int64" => DataType::Int64,
+        "uint8" => DataType::UInt8,
+        "uint16" => DataType::UInt16,
         "float16" => DataType::Float16,
         "float32" => DataType::Float32,
         "float64" => DataType::Float64,

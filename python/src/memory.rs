@@ -7,8 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use atds::half::f16;
-use atds::{Buffer, ColumnMut, DType, OwnedColumn, ValuesMut};
+use atds::{Buffer, ColumnMut, DType, OwnedColumn, ValuesMut, fixed_width_dtypes};
 use numpy::npyffi::flags::{NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO};
 use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, dtype};
@@ -313,14 +312,16 @@ impl Memory {
 
 /// NumPy's type for the elements of a dtype; bfloat16 as its bits.
 fn descr(of: DType) -> PyResult<Descr> {
-    Ok(match of {
-        DType::Int32 => dtype::<i32>,
-        DType::Int64 => dtype::<i64>,
-        DType::Float16 => dtype::<f16>,
-        DType::BFloat16 => dtype::<u16>,
-        DType::Float32 => dtype::<f32>,
-        DType::Float64 => dtype::<f64>,
-        DType::Bool => dtype::<bool>,
-        _ => return Err(fault("a dtype that is not known here")),
-    })
+    macro_rules! descr {
+        ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+            match of {
+                $(DType::$variant => dtype::<$element>,)*
+                _ => return Err(fault("a dtype that is not known here")),
+            }
+        };
+    }
+    if of == DType::BFloat16 {
+        return Ok(dtype::<u16>);
+    }
+    Ok(fixed_width_dtypes!(descr))
 }

@@ -37,7 +37,7 @@
 //! | `"vocabulary": ["a", "b"]` or `{"file": "words.txt"}`, a line a word | ids from 0 in that order; of others `"unknown"`, -1 if not given |
 //! | `"unit": "millis"` | int64 in `days`, `hours`, `minutes`, `seconds`, `millis`, `micros` or `nanos` |
 //!
-//! `dtype` is `int32`, `int64`, `float16`, `bfloat16`, `float32`,
+//! `dtype` is `int8`, `int16`, `int32`, `int64`, `uint8`, `uint16`, `float16`, `bfloat16`, `float32`,
 //! `float64`, `bool`, `string` or `bytes`; `layout` is `coo` (if not given) or
 //! `ragged`. Strings of dtype `bytes` are not checked to be UTF-8. A float may be `"NaN"`, `"Infinity"` or `"-Infinity"`; a string
 //! that is not UTF-8 is `{"bytes": ".."}` with a character of U+0000 to U+00FF

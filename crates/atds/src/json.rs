@@ -1,7 +1,7 @@
 //! Tensors as JSON, for people to read.
 
 use serde_json::{Value, json};
-use tensor_batch::{Batch, Column, Scalar, Values};
+use tensor_batch::{Batch, Column, Scalar, Values, fixed_width_dtypes};
 
 /// The columns of a batch as a JSON object, for looking at data and for tests.
 ///
@@ -51,17 +51,25 @@ pub fn batch_to_json(batch: &Batch) -> Value {
 /// # Panics
 /// If there are not so many values.
 pub fn value_to_json(values: &Values, i: usize) -> Value {
-    match values {
-        Values::Int32(values) => values.as_slice()[i].into(),
-        Values::Int64(values) => values.as_slice()[i].into(),
-        Values::Float16(values) => single(values.as_slice()[i].into()),
-        Values::BFloat16(values) => single(values.as_slice()[i].into()),
-        Values::Float32(values) => single(values.as_slice()[i]),
-        Values::Float64(values) => double(values.as_slice()[i]),
-        Values::Bool(values) => (values.as_slice()[i] == 1).into(),
-        Values::String(values) => string(values.get(i).expect("there are so many")),
-        _ => unreachable!("every dtype of this version is above"),
+    macro_rules! json {
+        ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+            match values {
+                $(Values::$variant(values) => json!(@$class values.as_slice()[i]),)*
+                Values::String(values) => string(values.get(i).expect("there are so many")),
+                _ => unreachable!("every dtype of this version is above"),
+            }
+        };
+        (@integer $value:expr) => {
+            Value::from($value)
+        };
+        (@float $value:expr) => {
+            float($value)
+        };
+        (@boolean $value:expr) => {
+            Value::from($value == 1)
+        };
     }
+    fixed_width_dtypes!(json)
 }
 
 /// One value as JSON, as in [`batch_to_json`].
@@ -102,11 +110,13 @@ pub(crate) fn latin1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// The shortest decimal that is this float, not that of the double next to it.
-fn single(value: f32) -> Value {
-    match value.to_string().parse() {
-        Ok(shortest) if value.is_finite() => double(shortest),
-        _ => double(value.into()),
+/// The shortest decimal that is this float. Floats of 2 bytes are read as float32.
+fn float<T: Copy + Into<f64>>(value: T) -> Value {
+    let value = value.into();
+    let single = (size_of::<T>() < size_of::<f64>() && value.is_finite()).then_some(value as f32);
+    match single.map(|single| single.to_string().parse()) {
+        Some(Ok(shortest)) => double(shortest),
+        _ => double(value),
     }
 }
 

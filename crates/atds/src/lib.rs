@@ -61,6 +61,9 @@ pub use tolerate::{Tolerate, Tolerated};
 pub use unpack::Packing;
 
 pub use atds_sched::{Decision, SchedulerStats, Threads};
+#[doc(hidden)]
+pub use tensor_batch::fixed_width_dtypes;
+
 pub use avro_block::{Codec, Found};
 pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
 pub use avro_decode::{

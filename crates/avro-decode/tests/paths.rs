@@ -224,7 +224,7 @@ fn every_path_is_an_expression() {
             let features = Features::new([feature.with_mask("m")]).unwrap();
             Plan::compile(&schema, &features, &PlanOptions::default())
         };
-        let mut plans = DType::ALL.into_iter().map(compile);
+        let mut plans = DType::ALL.iter().copied().map(compile);
         if plans.clone().any(|plan| plan.is_ok()) {
             values += 1;
             continue;

@@ -1,14 +1,14 @@
-//! A finished batch and typed views of its columns.
+//! A finished batch and its columns.
 
+use std::fmt;
 use std::sync::Arc;
 
+use crate::short::Short;
 use crate::{
-    BatchSpec, Buffer, ColumnKind, ColumnSpec, Element, Layout, Recycler, Segment, Strings, Values,
-    ViewError, ViewErrorKind,
+    BatchSpec, Buffer, ColumnKind, ColumnSpec, Layout, Recycler, Segment, TensorForm, Values,
 };
 
 /// A batch: one tensor per column. Dropping it hands its memory to the next.
-#[derive(Debug)]
 pub struct Batch {
     rows: usize,
     pub(crate) spec: BatchSpec,
@@ -62,38 +62,63 @@ impl Batch {
         let i = self.spec.position(name)?;
         Some(column_of(&self.columns[i], &self.spec.columns()[i]))
     }
+}
 
-    /// The values of the dense, padded or flat column `name`, `[rows, shape..]`
-    /// flat in row-major order.
-    ///
-    /// # Errors
-    /// No such column, one of another form, or not of dtype `T`.
-    pub fn dense<T: Element>(&self, name: &str) -> Result<&[T], ViewError> {
-        let values = self.dense_values(name)?;
-        values.as_slice().ok_or_else(|| {
-            let (asked, is) = (T::DTYPE, values.dtype());
-            ViewError::new(name, ViewErrorKind::OtherDType { asked, is })
-        })
+/// The number of rows, and what each column is, without the values.
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch")
+            .field("rows", &self.rows)
+            .field("columns", &Columns(self))
+            .finish()
     }
+}
 
-    /// The strings of the dense, padded or flat column `name`, in row-major
-    /// order.
-    ///
-    /// # Errors
-    /// No such column, one of another form, or not of strings.
-    pub fn strings(&self, name: &str) -> Result<&Strings, ViewError> {
-        let values = self.dense_values(name)?;
-        values.as_strings().ok_or_else(|| {
-            let (asked, is) = (crate::DType::String, values.dtype());
-            ViewError::new(name, ViewErrorKind::OtherDType { asked, is })
-        })
+/// The columns of a batch in words.
+struct Columns<'a>(&'a Batch);
+
+impl fmt::Debug for Columns<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Columns that are shown, so that they fit a screen.
+        const SHOWN: usize = 20;
+        let mut map = f.debug_map();
+        for (spec, column) in self.0.columns().take(SHOWN) {
+            let (dtype, shape) = (spec.dtype, Shape(column));
+            map.entry(
+                &spec.name,
+                &format_args!("{} {dtype} {shape}", column.form()),
+            );
+        }
+        if self.0.columns().len() > SHOWN {
+            map.finish_non_exhaustive()
+        } else {
+            map.finish()
+        }
     }
+}
 
-    fn dense_values(&self, name: &str) -> Result<&Values, ViewError> {
-        match self.column(name) {
-            Some(Column::Dense(tensor)) => Ok(tensor.values),
-            Some(_) => Err(ViewError::new(name, ViewErrorKind::NotDense)),
-            None => Err(ViewError::new(name, ViewErrorKind::NoColumn)),
+/// `[64, 8]` of a dense column; of another its dense shape, or its rows, and the number of its
+/// values.
+struct Shape<'a>(Column<'a>);
+
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Column::Dense(tensor) => write!(f, "{:?}", tensor.shape),
+            Column::Sparse(SparseTensor {
+                dense_shape,
+                values,
+                ..
+            })
+            | Column::RaggedSparse(RaggedSparseTensor {
+                dense_shape,
+                values,
+                ..
+            }) => write!(f, "{dense_shape:?} ({} values)", values.len()),
+            Column::Ragged(tensor) => {
+                let rows = tensor.row_splits[0].len() - 1;
+                write!(f, "[{rows}] ({} values)", tensor.values.len())
+            }
         }
     }
 }
@@ -121,6 +146,18 @@ pub enum Column<'a> {
     RaggedSparse(RaggedSparseTensor<'a>),
 }
 
+impl Column<'_> {
+    /// The form.
+    pub fn form(&self) -> TensorForm {
+        match self {
+            Column::Dense(_) => TensorForm::Dense,
+            Column::Sparse(_) => TensorForm::Sparse,
+            Column::Ragged(_) => TensorForm::Ragged,
+            Column::RaggedSparse(_) => TensorForm::RaggedSparse,
+        }
+    }
+}
+
 /// A dense tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct DenseTensor<'a> {
@@ -131,7 +168,7 @@ pub struct DenseTensor<'a> {
 }
 
 /// A sparse tensor in coordinate form (COO); entries in document order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct SparseTensor<'a> {
     /// `[nnz, rank + 1]` flat; the first of each is the row.
     pub indices: &'a [i64],
@@ -151,7 +188,7 @@ pub struct RaggedTensor<'a> {
 }
 
 /// The entries of sparse rows, end to end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct RaggedSparseTensor<'a> {
     /// `[nnz, rank]` flat.
     pub indices: &'a [i64],
@@ -161,6 +198,27 @@ pub struct RaggedSparseTensor<'a> {
     pub row_splits: &'a [i64],
     /// `[rank + 1]`; the first is the number of rows.
     pub dense_shape: &'a [i64],
+}
+
+impl fmt::Debug for SparseTensor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SparseTensor")
+            .field("indices", &Short(self.indices))
+            .field("values", self.values)
+            .field("dense_shape", &self.dense_shape)
+            .finish()
+    }
+}
+
+impl fmt::Debug for RaggedSparseTensor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RaggedSparseTensor")
+            .field("indices", &Short(self.indices))
+            .field("values", self.values)
+            .field("row_splits", &Short(self.row_splits))
+            .field("dense_shape", &self.dense_shape)
+            .finish()
+    }
 }
 
 /// The memory of a column.

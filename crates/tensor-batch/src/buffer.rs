@@ -5,6 +5,8 @@ use std::fmt;
 use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
 
+use crate::short::Short;
+
 /// Alignment of every buffer in bytes: a cache line, and what Arrow and
 /// DLPack consumers ask for.
 pub const ALIGNMENT: usize = 64;
@@ -171,9 +173,10 @@ impl<T: Pod> Clone for Buffer<T> {
     }
 }
 
+/// The first elements.
 impl<T: Pod + fmt::Debug> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.as_slice()).finish()
+        Short(self.as_slice()).fmt(f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Making a batch: slots for workers, then segments brought to their place.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::agree::{Disagreement, agrees, first_disagreement};
@@ -8,6 +9,7 @@ use crate::gather::{GatherTask, join};
 use crate::pad::{Level, Padding};
 use crate::parts::{Memory, Part, Workers};
 use crate::reuse::Emptied;
+use crate::short::Short;
 use crate::sizes::Sizes;
 use crate::spec::Placement;
 use crate::values::each_values;
@@ -17,7 +19,6 @@ use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNK
 ///
 /// For each batch: [`slots`](Self::slots), which workers fill;
 /// [`gather`](Self::gather), whose tasks workers run; [`finish`](Self::finish).
-#[derive(Debug)]
 pub struct BatchBuilder {
     spec: BatchSpec,
     recycler: Arc<Recycler>,
@@ -37,6 +38,15 @@ pub struct BatchBuilder {
     /// Per column, the levels of lists of a padded one.
     levels: Vec<Vec<Level>>,
     emptied: Arc<Emptied>,
+}
+
+impl fmt::Debug for BatchBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchBuilder")
+            .field("columns", &self.spec.columns().len())
+            .field("run_rows", &Short(&self.run_rows))
+            .finish_non_exhaustive()
+    }
 }
 
 impl BatchBuilder {

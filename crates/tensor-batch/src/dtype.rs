@@ -1,56 +1,94 @@
 //! Element types of columns.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
-/// The element type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DType {
-    /// 32-bit signed integer.
-    Int32,
-    /// 64-bit signed integer.
-    Int64,
-    /// IEEE 754 half precision.
-    Float16,
-    /// The upper half of a single precision float: its range, 8 bits of
-    /// precision.
-    BFloat16,
-    /// IEEE 754 single precision.
-    Float32,
-    /// IEEE 754 double precision.
-    Float64,
-    /// One byte, 0 or 1.
-    Bool,
-    /// A string of bytes, as TensorFlow's `tf.string`: UTF-8 where the source
-    /// says so, any bytes where it does not.
-    String,
+/// Calls the macro `$then` with its arguments and the list of the dtypes of fixed
+/// width. Each has a variant, the type of an element, the type of an element in memory,
+/// a class (`integer`, `float` or `boolean`), a name, and a description.
+///
+/// All code that is alike for the dtypes is made from this list, here and in the crates
+/// that use this one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! fixed_width_dtypes {
+    ($then:ident $($arguments:tt)*) => {
+        $then! {
+            $($arguments)*
+            Int8: i8, i8, integer, "int8", "8-bit signed integers";
+            Int16: i16, i16, integer, "int16", "16-bit signed integers";
+            Int32: i32, i32, integer, "int32", "32-bit signed integers";
+            Int64: i64, i64, integer, "int64", "64-bit signed integers";
+            UInt8: u8, u8, integer, "uint8", "8-bit unsigned integers";
+            UInt16: u16, u16, integer, "uint16", "16-bit unsigned integers";
+            Float16: $crate::half::f16, $crate::half::f16, float, "float16",
+                "IEEE 754 half precision floats";
+            BFloat16: $crate::half::bf16, $crate::half::bf16, float, "bfloat16",
+                "the upper halves of single precision floats: their range, 8 bits of precision";
+            Float32: f32, f32, float, "float32", "IEEE 754 single precision floats";
+            Float64: f64, f64, float, "float64", "IEEE 754 double precision floats";
+            Bool: bool, u8, boolean, "bool", "booleans, a byte each, 0 or 1";
+        }
+    };
 }
+pub(crate) use fixed_width_dtypes;
+
+macro_rules! dtype {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+        /// The element type of a column.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum DType {
+            $(#[doc = concat!("`", $name, "`: ", $about, ".")] $variant,)*
+            /// `string`: strings of bytes, as TensorFlow's `tf.string`. They are UTF-8
+            /// where the source says so, any bytes where it does not.
+            String,
+        }
+
+        impl DType {
+            /// Every dtype.
+            pub const ALL: &[DType] = &[$(DType::$variant,)* DType::String];
+
+            /// The name, as NumPy (with `ml_dtypes`) and TensorFlow spell it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(DType::$variant => $name,)*
+                    DType::String => "string",
+                }
+            }
+
+            /// Bytes of one element, or `None` for strings.
+            pub fn size(self) -> Option<usize> {
+                match self {
+                    $(DType::$variant => Some(size_of::<$raw>()),)*
+                    DType::String => None,
+                }
+            }
+
+            /// The range of an integer dtype; `None` for the other dtypes.
+            pub fn integer_range(self) -> Option<RangeInclusive<i64>> {
+                match self {
+                    $(DType::$variant => range!($class, $raw),)*
+                    DType::String => None,
+                }
+            }
+        }
+    };
+}
+macro_rules! range {
+    (integer, $raw:ty) => {
+        Some(<$raw>::MIN.into()..=<$raw>::MAX.into())
+    };
+    ($other:ident, $raw:ty) => {
+        None
+    };
+}
+fixed_width_dtypes!(dtype);
 
 impl DType {
-    /// Every dtype.
-    pub const ALL: [DType; 8] = [
-        DType::Int32,
-        DType::Int64,
-        DType::Float16,
-        DType::BFloat16,
-        DType::Float32,
-        DType::Float64,
-        DType::Bool,
-        DType::String,
-    ];
-
-    /// The name, as NumPy (with `ml_dtypes`) and TensorFlow spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            DType::Int32 => "int32",
-            DType::Int64 => "int64",
-            DType::Float16 => "float16",
-            DType::BFloat16 => "bfloat16",
-            DType::Float32 => "float32",
-            DType::Float64 => "float64",
-            DType::Bool => "bool",
-            DType::String => "string",
-        }
+    /// Whether the elements are integers; a bool is none.
+    pub fn is_integer(self) -> bool {
+        self.integer_range().is_some()
     }
 
     /// The dtype of a name; `bytes` is another name for [`DType::String`].
@@ -58,18 +96,8 @@ impl DType {
         if name == "bytes" {
             return Some(DType::String);
         }
-        DType::ALL.into_iter().find(|dtype| dtype.name() == name)
-    }
-
-    /// Bytes of one element, or `None` for strings.
-    pub fn size(self) -> Option<usize> {
-        match self {
-            DType::Int32 | DType::Float32 => Some(4),
-            DType::Int64 | DType::Float64 => Some(8),
-            DType::Float16 | DType::BFloat16 => Some(2),
-            DType::Bool => Some(1),
-            DType::String => None,
-        }
+        let mut all = DType::ALL.iter().copied();
+        all.find(|dtype| dtype.name() == name)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The errors of this crate.
 
+use std::fmt;
+
 use thiserror::Error;
 
 /// A column that cannot be.
@@ -77,9 +79,14 @@ pub enum ViewErrorKind {
     /// The batch has no such column.
     #[error("the batch has no such column")]
     NoColumn,
-    /// The column is sparse or varlen.
-    #[error("the column is not dense")]
-    NotDense,
+    /// The column is a tensor of another form.
+    #[error("the column is {is}, not {asked}")]
+    OtherForm {
+        /// The form of the view.
+        asked: TensorForm,
+        /// The form of the column.
+        is: TensorForm,
+    },
     /// The column is of another dtype.
     #[error("the column is {is}, not {asked}")]
     OtherDType {
@@ -88,4 +95,29 @@ pub enum ViewErrorKind {
         /// The dtype of the column.
         is: crate::DType,
     },
+}
+
+/// The form of a tensor, see [`Column`](crate::Column).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TensorForm {
+    /// `dense`.
+    Dense,
+    /// `sparse`: coordinates.
+    Sparse,
+    /// `ragged`: values and row splits.
+    Ragged,
+    /// `ragged sparse`: indices, values and row splits.
+    RaggedSparse,
+}
+
+impl fmt::Display for TensorForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TensorForm::Dense => "dense",
+            TensorForm::Sparse => "sparse",
+            TensorForm::Ragged => "ragged",
+            TensorForm::RaggedSparse => "ragged sparse",
+        })
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::batch::ColumnData;
+use crate::dtype::fixed_width_dtypes;
 use crate::pad::Pad;
 use crate::parts::{Memory, Part};
 use crate::reuse::Emptied;
@@ -149,33 +150,30 @@ fn append_values<'a>(
     parts: impl Iterator<Item = Part<'a>> + Clone,
     task: &mut GatherTask<'a>,
 ) {
-    macro_rules! fixed_width {
-        ($buffer:ident, $variant:ident) => {{
-            let mut rest = $buffer.append(parts.clone().map(|part| part.values().len()).sum());
-            for part in parts {
-                if let Values::$variant(from) = &part.segment.values {
-                    task.copy(&mut rest, &from.as_slice()[part.values()]);
+    macro_rules! append {
+        ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+            match column {
+                $(Values::$variant(buffer) => {
+                    let total = parts.clone().map(|part| part.values().len()).sum();
+                    let mut rest = buffer.append(total);
+                    for part in parts {
+                        if let Values::$variant(from) = &part.segment.values {
+                            task.copy(&mut rest, &from.as_slice()[part.values()]);
+                        }
+                    }
+                })*
+                Values::String(strings) => {
+                    let count = parts.clone().map(|part| part.values().len()).sum();
+                    let bytes = parts.clone().map(|part| part.bytes().len()).sum();
+                    let before = strings.data().len() as i64;
+                    let (mut offsets, mut data) = strings.append(count, bytes);
+                    offset_lists(&mut offsets, before, parts.clone().map(Part::offsets), task);
+                    for part in parts {
+                        task.copy(&mut data, part.bytes());
+                    }
                 }
             }
-        }};
+        };
     }
-    match column {
-        Values::Int32(buffer) => fixed_width!(buffer, Int32),
-        Values::Int64(buffer) => fixed_width!(buffer, Int64),
-        Values::Float16(buffer) => fixed_width!(buffer, Float16),
-        Values::BFloat16(buffer) => fixed_width!(buffer, BFloat16),
-        Values::Float32(buffer) => fixed_width!(buffer, Float32),
-        Values::Float64(buffer) => fixed_width!(buffer, Float64),
-        Values::Bool(buffer) => fixed_width!(buffer, Bool),
-        Values::String(strings) => {
-            let count = parts.clone().map(|part| part.values().len()).sum();
-            let bytes = parts.clone().map(|part| part.bytes().len()).sum();
-            let before = strings.data().len() as i64;
-            let (mut offsets, mut data) = strings.append(count, bytes);
-            offset_lists(&mut offsets, before, parts.clone().map(Part::offsets), task);
-            for part in parts {
-                task.copy(&mut data, part.bytes());
-            }
-        }
-    }
+    fixed_width_dtypes!(append);
 }

@@ -15,18 +15,20 @@ mod recycle;
 mod reuse;
 mod scalar;
 mod segment;
+mod short;
 mod sizes;
 mod slots;
 mod spec;
 mod strings;
 mod values;
+mod views;
 
 pub use agree::{Disagreement, RowShape};
 pub use batch::{Batch, Column, DenseTensor, RaggedSparseTensor, RaggedTensor, SparseTensor};
 pub use buffer::{ALIGNMENT, Buffer};
 pub use builder::BatchBuilder;
 pub use dtype::DType;
-pub use error::{SpecError, SpecErrorKind, ViewError, ViewErrorKind};
+pub use error::{SpecError, SpecErrorKind, TensorForm, ViewError, ViewErrorKind};
 pub use gather::GatherTask;
 pub use half;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
@@ -37,5 +39,6 @@ pub use slots::{DenseElement, RowSlots, Slot};
 pub use spec::{BatchSpec, ColumnKind, ColumnSpec, Layout, MAX_RANK, UNKNOWN};
 pub use strings::{SHORT_STRING, Strings};
 pub use values::{Element, Values};
+pub use views::{RaggedSparseView, RaggedView, SparseView, ViewAs};
 
 use recycle::Recycler;

@@ -1,8 +1,10 @@
 //! Columns on their own: what is left of a batch that is taken apart.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::batch::{ColumnData, column_of};
+use crate::values::each_values;
 use crate::{
     Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnSpec, DType, Layout, Recycler, Strings,
     Values,
@@ -12,7 +14,6 @@ use crate::{
 /// then it is handed to the next batch.
 ///
 /// What holds one column of a batch does not hold the others.
-#[derive(Debug)]
 pub struct OwnedColumn {
     position: usize,
     spec: BatchSpec,
@@ -31,6 +32,15 @@ impl Batch {
             data,
             recycler: recycler.clone(),
         })
+    }
+}
+
+impl fmt::Debug for OwnedColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedColumn")
+            .field("spec", self.spec())
+            .field("view", &self.view())
+            .finish_non_exhaustive()
     }
 }
 
@@ -154,7 +164,7 @@ pub enum ValuesMut<'a> {
 impl<'a> ValuesMut<'a> {
     fn new(values: &'a mut Values) -> Self {
         let (dtype, len) = (values.dtype(), values.len());
-        crate::values::each_values!(
+        each_values!(
             values,
             buffer => ValuesMut::Fixed {
                 dtype,

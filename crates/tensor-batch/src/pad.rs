@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::dtype::fixed_width_dtypes;
 use crate::gather::{GatherTask, carve};
 use crate::parts::Part;
 use crate::values::each_values;
@@ -176,7 +177,7 @@ impl Pad<'_> {
     pub(crate) fn run(self) {
         let (rows, lists) = (self.rows, Lists::new(self.levels, self.splits));
         macro_rules! write {
-            ($($variant:ident),*) => {
+            ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
                 match (self.to, self.values, self.fill) {
                     $((
                         Room::FixedWidth(Slot::$variant(rest)),
@@ -197,7 +198,7 @@ impl Pad<'_> {
                 }
             };
         }
-        write!(Int32, Int64, Float16, BFloat16, Float32, Float64, Bool);
+        fixed_width_dtypes!(write);
     }
 }
 

@@ -1,78 +1,70 @@
 //! One value of any dtype.
 
-use half::{bf16, f16};
+use bytemuck::bytes_of;
 
 use crate::DType;
+use crate::dtype::fixed_width_dtypes;
 
-/// One value of a column, such as the one that fills gaps.
-///
-/// Floats are equal if their bits are: a NaN equals itself, and -0.0 is not
-/// 0.0. So two columns that are equal are filled with the same bytes.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Scalar {
-    /// A 32-bit integer.
-    Int32(i32),
-    /// A 64-bit integer.
-    Int64(i64),
-    /// A half precision float.
-    Float16(f16),
-    /// A bfloat16.
-    BFloat16(bf16),
-    /// A single precision float.
-    Float32(f32),
-    /// A double precision float.
-    Float64(f64),
-    /// A boolean.
-    Bool(bool),
-    /// A string of bytes.
-    String(Vec<u8>),
-}
-
-impl Scalar {
-    /// The dtype of the value.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Scalar::Int32(_) => DType::Int32,
-            Scalar::Int64(_) => DType::Int64,
-            Scalar::Float16(_) => DType::Float16,
-            Scalar::BFloat16(_) => DType::BFloat16,
-            Scalar::Float32(_) => DType::Float32,
-            Scalar::Float64(_) => DType::Float64,
-            Scalar::Bool(_) => DType::Bool,
-            Scalar::String(_) => DType::String,
+macro_rules! scalar {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+        /// One value of a column, such as the one that fills gaps.
+        ///
+        /// Floats are equal if their bits are: a NaN equals itself, and -0.0 is not
+        /// 0.0. So two columns that are equal are filled with the same bytes.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum Scalar {
+            $(#[doc = concat!("One of ", $about, ".")] $variant($element),)*
+            /// A string of bytes.
+            String(Vec<u8>),
         }
-    }
 
-    /// 0, false or the empty string.
-    pub fn zero(dtype: DType) -> Self {
-        match dtype {
-            DType::Int32 => Scalar::Int32(0),
-            DType::Int64 => Scalar::Int64(0),
-            DType::Float16 => Scalar::Float16(f16::ZERO),
-            DType::BFloat16 => Scalar::BFloat16(bf16::ZERO),
-            DType::Float32 => Scalar::Float32(0.0),
-            DType::Float64 => Scalar::Float64(0.0),
-            DType::Bool => Scalar::Bool(false),
-            DType::String => Scalar::String(Vec::new()),
-        }
-    }
-}
+        impl Scalar {
+            /// The dtype of the value.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Scalar::$variant(_) => DType::$variant,)*
+                    Scalar::String(_) => DType::String,
+                }
+            }
 
-impl PartialEq for Scalar {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Scalar::Int32(a), Scalar::Int32(b)) => a == b,
-            (Scalar::Int64(a), Scalar::Int64(b)) => a == b,
-            (Scalar::Float16(a), Scalar::Float16(b)) => a.to_bits() == b.to_bits(),
-            (Scalar::BFloat16(a), Scalar::BFloat16(b)) => a.to_bits() == b.to_bits(),
-            (Scalar::Float32(a), Scalar::Float32(b)) => a.to_bits() == b.to_bits(),
-            (Scalar::Float64(a), Scalar::Float64(b)) => a.to_bits() == b.to_bits(),
-            (Scalar::Bool(a), Scalar::Bool(b)) => a == b,
-            (Scalar::String(a), Scalar::String(b)) => a == b,
-            _ => false,
+            /// 0, false or the empty string.
+            pub fn zero(dtype: DType) -> Self {
+                match dtype {
+                    $(DType::$variant => Scalar::$variant(Default::default()),)*
+                    DType::String => Scalar::String(Vec::new()),
+                }
+            }
+
+            /// An integer in an integer dtype; `None` if it is outside the dtype's
+            /// range, or the dtype is another.
+            pub fn integer(dtype: DType, value: i64) -> Option<Self> {
+                match dtype {
+                    $(DType::$variant => integer!($class, value).map(Scalar::$variant),)*
+                    DType::String => None,
+                }
+            }
         }
-    }
+
+        impl PartialEq for Scalar {
+            fn eq(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Scalar::$variant(a), Scalar::$variant(b)) => bytes_of(a) == bytes_of(b),)*
+                    (Scalar::String(a), Scalar::String(b)) => a == b,
+                    _ => false,
+                }
+            }
+        }
+    };
 }
+macro_rules! integer {
+    (integer, $value:ident) => {
+        $value.try_into().ok()
+    };
+    ($other:ident, $value:ident) => {
+        None
+    };
+}
+fixed_width_dtypes!(scalar);
 
 impl Eq for Scalar {}

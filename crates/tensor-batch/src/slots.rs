@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
-use half::{bf16, f16};
 
+use crate::dtype::fixed_width_dtypes;
 use crate::gather::carve;
 use crate::parts::{Memory, Workers};
 use crate::reuse::Emptied;
@@ -183,27 +183,69 @@ impl Drop for RowSlots<'_> {
     }
 }
 
-/// Where the rows of one column go.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Slot<'a> {
-    /// The final memory of dense int32 rows, `[rows, row_len]` flat.
-    Int32(&'a mut [i32]),
-    /// The final memory of dense int64 rows.
-    Int64(&'a mut [i64]),
-    /// The final memory of dense float16 rows.
-    Float16(&'a mut [f16]),
-    /// The final memory of dense bfloat16 rows.
-    BFloat16(&'a mut [bf16]),
-    /// The final memory of dense float32 rows.
-    Float32(&'a mut [f32]),
-    /// The final memory of dense float64 rows.
-    Float64(&'a mut [f64]),
-    /// The final memory of dense bool rows, a byte each, 0 or 1.
-    Bool(&'a mut [u8]),
-    /// A segment that is laid behind those of earlier rows later.
-    Segment(&'a mut Segment),
+macro_rules! slot {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+        /// Where the rows of one column go.
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum Slot<'a> {
+            $(
+                #[doc = concat!("The final memory of dense ", $name, " rows, `[rows, row_len]` flat.")]
+                $variant(&'a mut [$raw]),
+            )*
+            /// A segment that is laid behind those of earlier rows later.
+            Segment(&'a mut Segment),
+        }
+
+        impl<'a> Slot<'a> {
+            /// The bytes of some elements of a dense column of fixed width; none of another's.
+            ///
+            /// # Panics
+            /// If there are not as many elements.
+            #[inline]
+            pub fn bytes_of(&self, elements: Range<usize>) -> &[u8] {
+                match self {
+                    $(Slot::$variant(rows) => cast_slice(&rows[elements]),)*
+                    Slot::Segment(_) => &[],
+                }
+            }
+
+            /// Bytes of memory of a dense column.
+            pub(crate) fn bytes(&self) -> usize {
+                match self {
+                    $(Slot::$variant(rows) => size_of_val(*rows),)*
+                    Slot::Segment(_) => 0,
+                }
+            }
+
+            /// Splits `values` into consecutive runs of `lens` values, and `give`s the
+            /// slot of each with its number.
+            pub(crate) fn split(
+                values: &'a mut Values,
+                lens: impl Iterator<Item = usize>,
+                mut give: impl FnMut(usize, Self),
+            ) {
+                match values {
+                    $(Values::$variant(buffer) => {
+                        let mut rest = buffer.as_mut_slice();
+                        for (run, len) in lens.enumerate() {
+                            give(run, Slot::$variant(carve(&mut rest, len)));
+                        }
+                    })*
+                    Values::String(_) => {}
+                }
+            }
+        }
+
+        $(impl DenseElement for $element {
+            #[inline]
+            fn rows<'s>(slot: &'s mut Slot<'_>) -> Option<&'s mut [Self::Raw]> {
+                match slot { Slot::$variant(rows) => Some(rows), _ => None }
+            }
+        })*
+    };
 }
+fixed_width_dtypes!(slot);
 
 impl<'a> Slot<'a> {
     /// The segment of a column that is gathered: any but a dense one of
@@ -221,86 +263,10 @@ impl<'a> Slot<'a> {
     pub fn dense<T: DenseElement>(&mut self) -> Option<&mut [T::Raw]> {
         T::rows(self)
     }
-
-    /// The bytes of some elements of a dense column of fixed width; none of another's.
-    ///
-    /// # Panics
-    /// If there are not as many elements.
-    #[inline]
-    pub fn bytes_of(&self, elements: Range<usize>) -> &[u8] {
-        match self {
-            Slot::Int32(rows) => cast_slice(&rows[elements]),
-            Slot::Int64(rows) => cast_slice(&rows[elements]),
-            Slot::Float16(rows) => cast_slice(&rows[elements]),
-            Slot::BFloat16(rows) => cast_slice(&rows[elements]),
-            Slot::Float32(rows) => cast_slice(&rows[elements]),
-            Slot::Float64(rows) => cast_slice(&rows[elements]),
-            Slot::Bool(rows) => &rows[elements],
-            Slot::Segment(_) => &[],
-        }
-    }
-
-    /// Bytes of memory of a dense column.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Slot::Int32(rows) => size_of_val(*rows),
-            Slot::Int64(rows) => size_of_val(*rows),
-            Slot::Float16(rows) => size_of_val(*rows),
-            Slot::BFloat16(rows) => size_of_val(*rows),
-            Slot::Float32(rows) => size_of_val(*rows),
-            Slot::Float64(rows) => size_of_val(*rows),
-            Slot::Bool(rows) => size_of_val(*rows),
-            Slot::Segment(_) => 0,
-        }
-    }
-
-    /// Splits `values` into consecutive runs of `lens` values, and `give`s the
-    /// slot of each with its number.
-    pub(crate) fn split(
-        values: &'a mut Values,
-        lens: impl Iterator<Item = usize>,
-        mut give: impl FnMut(usize, Self),
-    ) {
-        macro_rules! split {
-            ($($variant:ident),*) => {
-                match values {
-                    $(Values::$variant(buffer) => {
-                        let mut rest = buffer.as_mut_slice();
-                        for (run, len) in lens.enumerate() {
-                            give(run, Slot::$variant(carve(&mut rest, len)));
-                        }
-                    })*
-                    Values::String(_) => {}
-                }
-            };
-        }
-        split!(Int32, Int64, Float16, BFloat16, Float32, Float64, Bool);
-    }
 }
 
 /// An [`Element`] that dense columns hold in place.
 pub trait DenseElement: Element {
     /// The memory of `slot` if it is of this dtype.
     fn rows<'s>(slot: &'s mut Slot<'_>) -> Option<&'s mut [Self::Raw]>;
-}
-
-macro_rules! dense_element {
-    ($($ty:ty, $variant:ident;)*) => {$(
-        impl DenseElement for $ty {
-            #[inline]
-            fn rows<'s>(slot: &'s mut Slot<'_>) -> Option<&'s mut [Self::Raw]> {
-                match slot { Slot::$variant(rows) => Some(rows), _ => None }
-            }
-        }
-    )*};
-}
-
-dense_element! {
-    i32, Int32;
-    i64, Int64;
-    f16, Float16;
-    bf16, BFloat16;
-    f32, Float32;
-    f64, Float64;
-    bool, Bool;
 }

@@ -1,5 +1,7 @@
 //! Strings end to end.
 
+use std::fmt;
+
 use crate::Buffer;
 use crate::values::NOT_A_PERMUTATION;
 
@@ -10,10 +12,22 @@ pub const SHORT_STRING: usize = 32;
 ///
 /// `offsets` has one entry more than there are strings and starts with 0;
 /// string `i` is `data[offsets[i]..offsets[i + 1]]` (Arrow's large layout).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Strings {
     offsets: Buffer<i64>,
     data: Buffer<u8>,
+}
+
+/// The number of strings, and the first of their bytes.
+impl fmt::Debug for Strings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Bytes that are shown.
+        const SHOWN: usize = 64;
+        let data = self.data.as_slice();
+        let first = data[..data.len().min(SHOWN)].escape_ascii();
+        let more = if data.len() > SHOWN { ".." } else { "" };
+        write!(f, "Strings({}: \"{first}\"{more})", self.len())
+    }
 }
 
 impl Strings {

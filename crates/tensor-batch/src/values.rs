@@ -1,44 +1,97 @@
 //! The values of a column: one buffer per dtype, or strings.
 
 use bytemuck::Pod;
-use half::{bf16, f16};
 
+use crate::dtype::fixed_width_dtypes;
 use crate::{Buffer, DType, Scalar, Strings};
 
-/// The values of a column, end to end, in the column's dtype.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Values {
-    /// 32-bit integers.
-    Int32(Buffer<i32>),
-    /// 64-bit integers.
-    Int64(Buffer<i64>),
-    /// Half precision floats.
-    Float16(Buffer<f16>),
-    /// Floats of 8 bits of precision.
-    BFloat16(Buffer<bf16>),
-    /// Single precision floats.
-    Float32(Buffer<f32>),
-    /// Double precision floats.
-    Float64(Buffer<f64>),
-    /// Booleans, a byte each, 0 or 1.
-    Bool(Buffer<u8>),
-    /// Strings.
-    String(Strings),
+macro_rules! values {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+        /// The values of a column, end to end, in the column's dtype.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Values {
+            $(#[doc = concat!("Of ", $about, ".")] $variant(Buffer<$raw>),)*
+            /// Strings.
+            String(Strings),
+        }
+
+        impl Values {
+            /// No values of `dtype`.
+            pub fn new(dtype: DType) -> Self {
+                match dtype {
+                    $(DType::$variant => Values::$variant(Buffer::new()),)*
+                    DType::String => Values::String(Strings::new()),
+                }
+            }
+
+            /// The dtype of the values.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Values::$variant(_) => DType::$variant,)*
+                    Values::String(_) => DType::String,
+                }
+            }
+
+            /// Value `i`; `None` if there is none, or it is a byte that is no bool.
+            pub fn get(&self, i: usize) -> Option<Scalar> {
+                match self {
+                    $(Values::$variant(buffer) => {
+                        let value = buffer.as_slice().get(i..i + 1)?;
+                        Some(Scalar::$variant(<$element>::view(value)?[0]))
+                    })*
+                    Values::String(strings) => Some(Scalar::String(strings.get(i)?.to_vec())),
+                }
+            }
+
+            /// Appends one value.
+            ///
+            /// # Panics
+            /// If it is of another dtype.
+            pub fn push(&mut self, value: &Scalar) {
+                match (self, value) {
+                    $((Values::$variant(buffer), Scalar::$variant(value)) => {
+                        buffer.push((*value).into());
+                    })*
+                    (Values::String(strings), Scalar::String(value)) => strings.push(value),
+                    (values, value) => other_dtype(values.dtype(), value.dtype()),
+                }
+            }
+
+            /// Appends value `i` of `other`.
+            ///
+            /// # Panics
+            /// If `other` is of another dtype or has no value `i`.
+            pub fn push_from(&mut self, other: &Values, i: usize) {
+                match (self, other) {
+                    $((Values::$variant(to), Values::$variant(from)) => {
+                        to.push(from.as_slice()[i]);
+                    })*
+                    (Values::String(to), Values::String(from)) => {
+                        to.push(from.get(i).expect("there is a string i"));
+                    }
+                    (to, from) => other_dtype(to.dtype(), from.dtype()),
+                }
+            }
+        }
+    };
 }
+fixed_width_dtypes!(values);
 
 /// Runs `$body` with `$buffer` bound to the buffer of a fixed-width variant,
 /// or `$strings_body` for strings.
 macro_rules! each_values {
     ($values:expr, $buffer:ident => $body:expr, $strings:ident => $strings_body:expr) => {
+        $crate::dtype::fixed_width_dtypes! {
+            each_values @arms ($values) ($buffer => $body) ($strings => $strings_body)
+        }
+    };
+    (
+        @arms ($values:expr) ($buffer:ident => $body:expr) ($strings:ident => $strings_body:expr)
+        $($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*
+    ) => {
         match $values {
-            $crate::Values::Int32($buffer) => $body,
-            $crate::Values::Int64($buffer) => $body,
-            $crate::Values::Float16($buffer) => $body,
-            $crate::Values::BFloat16($buffer) => $body,
-            $crate::Values::Float32($buffer) => $body,
-            $crate::Values::Float64($buffer) => $body,
-            $crate::Values::Bool($buffer) => $body,
+            $($crate::Values::$variant($buffer) => $body,)*
             $crate::Values::String($strings) => $strings_body,
         }
     };
@@ -46,34 +99,6 @@ macro_rules! each_values {
 pub(crate) use each_values;
 
 impl Values {
-    /// No values of `dtype`.
-    pub fn new(dtype: DType) -> Self {
-        match dtype {
-            DType::Int32 => Values::Int32(Buffer::new()),
-            DType::Int64 => Values::Int64(Buffer::new()),
-            DType::Float16 => Values::Float16(Buffer::new()),
-            DType::BFloat16 => Values::BFloat16(Buffer::new()),
-            DType::Float32 => Values::Float32(Buffer::new()),
-            DType::Float64 => Values::Float64(Buffer::new()),
-            DType::Bool => Values::Bool(Buffer::new()),
-            DType::String => Values::String(Strings::new()),
-        }
-    }
-
-    /// The dtype of the values.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Values::Int32(_) => DType::Int32,
-            Values::Int64(_) => DType::Int64,
-            Values::Float16(_) => DType::Float16,
-            Values::BFloat16(_) => DType::BFloat16,
-            Values::Float32(_) => DType::Float32,
-            Values::Float64(_) => DType::Float64,
-            Values::Bool(_) => DType::Bool,
-            Values::String(_) => DType::String,
-        }
-    }
-
     /// `scalars`, which are of `dtype`.
     ///
     /// # Panics
@@ -117,44 +142,6 @@ impl Values {
         match self {
             Values::String(strings) => Some(strings),
             _ => None,
-        }
-    }
-
-    /// Appends one value.
-    ///
-    /// # Panics
-    /// If it is of another dtype.
-    pub fn push(&mut self, value: &Scalar) {
-        match (self, value) {
-            (Values::Int32(buffer), Scalar::Int32(value)) => buffer.push(*value),
-            (Values::Int64(buffer), Scalar::Int64(value)) => buffer.push(*value),
-            (Values::Float16(buffer), Scalar::Float16(value)) => buffer.push(*value),
-            (Values::BFloat16(buffer), Scalar::BFloat16(value)) => buffer.push(*value),
-            (Values::Float32(buffer), Scalar::Float32(value)) => buffer.push(*value),
-            (Values::Float64(buffer), Scalar::Float64(value)) => buffer.push(*value),
-            (Values::Bool(buffer), Scalar::Bool(value)) => buffer.push(u8::from(*value)),
-            (Values::String(strings), Scalar::String(value)) => strings.push(value),
-            (values, value) => other_dtype(values.dtype(), value.dtype()),
-        }
-    }
-
-    /// Appends value `i` of `other`.
-    ///
-    /// # Panics
-    /// If `other` is of another dtype or has no value `i`.
-    pub fn push_from(&mut self, other: &Values, i: usize) {
-        match (self, other) {
-            (Values::Int32(to), Values::Int32(from)) => to.push(from.as_slice()[i]),
-            (Values::Int64(to), Values::Int64(from)) => to.push(from.as_slice()[i]),
-            (Values::Float16(to), Values::Float16(from)) => to.push(from.as_slice()[i]),
-            (Values::BFloat16(to), Values::BFloat16(from)) => to.push(from.as_slice()[i]),
-            (Values::Float32(to), Values::Float32(from)) => to.push(from.as_slice()[i]),
-            (Values::Float64(to), Values::Float64(from)) => to.push(from.as_slice()[i]),
-            (Values::Bool(to), Values::Bool(from)) => to.push(from.as_slice()[i]),
-            (Values::String(to), Values::String(from)) => {
-                to.push(from.get(i).expect("there is a string i"));
-            }
-            (to, from) => other_dtype(to.dtype(), from.dtype()),
         }
     }
 
@@ -236,8 +223,8 @@ fn other_dtype(of: DType, given: DType) -> ! {
     panic!("a {given} value among {of} values")
 }
 
-/// A Rust type that a fixed-width column can be viewed as:
-/// `i32`, `i64`, `f16`, `bf16`, `f32`, `f64` and `bool`.
+/// A Rust type that a fixed-width column can be viewed as: `i8`, `i16`, `i32`, `i64`,
+/// `u8`, `u16`, `f16`, `bf16`, `f32`, `f64` and `bool`.
 pub trait Element: Copy + sealed::Sealed + 'static {
     /// The type in memory: the type itself, `u8` for `bool`.
     type Raw: Pod + Send + Sync;
@@ -256,30 +243,23 @@ mod sealed {
 }
 
 macro_rules! element {
-    ($($ty:ty, $raw:ty, $dtype:ident, $view:expr;)*) => {$(
-        impl sealed::Sealed for $ty {}
-        impl Element for $ty {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {$(
+        impl sealed::Sealed for $element {}
+        impl Element for $element {
             type Raw = $raw;
-            const DTYPE: DType = DType::$dtype;
+            const DTYPE: DType = DType::$variant;
             #[inline]
             fn buffer(values: &Values) -> Option<&Buffer<$raw>> {
-                match values { Values::$dtype(buffer) => Some(buffer), _ => None }
+                match values { Values::$variant(buffer) => Some(buffer), _ => None }
             }
             #[inline]
             fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<$raw>> {
-                match values { Values::$dtype(buffer) => Some(buffer), _ => None }
+                match values { Values::$variant(buffer) => Some(buffer), _ => None }
             }
-            fn view(raw: &[$raw]) -> Option<&[$ty]> { $view(raw) }
+            fn view(raw: &[$raw]) -> Option<&[$element]> {
+                bytemuck::checked::try_cast_slice(raw).ok()
+            }
         }
     )*};
 }
-
-element! {
-    i32, i32, Int32, Some;
-    i64, i64, Int64, Some;
-    f16, f16, Float16, Some;
-    bf16, bf16, BFloat16, Some;
-    f32, f32, Float32, Some;
-    f64, f64, Float64, Some;
-    bool, u8, Bool, |raw| bytemuck::checked::try_cast_slice(raw).ok();
-}
+fixed_width_dtypes!(element);

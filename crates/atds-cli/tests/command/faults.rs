@@ -128,8 +128,9 @@ fn a_features_file_at_fault_is_a_fault_of_usage() {
     let dtype = r#"{"d0": {"kind": "dense", "shape": [8], "dtype": "int"}}"#;
     assert_eq!(
         run(dtype),
-        "features file F: feature 'd0': 'dtype' is 'int', which is none of 'int32', 'int64', \
-         'float16', 'bfloat16', 'float32', 'float64', 'bool', 'string'"
+        "features file F: feature 'd0': 'dtype' is 'int', which is none of 'int8', 'int16', \
+         'int32', 'int64', 'uint8', 'uint16', 'float16', 'bfloat16', 'float32', 'float64', \
+         'bool', 'string'"
     );
     let dimension = r#"{"d0": {"kind": "dense", "shape": [0], "dtype": "float32"}}"#;
     assert!(run(dimension).contains("'d0'"));

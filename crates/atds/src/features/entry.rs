@@ -168,7 +168,10 @@ impl Entry {
     /// The dtype; of `bytes`, which are strings that need not be UTF-8, that of strings.
     fn dtype(&self) -> Parsed<DType> {
         let name = self.text("dtype")?.ok_or_else(|| missing("dtype"))?;
-        DType::from_name(name).ok_or_else(|| unknown("dtype", name, &DType::ALL.map(DType::name)))
+        DType::from_name(name).ok_or_else(|| {
+            let names: Vec<_> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
+            unknown("dtype", name, &names)
+        })
     }
 
     fn layout(&self) -> Parsed<Layout> {

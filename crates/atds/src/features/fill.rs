@@ -59,10 +59,9 @@ fn flatten(
 fn scalar(json: &Value, dtype: DType) -> Result<Scalar, EntryErrorKind> {
     let scalar =
         match dtype {
-            DType::Int32 => json
+            dtype if dtype.is_integer() => json
                 .as_i64()
-                .and_then(|n| Some(Scalar::Int32(n.try_into().ok()?))),
-            DType::Int64 => json.as_i64().map(Scalar::Int64),
+                .and_then(|number| Scalar::integer(dtype, number)),
             DType::Float16 => float(json, f64::from(f16::MAX))
                 .map(|number| Scalar::Float16(f16::from_f64(number))),
             DType::BFloat16 => float(json, f64::from(bf16::MAX))

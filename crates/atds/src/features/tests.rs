@@ -118,6 +118,10 @@ fn missing_values() {
             .with_default(Fill::Tensor(numbers)),
     );
     for (dtype, json, scalar) in [
+        ("int8", "-128", Scalar::Int8(-128)),
+        ("int16", "32767", Scalar::Int16(32_767)),
+        ("uint8", "255", Scalar::UInt8(255)),
+        ("uint16", "65535", Scalar::UInt16(65_535)),
         ("int32", "-2147483648", Scalar::Int32(i32::MIN)),
         ("int64", "9223372036854775807", Scalar::Int64(i64::MAX)),
         (

@@ -160,6 +160,8 @@ fn values(feature: &Feature) -> Result<Values, ShapeErrorKind> {
         (Convert::Exact | Convert::Cast, DType::Float64) => Ok(Values::Double),
         (Convert::Exact | Convert::Cast, DType::Bool) => Ok(Values::Boolean),
         (Convert::Exact | Convert::Cast, DType::String) => Ok(Values::Text),
+        // Below 100: every integer dtype has them.
+        (Convert::Cast, dtype) if dtype.is_integer() => Ok(Values::Small),
         (Convert::Cast, DType::Float16 | DType::BFloat16) => Ok(Values::Float),
         (Convert::Exact, _) => Err(ShapeErrorKind::DType { dtype }),
         _ => Err(ShapeErrorKind::Conversion),

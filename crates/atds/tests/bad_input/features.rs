@@ -143,7 +143,7 @@ fn entries_of_features_files() {
     );
     case(
         r#""kind": "dense", "dtype": "int""#,
-        "'dtype' is 'int', which is none of 'int32', 'int64', 'float16', 'bfloat16', 'float32', 'float64', 'bool', 'string'",
+        "'dtype' is 'int', which is none of 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'float16', 'bfloat16', 'float32', 'float64', 'bool', 'string'",
     );
     case(
         r#""kind": "varlen", "shape": [-1], "dtype": "int32", "layout": "csr""#,
@@ -227,6 +227,11 @@ fn defaults_of_features_files() {
         messages.check(keys, found, &format!("feature 'f': {expected}"));
     };
     for (dtype, json) in [
+        ("int8", "128"),
+        ("int16", "-32769"),
+        ("uint8", "-1"),
+        ("uint8", "256"),
+        ("uint16", "65536"),
         ("int32", "2147483648"),
         ("int32", "1.5"),
         ("int64", "9223372036854775808"),

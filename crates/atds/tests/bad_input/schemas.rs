@@ -112,9 +112,9 @@ fn dense_features() {
         ("bytes", DType::String),
     ] {
         let ty = format!("\"{ty}\"");
-        for asked in DType::ALL {
+        for &asked in DType::ALL {
             // No dtype is cast to another, but many could be, and strings have ids.
-            let is_integer = matches!(asked, DType::Int32 | DType::Int64);
+            let is_integer = asked.is_integer();
             let instead = match dtype {
                 DType::String if is_integer => "; ask for ids, by `hash_buckets` or a `vocabulary`",
                 DType::String => "",

@@ -249,9 +249,12 @@ impl<'a> Types<'a> {
                     schema_type: schema_type(),
                 })
             }
-            Convert::Vocabulary(vocabulary) if dtype == DType::Int32 => {
-                let outside = vocabulary.id_outside_int32();
-                outside.map_or(Ok(()), |id| Err(ConvertError::IdRange { id }))
+            Convert::Vocabulary(vocabulary) => {
+                let range = dtype.integer_range();
+                match range.and_then(|range| vocabulary.id_outside(&range)) {
+                    Some(id) => Err(ConvertError::IdRange { id, dtype }),
+                    None => Ok(()),
+                }
             }
             Convert::Unit(_) if self.units.is_none() => Err(ConvertError::NotATime {
                 schema_type: schema_type(),
@@ -271,10 +274,10 @@ impl<'a> Types<'a> {
                 DType::Int64 => self.ids(Ids::Hash(buckets)),
                 _ => None,
             },
-            Convert::Vocabulary(vocabulary) => match dtype {
-                DType::Int32 | DType::Int64 => self.ids(Ids::Vocabulary(Arc::clone(vocabulary))),
-                _ => None,
-            },
+            Convert::Vocabulary(vocabulary) if dtype.is_integer() => {
+                self.ids(Ids::Vocabulary(Arc::clone(vocabulary)))
+            }
+            Convert::Vocabulary(_) => None,
             &Convert::Unit(unit) => match dtype {
                 DType::Int64 => self.in_unit(unit),
                 _ => None,
@@ -349,7 +352,7 @@ impl<'a> Types<'a> {
                 Some(&LogicalType::Decimal { scale, .. }),
                 DType::Float16 | DType::BFloat16 | DType::Float32,
             ) => Some(Family::Decimal(self.decimal(bytes, scale))),
-            (Data::Enum(_), _, DType::Int64) => self.enum_numbers(),
+            (Data::Enum(_), ..) if dtype.is_integer() => self.enum_numbers(),
             _ => None,
         }
         .map(other)
@@ -461,7 +464,7 @@ impl<'a> Types<'a> {
     #[cold]
     fn wrong_dtype(&self, asked: DType, convert: &Convert) -> ConvertError {
         let has = |dtype: DType, convert| self.source(dtype, convert).is_some();
-        let dtypes = DType::ALL.into_iter();
+        let dtypes = DType::ALL.iter().copied();
         ConvertError::DType {
             schema_type: in_words(self.reader),
             convert: convert.clone(),

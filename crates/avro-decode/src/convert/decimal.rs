@@ -5,8 +5,9 @@ use num_bigint::BigInt;
 use tensor_batch::half::{bf16, f16};
 
 use super::chunks::each;
+use super::narrow::Float as _;
 use super::text::Bytes;
-use super::{Out, narrow, other_dtype};
+use super::{Out, other_dtype};
 use crate::DecodeErrorKind;
 use crate::limits::MAX_DECIMAL_BYTES;
 use crate::plan::cursor::{Cursor, Fault};
@@ -30,13 +31,9 @@ impl Decimal {
             }),
             Out::Float64(out) => each(cursor, out, float),
             Out::Float32(out) => each(cursor, out, |cursor| Ok(float(cursor)? as f32)),
-            Out::Float16(out) => {
-                each::<f16>(cursor, out, |cursor| Ok(narrow::f16_of_f64(float(cursor)?)))
-            }
-            Out::BFloat16(out) => each::<bf16>(cursor, out, |cursor| {
-                Ok(narrow::bf16_of_f64(float(cursor)?))
-            }),
-            Out::Int32(_) | Out::Bool(_) => other_dtype(),
+            Out::Float16(out) => each(cursor, out, |cursor| Ok(f16::of_f64(float(cursor)?))),
+            Out::BFloat16(out) => each(cursor, out, |cursor| Ok(bf16::of_f64(float(cursor)?))),
+            _ => other_dtype(),
         }
     }
 

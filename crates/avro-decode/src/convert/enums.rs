@@ -2,8 +2,10 @@
 
 use tensor_batch::Strings;
 
+use super::Out;
 use super::chunks::converted;
-use super::{Out, other_dtype};
+use super::numbers::fit;
+use super::out::integers;
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::Int;
@@ -13,8 +15,7 @@ use crate::schema::Enum;
 #[derive(Clone, Debug)]
 pub(super) struct EnumSymbols(pub(super) SymbolTable<Box<str>>);
 
-/// An enum as a number of its symbol: the index or an id, in the range of the
-/// dtype.
+/// An enum as a number of its symbol: the index, or an id.
 #[derive(Clone, Debug)]
 pub(super) struct EnumIds(pub(super) SymbolTable<i64>);
 
@@ -104,12 +105,8 @@ impl EnumSymbols {
 
 impl EnumIds {
     pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
-        match out {
-            Out::Int32(out) => {
-                converted::<Int, _>(cursor, out, |index| self.0.get(index).map(|&id| id as i32))
-            }
-            Out::Int64(out) => converted::<Int, _>(cursor, out, |index| self.0.get(index).copied()),
-            _ => other_dtype(),
-        }
+        integers!(out, out: Integer => converted::<Int, _>(cursor, out, |index| {
+            fit::<Integer>(*self.0.get(index)?)
+        }))
     }
 }

@@ -53,11 +53,13 @@ pub enum ConvertError {
     /// A number of hash buckets that is 0 or not an int64.
     #[error("`hash_buckets` is {0}, not between 1 and {max}", max = i64::MAX)]
     HashBuckets(u64),
-    /// A vocabulary with ids that are not int32.
-    #[error("the vocabulary has the id {id}, which is outside int32")]
+    /// A vocabulary with ids that are not in the range of the dtype.
+    #[error("the vocabulary has the id {id}, which is outside {dtype}")]
     IdRange {
         /// The id.
         id: i64,
+        /// The dtype asked for.
+        dtype: DType,
     },
     /// The writer's type is not resolved to the reader's.
     #[error("data of type {writer} cannot be read as {reader}")]
@@ -73,7 +75,7 @@ pub enum ConvertError {
 fn instead(expected: &[DType], asked: DType, castable: bool) -> &'static str {
     match (expected, asked) {
         _ if castable => "; ask for it with `cast=true`",
-        ([DType::String], DType::Int32 | DType::Int64) => {
+        ([DType::String], asked) if asked.is_integer() => {
             "; ask for ids, by `hash_buckets` or a `vocabulary`"
         }
         _ => "",

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::chunks::converted;
 use super::farmhash::fingerprint64;
+use super::out::integers;
 use super::text::Text;
 use super::time::Rescale;
-use super::{Out, Vocabulary, other_dtype};
+use super::{Out, Vocabulary};
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Int, Long};
 
@@ -53,11 +54,7 @@ pub(super) struct TextIds {
 impl TextIds {
     pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
         let TextIds { text, ids } = self;
-        match out {
-            Out::Int32(out) => text.fill(cursor, out, |string| ids.of(string) as i32),
-            Out::Int64(out) => text.fill(cursor, out, |string| ids.of(string)),
-            _ => other_dtype(),
-        }
+        integers!(out, out: Integer => text.fill(cursor, out, |text| ids.of(text) as Integer))
     }
 }
 
@@ -73,11 +70,7 @@ pub(super) struct NumberIds {
 
 impl NumberIds {
     pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
-        match out {
-            Out::Int32(out) => self.fill(cursor, out, |id| id as i32),
-            Out::Int64(out) => self.fill(cursor, out, |id| id),
-            _ => other_dtype(),
-        }
+        integers!(out, out: Integer => self.fill(cursor, out, |id| id as Integer))
     }
 
     fn fill<T>(

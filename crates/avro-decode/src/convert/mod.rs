@@ -76,13 +76,13 @@ pub enum Convert {
     ///
     /// | type | dtypes beside those of [`Convert::Exact`] |
     /// |---|---|
-    /// | int | int64, float16, bfloat16, float32, float64, bool |
-    /// | long | int32 (an error on overflow), float16, bfloat16, float32, float64, bool |
-    /// | float, double | float16, bfloat16, float32, float64, bool |
-    /// | boolean | int32, int64, float16, bfloat16, float32, float64 |
-    /// | enum | int64 |
+    /// | int, long, boolean | every integer and every float, bool |
+    /// | float, double | every float, bool |
+    /// | enum | every integer |
     /// | decimal | float16, bfloat16, float32, from the float64 |
     ///
+    /// The integers are int8, int16, int32, int64, uint8 and uint16: a number outside the
+    /// dtype's range is an error. The floats are float16, bfloat16, float32 and float64.
     /// Every cast to a float gives the nearest, ties to even, and an infinity
     /// beyond the largest. Of bool 0 is false, and all else true, NaN too.
     Cast,
@@ -93,7 +93,7 @@ pub enum Convert {
     /// int and long through their decimal text, as `tf.strings.as_string`
     /// writes it.
     HashBuckets(u64),
-    /// As the id of a word, int64 or int32. For the same types by the same
+    /// As the id of a word, in any integer dtype that has every id. For the same types by the same
     /// strings as [`Convert::HashBuckets`].
     Vocabulary(Arc<Vocabulary>),
     /// As int64 in this unit, for dates, times and timestamps. To a coarser

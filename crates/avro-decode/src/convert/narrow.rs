@@ -9,21 +9,61 @@
 
 use tensor_batch::half::{bf16, f16};
 
-pub(super) fn f16_of_f64(value: f64) -> f16 {
-    f16::from_f32(f32_to_odd(value))
+/// A float that other numbers are rounded to.
+pub(super) trait Float {
+    fn of_i32(value: i32) -> Self;
+    fn of_i64(value: i64) -> Self;
+    fn of_f32(value: f32) -> Self;
+    fn of_f64(value: f64) -> Self;
 }
 
-pub(super) fn bf16_of_f64(value: f64) -> bf16 {
-    bf16::from_f32(f32_to_odd(value))
+macro_rules! by_hardware {
+    ($($float:ty)*) => {$(
+        impl Float for $float {
+            #[inline]
+            fn of_i32(value: i32) -> Self {
+                value as $float
+            }
+            #[inline]
+            fn of_i64(value: i64) -> Self {
+                value as $float
+            }
+            #[inline]
+            fn of_f32(value: f32) -> Self {
+                value as $float
+            }
+            #[inline]
+            fn of_f64(value: f64) -> Self {
+                value as $float
+            }
+        }
+    )*};
 }
+by_hardware!(f32 f64);
 
-pub(super) fn f16_of_i64(value: i64) -> f16 {
-    f16_of_f64(f64_to_odd(value))
+macro_rules! by_odd {
+    ($($float:ty)*) => {$(
+        impl Float for $float {
+            #[inline]
+            fn of_i32(value: i32) -> Self {
+                Self::of_f64(value.into())
+            }
+            #[inline]
+            fn of_i64(value: i64) -> Self {
+                Self::of_f64(f64_to_odd(value))
+            }
+            #[inline]
+            fn of_f32(value: f32) -> Self {
+                <$float>::from_f32(value)
+            }
+            #[inline]
+            fn of_f64(value: f64) -> Self {
+                <$float>::from_f32(f32_to_odd(value))
+            }
+        }
+    )*};
 }
-
-pub(super) fn bf16_of_i64(value: i64) -> bf16 {
-    bf16_of_f64(f64_to_odd(value))
-}
+by_odd!(f16 bf16);
 
 #[inline]
 fn f32_to_odd(value: f64) -> f32 {

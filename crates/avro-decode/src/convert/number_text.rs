@@ -6,6 +6,7 @@ use tensor_batch::Strings;
 
 use super::chunks::each;
 use super::ids::Ids;
+use super::out::integers;
 use super::{Out, other_dtype};
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
@@ -103,10 +104,6 @@ impl NumberText {
 impl NumberTextIds {
     pub(super) fn read(&self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
         let id = |cursor: &mut Cursor<'_>| self.text.next(cursor, |text| self.ids.of(text));
-        match out {
-            Out::Int32(out) => each(cursor, out, |cursor| Ok(id(cursor)? as i32)),
-            Out::Int64(out) => each(cursor, out, id),
-            _ => other_dtype(),
-        }
+        integers!(out, out: Integer => each(cursor, out, |cursor| Ok(id(cursor)? as Integer)))
     }
 }

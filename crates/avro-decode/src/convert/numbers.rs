@@ -1,26 +1,14 @@
 //! Numbers and booleans, promoted to the reader's type and cast to a dtype.
 
-use tensor_batch::DType;
-use tensor_batch::half::{bf16, f16};
+use tensor_batch::{DType, Element, fixed_width_dtypes};
 
 use super::chunks::converted;
-use super::{Out, narrow, other_dtype};
+use super::narrow::Float as _;
+use super::{Out, other_dtype};
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Boolean, Double, Float, Int, Long, Primitive, RawOf};
 use crate::plan::leaf::Leaf;
-
-/// The loop that reads one primitive as another and casts it to a dtype.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Numbers {
-    Int32(Loop<i32>),
-    Int64(Loop<i64>),
-    Float16(Loop<f16>),
-    BFloat16(Loop<bf16>),
-    Float32(Loop<f32>),
-    Float64(Loop<f64>),
-    Bool(Loop<u8>),
-}
 
 type Loop<T> = fn(&mut Cursor<'_>, &mut [T]) -> Result<(), Fault>;
 
@@ -43,19 +31,6 @@ impl Numbers {
             _ => None,
         }
     }
-
-    pub(super) fn read(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
-        match (self, out) {
-            (Numbers::Int32(read), Out::Int32(out)) => read(cursor, out),
-            (Numbers::Int64(read), Out::Int64(out)) => read(cursor, out),
-            (Numbers::Float16(read), Out::Float16(out)) => read(cursor, out),
-            (Numbers::BFloat16(read), Out::BFloat16(out)) => read(cursor, out),
-            (Numbers::Float32(read), Out::Float32(out)) => read(cursor, out),
-            (Numbers::Float64(read), Out::Float64(out)) => read(cursor, out),
-            (Numbers::Bool(read), Out::Bool(out)) => read(cursor, out),
-            _ => other_dtype(),
-        }
-    }
 }
 
 /// A value of the reader's type in memory; a boolean is a `u8`, 0 or 1.
@@ -73,111 +48,103 @@ trait Promote<T> {
 }
 
 /// What a type is cast to on request.
-pub(super) trait Cast<T> {
-    fn cast(self) -> Result<T, Fault>;
+pub(super) trait Cast<E: Element> {
+    fn cast(self) -> Result<E::Raw, Fault>;
 }
 
-fn read<P, R, T>(cursor: &mut Cursor<'_>, out: &mut [T]) -> Result<(), Fault>
+fn read<P, R, E>(cursor: &mut Cursor<'_>, out: &mut [E::Raw]) -> Result<(), Fault>
 where
     P: Primitive,
     RawOf<P>: Promote<R> + Copy + Default,
-    R: Cast<T>,
+    R: Cast<E>,
+    E: Element,
 {
-    converted::<P, T>(cursor, out, |raw| raw.promote().cast())
+    converted::<P, E::Raw>(cursor, out, |raw| raw.promote().cast())
 }
 
-/// The memory of a value of a dtype.
-macro_rules! element {
-    (Int32) => {
-        i32
-    };
-    (Int64) => {
-        i64
-    };
-    (Float16) => {
-        f16
-    };
-    (BFloat16) => {
-        bf16
-    };
-    (Float32) => {
-        f32
-    };
-    (Float64) => {
-        f64
-    };
-    (Bool) => {
-        u8
+macro_rules! numbers {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+        /// The loop that reads one primitive as another and casts it to a dtype.
+        #[derive(Clone, Copy, Debug)]
+        pub(super) enum Numbers {
+            $($variant(Loop<$raw>),)*
+        }
+
+        impl Numbers {
+            pub(super) fn read(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
+                match (self, out) {
+                    $((Numbers::$variant(read), Out::$variant(out)) => read(cursor, out),)*
+                    _ => other_dtype(),
+                }
+            }
+        }
     };
 }
-macro_rules! number {
-    ($reader:ty => $($dtype:ident: |$value:ident| $cast:expr;)*) => {
+fixed_width_dtypes!(numbers);
+
+/// How numbers become elements of a dtype, by its class: integers have to be in its range,
+/// a float is the nearest, and of bool 0 is false. A float is never cast to an integer.
+macro_rules! cast {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+        $(cast!(@$class $element);)*
+        cast!(@loops i32 => $($variant $element, i32 $class;)*);
+        cast!(@loops i64 => $($variant $element, i64 $class;)*);
+        cast!(@loops f32 => $($variant $element, f32 $class;)*);
+        cast!(@loops f64 => $($variant $element, f64 $class;)*);
+        cast!(@loops u8 => $($variant $element, u8 $class;)*);
+    };
+    (@integer $element:ty) => {
+        cast!(@one i32 => $element, |value| fit(value.into()));
+        cast!(@one i64 => $element, |value| fit(value));
+        cast!(@one u8 => $element, |value| Ok(value as $element));
+    };
+    (@float $element:ty) => {
+        cast!(@one i32 => $element, |value| Ok(<$element>::of_i32(value)));
+        cast!(@one i64 => $element, |value| Ok(<$element>::of_i64(value)));
+        cast!(@one f32 => $element, |value| Ok(<$element>::of_f32(value)));
+        cast!(@one f64 => $element, |value| Ok(<$element>::of_f64(value)));
+        cast!(@one u8 => $element, |value| Ok(<$element>::of_f32(value.into())));
+    };
+    (@boolean $element:ty) => {
+        cast!(@one i32 => $element, |value| Ok((value != 0).into()));
+        cast!(@one i64 => $element, |value| Ok((value != 0).into()));
+        cast!(@one f32 => $element, |value| Ok((value != 0.0).into()));
+        cast!(@one f64 => $element, |value| Ok((value != 0.0).into()));
+        cast!(@one u8 => $element, |value| Ok(value));
+    };
+    (@one $reader:ty => $element:ty, |$value:ident| $cast:expr) => {
+        impl Cast<$element> for $reader {
+            #[inline]
+            fn cast(self) -> Result<<$element as Element>::Raw, Fault> {
+                let $value = self;
+                $cast
+            }
+        }
+    };
+    (@loops $reader:ty => $($variant:ident $element:ty, $from:ident $class:ident;)*) => {
         impl Number for $reader {
             fn numbers<P: Primitive>(dtype: DType) -> Option<Numbers>
             where
                 RawOf<P>: Promote<Self> + Copy + Default,
             {
                 match dtype {
-                    $(DType::$dtype => Some(Numbers::$dtype(read::<P, Self, _>)),)*
+                    $(DType::$variant => cast!(@offer $from $class $variant $element, P),)*
                     _ => None,
                 }
             }
         }
-        $(impl Cast<element!($dtype)> for $reader {
-            #[inline]
-            fn cast(self) -> Result<element!($dtype), Fault> {
-                let $value = self;
-                $cast
-            }
-        })*
+    };
+    (@offer f32 integer $variant:ident $element:ty, $P:ident) => {
+        None
+    };
+    (@offer f64 integer $variant:ident $element:ty, $P:ident) => {
+        None
+    };
+    (@offer $from:ident $class:ident $variant:ident $element:ty, $P:ident) => {
+        Some(Numbers::$variant(read::<$P, Self, $element>))
     };
 }
-
-number! { i32 =>
-    Int32: |value| Ok(value);
-    Int64: |value| Ok(value.into());
-    Float16: |value| Ok(narrow::f16_of_f64(value.into()));
-    BFloat16: |value| Ok(narrow::bf16_of_f64(value.into()));
-    Float32: |value| Ok(value as f32);
-    Float64: |value| Ok(value.into());
-    Bool: |value| Ok((value != 0).into());
-}
-
-number! { i64 =>
-    Int32: |value| value.try_into().map_err(|_| overflow(value, DType::Int32));
-    Int64: |value| Ok(value);
-    Float16: |value| Ok(narrow::f16_of_i64(value));
-    BFloat16: |value| Ok(narrow::bf16_of_i64(value));
-    Float32: |value| Ok(value as f32);
-    Float64: |value| Ok(value as f64);
-    Bool: |value| Ok((value != 0).into());
-}
-
-number! { f32 =>
-    Float16: |value| Ok(f16::from_f32(value));
-    BFloat16: |value| Ok(bf16::from_f32(value));
-    Float32: |value| Ok(value);
-    Float64: |value| Ok(value.into());
-    Bool: |value| Ok((value != 0.0).into());
-}
-
-number! { f64 =>
-    Float16: |value| Ok(narrow::f16_of_f64(value));
-    BFloat16: |value| Ok(narrow::bf16_of_f64(value));
-    Float32: |value| Ok(value as f32);
-    Float64: |value| Ok(value);
-    Bool: |value| Ok((value != 0.0).into());
-}
-
-number! { u8 =>
-    Int32: |value| Ok(value.into());
-    Int64: |value| Ok(value.into());
-    Float16: |value| Ok(f16::from_f32(value.into()));
-    BFloat16: |value| Ok(bf16::from_f32(value.into()));
-    Float32: |value| Ok(value.into());
-    Float64: |value| Ok(value.into());
-    Bool: |value| Ok(value);
-}
+fixed_width_dtypes!(cast);
 
 macro_rules! promote {
     ($($writer:ty => $($reader:ty),*;)*) => {$($(
@@ -196,6 +163,12 @@ promote! {
     f32 => f32, f64;
     f64 => f64;
     u8 => u8;
+}
+
+/// An integer in the range of its dtype.
+#[inline]
+pub(super) fn fit<T: Element + TryFrom<i64>>(value: i64) -> Result<T, Fault> {
+    value.try_into().map_err(|_| overflow(value, T::DTYPE))
 }
 
 #[cold]

@@ -2,24 +2,16 @@
 
 use std::ops::Range;
 
-use tensor_batch::{Slot, Values, half};
+use tensor_batch::{Slot, Values, fixed_width_dtypes};
 
-/// The places of some elements, to be written.
-#[derive(Debug)]
-pub(crate) enum Out<'a> {
-    Int32(&'a mut [i32]),
-    Int64(&'a mut [i64]),
-    Float32(&'a mut [f32]),
-    Float64(&'a mut [f64]),
-    Float16(&'a mut [half::f16]),
-    BFloat16(&'a mut [half::bf16]),
-    Bool(&'a mut [u8]),
-}
+macro_rules! out {
+    ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+        /// The places of some elements, to be written.
+        #[derive(Debug)]
+        pub(crate) enum Out<'a> {
+            $($variant(&'a mut [$raw]),)*
+        }
 
-/// Runs `$body` for the variant of the places, where the values may be of
-/// another.
-macro_rules! of_each {
-    ($($variant:ident),*) => {
         impl<'a> Out<'a> {
             /// Places in a dense column.
             ///
@@ -60,5 +52,34 @@ macro_rules! of_each {
         }
     };
 }
+fixed_width_dtypes!(out);
 
-of_each!(Int32, Int64, Float32, Float64, Float16, BFloat16, Bool);
+/// Runs `$body` with `$out` bound to the places of an integer dtype, whose elements are
+/// `$Integer`.
+///
+/// # Panics
+/// If the dtype is another.
+macro_rules! integers {
+    ($places:expr, $out:ident: $Integer:ident => $body:expr) => {
+        tensor_batch::fixed_width_dtypes! { integers @all ($places) ($out: $Integer => $body) }
+    };
+    (
+        @all ($places:expr) ($out:ident: $Integer:ident => $body:expr)
+        $($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*
+    ) => {
+        match $places {
+            $($crate::convert::Out::$variant($out) => {
+                integers!(@$class ($raw) ($out: $Integer => $body))
+            })*
+        }
+    };
+    (@integer ($raw:ty) ($out:ident: $Integer:ident => $body:expr)) => {{
+        type $Integer = $raw;
+        $body
+    }};
+    (@$class:ident ($raw:ty) ($out:ident: $Integer:ident => $body:expr)) => {{
+        let _ = $out;
+        $crate::convert::other_dtype()
+    }};
+}
+pub(super) use integers;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tensor_batch::{Element, fixed_width_dtypes};
+
 use super::Out;
 use super::chunks::converted;
 use super::numbers::Cast;
@@ -165,26 +167,25 @@ pub(super) struct Time {
 impl Time {
     pub(super) fn read(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Result<(), Fault> {
         let rescale = self.rescale;
-        match out {
-            Out::Int64(out) if rescale.down == 1 => {
-                self.fill(cursor, out, |time| rescale.multiply(time))
-            }
-            Out::Int64(out) if rescale.up == 1 => {
-                self.fill(cursor, out, |time| Ok(time.div_euclid(rescale.down)))
-            }
-            Out::Int64(out) => self.fill(cursor, out, |time| rescale.apply(time)),
-            Out::Int32(out) => self.cast(cursor, out),
-            Out::Float16(out) => self.cast(cursor, out),
-            Out::BFloat16(out) => self.cast(cursor, out),
-            Out::Float32(out) => self.cast(cursor, out),
-            Out::Float64(out) => self.cast(cursor, out),
-            Out::Bool(out) => self.cast(cursor, out),
+        macro_rules! read {
+            ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
+                match out {
+                    Out::Int64(out) if rescale.down == 1 => {
+                        self.fill(cursor, out, |time| rescale.multiply(time))
+                    }
+                    Out::Int64(out) if rescale.up == 1 => {
+                        self.fill(cursor, out, |time| Ok(time.div_euclid(rescale.down)))
+                    }
+                    $(Out::$variant(out) => self.cast::<$element>(cursor, out),)*
+                }
+            };
         }
+        fixed_width_dtypes!(read)
     }
 
-    fn cast<T>(self, cursor: &mut Cursor<'_>, out: &mut [T]) -> Result<(), Fault>
+    fn cast<E: Element>(self, cursor: &mut Cursor<'_>, out: &mut [E::Raw]) -> Result<(), Fault>
     where
-        i64: Cast<T>,
+        i64: Cast<E>,
     {
         self.fill(cursor, out, |time| self.rescale.apply(time)?.cast())
     }

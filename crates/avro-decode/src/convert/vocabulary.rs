@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
@@ -94,11 +95,11 @@ impl Vocabulary {
         self.unknown
     }
 
-    /// An id that is not in the range of int32, if there is one.
-    pub(super) fn id_outside_int32(&self) -> Option<i64> {
-        let last = self.len() as i64 - 1;
-        let mut ids = [self.unknown, last].into_iter();
-        ids.find(|&id| i32::try_from(id).is_err())
+    /// An id that is not in `range`, if there is one.
+    pub(super) fn id_outside(&self, range: &RangeInclusive<i64>) -> Option<i64> {
+        let last = self.len().checked_sub(1).map(|last| last as i64);
+        let mut ids = [self.unknown].into_iter().chain(last);
+        ids.find(|id| !range.contains(id))
     }
 }
 

@@ -51,10 +51,7 @@ pub(crate) fn convert(
         }
         Convert::Vocabulary(vocabulary) => {
             let id = vocabulary.id(&string(schema, id, value));
-            match dtype {
-                DType::Int32 => Scalar::Int32(id as i32),
-                _ => Scalar::Int64(id),
-            }
+            Scalar::integer(dtype, id).expect("the dtype has every id")
         }
         Convert::Unit(_) => panic!("the type is a time"),
     };
@@ -117,10 +114,7 @@ fn number(
         }
         Convert::Vocabulary(vocabulary) => {
             let id = vocabulary.id(number.to_string().as_bytes());
-            match dtype {
-                DType::Int32 => Scalar::Int32(id as i32),
-                _ => Scalar::Int64(id),
-            }
+            Scalar::integer(dtype, id).expect("the dtype has every id")
         }
         _ => integer(number, dtype)?,
     }))
@@ -188,12 +182,11 @@ pub(super) fn whole(value: &Value) -> i64 {
 
 fn integer(value: i64, dtype: DType) -> Result<Scalar, DecodeErrorKind> {
     Ok(match dtype {
-        DType::Int32 => match i32::try_from(value) {
-            Ok(value) => Scalar::Int32(value),
-            Err(_) => return Err(DecodeErrorKind::CastOverflow { value, dtype }),
-        },
-        DType::Int64 => Scalar::Int64(value),
         DType::Bool => Scalar::Bool(value != 0),
+        _ if dtype.is_integer() => {
+            let number = Scalar::integer(dtype, value);
+            number.ok_or(DecodeErrorKind::CastOverflow { value, dtype })?
+        }
         _ => {
             let magnitude = Fraction {
                 numerator: value.unsigned_abs().into(),

@@ -477,7 +477,7 @@ fn what_means_the_same_compiles_to_the_same() {
         r#""string""#.to_owned(),
     ];
     for ty in types {
-        for dtype in DType::ALL {
+        for &dtype in DType::ALL {
             let schema = field_of(&ty);
             let features = Features::new([x(dtype, Convert::Cast)]).unwrap();
             let Ok(alone) = Plan::compile(&schema, &features, &PlanOptions::default()) else {

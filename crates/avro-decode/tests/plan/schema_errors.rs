@@ -195,7 +195,7 @@ fn dtype_mismatch() {
     ];
     for (ty, is) in types.into_iter().zip(dtypes) {
         let schema = field_of(&format!("\"{ty}\""));
-        for dtype in DType::ALL {
+        for &dtype in DType::ALL {
             let features = Features::new([Feature::dense("x", &[], dtype)]).expect("good");
             let plan = Plan::compile(&schema, &features, &PlanOptions::default());
             assert_eq!(plan.is_ok(), dtype == is, "{ty} as {dtype}");

@@ -8,7 +8,7 @@ use avro_decode::reference::ReferenceColumn;
 use avro_decode::{Convert, Feature, Fill, Plan, PlanOptions};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use tensor_batch::{DType, Layout};
+use tensor_batch::Layout;
 
 use crate::agreement::any_bytes;
 use crate::made::{Case, case};
@@ -31,7 +31,7 @@ fn the_cases_are_of_every_sort() {
     assert!(missed.is_empty(), "{missed:?} of {:#?}", seen.0);
 }
 
-const SORTS: [&str; 77] = [
+const SORTS: [&str; 81] = [
     "meanings of another schema",
     "field",
     "namespace",
@@ -83,6 +83,10 @@ const SORTS: [&str; 77] = [
     "hash",
     "vocabulary",
     "unit",
+    "int8",
+    "int16",
+    "uint8",
+    "uint16",
     "float16",
     "bfloat16",
     "reader schema",
@@ -279,11 +283,7 @@ impl Seen {
     }
 
     fn convert(&mut self, feature: &Feature) {
-        match feature.dtype {
-            DType::Float16 => self.count("float16"),
-            DType::BFloat16 => self.count("bfloat16"),
-            _ => {}
-        }
+        self.count(feature.dtype.name());
         self.count(match feature.convert {
             Convert::Exact => "exact",
             Convert::Cast => "cast",

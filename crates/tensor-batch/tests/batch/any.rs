@@ -113,8 +113,12 @@ pub(crate) fn any_scalar(dtype: DType) -> BoxedStrategy<Scalar> {
         any::<T>().prop_map(scalar).boxed()
     }
     match dtype {
-        DType::Int32 => any::<i32>().prop_map(Scalar::Int32).boxed(),
-        DType::Int64 => any::<i64>().prop_map(Scalar::Int64).boxed(),
+        DType::Int8 => bits(Scalar::Int8),
+        DType::Int16 => bits(Scalar::Int16),
+        DType::Int32 => bits(Scalar::Int32),
+        DType::Int64 => bits(Scalar::Int64),
+        DType::UInt8 => bits(Scalar::UInt8),
+        DType::UInt16 => bits(Scalar::UInt16),
         DType::Float16 => bits(|bits| Scalar::Float16(f16::from_bits(bits))),
         DType::BFloat16 => bits(|bits| Scalar::BFloat16(bf16::from_bits(bits))),
         DType::Float32 => bits(|bits| Scalar::Float32(f32::from_bits(bits))),

@@ -177,8 +177,12 @@ pub(crate) fn scalars(values: &Values) -> Vec<Scalar> {
         values.iter().map(|&value| scalar(value)).collect()
     }
     match values {
+        Values::Int8(b) => all(b.as_slice(), Scalar::Int8),
+        Values::Int16(b) => all(b.as_slice(), Scalar::Int16),
         Values::Int32(b) => all(b.as_slice(), Scalar::Int32),
         Values::Int64(b) => all(b.as_slice(), Scalar::Int64),
+        Values::UInt8(b) => all(b.as_slice(), Scalar::UInt8),
+        Values::UInt16(b) => all(b.as_slice(), Scalar::UInt16),
         Values::Float16(b) => all(b.as_slice(), Scalar::Float16),
         Values::BFloat16(b) => all(b.as_slice(), Scalar::BFloat16),
         Values::Float32(b) => all(b.as_slice(), Scalar::Float32),
@@ -332,6 +336,10 @@ fn put(slot: &mut Slot<'_>, at: usize, value: &Scalar) {
         slot.dense::<T>().expect("dense of the dtype")
     }
     match value {
+        Scalar::Int8(v) => rows::<i8>(slot)[at] = *v,
+        Scalar::Int16(v) => rows::<i16>(slot)[at] = *v,
+        Scalar::UInt8(v) => rows::<u8>(slot)[at] = *v,
+        Scalar::UInt16(v) => rows::<u16>(slot)[at] = *v,
         Scalar::Int32(v) => rows::<i32>(slot)[at] = *v,
         Scalar::Int64(v) => rows::<i64>(slot)[at] = *v,
         Scalar::Float16(v) => rows::<f16>(slot)[at] = *v,

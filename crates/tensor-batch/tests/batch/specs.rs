@@ -147,24 +147,32 @@ fn columns_are_sorted_and_found_by_name() {
 
 #[test]
 fn dtypes_go_by_their_names() {
-    for dtype in DType::ALL {
+    for &dtype in DType::ALL {
         assert_eq!(DType::from_name(dtype.name()), Some(dtype));
         assert_eq!(dtype.to_string(), dtype.name());
     }
     assert_eq!(DType::from_name("bytes"), Some(DType::String));
     assert_eq!(DType::from_name("float"), None);
-    let sizes = DType::ALL.map(DType::size);
+    let known = DType::ALL.iter().map(|dtype| {
+        let size = dtype.size().map_or("-".into(), |size| size.to_string());
+        let range = dtype.integer_range().map(|range| format!(" {range:?}"));
+        format!("{dtype} {size}{}", range.unwrap_or_default())
+    });
     assert_eq!(
-        sizes,
+        known.collect::<Vec<_>>(),
         [
-            Some(4),
-            Some(8),
-            Some(2),
-            Some(2),
-            Some(4),
-            Some(8),
-            Some(1),
-            None
+            "int8 1 -128..=127",
+            "int16 2 -32768..=32767",
+            "int32 4 -2147483648..=2147483647",
+            "int64 8 -9223372036854775808..=9223372036854775807",
+            "uint8 1 0..=255",
+            "uint16 2 0..=65535",
+            "float16 2",
+            "bfloat16 2",
+            "float32 4",
+            "float64 8",
+            "bool 1",
+            "string -",
         ]
     );
 }

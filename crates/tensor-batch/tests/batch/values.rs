@@ -20,7 +20,10 @@ proptest! {
         let values = Values::from_scalars(dtype, &model);
         prop_assert_eq!(values.dtype(), dtype);
         prop_assert_eq!((values.len(), values.is_empty()), (model.len(), model.is_empty()));
-        prop_assert_eq!(scalars(&values), model);
+        prop_assert_eq!(scalars(&values), &model[..]);
+        for i in 0..=model.len() {
+            prop_assert_eq!(values.get(i), model.get(i).cloned());
+        }
     }
 
     #[test]
@@ -119,7 +122,7 @@ fn an_order_of_strings_keeps_their_bytes() {
 
 #[test]
 fn a_scalar_knows_its_dtype() {
-    for dtype in DType::ALL {
+    for &dtype in DType::ALL {
         let zero = Scalar::zero(dtype);
         assert_eq!(zero.dtype(), dtype);
         let bytes = Values::from_scalars(dtype, &[zero]);
@@ -135,6 +138,37 @@ fn a_scalar_knows_its_dtype() {
 }
 
 #[test]
+fn integers_become_scalars_in_the_range_of_their_dtype() {
+    for (dtype, least, most) in [
+        (DType::Int8, -128, 127),
+        (DType::Int16, -32_768, 32_767),
+        (DType::Int32, i32::MIN.into(), i32::MAX.into()),
+        (DType::UInt8, 0, 255),
+        (DType::UInt16, 0, 65_535),
+    ] {
+        for value in [least, 0, 7, most] {
+            let scalar = Scalar::integer(dtype, value).expect("in the range");
+            assert_eq!(scalar.dtype(), dtype);
+            assert!(
+                format!("{scalar:?}").ends_with(&format!("({value})")),
+                "{scalar:?}"
+            );
+        }
+        assert_eq!(Scalar::integer(dtype, least - 1), None);
+        assert_eq!(Scalar::integer(dtype, most + 1), None);
+    }
+    for value in [i64::MIN, 0, i64::MAX] {
+        assert_eq!(
+            Scalar::integer(DType::Int64, value),
+            Some(Scalar::Int64(value))
+        );
+    }
+    for dtype in [DType::Float64, DType::Bool, DType::String] {
+        assert_eq!(Scalar::integer(dtype, 1), None);
+    }
+}
+
+#[test]
 fn scalars_are_equal_by_their_bits() {
     let nan = f32::from_bits(0x7fc0_0001);
     assert_eq!(Scalar::Float32(nan), Scalar::Float32(nan));
@@ -146,12 +180,16 @@ fn scalars_are_equal_by_their_bits() {
 
 #[test]
 fn values_are_seen_as_their_own_dtype_alone() {
-    for dtype in DType::ALL {
+    for &dtype in DType::ALL {
         let mut values = Values::new(dtype);
         assert_eq!(
             (values.dtype(), values.len(), values.is_empty()),
             (dtype, 0, true)
         );
+        assert_eq!(values.as_slice::<i8>().is_some(), dtype == DType::Int8);
+        assert_eq!(values.as_slice::<i16>().is_some(), dtype == DType::Int16);
+        assert_eq!(values.as_slice::<u8>().is_some(), dtype == DType::UInt8);
+        assert_eq!(values.as_slice::<u16>().is_some(), dtype == DType::UInt16);
         assert_eq!(values.as_slice::<i32>().is_some(), dtype == DType::Int32);
         assert_eq!(values.as_slice::<i64>().is_some(), dtype == DType::Int64);
         assert_eq!(values.as_slice::<f16>().is_some(), dtype == DType::Float16);

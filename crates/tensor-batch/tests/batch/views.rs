@@ -2,7 +2,7 @@
 
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{
-    Batch, BatchBuilder, BatchSpec, ColumnSpec, DType, Element, Layout, Scalar, Values,
+    Batch, BatchBuilder, BatchSpec, ColumnSpec, DType, Element, Layout, Scalar, Strings, Values,
 };
 
 use crate::model::{List, Row, batch};
@@ -15,10 +15,14 @@ fn one_row() -> Batch {
         ColumnSpec::dense("float16", &[], DType::Float16),
         ColumnSpec::dense("float32", &[], DType::Float32),
         ColumnSpec::dense("float64", &[], DType::Float64),
+        ColumnSpec::dense("int16", &[], DType::Int16),
         ColumnSpec::dense("int32", &[], DType::Int32),
         ColumnSpec::dense("int64", &[], DType::Int64),
+        ColumnSpec::dense("int8", &[], DType::Int8),
         ColumnSpec::padded("padded", &[2], Scalar::String(b"none".to_vec())),
         ColumnSpec::dense("string", &[2], DType::String),
+        ColumnSpec::dense("uint16", &[], DType::UInt16),
+        ColumnSpec::dense("uint8", &[2], DType::UInt8),
         ColumnSpec::varlen("varlen", &[-1], DType::Int32).with_layout(Layout::Ragged),
     ]);
     let row = vec![
@@ -28,13 +32,17 @@ fn one_row() -> Batch {
         Row::Dense(vec![Scalar::Float16(f16::from_f32(-0.5))]),
         Row::Dense(vec![Scalar::Float32(1.5)]),
         Row::Dense(vec![Scalar::Float64(2.5)]),
+        Row::Dense(vec![Scalar::Int16(-300)]),
         Row::Dense(vec![Scalar::Int32(-3)]),
         Row::Dense(vec![Scalar::Int64(i64::MIN)]),
+        Row::Dense(vec![Scalar::Int8(-128)]),
         Row::Padded(List::Items(Vec::new())),
         Row::Dense(vec![
             Scalar::String(b"ab".to_vec()),
             Scalar::String(Vec::new()),
         ]),
+        Row::Dense(vec![Scalar::UInt16(65_535)]),
+        Row::Dense(vec![Scalar::UInt8(2), Scalar::UInt8(255)]),
         Row::Varlen(List::Items(vec![List::Leaf(Scalar::Int32(9))])),
     ];
     let mut builder = BatchBuilder::new(spec.expect("good"));
@@ -50,6 +58,10 @@ fn every_dtype_has_a_view() {
     assert_eq!(batch.dense("float16"), Ok(&[f16::from_f32(-0.5)][..]));
     assert_eq!(batch.dense::<f32>("float32"), Ok(&[1.5][..]));
     assert_eq!(batch.dense::<f64>("float64"), Ok(&[2.5][..]));
+    assert_eq!(batch.dense::<i8>("int8"), Ok(&[-128][..]));
+    assert_eq!(batch.dense::<i16>("int16"), Ok(&[-300][..]));
+    assert_eq!(batch.dense::<u8>("uint8"), Ok(&[2, 255][..]));
+    assert_eq!(batch.dense::<u16>("uint16"), Ok(&[65_535][..]));
     assert_eq!(batch.dense::<i32>("int32"), Ok(&[-3][..]));
     assert_eq!(batch.dense::<i64>("int64"), Ok(&[i64::MIN][..]));
 
@@ -77,6 +89,12 @@ fn a_view_that_is_not_there_says_why() {
         batch.strings("absent").map(drop),
         batch.dense::<i32>("varlen").map(drop),
         batch.strings("varlen").map(drop),
+        batch.sparse::<i32>("absent").map(drop),
+        batch.sparse::<i32>("varlen").map(drop),
+        batch.ragged::<i64>("varlen").map(drop),
+        batch.ragged::<Strings>("varlen").map(drop),
+        batch.ragged_sparse::<i32>("varlen").map(drop),
+        batch.ragged::<i32>("int32").map(drop),
         batch.dense::<f32>("float64").map(drop),
         batch.dense::<f16>("bfloat16").map(drop),
         batch.dense::<i32>("string").map(drop),
@@ -88,8 +106,14 @@ fn a_view_that_is_not_there_says_why() {
         [
             "column 'absent': the batch has no such column",
             "column 'absent': the batch has no such column",
-            "column 'varlen': the column is not dense",
-            "column 'varlen': the column is not dense",
+            "column 'varlen': the column is ragged, not dense",
+            "column 'varlen': the column is ragged, not dense",
+            "column 'absent': the batch has no such column",
+            "column 'varlen': the column is ragged, not sparse",
+            "column 'varlen': the column is int32, not int64",
+            "column 'varlen': the column is int32, not string",
+            "column 'varlen': the column is ragged, not ragged sparse",
+            "column 'int32': the column is dense, not ragged",
             "column 'float64': the column is float64, not float32",
             "column 'bfloat16': the column is bfloat16, not float16",
             "column 'string': the column is string, not int32",
@@ -106,6 +130,10 @@ fn a_byte_that_is_no_bool_is_not_viewed_as_one() {
     assert_eq!(values.as_slice::<bool>(), Some(&[true][..]));
     bool::buffer_mut(&mut values).expect("bool").push(2);
     assert_eq!(values.as_slice::<bool>(), None);
+    assert_eq!(
+        (values.get(0), values.get(1)),
+        (Some(Scalar::Bool(true)), None)
+    );
 }
 
 #[test]
@@ -122,4 +150,122 @@ fn slots_are_viewed_as_what_they_are_alone() {
     assert!(a.dense::<i32>().is_some() && a.dense::<f32>().is_none());
     assert!(a.segment().is_none());
     assert!(b.dense::<i32>().is_none() && b.segment().is_some());
+}
+
+fn lists() -> Batch {
+    let spec = BatchSpec::new(vec![
+        ColumnSpec::sparse("coo", &[10, -1], DType::UInt8),
+        ColumnSpec::sparse("entries", &[10], DType::Float32).with_layout(Layout::Ragged),
+        ColumnSpec::varlen("nested", &[-1, -1], DType::Int16).with_layout(Layout::Ragged),
+        ColumnSpec::varlen("words", &[-1], DType::String),
+    ]);
+    let numbers = |numbers: &[i16]| {
+        let leaves = numbers
+            .iter()
+            .map(|&number| List::Leaf(Scalar::Int16(number)));
+        List::Items(leaves.collect())
+    };
+    let words = |words: &[&str]| {
+        let leaves = words
+            .iter()
+            .map(|word| List::Leaf(Scalar::String(word.as_bytes().to_vec())));
+        Row::Varlen(List::Items(leaves.collect()))
+    };
+    let rows = [
+        vec![
+            Row::Sparse(vec![
+                (vec![3, 0], Scalar::UInt8(7)),
+                (vec![9, 4], Scalar::UInt8(255)),
+            ]),
+            Row::Sparse(vec![]),
+            Row::Varlen(List::Items(vec![
+                numbers(&[1, 2]),
+                numbers(&[]),
+                numbers(&[3]),
+            ])),
+            words(&[]),
+        ],
+        vec![
+            Row::Sparse(vec![(vec![0, 1], Scalar::UInt8(1))]),
+            Row::Sparse(vec![
+                (vec![5], Scalar::Float32(0.5)),
+                (vec![2], Scalar::Float32(-1.0)),
+            ]),
+            Row::Varlen(List::Items(vec![])),
+            words(&["a", "bc"]),
+        ],
+        vec![
+            Row::Sparse(vec![]),
+            Row::Sparse(vec![]),
+            Row::Varlen(List::Items(vec![numbers(&[-4])])),
+            words(&["d"]),
+        ],
+    ];
+    let mut builder = BatchBuilder::new(spec.expect("good"));
+    batch(&mut builder, &[2, 1], &rows)
+}
+
+#[test]
+fn lists_and_entries_have_views() {
+    let batch = lists();
+    let coo = batch.sparse::<u8>("coo").expect("coordinates");
+    assert_eq!((coo.values, coo.nnz()), (&[7, 255, 1][..], 3));
+    assert_eq!(coo.dense_shape, [3, 10, 5]);
+    let indices: Vec<_> = (0..3).map(|i| coo.index(i)).collect();
+    assert_eq!(indices, [[0, 3, 0], [0, 9, 4], [1, 0, 1]]);
+    assert_eq!(indices.concat(), coo.indices);
+
+    let entries = batch.ragged_sparse::<f32>("entries").expect("entries");
+    assert_eq!((entries.rows(), entries.row_splits), (3, &[0, 0, 2, 2][..]));
+    assert_eq!(
+        (entries.indices, entries.values),
+        (&[5, 2][..], &[0.5, -1.0][..])
+    );
+    let ranges: Vec<_> = (0..3).map(|row| entries.row_range(row)).collect();
+    assert_eq!(ranges, [0..0, 0..2, 2..2]);
+    assert_eq!(entries.dense_shape, [3, 10]);
+
+    let nested = batch.ragged::<i16>("nested").expect("lists");
+    assert_eq!((nested.rows(), nested.row_splits.len()), (3, 2));
+    let rows: Vec<_> = (0..3).map(|row| nested.row(row)).collect();
+    assert_eq!(rows, [&[1, 2, 3][..], &[], &[-4]]);
+
+    let words = batch.sparse::<Strings>("words").expect("strings");
+    assert_eq!(
+        words.values.iter().collect::<Vec<_>>(),
+        [&b"a"[..], b"bc", b"d"]
+    );
+    assert_eq!(words.indices, [1, 0, 1, 1, 2, 0]);
+}
+
+#[test]
+fn debug_text_fits_a_screen() {
+    let text = format!("{:?}", lists());
+    assert_eq!(
+        text,
+        "Batch { rows: 3, columns: {\"coo\": sparse uint8 [3, 10, 5] (3 values), \
+         \"entries\": ragged sparse float32 [3, 10] (2 values), \
+         \"nested\": ragged int16 [3] (4 values), \
+         \"words\": sparse string [3, 2] (3 values)} }"
+    );
+    let names: Vec<_> = (0..1000).map(|i| format!("c{i}")).collect();
+    let columns = names
+        .iter()
+        .map(|name| ColumnSpec::dense(name, &[], DType::Int64));
+    let mut builder = BatchBuilder::new(BatchSpec::new(columns.collect()).expect("good"));
+    let row = vec![Row::Dense(vec![Scalar::Int64(1)]); 1000];
+    let many = batch(&mut builder, &[1000], &vec![row; 1000]);
+    assert!(format!("{many:#?}").lines().count() < 30, "{many:#?}");
+    assert!(format!("{:#?}", many.column("c1")).len() < 1000);
+    assert!(format!("{builder:?}").len() < 1000);
+    let column = many.into_columns().next().expect("a column");
+    assert!(format!("{column:?}").len() < 1000, "{column:?}");
+
+    let mut strings = Strings::new();
+    for _ in 0..1000 {
+        strings.push(b"\xffword ");
+    }
+    let values = Values::String(strings);
+    assert!(format!("{values:?}").starts_with("String(Strings(1000: \"\\xffword "));
+    assert!(format!("{values:?}").len() < 300, "{values:?}");
 }

@@ -17,7 +17,9 @@ const KINDS: [&str; 6] = [
     "var_len",
 ];
 
-const DTYPES: [&str; 6] = ["int32", "int64", "bfloat16", "float32", "bool", "string"];
+const DTYPES: [&str; 8] = [
+    "int8", "uint16", "int32", "int64", "bfloat16", "float32", "bool", "string",
+];
 
 /// Keys of all kinds, with values that they may have, and others.
 fn key() -> impl Strategy<Value = (&'static str, Value)> {

@@ -13,6 +13,8 @@ fn a_features_file_of_every_kind_is_read_back() {
             "image": {"kind": "dense", "shape": [4, 5, 1], "dtype": "float32"},
             "flags": {"kind": "dense", "shape": [3], "dtype": "bool", "default": true},
             "padded": {"kind": "dense", "shape": [null, 2], "dtype": "int64", "mask": "is_padded"},
+            "pixels": {"kind": "varlen", "shape": [-1], "dtype": "uint8", "cast": true},
+            "small": {"kind": "dense", "shape": [], "dtype": "int16", "cast": true},
             "half": {"kind": "dense", "shape": [2], "dtype": "float16", "cast": true},
             "lists": {"kind": "varlen", "shape": [-1, 2, -1], "dtype": "string", "layout": "ragged"},
             "pairs": {"kind": "sparse", "shape": [100, -1], "dtype": "float64", "mask": "has"},
@@ -73,7 +75,7 @@ fn features_of_ads_nullable_have_records_of_its_schema() {
 fn features_without_samples_are_refused() {
     let dense = || Feature::dense("x", &[], DType::Int32);
     let sparse = |shape: &[i64]| Feature::sparse("x", shape, DType::Int32);
-    let cases: [(&str, Feature); 8] = [
+    let cases: [(&str, Feature); 9] = [
         (
             "'x.y' is not the name of a field, which is all that samples are made for",
             dense().at("x.y"),
@@ -85,6 +87,10 @@ fn features_without_samples_are_refused() {
         (
             "no Avro type is read as float16, unless it is cast",
             Feature::dense("x", &[], DType::Float16),
+        ),
+        (
+            "no Avro type is read as uint16, unless it is cast",
+            Feature::dense("x", &[], DType::UInt16),
         ),
         (
             "samples are not made for a vocabulary or a unit",

@@ -22,6 +22,8 @@ fn words_have_their_place_and_others_the_unknown_id() {
         assert_eq!(case.read(&data, 4), [2, 1, -7, 0].map(Scalar::Int64));
         let case = Case::of(schema, DType::Int32, convert.clone());
         assert_eq!(case.read(&data, 4), [2, 1, -7, 0].map(Scalar::Int32));
+        let case = Case::of(schema, DType::Int8, convert.clone());
+        assert_eq!(case.read(&data, 4), [2, 1, -7, 0].map(Scalar::Int8));
     }
 }
 

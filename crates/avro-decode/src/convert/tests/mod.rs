@@ -14,7 +14,7 @@ use super::*;
 use crate::plan::items::{Boolean, Double, Float, Int, Long, Primitive};
 use crate::schema::Schema;
 use tensor_batch::half::{bf16, f16};
-use tensor_batch::{DType, Scalar};
+use tensor_batch::{DType, Scalar, Values};
 
 /// A conversion with the schemas it is of.
 struct Case {
@@ -110,29 +110,15 @@ impl Source {
             Source::Plain(leaf) => return read_plain(*leaf, cursor, values),
             Source::Other(conversion) => conversion,
         };
-        /// Fills as many elements as there are values.
-        macro_rules! fill {
-            ($variant:ident, $zero:expr, $value:ident => $scalar:expr) => {{
-                let mut out = vec![$zero; values * conversion.width()];
-                conversion.read(cursor, Out::$variant(&mut out))?;
-                out.into_iter().map(|$value| $scalar).collect()
-            }};
+        if dtype == DType::String {
+            let mut strings = Strings::new();
+            conversion.read_strings(cursor, values, &mut strings)?;
+            return Ok(strings.iter().map(string).collect());
         }
-        Ok(match dtype {
-            DType::Int32 => fill!(Int32, 0, value => Scalar::Int32(value)),
-            DType::Int64 => fill!(Int64, 0, value => Scalar::Int64(value)),
-            DType::Float16 => fill!(Float16, f16::ZERO, value => Scalar::Float16(value)),
-            DType::BFloat16 => fill!(BFloat16, bf16::ZERO, value => Scalar::BFloat16(value)),
-            DType::Float32 => fill!(Float32, 0.0, value => Scalar::Float32(value)),
-            DType::Float64 => fill!(Float64, 0.0, value => Scalar::Float64(value)),
-            DType::Bool => fill!(Bool, 0, value => boolean(value)),
-            DType::String => {
-                let mut strings = Strings::new();
-                conversion.read_strings(cursor, values, &mut strings)?;
-                strings.iter().map(string).collect()
-            }
-            _ => panic!("no other dtype"),
-        })
+        let mut out = Values::new(dtype);
+        conversion.read(cursor, Out::append(&mut out, values * conversion.width()))?;
+        let scalar = |i| out.get(i).expect("a value of the dtype");
+        Ok((0..out.len()).map(scalar).collect())
     }
 }
 

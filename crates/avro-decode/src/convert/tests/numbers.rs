@@ -61,6 +61,10 @@ fn a_type_of_its_own_dtype_is_read_plainly() {
 #[test]
 fn booleans_are_0_and_1_and_numbers_true_unless_0() {
     for (dtype, expected) in [
+        (DType::Int8, [0, 1].map(Scalar::Int8)),
+        (DType::Int16, [0, 1].map(Scalar::Int16)),
+        (DType::UInt8, [0, 1].map(Scalar::UInt8)),
+        (DType::UInt16, [0, 1].map(Scalar::UInt16)),
         (DType::Int32, [Scalar::Int32(0), Scalar::Int32(1)]),
         (DType::Int64, [Scalar::Int64(0), Scalar::Int64(1)]),
         (DType::Float32, [Scalar::Float32(0.0), Scalar::Float32(1.0)]),
@@ -93,11 +97,46 @@ fn booleans_are_0_and_1_and_numbers_true_unless_0() {
 }
 
 #[test]
-fn longs_in_the_range_of_int32_are_cast_to_it() {
-    let ends = [i32::MIN, 0, i32::MAX];
-    let data = varints(&ends.map(i64::from));
-    let case = cast(LONG, DType::Int32);
-    assert_eq!(case.read(&data, 3), ends.map(Scalar::Int32));
+fn integers_in_the_range_of_a_dtype_are_cast_to_it() {
+    for (dtype, least, most) in [
+        (DType::Int8, -128, 127),
+        (DType::Int16, -32_768, 32_767),
+        (DType::Int32, i32::MIN.into(), i32::MAX.into()),
+        (DType::UInt8, 0, 255),
+        (DType::UInt16, 0, 65_535),
+    ] {
+        let ends = [least, 0, 1, most];
+        let expected = ends.map(|end| Scalar::integer(dtype, end).unwrap());
+        assert_eq!(cast(LONG, dtype).read(&varints(&ends), 4), expected);
+        if dtype != DType::Int32 {
+            assert_eq!(cast(INT, dtype).read(&varints(&ends), 4), expected);
+        }
+        for outside in [least - 1, most + 1] {
+            let case = cast(LONG, dtype);
+            let data = varints(&[0, outside]);
+            let message = format!("{outside} is not in the range of {dtype}");
+            assert_eq!(case.fault(&data, 2), (message.clone(), 1));
+            if i32::try_from(outside).is_ok() {
+                assert_eq!(cast(INT, dtype).fault(&data, 2), (message, 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_indices_of_an_enum_have_to_be_in_the_range_of_the_dtype() {
+    let symbols: Vec<_> = (0..300).map(|i| format!("\"s{i}\"")).collect();
+    let schema = format!(
+        r#"{{"type": "enum", "name": "E", "symbols": [{}]}}"#,
+        symbols.join(", ")
+    );
+    let case = cast(&schema, DType::UInt8);
+    let data = varints(&[255, 0]);
+    assert_eq!(case.read(&data, 2), [255, 0].map(Scalar::UInt8));
+    let message = "256 is not in the range of uint8".to_owned();
+    assert_eq!(case.fault(&varints(&[255, 256]), 2), (message, 2));
+    let case = cast(&schema, DType::Int16);
+    assert_eq!(case.read(&varints(&[299]), 1), [Scalar::Int16(299)]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn offers(convert: Convert) -> Vec<String> {
     types
         .map(|(name, schema)| {
             let has = |&dtype: &DType| Case::of(schema, dtype, convert.clone()).compile().is_ok();
-            let dtypes = DType::ALL.into_iter().filter(has).map(DType::name);
+            let dtypes = DType::ALL.iter().copied().filter(has).map(DType::name);
             format!("{name}: {}", dtypes.collect::<Vec<_>>().join(" "))
         })
         .collect()
@@ -56,19 +56,19 @@ fn exact_is_the_default() {
 #[test]
 fn casts_are_from_numbers_to_floats_wider_numbers_and_bool() {
     let expected = [
-        "int: int32 int64 float16 bfloat16 float32 float64 bool",
-        "long: int32 int64 float16 bfloat16 float32 float64 bool",
+        "int: int8 int16 int32 int64 uint8 uint16 float16 bfloat16 float32 float64 bool",
+        "long: int8 int16 int32 int64 uint8 uint16 float16 bfloat16 float32 float64 bool",
         "float: float16 bfloat16 float32 float64 bool",
         "double: float16 bfloat16 float32 float64 bool",
-        "boolean: int32 int64 float16 bfloat16 float32 float64 bool",
+        "boolean: int8 int16 int32 int64 uint8 uint16 float16 bfloat16 float32 float64 bool",
         "string: string",
         "bytes: string",
-        "enum: int32 int64 string",
+        "enum: int8 int16 int32 int64 uint8 uint16 string",
         "fixed: string",
         "uuid: string",
         "duration: int64",
-        "date: int32 int64 float16 bfloat16 float32 float64 bool",
-        "time-micros: int32 int64 float16 bfloat16 float32 float64 bool",
+        "date: int8 int16 int32 int64 uint8 uint16 float16 bfloat16 float32 float64 bool",
+        "time-micros: int8 int16 int32 int64 uint8 uint16 float16 bfloat16 float32 float64 bool",
         "decimal: int64 float16 bfloat16 float32 float64 string",
     ];
     assert_eq!(offers(Convert::Cast), expected);
@@ -98,7 +98,10 @@ fn ids_are_of_strings_enums_and_whole_numbers() {
     assert_eq!(offers(Convert::HashBuckets(9)), with("int64"));
     let vocabulary = Vocabulary::new([], 0).unwrap();
     let vocabulary = Convert::Vocabulary(vocabulary.into());
-    assert_eq!(offers(vocabulary), with("int32 int64"));
+    assert_eq!(
+        offers(vocabulary),
+        with("int8 int16 int32 int64 uint8 uint16")
+    );
 }
 
 #[test]
@@ -126,13 +129,27 @@ fn a_dtype_that_the_type_does_not_have_is_refused() {
         "the values are float, cast to float16, bfloat16, float32, float64 or bool, not int32"
     );
     assert_eq!(
+        refusal(r#""double""#, DType::UInt8, Convert::Cast),
+        "the values are double, cast to float16, bfloat16, float32, float64 or bool, not uint8"
+    );
+    assert_eq!(
+        refusal(r#""string""#, DType::UInt16, Convert::Exact),
+        "the values are string, read as string, not uint16; ask for ids, by `hash_buckets` or a \
+         `vocabulary`"
+    );
+    assert_eq!(
+        refusal(r#""long""#, DType::Int8, Convert::Exact),
+        "the values are long, read as int64, not int8; ask for it with `cast=true`"
+    );
+    assert_eq!(
         refusal(r#""string""#, DType::Int32, Convert::HashBuckets(2)),
         "the values are string, hashed to int64, not int32"
     );
     let vocabulary = Arc::new(Vocabulary::new([], 0).unwrap());
     assert_eq!(
         refusal(FIXED, DType::Float32, Convert::Vocabulary(vocabulary)),
-        "the values are fixed 'F', with the ids of a vocabulary as int32 or int64, not float32"
+        "the values are fixed 'F', with the ids of a vocabulary as int8, int16, int32, int64, \
+         uint8 or uint16, not float32"
     );
     assert_eq!(
         refusal(DATE, DType::Int32, Convert::Unit(TimeUnit::Hours)),

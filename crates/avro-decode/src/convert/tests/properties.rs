@@ -126,7 +126,7 @@ fn all_cases() -> Vec<Case> {
     let types = SAME.map(|name| (name, name)).into_iter().chain(RESOLVED);
     let mut cases = Vec::new();
     for (writer, reader) in types {
-        for dtype in DType::ALL {
+        for &dtype in DType::ALL {
             for convert in &converts {
                 let (from, to) = (schema(writer), schema(reader));
                 let mut case = Case::resolved(&from, &to, dtype, convert.clone());

@@ -109,7 +109,7 @@ pub(super) fn check_joined(
     let castable = match (expected, asked) {
         (DType::String, _) | (_, DType::String) => false,
         // A float is never cast to an integer.
-        (DType::Float64, DType::Int32 | DType::Int64) => false,
+        (DType::Float64, asked) if asked.is_integer() => false,
         _ => true,
     };
     if expected == asked || (castable && feature.convert == Convert::Cast) {

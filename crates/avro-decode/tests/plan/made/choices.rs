@@ -5,7 +5,9 @@ use std::sync::Arc;
 use avro_decode::schema::{LogicalType, Node, NodeId};
 use avro_decode::{Convert, Schema, TimeUnit, Vocabulary};
 use tensor_batch::DType;
-use tensor_batch::DType::{BFloat16, Bool, Float16, Float32, Float64, Int32, Int64, String};
+use tensor_batch::DType::{
+    BFloat16, Bool, Float16, Float32, Float64, Int8, Int16, Int32, Int64, String, UInt8, UInt16,
+};
 
 use super::Source;
 
@@ -48,11 +50,14 @@ fn casts(schema: &Schema, ty: NodeId) -> &'static [DType] {
         _ if is_decimal(schema, ty) => &[Float64, Float32, Float16, BFloat16],
         // Some do not fit.
         Node::Long => &[
-            Int32, Int32, Int32, Float16, BFloat16, Float32, Float64, Bool,
+            Int32, Int32, Int32, Float16, BFloat16, Float32, Float64, Bool, Int8, Int16, UInt8,
+            UInt16,
         ],
-        Node::Int | Node::Boolean => &[Int32, Int64, Float16, BFloat16, Float32, Float64, Bool],
+        Node::Int | Node::Boolean => &[
+            Int32, Int64, Float16, BFloat16, Float32, Float64, Bool, Int8, Int16, UInt8, UInt16,
+        ],
         Node::Float | Node::Double => &[Float16, BFloat16, Float32, Float64, Bool],
-        Node::Enum(_) => &[Int64, Int32, String],
+        Node::Enum(_) => &[Int64, Int32, String, Int8, UInt8],
         _ => &[String],
     }
 }
@@ -81,7 +86,12 @@ fn ids_or_unit(schema: &Schema, ty: NodeId, source: &mut Source) -> Option<(DTyp
         return Some((Int64, Convert::HashBuckets(buckets)));
     }
     let words = ["a", "A", "it's", "0", "3"].map(Vec::from);
-    let vocabulary = Vocabulary::new(words, -1).expect("words that differ");
-    let dtype = source.one_of(&[Int64, Int32]);
+    let dtype = source.one_of(&[Int64, Int32, Int8, Int16, UInt8, UInt16]);
+    let unknown = if matches!(dtype, UInt8 | UInt16) {
+        200
+    } else {
+        -1
+    };
+    let vocabulary = Vocabulary::new(words, unknown).expect("words that differ");
     Some((dtype, Convert::Vocabulary(Arc::new(vocabulary))))
 }

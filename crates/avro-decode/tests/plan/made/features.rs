@@ -398,7 +398,11 @@ impl Maker<'_> {
     fn scalar(&mut self, dtype: DType) -> Scalar {
         let number = self.source.byte();
         match dtype {
+            DType::Int8 => Scalar::Int8(number as i8),
+            DType::Int16 => Scalar::Int16(i16::from(number) - 100),
             DType::Int64 => Scalar::Int64(number.into()),
+            DType::UInt8 => Scalar::UInt8(number),
+            DType::UInt16 => Scalar::UInt16(number.into()),
             DType::Float16 => Scalar::Float16(f16::from_f32(number.into())),
             DType::BFloat16 => Scalar::BFloat16(bf16::from_f32(number.into())),
             DType::Float32 => Scalar::Float32(number.into()),
