@@ -14,11 +14,11 @@ ARGUMENTS: list[tuple[Any, str]] = [
     (
         lambda: atds.DenseFeature([], "flaot32"),
         (
-            "dtype 'flaot32' is not one of a column (did you mean 'float32'?): it may be int32, int64, "
-            "float16, bfloat16, float32, float64, bool, string, bytes"
+            "dtype 'flaot32' is not one of a column (did you mean 'float32'?): it may be int8, int16, "
+            "int32, int64, uint8, uint16, float16, bfloat16, float32, float64, bool, string, bytes"
         ),
     ),
-    (lambda: atds.DenseFeature([], "uint8"), "dtype 'uint8' is not one of a column .*"),
+    (lambda: atds.DenseFeature([], "uint32"), "dtype 'uint32' is not one of a column .*"),
     (lambda: atds.DenseFeature([], ">f4"), "dtype '>f4' is not one of a column.*"),
     (lambda: atds.DenseFeature([], None), "dtype 'None' is not one of a column.*"),
     (lambda: atds.DenseFeature([], np.complex64), "dtype .*complex64.* is not one of a column.*"),

@@ -342,11 +342,14 @@ def test_frameworks_own_dtypes() -> None:
     jnp = need("jax.numpy")
     assert atds.DenseFeature([], jnp.float32).dtype == "float32"
     assert atds.DenseFeature([], jnp.bfloat16).dtype == "bfloat16"
+    numbers = [name for name in atds.dtypes.DTYPES if name not in ("string", "bytes")]
+    for name in numbers:
+        assert atds.DenseFeature([], getattr(jnp, name)).dtype == name
     torch = need("torch")
-    for name in ("int32", "int64", "float16", "bfloat16", "float32", "float64", "bool"):
+    for name in numbers:
         assert atds.DenseFeature([], getattr(torch, name)).dtype == name
     tf = need("tensorflow")
-    for name in ("int32", "int64", "float16", "bfloat16", "float32", "float64", "bool", "string"):
+    for name in [*numbers, "string"]:
         assert atds.DenseFeature([], getattr(tf, name)).dtype == name
 
 

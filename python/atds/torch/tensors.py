@@ -71,7 +71,7 @@ def torch_features(features: Mapping[str, Feature], sparse: Sparse | None) -> di
     """Features in the layouts that they become tensors from.
 
     Raises:
-        FeatureError: Strings, which PyTorch does not have.
+        FeatureError: Strings, which PyTorch does not have, or uint16 before PyTorch 2.3.
         OptionError: Something else for ``sparse``.
     """
     if sparse not in (None, "coo", "bag"):
@@ -80,8 +80,13 @@ def torch_features(features: Mapping[str, Feature], sparse: Sparse | None) -> di
 
 
 def _feature(name: str, feature: Feature, sparse: Sparse | None) -> Feature:
-    if vars(feature)["dtype"] in ("string", "bytes"):
+    dtype = vars(feature)["dtype"]
+    if dtype in ("string", "bytes"):
         raise no_strings(name, feature, "PyTorch")
+    if not hasattr(torch, dtype):
+        raise FeatureError(
+            f"feature '{name}' is {dtype}, which PyTorch has from 2.3 on: this is {torch.__version__}"
+        )
     if isinstance(feature, (VarlenFeature, VarLenFeature)):
         return dataclasses.replace(feature, layout="ragged")
     if isinstance(feature, SparseFeature) and sparse is not None:
