@@ -77,6 +77,7 @@ impl DatasetBuilder {
                 },
                 prefetch: DEFAULT_PREFETCH,
                 threads: Threads::Auto,
+                keep_threads: false,
                 is_live: false,
             },
             read: ReadOptions {
@@ -183,6 +184,13 @@ impl DatasetBuilder {
     /// same for any number.
     pub fn threads(mut self, threads: Threads) -> Self {
         self.engine.threads = threads;
+        self
+    }
+
+    /// Whether the threads of an iteration wait for the next one of the data set (no by default):
+    /// they then end with the data set, and no epoch starts threads anew.
+    pub fn keep_threads(mut self, keep: bool) -> Self {
+        self.engine.keep_threads = keep;
         self
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Gear {
     memory: Memory,
     /// Bytes of the window and the batch when a batch was made by itself last.
     alone_bytes: Option<u64>,
+    /// Threads that wait for the next crew, if they are kept.
+    pool: Option<Pool>,
 }
 
 /// What is made anew each time, in the memory of the last.
@@ -74,24 +76,28 @@ impl Crew {
         let kept_gear = kept
             .gear()
             .filter(|gear| gear.workshop.workers() >= workers);
-        let gear = kept_gear.unwrap_or_else(|| Gear {
+        let mut gear = kept_gear.unwrap_or_else(|| Gear {
             builders: [(); TOGETHER_BATCHES].map(|()| BatchBuilder::new(spec.clone())),
             workshop: Workshop::new(workers, kept.spare.clone()),
             memory: Memory::default(),
             alone_bytes: None,
+            pool: None,
         });
+        let pool = gear.pool.take();
+        let pool = pool.filter(|pool| pool.max_threads() >= workers);
         Crew {
             budget,
             counters,
-            pool: Pool::new(workers),
+            pool: pool.unwrap_or_else(|| Pool::new(workers)),
             gear,
             last: None,
         }
     }
 
-    /// Ends the work; the gear is for another crew.
-    pub(crate) fn into_gear(mut self) -> Gear {
+    /// Ends the work; the gear is for another crew, with the threads or without.
+    pub(crate) fn into_gear(mut self, with_threads: bool) -> Gear {
         self.end_lap();
+        self.gear.pool = with_threads.then_some(self.pool);
         self.gear
     }
 

@@ -1,14 +1,12 @@
 //! A dataset and the iteration over its batches.
 
 use std::collections::HashMap;
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use avro_block::{InflateBuffer, Inflater};
 use avro_decode::LeftOut;
@@ -29,6 +27,7 @@ use crate::schemas::FileSchemas;
 use crate::slice::{Slice, shard};
 use crate::source::{Opener, ReadOptions, WholeIndex, count_packed, whole_index};
 use crate::stats::{Counters, Stats, StatsHandle};
+use crate::threads::JobThread;
 use crate::unpack::Packing;
 use crate::{Error, ErrorKind};
 
@@ -37,7 +36,8 @@ use crate::{Error, ErrorKind};
 /// A dataset is a description: each [`iter`](Dataset::iter) reads the files
 /// anew, with threads of its own. Kept from one iteration to the next are the
 /// memory of a few batches and inflated blocks, mapped files up to the memory
-/// limit, and what was measured to choose the number of threads by.
+/// limit, and what was measured to choose the number of threads by; the threads
+/// only with [`keep_threads`](crate::DatasetBuilder::keep_threads).
 #[derive(Clone, Debug)]
 pub struct Dataset {
     settings: Arc<Settings>,
@@ -264,7 +264,9 @@ pub struct Batches {
     ready: Option<Receiver<Result<Ready, Error>>>,
     /// A thread could not be started.
     failed: Option<Error>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<JobThread>,
+    /// What keeps the threads for the next iteration, if anything does.
+    keeper: Option<Arc<Kept>>,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
 }
@@ -287,6 +289,7 @@ impl Batches {
                     ready: None,
                     failed: Some(error),
                     threads: Vec::new(),
+                    keeper: None,
                     budget,
                     counters,
                 };
@@ -315,6 +318,7 @@ impl Batches {
                 steps_out,
             ),
         };
+        let keeper = kept.clone();
         let (engine_options, spec) = (settings.engine.clone(), settings.plans.spec().clone());
         let (engine_budget, engine_counters) = (budget.clone(), counters.clone());
         let engine = move || {
@@ -332,13 +336,14 @@ impl Batches {
             .run(epochs);
         };
         let started = [
-            spawn("atds-reader", move || reader.run()),
-            spawn("atds-engine", engine),
+            keeper.begin("atds-reader", move || reader.run()),
+            keeper.begin("atds-engine", engine),
         ];
         let mut batches = Batches {
             ready: Some(ready),
             failed: None,
             threads: Vec::new(),
+            keeper: settings.engine.keep_threads.then_some(keeper),
             budget,
             counters,
         };
@@ -400,20 +405,40 @@ impl Batches {
         self.failed.take().map(Err)
     }
 
+    /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
+    /// whether they have stopped; if not, this can be asked again.
+    pub fn stop_within(&mut self, timeout: Duration) -> bool {
+        self.stop_by(Instant::now().checked_add(timeout))
+    }
+
     /// Stops the threads and waits for them.
     fn stop(&mut self) {
+        self.stop_by(None);
+    }
+
+    fn stop_by(&mut self, deadline: Option<Instant>) -> bool {
         self.budget.stop();
         // Whoever waits to send finds nobody there.
         self.ready = None;
-        for thread in self.threads.drain(..) {
-            if let Err(panic) = thread.join() {
+        while let Some(thread) = self.threads.last() {
+            let Some(result) = thread.wait(deadline) else {
+                return false;
+            };
+            let thread = self.threads.pop();
+            if let Some(keeper) = &self.keeper {
+                keeper.keep_threads(thread);
+            }
+            if let Err(panic) = result {
                 // A fault of this library; hiding it would look like an end.
                 if !std::thread::panicking() {
                     std::panic::resume_unwind(panic);
                 }
             }
         }
+        // Which may outlive the data set.
+        self.keeper = None;
         self.counters.finish();
+        true
     }
 }
 
@@ -445,10 +470,4 @@ impl Drop for Batches {
 /// Saturating: records may take no bytes, so no file is too short to have 2^64.
 fn sum(counts: &[u64]) -> u64 {
     counts.iter().copied().fold(0, u64::saturating_add)
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work)
 }

@@ -29,6 +29,8 @@ pub(crate) struct EngineOptions {
     /// Batches that may wait ready.
     pub(crate) prefetch: usize,
     pub(crate) threads: Threads,
+    /// Whether threads wait for the next iteration.
+    pub(crate) keep_threads: bool,
     /// Whether a batch is made as soon as its blocks are there: their writer may be slow.
     pub(crate) is_live: bool,
 }
@@ -104,7 +106,8 @@ impl Engine {
     /// Makes the batches of all epochs.
     pub(crate) fn run(mut self, epochs: std::ops::Range<u64>) {
         self.epochs(epochs);
-        self.kept.keep_gear(self.crew.into_gear());
+        let gear = self.crew.into_gear(self.options.keep_threads);
+        self.kept.keep_gear(gear);
         self.kept.keep_scheduler(&self.counters.scheduler());
     }
 

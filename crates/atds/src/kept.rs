@@ -1,5 +1,6 @@
-//! What one iteration leaves for the next: memory, mapped files, and what it has learnt.
+//! What one iteration leaves for the next: memory, mapped files, threads, and what it has learnt.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atds_sched::{Scheduler, Threads};
@@ -8,6 +9,7 @@ use crate::crew::Gear;
 use crate::outlet::Groups;
 use crate::source::Opener;
 use crate::spare::Spare;
+use crate::threads::JobThread;
 
 /// Kept with the data set: an epoch that starts with the memory of the last one
 /// is spared asking for it, which costs as much as reading thousands of records.
@@ -20,6 +22,7 @@ pub(crate) struct Kept {
     gear: Mutex<Option<Gear>>,
     opener: Mutex<Option<Opener>>,
     scheduler: Mutex<Option<Scheduler>>,
+    threads: Mutex<Vec<JobThread>>,
 }
 
 impl Kept {
@@ -37,6 +40,27 @@ impl Kept {
 
     pub(crate) fn keep_opener(&self, opener: Opener) {
         keep(&self.opener, opener);
+    }
+
+    /// Begins a job on a thread of this name that an iteration has left, or on a new one.
+    pub(crate) fn begin(
+        &self,
+        name: &'static str,
+        job: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JobThread> {
+        let mut threads = lock(&self.threads);
+        let waiting = threads.iter().position(|thread| thread.name() == name);
+        let Some(waiting) = waiting.map(|at| threads.swap_remove(at)) else {
+            drop(threads);
+            return JobThread::start(name, job);
+        };
+        waiting.begin(job);
+        Ok(waiting)
+    }
+
+    /// Keeps threads without a job for the next iteration.
+    pub(crate) fn keep_threads(&self, threads: impl IntoIterator<Item = JobThread>) {
+        lock(&self.threads).extend(threads);
     }
 
     /// A scheduler for an iteration of the data set, with what earlier ones have learnt.
@@ -60,7 +84,7 @@ impl Kept {
     }
 }
 
-fn lock<T>(slot: &Mutex<Option<T>>) -> MutexGuard<'_, Option<T>> {
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -36,6 +36,7 @@ mod source;
 mod spare;
 mod stats;
 mod task;
+mod threads;
 mod tolerate;
 mod unpack;
 mod walk;
