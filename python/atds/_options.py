@@ -46,6 +46,31 @@ def optional(name: str, value: Any, least: int, most: int = _MAX) -> int | None:
     return None if value is None else whole(name, value, least, most, ", or None")
 
 
+#: One of several parts that the records of an epoch are divided into: its index, and their number.
+Shard: TypeAlias = "tuple[int, int]"
+
+
+def shard(value: Any) -> Shard | None:
+    """The index of a shard and the number of shards, or None.
+
+    Raises:
+        OptionError: Something else than two whole numbers, or an index that is not below the
+            number.
+    """
+    if value is None:
+        return None
+    try:
+        index, count = map(operator.index, value)
+    except (TypeError, ValueError):
+        index, count = -1, 0
+    if not 0 <= index < count <= _MAX:
+        raise OptionError(
+            "shard must be the index of a shard and the number of shards, such as (0, 4), the "
+            f"index below the number, or None, not {value!r}"
+        )
+    return index, count
+
+
 def flag(name: str, value: Any) -> bool:
     """True or False, of Python's or NumPy's."""
     if isinstance(value, (int, np.bool_)) and value in (0, 1):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from atds import _native, _options
-from atds._options import AUTOTUNE
+from atds._options import AUTOTUNE, Shard
+from atds.errors import OptionError
 from atds.feature_sets import as_lists, binary_names, mask_owners, parse_features, to_json
 from atds.features import Feature
 from atds.files import Files, inferred, look_up, refuse
@@ -50,6 +51,16 @@ class Dataset:
     threads of its own, and several can go on at the same time. It can be pickled, and used in
     forked processes; it takes its configuration along and its epoch, and no open iteration.
 
+    Several processes share the records with ``shard=(index, count)``: each record of an epoch is
+    in the shard of one index below ``count``. Shards differ by at most one record, and so at most
+    by one batch. Processes that wait for each other at each batch must make the same number: of
+    ``n`` records, each shard has ``n // count // batch_size`` whole batches, and perhaps more.
+    :class:`atds.torch.Dataset` makes the numbers equal by itself, see its ``uneven``.
+
+    >>> shards = [atds.Dataset("clicks/*.avro", 64, shard=(index, 3)) for index in range(3)]
+    >>> [shard.num_records for shard in shards]
+    [66, 67, 67]
+
     Args:
         filenames: A file, a pattern such as ``data/*.avro``, a folder (for its ``*.avro``), a
             ``file://`` URL of these, or a list of them. They are looked up once, here. Names that
@@ -62,6 +73,10 @@ class Dataset:
             schema has, see :func:`atds.infer_features`. Fields not among them are skipped. A field
             that some of the files lack is missing in their records: ``default=`` and ``mask=``
             cover it, without them it is an error.
+        shard: The index of the part of each epoch's records that is read, and the number of parts;
+            None for all records. The records of all files are counted here, and only files and
+            blocks with records of the shard are read. All processes give the same files and
+            options, and with shuffled files or blocks the same ``seed``.
         **options: The options of :class:`atds.DatasetOptions`.
 
     Raises:
@@ -74,24 +89,44 @@ class Dataset:
         ReadOnceError: A pipe that would have to be read in another order, or be mapped.
     """
 
+    #: Whether the threads of an iteration wait for the next one.
+    _keeps_threads = False
+
     def __init__(
         self,
         filenames: Files,
         batch_size: int,
         features: Mapping[str, Any] | None = None,
+        *,
+        shard: Shard | None = None,
         **options: Unpack[DatasetOptions],
     ) -> None:
         self._batch_size = _options.whole("batch_size", batch_size, 1)
         self._config = checked(DatasetOptions, options)
         recursive = self._config.pop("recursive")
+        self._seed_is_given = options.get("seed") is not None
+        self._shard = self._checked_shard(shard)
+        self._file_records: list[int] | None = None
         given = None if features is None else parse_features(features)
+        self._is_inferred = given is None
         self._inputs = look_up(filenames, recursive)
         self._files = self._inputs.paths()
         schemas = self._file_schemas()
         self._features = self._inferred(schemas) if given is None else given
         self._epoch = 0
-        self._num_records: int | None = None
         self._begin(schemas)
+
+    def _checked_shard(self, shard: Shard | None) -> Shard | None:
+        """The shard, which is the same records in all processes only with the same order."""
+        found = _options.shard(shard)
+        is_shuffled = self._config["shuffle_files"] or self._config["shuffle_blocks"]
+        if found is not None and found[1] > 1 and is_shuffled and not self._seed_is_given:
+            raise OptionError(
+                "seed must be given where several shards shuffle files or blocks, and be the same "
+                "for all of them: with orders of their own they would read some records twice and "
+                "others never"
+            )
+        return found
 
     def _file_schemas(self) -> _native.FileSchemas:
         """The schemas of the files, or of the first alone."""
@@ -107,6 +142,7 @@ class Dataset:
         """Makes what is no configuration."""
         self._lock = threading.Lock()
         self._latest: _native.StatsHandle | None = None
+        self._less: tuple[frozenset[str], Dataset] | None = None
         self._made = self._make(self._features, schemas=schemas)
         # What a copy in another process must know of the files, so that it need not read them.
         self._schemas = self._made.schemas()
@@ -121,7 +157,7 @@ class Dataset:
         if not self._inputs.is_here():
             refuse(self._inputs, "it is read by the process that opened it, not by one it forks")
             self._inputs = _native.Files(self._files, False)
-        return _native.Dataset(
+        native = _native.Dataset(
             self._inputs,
             self._batch_size,
             to_json(features),
@@ -130,7 +166,23 @@ class Dataset:
             self._config,
             schemas or _native.FileSchemas.of(self._schemas),
             max_threads=max_threads,
+            keep_threads=self._keeps_threads,
         )
+        if self._shard is None:
+            return native
+        return self._slice(native, sum(self._records_of_files(native)), self._shard)
+
+    def _slice(self, native: _native.Dataset, records: int, shard: Shard) -> _native.Dataset:
+        """A shard of a native data set that has so many records."""
+        index, count = shard
+        bounds = (records * index // count, records * (index + 1) // count)
+        return native.slice(*bounds, self._records_of_files(native))
+
+    def _records_of_files(self, native: _native.Dataset) -> list[int]:
+        """The records of each file, counted once."""
+        if self._file_records is None:
+            self._file_records = native.file_records()
+        return self._file_records
 
     def _with_features(self, features: dict[str, Feature]) -> Dataset:
         """The same with other features of the same fields. The files are not checked again."""
@@ -149,6 +201,13 @@ class Dataset:
     def __iter__(self) -> _native.Batches:
         """The batches of the next epoch, which are made ahead from now on."""
         return self._next_epoch(self._here)
+
+    def _without(self, names: frozenset[str]) -> Dataset:
+        """The same without some of the features; made once for the latest names."""
+        if self._less is None or self._less[0] != names:
+            kept = {name: f for name, f in self._features.items() if name not in names}
+            self._less = names, self._with_features(kept)
+        return self._less[1]
 
     def _next_epoch(self, native: _native.Dataset) -> _native.Batches:
         with self._lock:
@@ -181,10 +240,11 @@ class Dataset:
 
     @property
     def num_records(self) -> int:
-        """The records of all files, counted once from the heads of their blocks."""
-        if self._num_records is None:
-            self._num_records = self._here.num_records()
-        return self._num_records
+        """The records of an epoch: of all files, counted once from the heads of their blocks, or
+        of the shard."""
+        if self._shard is None:
+            return sum(self._records_of_files(self._here))
+        return self._here.num_records()
 
     @property
     def filenames(self) -> list[str]:
@@ -259,8 +319,8 @@ class Dataset:
 
     def __getstate__(self) -> dict[str, Any]:
         refuse(self._inputs, "it is read by the process that opened it, so that it is not pickled")
-        kept = ("_batch_size", "_config", "_files", "_features", "_epoch", "_schemas")
-        return {key: self.__dict__[key] for key in (*kept, "_num_records")}
+        made_here = ("_inputs", "_lock", "_latest", "_less", "_made")
+        return {key: value for key, value in vars(self).items() if key not in made_here}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -273,4 +333,6 @@ class Dataset:
         if self._config["shuffle_buffer_size"]:
             parts.append(f"shuffle_buffer_size={self._config['shuffle_buffer_size']}")
             parts.append(f"seed={self.seed}")
+        if self._shard is not None:
+            parts.append(f"shard={self._shard}")
         return f"atds.Dataset({', '.join(parts)})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from atds.features import (
     VarLenFeature,
     VarlenFeature,
 )
+
+_LOG = logging.getLogger("atds")
 
 
 def parse_features(features: Any) -> dict[str, Feature]:
@@ -84,6 +87,42 @@ def no_strings(name: str, feature: Feature, framework: str) -> FeatureError:
         f"feature '{name}' is strings, which {framework} does not have: ask for ids, such as "
         f"atds.{ids!r}, or those of a vocabulary= of words; or leave the feature out"
     )
+
+
+def without_strings(features: Mapping[str, Feature], framework: str) -> dict[str, Feature]:
+    """Inferred features without those of strings, which are logged.
+
+    Raises:
+        FeatureError: All are strings.
+    """
+    kept = {name: feature for name, feature in features.items() if not is_string(feature)}
+    if len(kept) == len(features):
+        return kept
+    strings = {name: vars(features[name])["dtype"] for name in features if name not in kept}
+    leave_out(strings, not kept, framework, ASK_FOR_IDS)
+    return kept
+
+
+#: How columns of strings can be had all the same.
+ASK_FOR_IDS = "ask for ids of strings with hash_buckets= or vocabulary="
+
+
+def is_string(feature: Feature) -> bool:
+    """Whether the values of a feature are text or bytes."""
+    return vars(feature)["dtype"] in ("string", "bytes")
+
+
+def leave_out(dtypes: Mapping[str, str], is_all: bool, framework: str, remedy: str) -> None:
+    """Logs that inferred columns are left out, and how to have them.
+
+    Raises:
+        FeatureError: No other columns are left.
+    """
+    names = ", ".join(f"{name!r} ({dtype})" for name, dtype in dtypes.items())
+    said = f"features= was not given, and {framework} cannot hold these inferred columns: {names}"
+    if is_all:
+        raise FeatureError(f"{said}; there are no others: give features=, and {remedy}")
+    _LOG.warning("%s. They are left out. To have them, give features=, and %s", said, remedy)
 
 
 def from_json(features: str, binary: Iterable[str]) -> dict[str, Feature]:

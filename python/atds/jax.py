@@ -21,7 +21,8 @@
 (1, (65,))
 
 Functions under ``jax.jit`` are compiled again for each new shape: of dense columns there is one with
-``drop_remainder=True``; those of sparse and varlen columns vary with each batch.
+``drop_remainder=True``, and of sparse ones with ``nse=`` as well; those of other sparse and of varlen
+columns vary with each batch.
 """
 
 from __future__ import annotations
@@ -32,16 +33,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from atds import _native
+from atds import _native, _options
 from atds._convert import Place, jax_arrays, jax_indices
+from atds._options import Shard
 from atds._packages import need
+from atds.bfloat16 import BFloat16Array
 from atds.dataset import Dataset
 from atds.errors import OptionError
-from atds.feature_sets import no_strings
+from atds.feature_sets import ASK_FOR_IDS, is_string, leave_out, no_strings
 from atds.features import Feature
 from atds.ragged import RaggedSparseTensor, RaggedTensor
 from atds.sparse import SparseTensor
-from atds.specs import ArraySpec, RaggedTensorSpec, TensorSpec
+from atds.specs import ArraySpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 
 if TYPE_CHECKING:
     from jax import Array, Device
@@ -61,7 +64,13 @@ __all__ = ["Batches", "iterate"]
 _MOST = int(np.iinfo(np.int32).max)
 
 
-def iterate(dataset: Dataset, device: Device | Sharding | None = None) -> Batches:
+def iterate(
+    dataset: Dataset,
+    device: Device | Sharding | None = None,
+    *,
+    shard: Shard | None = None,
+    nse: int | Mapping[str, int] | None = None,
+) -> Batches:
     """The batches of the next epoch of a data set, as dicts of arrays of JAX.
 
     ================  ===========================  ==============================================
@@ -77,6 +86,19 @@ def iterate(dataset: Dataset, device: Device | Sharding | None = None) -> Batche
     as it has by default, indices, row splits and the ids of ``hash_buckets=`` become int32, for
     which they are copied.
 
+    With ``nse=`` each ``BCOO`` has this number of entries, whatever the batch has: those that are
+    missing are zeros at indices outside the shape, as JAX has it, and count nowhere. So a function
+    under ``jax.jit`` is compiled once:
+
+    >>> dataset = atds.Dataset(
+    ...     "clicks/*.avro", 64, {"sp0": atds.SparseFeature([50_001], "float32")}, drop_remainder=True
+    ... )
+    >>> step = jax.jit(lambda sp0: sp0.sum())
+    >>> for batch in atds.jax.iterate(dataset, nse={"sp0": 1024}):
+    ...     total = step(batch["sp0"])
+    >>> batch["sp0"].nse, batch["sp0"].shape
+    (1024, (64, 50001))
+
     >>> device = jax.devices("cpu")[0]
     >>> dataset = atds.Dataset("clicks/*.avro", 64, {"d0": atds.DenseFeature([8], "float32")})
     >>> batch = next(atds.jax.iterate(dataset, device))
@@ -88,17 +110,31 @@ def iterate(dataset: Dataset, device: Device | Sharding | None = None) -> Batche
         device: The device that arrays are put on, or the sharding that all are laid out by, which
             fits dense columns with ``drop_remainder=True`` and a batch size that its devices
             divide. None for JAX's default device.
+        shard: The index of the part of the epoch's records that this process reads, and the number
+            of parts, such as ``(jax.process_index(), jax.process_count())``; None for all. As for
+            :class:`atds.Dataset`, of which shards can differ by one batch.
+        nse: The number of entries that each ``BCOO`` has, or by name that of some; None for as many
+            as each batch has. A batch with more ends the iteration with an error that names the
+            number. These columns must have a shape without dimensions that vary.
 
     Raises:
-        OptionError: A column of 64 bits, where JAX has 32.
-        FeatureError: A feature of strings, which JAX does not have.
+        OptionError: A column of 64 bits was asked for, where JAX has 32. Such columns that were
+            only inferred are left out and logged as a warning.
+        FeatureError: A feature of strings was given, which JAX does not have. Inferred ones are
+            left out likewise. Or no other columns were inferred.
     """
     if not isinstance(dataset, Dataset):
         raise OptionError(f"dataset must be an atds.Dataset, not {type(dataset).__name__}")
-    features = dataset.features
-    _check(dataset.element_spec, features)
+    shard = dataset._checked_shard(shard)
+    chosen = _without_what_jax_lacks(dataset)
+    features = chosen.features
+    _check(chosen.element_spec, features)
     buckets = {name: feature.hash_buckets for name, feature in features.items()}
-    return Batches(iter(dataset), buckets, _place(device))
+    entries = _entries(nse, chosen.element_spec)
+    native = chosen._here
+    if shard is not None:
+        native = dataset._slice(native, dataset.num_records, shard)
+    return Batches(dataset._next_epoch(native), buckets, _place(device), entries)
 
 
 class Batches(Iterator[dict[str, Any]]):
@@ -109,14 +145,29 @@ class Batches(Iterator[dict[str, Any]]):
     """
 
     def __init__(
-        self, batches: _native.Batches, buckets: Mapping[str, int | None], place: Place
+        self,
+        batches: _native.Batches,
+        buckets: Mapping[str, int | None],
+        place: Place,
+        entries: Mapping[str, int],
     ) -> None:
         self._batches = batches
         self._buckets = buckets
         self._place = place
+        self._entries = entries
 
     def __next__(self) -> dict[str, Any]:
         batch = next(self._batches)
+        for name, entries in self._entries.items():
+            found = len(batch[name].values)
+            if found > entries:
+                # Nothing is left out silently, and so no later batch comes either.
+                self.close()
+                raise OptionError(
+                    f"feature '{name}' has {found} entries in a batch, more than nse={entries}: "
+                    f"give nse={found} or more, or a smaller batch_size"
+                )
+            batch[name] = _padded(batch[name], entries)
         return {
             name: _column(column, self._buckets.get(name), self._place)
             for name, column in batch.items()
@@ -147,6 +198,21 @@ def _column(column: Any, buckets: int | None, place: Place) -> Column:
         return (indices, values, _row_splits(column.row_splits, place))
     array: Array = _values(column, buckets, place)
     return array
+
+
+def _padded(column: SparseTensor, entries: int) -> SparseTensor:
+    """A column with zeros outside its shape, so that it has a number of entries."""
+    indices, values, dense_shape = column
+    missing = entries - len(values)
+    outside = np.tile(np.array(dense_shape, np.int64), (missing, 1))
+    is_bfloat16 = isinstance(values, BFloat16Array)
+    numbers = values.bits if is_bfloat16 else values
+    numbers = np.concatenate([numbers, np.zeros(missing, numbers.dtype)])
+    return SparseTensor(
+        np.concatenate([indices, outside]),
+        BFloat16Array(numbers) if is_bfloat16 else numbers,
+        dense_shape,
+    )
 
 
 def _values(values: Any, buckets: int | None, place: Place) -> Array:
@@ -181,13 +247,69 @@ def _has_the_memory(device: Any) -> bool:
     return is_cpu and device == jax.local_devices(backend="cpu")[0]
 
 
+def _entries(nse: Any, spec: Mapping[str, TensorSpec]) -> dict[str, int]:
+    """The number of entries of each column that has a fixed one."""
+    sparse = [name for name, column in spec.items() if isinstance(column, SparseTensorSpec)]
+    if nse is None:
+        return {}
+    if not isinstance(nse, Mapping):
+        nse = dict.fromkeys(sparse, _options.optional("nse", nse, 0, _MOST))
+        if not sparse:
+            raise OptionError("nse is given, and no column is a BCOO: leave it out")
+    for name, entries in nse.items():
+        _options.whole(f"nse of '{name}'", entries, 0, _MOST)
+        if name not in sparse:
+            raise OptionError(
+                f"nse is given for {name!r}, which is no column that is a BCOO; those are "
+                f"{', '.join(map(repr, sparse)) or 'none'}"
+            )
+        shape = spec[name].shape[1:]
+        if None in shape:
+            raise OptionError(
+                f"feature '{name}' has a dimension that varies from batch to batch, {shape}, and so "
+                "its shape does, whatever nse= is: give nse= by name, for other columns"
+            )
+    return {name: int(entries) for name, entries in nse.items()}
+
+
+def _without_what_jax_lacks(dataset: Dataset) -> Dataset:
+    """The data set without the columns that JAX does not have, if they were only inferred."""
+    if not dataset._is_inferred:
+        return dataset
+    has_64_bits = bool(jax.config.jax_enable_x64)
+    features = dataset.features
+    strings = {name for name, feature in features.items() if is_string(feature)}
+    spec = dataset.element_spec
+    dtypes = {
+        name: column.dtype
+        for name, column in spec.items()
+        if name in strings or (not has_64_bits and column.dtype in _WIDE)
+    }
+    if not dtypes:
+        return dataset
+    names = frozenset(dtypes)
+    if dataset._less is None or dataset._less[0] != names:
+        remedies = [ASK_FOR_IDS] if strings else []
+        if len(dtypes) > len(strings):
+            remedies.append(
+                "switch jax_enable_x64 on (jax.config.update('jax_enable_x64', True)) or ask for "
+                "32 bits with cast="
+            )
+        leave_out(dtypes, len(dtypes) == len(spec), "JAX", "; ".join(remedies))
+    return dataset._without(names)
+
+
+#: The dtypes of which JAX has 32 bits by default.
+_WIDE = ("int64", "float64")
+
+
 def _check(spec: Mapping[str, TensorSpec], features: Mapping[str, Feature]) -> None:
     """Refuses columns that JAX does not have, before the first batch."""
     has_64_bits = bool(jax.config.jax_enable_x64)
     for name, column in spec.items():
         if column.dtype in ("string", "bytes"):
             raise no_strings(name, features[name], "JAX")
-        is_wide = column.dtype in ("int64", "float64")
+        is_wide = column.dtype in _WIDE
         if not has_64_bits and is_wide and not _has_few_buckets(features[name]):
             raise _loses_bits(name, column.dtype, features[name])
         if not has_64_bits and not isinstance(column, (ArraySpec, RaggedTensorSpec)):

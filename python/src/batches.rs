@@ -1,5 +1,6 @@
 //! Iteration over the batches of an epoch.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::errors::OrRaise;
 use crate::fork::InProcess;
 use crate::logging::forward_logs;
 use crate::stats::StatsHandle;
-use crate::waiting::{SLICE, attend, drop_patiently, interruptible};
+use crate::waiting::{PATIENCE, SLICE, attend, drop_aside};
 
 const WHAT: &str = "this iterator";
 
@@ -92,8 +93,17 @@ impl Batches {
     /// Ends the iteration: stops its threads and waits for them.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let batches = self.batches.get(py, WHAT)?;
-        let batches = py.detach(|| lock(batches).take());
-        interruptible(py, || drop(batches))
+        let Some(mut batches) = py.detach(|| lock(batches).take()) else {
+            return Ok(());
+        };
+        while !py.detach(|| batches.stop_within(SLICE)) {
+            if let Err(error) = attend(py) {
+                // A thread that a file system does not answer is left to itself.
+                drop_aside(batches);
+                return Err(error);
+            }
+        }
+        forward_logs(py)
     }
 
     /// Figures of the iteration up to now.
@@ -122,13 +132,29 @@ impl Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        let mut batches = self.batches.take();
+        let mut batches = self.batches.take().map(into_inner);
         // Its threads are waited for, which others need not.
         Python::try_attach(|py| py.detach(|| batches.take().map(drop_patiently)));
         if let Some(batches) = batches {
             drop_patiently(batches);
         }
     }
+}
+
+/// Drops an iteration, and waits for its threads, but not for ever: one that a file system does
+/// not answer does not keep a program from ending.
+fn drop_patiently(batches: Option<atds::Batches>) {
+    let Some(mut batches) = batches else {
+        return;
+    };
+    let stopped = catch_unwind(AssertUnwindSafe(|| batches.stop_within(PATIENCE)));
+    if !stopped.is_ok_and(|has_stopped| has_stopped) {
+        drop_aside(batches);
+    }
+}
+
+fn into_inner(batches: Mutex<Option<atds::Batches>>) -> Option<atds::Batches> {
+    batches.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Next = Poll<Option<Result<atds::Batch, atds::Error>>>;

@@ -35,8 +35,9 @@ impl Dataset {
     #[new]
     #[pyo3(signature = (
         files, batch_size, features, binary, masks, options, schemas, *, max_threads,
+        keep_threads,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the last has a name in Python")]
+    #[expect(clippy::too_many_arguments, reason = "the last have names in Python")]
     fn new(
         py: Python<'_>,
         files: PyRef<'_, Files>,
@@ -47,11 +48,13 @@ impl Dataset {
         options: &Bound<'_, PyDict>,
         schemas: &FileSchemas,
         max_threads: Option<usize>,
+        keep_threads: bool,
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
         let builder = atds::Dataset::builder(files.get(py)?.clone(), batch_size)
             .features(features)
+            .keep_threads(keep_threads)
             .schemas(schemas.schemas.clone());
         let builder = options::apply(builder, options, max_threads)?;
         let dataset = files

@@ -18,6 +18,7 @@ mod logging;
 mod memory;
 mod messages;
 mod options;
+mod packing;
 mod records;
 mod schemas;
 mod stats;
@@ -45,6 +46,8 @@ mod native {
     use crate::logging::forward_logs;
     #[pymodule_export]
     use crate::messages::{MessageDecoder, Reencoder};
+    #[pymodule_export]
+    use crate::packing::copy_into;
     #[pymodule_export]
     use crate::records::RecordReader;
     #[pymodule_export]

@@ -15,28 +15,15 @@ use crate::logging::forward_logs;
 pub(crate) const SLICE: Duration = Duration::from_millis(20);
 
 /// How long the threads of what is dropped are waited for: more than they take
-/// for what they are at. One that a file system does not answer is left to
-/// itself, and does not keep a program from ending.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// for what they are at.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Drops `value`, and waits for that, but not for ever.
-pub(crate) fn drop_patiently<T: Send + 'static>(value: T) {
-    let (done, dropped) = sync_channel(1);
-    let work = move || {
-        drop(value);
-        // Nobody may wait for it any more.
-        let _ = done.send(());
-    };
-    // Where no thread can be had, `work` is dropped, and the value with it.
-    let thread = thread::Builder::new()
+/// Drops `value` on a thread of its own, which is not waited for.
+pub(crate) fn drop_aside<T: Send + 'static>(value: T) {
+    // Where no thread can be had, it is dropped here.
+    let _ = thread::Builder::new()
         .name("atds-drop".to_owned())
-        .spawn(work);
-    if dropped.recv_timeout(PATIENCE).is_ok()
-        && let Ok(thread) = thread
-    {
-        // It has nothing left to do.
-        let _ = thread.join();
-    }
+        .spawn(move || drop(value));
 }
 
 /// What Python wants of a thread that waits in native code: acts on signals, and forwards log

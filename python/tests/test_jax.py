@@ -193,6 +193,86 @@ def test_an_iteration_can_be_closed(many: str) -> None:
         next(batches)
 
 
+def test_shards_of_an_epoch(numbers: str) -> None:
+    number = {"n": atds.DenseFeature([], "int32", cast=True)}
+    dataset = atds.Dataset(numbers, 64, number, shuffle_blocks=True, seed=7)
+
+    def read(**options: Any) -> list[int]:
+        return [n for batch in atds.jax.iterate(dataset, **options) for n in batch["n"].tolist()]
+
+    epochs = []
+    for epoch in range(2):
+        found = []
+        for index in range(3):
+            dataset.set_epoch(epoch)
+            found.append(read(shard=(index, 3)))
+            assert dataset.epoch == epoch + 1
+        assert [len(shard) for shard in found] == [333, 333, 334]
+        assert sorted(n for shard in found for n in shard) == list(range(1000))
+        epochs.append(found)
+    assert sorted(epochs[0][0]) != sorted(epochs[1][0])
+    # As the shards of the data set itself are.
+    of_dataset = atds.Dataset(numbers, 64, number, shuffle_blocks=True, seed=7, shard=(1, 3))
+    assert [n for batch in of_dataset for n in batch["n"].tolist()] == epochs[0][1]
+    # Shards of a shard.
+    of_dataset.set_epoch(0)
+    (half,) = [list(atds.jax.iterate(of_dataset, shard=(0, 2)))]
+    assert sum(len(batch["n"]) for batch in half) == 166
+    with pytest.raises(atds.OptionError, match="^shard must be the index"):
+        atds.jax.iterate(dataset, shard=(3, 3))
+    unseeded = atds.Dataset(numbers, 64, number, shuffle_blocks=True)
+    with pytest.raises(atds.OptionError, match="^seed must be given where several shards"):
+        atds.jax.iterate(unseeded, shard=(0, 3))
+
+
+def test_inferred_columns_that_jax_lacks(
+    write: Any, caplog: pytest.LogCaptureFixture, x64: None
+) -> None:
+    file = write(
+        [
+            {"name": "text", "type": "string"},
+            {"name": "wide", "type": "long"},
+            {"name": "n", "type": "int"},
+        ],
+        [{"text": "a", "wide": 1 << 40, "n": k} for k in range(10)],
+    )
+    dataset = atds.Dataset(file, 5)
+    jax.config.update("jax_enable_x64", False)
+    said = (
+        "features= was not given, and JAX cannot hold these inferred columns: {}. They are left "
+        "out. To have them, give features=, and ask for ids of strings with hash_buckets= or "
+        "vocabulary={}"
+    )
+    wide = (
+        "; switch jax_enable_x64 on (jax.config.update('jax_enable_x64', True)) or ask for 32 bits "
+        "with cast="
+    )
+    for _ in range(2):
+        assert [set(batch) for batch in atds.jax.iterate(dataset)] == [{"n"}] * 2
+    assert dataset.epoch == 2
+    assert dataset.stats()["records"] == 10
+    assert caplog.messages == [said.format("'text' (string), 'wide' (int64)", wide)]
+    caplog.clear()
+    jax.config.update("jax_enable_x64", True)
+    (batch, _) = atds.jax.iterate(dataset)
+    assert set(batch) == {"n", "wide"}
+    assert batch["wide"].tolist() == [1 << 40] * 5
+    assert caplog.messages == [said.format("'text' (string)", "")]
+    # In a shard too.
+    assert len(list(atds.jax.iterate(dataset, shard=(0, 2)))) == 1
+
+
+def test_nothing_that_jax_has_is_inferred(write: Any) -> None:
+    file = write([{"name": "wide", "type": "long"}], [{"wide": 1}])
+    with pytest.raises(atds.FeatureError) as caught:
+        atds.jax.iterate(atds.Dataset(file, 5))
+    assert str(caught.value) == (
+        "features= was not given, and JAX cannot hold these inferred columns: 'wide' (int64); there "
+        "are no others: give features=, and switch jax_enable_x64 on "
+        "(jax.config.update('jax_enable_x64', True)) or ask for 32 bits with cast="
+    )
+
+
 def test_device_put(file: str) -> None:
     check_values(jax.device_put(only(file, FEATURES), jax.devices()[0]))
 

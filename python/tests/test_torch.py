@@ -177,9 +177,6 @@ def test_strings_must_become_ids(typed: str, samples: Path) -> None:
         "atds.DenseFeature(shape=(), dtype='int64', hash_buckets=10000), or those of a "
         "vocabulary= of words; or leave the feature out"
     )
-    # Inferred ones too.
-    with pytest.raises(atds.FeatureError, match="feature 'text' is strings"):
-        atds.torch.Dataset(typed, 8)
     features = {
         "hashed": atds.DenseFeature([], "int64", expression="text", hash_buckets=10_000),
         "known": atds.DenseFeature([], "int64", expression="text", vocabulary=["t3", "t1"]),
@@ -189,9 +186,40 @@ def test_strings_must_become_ids(typed: str, samples: Path) -> None:
     assert all(0 <= n < 10_000 for n in batch["hashed"].tolist())
 
 
-def test_features_are_inferred_without_strings(many: str, numbers: str) -> None:
+def test_features_are_inferred(numbers: str, caplog: pytest.LogCaptureFixture) -> None:
     batch = next(iter(atds.torch.Dataset(numbers, 8)))
     assert {name: column.tolist() for name, column in batch.items()} == {"n": list(range(8))}
+    assert caplog.messages == []
+
+
+def test_features_are_inferred_without_strings(
+    typed: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset = atds.torch.Dataset(typed, 8)
+    (said,) = caplog.messages
+    assert said == (
+        "features= was not given, and PyTorch cannot hold these inferred columns: 'text' (string). "
+        "They are left out. To have them, give features=, and ask for ids of strings with "
+        "hash_buckets= or vocabulary="
+    )
+    names = {*atds.infer_features(typed)} - {"text"}
+    for each in (dataset, pickle.loads(pickle.dumps(dataset))):
+        assert set(next(iter(each))) == names == set(each.dataset.features)
+    assert len(caplog.messages) == 1
+
+
+def test_strings_alone_are_no_tensors(write: Write) -> None:
+    file = write([{"name": name, "type": kind} for name, kind in STRINGS.items()], [])
+    with pytest.raises(atds.FeatureError) as caught:
+        atds.torch.Dataset(file, 8)
+    assert str(caught.value) == (
+        "features= was not given, and PyTorch cannot hold these inferred columns: 'b' (bytes), "
+        "'s' (string); there are no others: give features=, and ask for ids of strings with "
+        "hash_buckets= or vocabulary="
+    )
+
+
+STRINGS = {"b": "bytes", "s": "string"}
 
 
 def test_the_ids_that_are_proposed_can_be_asked_for(typed: str) -> None:
@@ -244,28 +272,6 @@ def same(left: Any, right: Any) -> None:
         assert torch.equal(left.to_dense(), right.to_dense())
     else:
         assert torch.equal(left, right)
-
-
-def test_pinned_memory(typed: str) -> None:
-    features = typed_features("ragged")
-    if torch.accelerator.is_available():
-        batch = next(iter(atds.torch.Dataset(typed, 64, features, pin_memory=True)))
-        assert all(part.is_pinned() for part in (batch["i"], *batch["s"], *batch["list"]))
-        dataset = atds.torch.Dataset(typed, 64, features, pin_memory=True)
-        with pytest.raises(atds.OptionError, match="to the DataLoader instead"):
-            list(DataLoader(dataset, batch_size=None, num_workers=1))
-        return
-    with pytest.raises(atds.OptionError) as caught:
-        atds.torch.Dataset(typed, 64, features, pin_memory=True)
-    assert str(caught.value) == (
-        "pin_memory=True is for copies to an accelerator, such as a CUDA device, and this PyTorch "
-        "finds none: leave it out"
-    )
-    # The loader's own option says so in a warning, and goes on.
-    dataset = atds.torch.Dataset(typed, 64, features)
-    with pytest.warns(UserWarning, match="no accelerator is found"):
-        batch = next(iter(DataLoader(dataset, batch_size=None, pin_memory=True)))
-    same(batch["s"], next(iter(dataset))["s"])
 
 
 def test_it_can_be_pickled_and_copied(numbers: str) -> None:

@@ -1,7 +1,6 @@
 """Batches for PyTorch: an ``IterableDataset`` whose workers and ranks share the records.
 
 >>> import atds.torch
->>> from torch.utils.data import DataLoader
 >>> dataset = atds.torch.Dataset(
 ...     "clicks/*.avro",
 ...     batch_size=64,
@@ -10,7 +9,7 @@
 ...         "sp0": atds.SparseFeature([50_001], "float32", layout="ragged"),
 ...     },
 ... )
->>> loader = DataLoader(dataset, batch_size=None)
+>>> loader = atds.torch.loader(dataset, num_workers=0)
 >>> len(loader)
 4
 >>> batch = next(iter(loader))
@@ -31,9 +30,11 @@ from atds.errors import MissingPackageError as _MissingPackageError
 if _find_spec("torch") is None:
     raise _MissingPackageError("atds.torch needs torch, which is not installed: pip install torch")
 
+from atds.torch.batch import Batch
 from atds.torch.batches import Batches
 from atds.torch.dataset import Dataset
+from atds.torch.loading import loader
 from atds.torch.shares import Share
 from atds.torch.tensors import Bag, Ragged
 
-__all__ = ["Bag", "Batches", "Dataset", "Ragged", "Share"]
+__all__ = ["Bag", "Batch", "Batches", "Dataset", "Ragged", "Share", "loader"]

@@ -8,14 +8,15 @@ from typing import Any
 
 import torch
 
+import atds
 from atds import _native
-from atds.batch import Batch
+from atds.torch.batch import Batch
 from atds.torch.shares import WorkerShare
-from atds.torch.tensors import Convert, pinned
+from atds.torch.tensors import Convert
 
 
-class Batches(Iterator[dict[str, Any]]):
-    """The batches of one epoch as dicts of tensors, made ahead by threads of their own.
+class Batches(Iterator[Batch]):
+    """The batches of one epoch, made ahead by threads of their own.
 
     Several threads may take batches from it: each is given once.
 
@@ -44,17 +45,15 @@ class Batches(Iterator[dict[str, Any]]):
         self._mask = mask
         self._pin_memory = pin_memory
 
-    def __next__(self) -> dict[str, Any]:
+    def __next__(self) -> Batch:
         with self._lock:
-            batch, is_real = self._next()
-        tensors = {name: convert(batch[name]) for name, convert in self._converters}
+            arrays, is_real = self._next()
+        batch = Batch({name: convert(arrays[name]) for name, convert in self._converters})
         if self._mask is not None:
-            tensors[self._mask] = torch.full((batch.num_records,), is_real)
-        if self._pin_memory:
-            return {name: pinned(column) for name, column in tensors.items()}
-        return tensors
+            batch[self._mask] = torch.full((arrays.num_records,), is_real)
+        return batch.pin_memory() if self._pin_memory else batch
 
-    def _next(self) -> tuple[Batch, bool]:
+    def _next(self) -> tuple[atds.Batch, bool]:
         """The next batch, and whether it is no padding."""
         if self._left != 0:
             batch = next(self._batches, None)

@@ -9,20 +9,21 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 import atds
 from atds import _native, _options
 from atds.errors import FeatureError, OptionError
-from atds.feature_sets import parse_features
+from atds.feature_sets import parse_features, without_strings
 from atds.files import Files, look_up, refuse
 from atds.options import DatasetOptions, checked, spelled_out
 from atds.specs import ArraySpec
 from atds.torch import callers, ranks
+from atds.torch.batch import Batch
 from atds.torch.batches import Batches
 from atds.torch.callers import Caller, Dispatcher
 from atds.torch.epochs import MAX_WORKERS, Epochs
+from atds.torch.packing import is_pinning_possible
 from atds.torch.shares import (
     Share,
     Uneven,
@@ -47,14 +48,18 @@ _NO_DISPATCH = (
 )
 
 
+class _Arrays(atds.Dataset):
+    """The data set of arrays, whose epochs go on with the threads of the first."""
+
+    _keeps_threads = True
+
+
 @spelled_out(DatasetOptions)
-class Dataset(IterableDataset[dict[str, Any]]):
+class Dataset(IterableDataset[Batch]):
     """Avro files as batches of tensors, which workers and ranks share.
 
-    Give it to a ``DataLoader`` with ``batch_size=None``, since what it yields are batches; another
-    ``batch_size`` is an error:
+    Give it to :func:`loader`, which makes the ``DataLoader`` for it, or iterate over it:
 
-    >>> from torch.utils.data import DataLoader
     >>> dataset = atds.torch.Dataset(
     ...     "clicks/*.avro",
     ...     batch_size=64,
@@ -68,12 +73,15 @@ class Dataset(IterableDataset[dict[str, Any]]):
     ... )
     >>> len(dataset)
     4
-    >>> for batch in DataLoader(dataset, batch_size=None, num_workers=0):
+    >>> for batch in atds.torch.loader(dataset, num_workers=0):
     ...     pass
     >>> batch["d0"].shape, batch["sp0"].layout
     (torch.Size([8, 8]), torch.sparse_coo)
 
-    A batch is a dict of tensors over the memory that the pipeline wrote: dense columns as
+    A ``DataLoader`` of your own has ``batch_size=None``, since what the data set yields are
+    batches; another ``batch_size`` is an error.
+
+    A :class:`Batch` is a dict of tensors over the memory that the pipeline wrote: dense columns as
     ``torch.Tensor``, sparse ones as ``torch.sparse_coo_tensor``, or with the layout ``ragged`` as
     :class:`Bag`, varlen ones as :class:`Ragged`.
 
@@ -90,7 +98,8 @@ class Dataset(IterableDataset[dict[str, Any]]):
     which is slower, takes dense features of a fixed shape alone, and drops the records that all
     ranks cannot share evenly, at most ``world_size - 1`` unless ``drop_remainder`` is true.
 
-    The pipeline has threads of its own, so that a few workers are enough, and
+    The pipeline has threads of its own, which wait between epochs for the next one and end with the
+    data set, or with the worker. So a few workers are enough, and
     ``num_workers=0`` is often the fastest: batches then do not go from one process to another.
     ``num_parallel_calls`` is the number of threads of each worker. With :data:`atds.AUTOTUNE` it is
     as many as pay, up to the worker's part of the cores, which the workers and the ranks of this
@@ -99,7 +108,8 @@ class Dataset(IterableDataset[dict[str, Any]]):
     Args:
         filenames: As for :class:`atds.Dataset`.
         batch_size: Records of a batch at most, on each rank.
-        features: Features by name; None for all that the first file's schema has.
+        features: Features by name; None for all that the first file's schema has, without
+            strings, which PyTorch does not have: those are left out and logged as a warning.
         rank: This process's rank; None for that of ``torch.distributed`` if it is initialised when
             the data set is iterated over, else ``RANK`` of the environment where ``torchrun`` set
             it, else 0.
@@ -113,13 +123,15 @@ class Dataset(IterableDataset[dict[str, Any]]):
             for rows that are padding.
         sparse: What all sparse features become: ``coo`` tensors, or a ``bag`` for
             ``torch.nn.EmbeddingBag``; None for what the layout of each says.
-        pin_memory: Whether batches are copied to pinned memory, where the data set is iterated
-            over without a ``DataLoader``, which has an option of its own.
+        pin_memory: Whether batches are copied to pinned memory, each in one allocation, see
+            :meth:`Batch.pin_memory`. :func:`loader` does so whatever the number of workers; a
+            ``DataLoader`` with workers has an option of its own. Without an accelerator it has no
+            effect but a warning.
         **options: The options of :class:`atds.DatasetOptions`.
 
     Raises:
-        FeatureError: A feature of strings, which PyTorch does not have, besides what
-            :class:`atds.Dataset` raises.
+        FeatureError: A feature of strings was given, which PyTorch does not have; or all that are
+            inferred are strings; besides what :class:`atds.Dataset` raises.
         DataError: A damaged file: the records of all files are counted here.
     """
 
@@ -143,23 +155,19 @@ class Dataset(IterableDataset[dict[str, Any]]):
         refuse(found, "ranks and workers share records that are counted first; use atds.Dataset")
         files = found.paths()
 
-        def dataset(features: Mapping[str, Any] | None) -> atds.Dataset:
-            return atds.Dataset(files, batch_size, features, **options)
+        def dataset(features: Mapping[str, Any] | None) -> _Arrays:
+            return _Arrays(files, batch_size, features, **options)
 
         if features is None:
             inferred = dataset(None)
-            self._dataset = inferred._with_features(torch_features(inferred.features, sparse))
+            kept = without_strings(inferred.features, "PyTorch")
+            self._dataset = inferred._with_features(torch_features(kept, sparse))
         else:
             self._dataset = dataset(torch_features(parse_features(features), sparse))
         self._rank = ranks.given(rank, world_size)
         self._uneven = check_uneven(uneven)
         self._mask = self._checked_mask(mask)
-        self._pin_memory = _options.flag("pin_memory", pin_memory)
-        if self._pin_memory and not _has_accelerator():
-            raise OptionError(
-                "pin_memory=True is for copies to an accelerator, such as a CUDA device, and this "
-                "PyTorch finds none: leave it out"
-            )
+        self._pin_memory = _options.flag("pin_memory", pin_memory) and is_pinning_possible(2)
         converters(self._dataset.element_spec)
         self._file_records = self._dataset._here.file_records()
         self._epochs = Epochs()
@@ -272,7 +280,8 @@ class Dataset(IterableDataset[dict[str, Any]]):
         if self._pin_memory:
             raise OptionError(
                 "pin_memory=True cannot be in a worker process, whose memory is not the one that "
-                "is copied from: give pin_memory=True to the DataLoader instead"
+                "is copied from: use atds.torch.loader, or give pin_memory=True to the DataLoader "
+                "instead"
             )
         if info.num_workers > MAX_WORKERS:
             raise OptionError(f"num_workers must be at most {MAX_WORKERS}")
@@ -366,6 +375,11 @@ class Dataset(IterableDataset[dict[str, Any]]):
         return self._dataset
 
     @property
+    def pin_memory(self) -> bool:
+        """Whether batches are copied to pinned memory: as asked for, if there is an accelerator."""
+        return self._pin_memory
+
+    @property
     def num_records(self) -> int:
         """The records of all files, which all ranks share."""
         return sum(self._file_records)
@@ -430,11 +444,6 @@ def _collates() -> str:
 def _is_first_worker() -> bool:
     info = get_worker_info()
     return info is None or info.id == 0
-
-
-def _has_accelerator() -> bool:
-    # Older versions know of CUDA alone.
-    return bool(getattr(torch, "accelerator", torch.cuda).is_available())
 
 
 def _cores() -> int:

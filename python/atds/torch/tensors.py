@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -12,9 +12,10 @@ from torch import Tensor
 
 from atds.bfloat16 import BFloat16Array
 from atds.errors import FeatureError, OptionError
-from atds.feature_sets import no_strings
+from atds.feature_sets import is_string, no_strings
 from atds.features import Feature, SparseFeature, VarLenFeature, VarlenFeature
 from atds.specs import RaggedSparseTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
+from atds.torch import packing
 
 #: How sparse features become tensors.
 Sparse: TypeAlias = Literal["coo", "bag"]
@@ -41,6 +42,15 @@ class Bag(NamedTuple):
         """int64 ``[B + 1]``: the offsets and the end of the last row, a copy."""
         return _row_splits(self.offsets, len(self.ids))
 
+    def to(self, device: str | int | torch.device, non_blocking: bool = False) -> Bag:
+        """The same on a device; ``non_blocking`` is that of ``torch.Tensor.to``."""
+        return _to(self, device, non_blocking)
+
+    def pin_memory(self) -> Bag:
+        """The same in pinned memory, all in one allocation. Without an accelerator itself, with a
+        warning."""
+        return packing.pinned(self)
+
 
 class Ragged(NamedTuple):
     """A varlen column. Ids of one level of lists are as ``torch.nn.EmbeddingBag`` takes them:
@@ -62,6 +72,26 @@ class Ragged(NamedTuple):
         ends = [*(len(level) for level in levels[1:]), len(self.values)]
         return tuple(map(_row_splits, levels, ends))
 
+    def to(self, device: str | int | torch.device, non_blocking: bool = False) -> Ragged:
+        """The same on a device; ``non_blocking`` is that of ``torch.Tensor.to``."""
+        return _to(self, device, non_blocking)
+
+    def pin_memory(self) -> Ragged:
+        """The same in pinned memory, all in one allocation. Without an accelerator itself, with a
+        warning."""
+        return packing.pinned(self)
+
+
+_Column = TypeVar("_Column", Bag, Ragged)
+
+
+def _to(column: _Column, device: str | int | torch.device, non_blocking: bool) -> _Column:
+    def moved(tensor: Tensor) -> Tensor:
+        return tensor.to(device, non_blocking=non_blocking)
+
+    moved_column: _Column = packing.map_tensors(column, moved)
+    return moved_column
+
 
 def _row_splits(offsets: Tensor, end: int) -> Tensor:
     return torch.cat([offsets, offsets.new_tensor([end])])
@@ -80,9 +110,9 @@ def torch_features(features: Mapping[str, Feature], sparse: Sparse | None) -> di
 
 
 def _feature(name: str, feature: Feature, sparse: Sparse | None) -> Feature:
-    dtype = vars(feature)["dtype"]
-    if dtype in ("string", "bytes"):
+    if is_string(feature):
         raise no_strings(name, feature, "PyTorch")
+    dtype = vars(feature)["dtype"]
     if not hasattr(torch, dtype):
         raise FeatureError(
             f"feature '{name}' is {dtype}, which PyTorch has from 2.3 on: this is {torch.__version__}"
@@ -143,17 +173,3 @@ def _ragged(column: Any) -> Ragged:
     values, *row_splits = column
     offsets = [torch.from_numpy(splits)[:-1] for splits in row_splits]
     return Ragged(_tensor(values), offsets[0] if len(offsets) == 1 else offsets)
-
-
-def pinned(value: Any) -> Any:
-    """A column's tensors in pinned memory."""
-    if isinstance(value, Bag):
-        return Bag(*map(pinned, value))
-    if isinstance(value, Ragged):
-        return Ragged(*map(pinned, value))
-    if isinstance(value, list):
-        return list(map(pinned, value))
-    if value.is_sparse:
-        indices, values = value._indices().pin_memory(), value._values().pin_memory()
-        return torch.sparse_coo_tensor(indices, values, value.shape, check_invariants=False)
-    return value.pin_memory()

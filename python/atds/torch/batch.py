@@ -1,0 +1,93 @@
+"""Batches of tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from atds.torch import packing
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Batch(dict[str, Any]):
+    """A batch: a dict of tensors, :class:`Bag` and :class:`Ragged`, sorted by name.
+
+    >>> dataset = atds.torch.Dataset(
+    ...     "clicks/*.avro", batch_size=64, features={"d0": atds.DenseFeature([8], "float32")}
+    ... )
+    >>> batch = next(iter(dataset)).to("cpu", non_blocking=True)
+    >>> batch["d0"].shape
+    torch.Size([64, 8])
+    """
+
+    #: The pinned memory that its tensors lie in, uint8 ``[n]``; None if each has its own.
+    _packed: Tensor | None = None
+
+    def to(self, device: str | int | torch.device, non_blocking: bool = False) -> Self:
+        """The batch on a device; itself if all its tensors are there.
+
+        Args:
+            device: The device.
+            non_blocking: Whether the host does not wait for the copy. The batch must then be in
+                pinned memory, see :meth:`pin_memory`: it is copied at once on a stream of its own,
+                beside what the current stream is at, and what is done with the result on the
+                current stream waits for the copy.
+        """
+        device = torch.device(device)
+        if device.type != "cpu":
+            # With its number where that is the current one's.
+            device = torch.empty(0, device=device).device
+        if all(tensor.device == device for tensor in _tensors(self)):
+            return self
+        if self._packed is None or device.type == "cpu" or not non_blocking:
+            return self._like(
+                packing.map_tensors(
+                    dict(self), lambda tensor: tensor.to(device, non_blocking=non_blocking)
+                )
+            )
+        return self._like(packing.copy_to(dict(self), self._packed, device))
+
+    def pin_memory(self) -> Self:
+        """The batch in pinned memory, from which copies to an accelerator are made without the
+        host waiting for them. It is copied to one allocation, in which each tensor begins at a
+        multiple of 128 bytes, while other threads of Python go on; each of the tensors keeps the
+        whole allocation. A batch that is there is returned itself, and so is any, with a warning,
+        where there is no accelerator.
+        """
+        packed = self._packed
+        if packed is not None and all(packing.is_within(t, packed) for t in _tensors(self)):
+            return self
+        if not packing.is_pinning_possible(stacklevel=2):
+            return self
+        tensors, packed = packing.pack(dict(self))
+        batch = self._like(tensors)
+        batch._packed = packed
+        return batch
+
+    def _like(self, tensors: dict[str, Any]) -> Self:
+        return type(self)(tensors)
+
+    def __copy__(self) -> Self:
+        other = self._like(self)
+        other._packed = self._packed
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # In another process it is in other memory.
+        return type(self), (dict(self),)
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    """All tensors of a structure, of sparse ones their parts."""
+    found: list[Tensor] = []
+
+    def add(tensor: Tensor) -> Tensor:
+        found.extend([tensor._indices(), tensor._values()] if tensor.is_sparse else [tensor])
+        return tensor
+
+    packing.map_tensors(value, add)
+    return found

@@ -1,0 +1,198 @@
+"""Batches in one allocation of pinned memory, and their one copy to a device.
+
+PyTorch's own pinning makes an allocation and a copy to the device for each tensor, and a batch has
+dozens. Here all tensors of a batch lie in one allocation, at aligned offsets, and a copy of it on
+the device has the same tensors at the same offsets.
+
+The allocation is PyTorch's own, from the caching allocator of pinned memory. That allocator knows
+which copies still read a block, and hands it out again once no tensor uses it and these are over.
+So a loop that lets go of its batches uses the same few blocks for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from atds import _native
+
+_Value = TypeVar("_Value")
+
+#: The offset of each tensor is a multiple of it: a cache line of GPUs, and two of CPUs.
+ALIGNMENT = 128
+
+#: What PyTorch's `DataLoader` says where there is no device to pin memory for.
+NO_ACCELERATOR = (
+    "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
+    "won't be used."
+)
+
+
+def has_accelerator() -> bool:
+    """Whether there is a device to pin memory for."""
+    # Older versions know of CUDA alone.
+    return bool(getattr(torch, "accelerator", torch.cuda).is_available())
+
+
+def pinned_bytes(size: int) -> Tensor:
+    """uint8 ``[size]`` in pinned memory, not initialised."""
+    return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+
+def map_tensors(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """The same structure of mappings, tuples and lists with other tensors."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, Mapping):
+        return {key: map_tensors(item, function) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        items = [map_tensors(item, function) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+def pinned(value: _Value) -> _Value:
+    """The same structure in pinned memory, in one allocation; itself with a warning where there is
+    no accelerator."""
+    if not is_pinning_possible(stacklevel=3):
+        return value
+    packed_value: _Value = pack(value)[0]
+    return packed_value
+
+
+def is_pinning_possible(stacklevel: int) -> bool:
+    """Whether there is an accelerator; warns if not, as the caller that many calls up."""
+    is_possible = has_accelerator()
+    if not is_possible:
+        warnings.warn(NO_ACCELERATOR, stacklevel=stacklevel + 1)
+    return is_possible
+
+
+def pack(value: Any) -> tuple[Any, Tensor]:
+    """The same structure with all tensors in one allocation of pinned memory, and that."""
+    sources: list[tuple[int, Any]] = []
+    size = 0
+
+    def place(tensor: Tensor) -> int:
+        nonlocal size
+        offset = size
+        sources.append((offset, _bytes(tensor).numpy()))
+        size = offset + math.ceil(tensor.nbytes / ALIGNMENT) * ALIGNMENT
+        return offset
+
+    # First where each goes, since the allocation is made once for all of them.
+    layout = _Layout(place)
+    map_tensors(value, layout.add)
+    packed = pinned_bytes(size)
+    _native.copy_into(packed.numpy(), sources)
+    views = layout.views(packed)
+    return map_tensors(value, lambda _: next(views)), packed
+
+
+class _Layout:
+    """Where the tensors of a structure lie in an allocation, in the order of the structure."""
+
+    def __init__(self, place: Callable[[Tensor], int]) -> None:
+        self._place = place
+        self._makers: list[Callable[[Tensor], Tensor]] = []
+
+    def add(self, tensor: Tensor) -> Tensor:
+        if tensor.requires_grad or tensor.layout not in (torch.strided, torch.sparse_coo):
+            # Not of a pipeline: PyTorch knows how to pin it.
+            self._makers.append(lambda _: tensor.pin_memory())
+        elif tensor.is_sparse:
+            self._makers.append(self._sparse(tensor))
+        else:
+            self._makers.append(self._dense(tensor))
+        return tensor
+
+    def views(self, packed: Tensor) -> Iterator[Tensor]:
+        return (make(packed) for make in self._makers)
+
+    def _dense(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
+        tensor = tensor.contiguous()
+        offset = self._place(tensor)
+        end, dtype, shape = offset + tensor.nbytes, tensor.dtype, tensor.shape
+        return lambda packed: packed[offset:end].view(dtype).view(shape)
+
+    def _sparse(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
+        # The indices of each value lie together.
+        indices, values = self._dense(tensor._indices().t()), self._dense(tensor._values())
+        shape, is_coalesced = tensor.shape, tensor.is_coalesced()
+        return lambda packed: sparse_tensor(
+            indices(packed).t(), values(packed), shape, is_coalesced
+        )
+
+
+def sparse_tensor(indices: Tensor, values: Tensor, shape: Any, is_coalesced: bool) -> Tensor:
+    """A COO tensor of these parts, which are not checked again."""
+    return torch.sparse_coo_tensor(
+        indices, values, shape, is_coalesced=is_coalesced, check_invariants=False
+    )
+
+
+def _bytes(tensor: Tensor) -> Tensor:
+    """The memory of a contiguous tensor as uint8 ``[n]``."""
+    return tensor.reshape(-1).view(torch.uint8)
+
+
+def copy_to(value: Any, packed: Tensor, device: torch.device) -> Any:
+    """The same structure on a device, with one copy of a packed allocation for all tensors in it;
+    others are copied one by one. The host does not wait for the copies."""
+    copied = _copied_beside(packed, device).untyped_storage()
+
+    def moved(tensor: Tensor) -> Tensor:
+        if tensor.is_sparse:
+            indices, values = moved(tensor._indices()), moved(tensor._values())
+            return sparse_tensor(indices, values, tensor.shape, tensor.is_coalesced())
+        if not is_within(tensor, packed):
+            return tensor.to(device, non_blocking=True)
+        view = torch.empty(0, dtype=tensor.dtype, device=device)
+        return view.set_(copied, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+    return map_tensors(value, moved)
+
+
+def is_within(tensor: Tensor, packed: Tensor) -> bool:
+    """Whether a tensor lies in a packed allocation."""
+    if tensor.requires_grad or tensor.layout is not torch.strided:
+        return False
+    return tensor.untyped_storage().data_ptr() == packed.untyped_storage().data_ptr()
+
+
+def _copied_beside(packed: Tensor, device: torch.device) -> Tensor:
+    """A copy on a device, made on a stream beside the current one: it need not wait for what the
+    current stream has to do, and what the current stream does next waits for it."""
+    streams = stream_module(device)
+    if streams is None:
+        return packed.to(device, non_blocking=True)
+    current = streams.current_stream(device)
+    side = _side_stream(streams, current.device)
+    # The host's allocator notes that this stream reads the block, the device's that the memory is
+    # of this stream.
+    with streams.stream(side):
+        copied = packed.to(device, non_blocking=True)
+    current.wait_stream(side)
+    # Without it the memory could be given out again while the current stream still reads it.
+    copied.record_stream(current)
+    return copied
+
+
+def stream_module(device: torch.device) -> Any:
+    """The module of PyTorch with the streams of a device, or None where one stream is as good."""
+    return getattr(torch, device.type) if device.type in ("cuda", "xpu") else None
+
+
+_SIDE_STREAMS: dict[torch.device, Any] = {}
+
+
+def _side_stream(streams: Any, device: torch.device) -> Any:
+    """The stream for copies to a device."""
+    if device not in _SIDE_STREAMS:
+        _SIDE_STREAMS[device] = streams.Stream(device=device)
+    return _SIDE_STREAMS[device]

@@ -1,0 +1,143 @@
+"""The threads of a data set of PyTorch: an epoch goes on with those of the one before."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import atds
+from conftest import NUMBER
+from frameworks import need
+
+torch = need("torch")
+from torch.utils.data import DataLoader
+
+import atds.torch
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This DataLoader will create"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
+
+
+def threads() -> dict[str, str]:
+    """The native threads of this process by id: their names."""
+    found = {}
+    for task in Path("/proc/self/task").iterdir():
+        name = (task / "comm").read_text().strip()
+        # Calls that read heads of blocks have a thread for a moment.
+        if name.startswith("atds") and name != "atds-call":
+            found[task.name] = name
+    return found
+
+
+def latest_thread() -> int:
+    """The id of a thread that is started now: the system counts them up."""
+    started = threading.Thread(target=lambda: ids.append(threading.get_native_id()))
+    ids: list[int] = []
+    started.start()
+    started.join()
+    return ids[0]
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 0, "world_size": 3}])
+def test_an_epoch_uses_the_threads_of_the_first(many: str, options: dict[str, Any]) -> None:
+    features = {"s_label": atds.DenseFeature([], "int32")}
+    dataset = atds.torch.Dataset(many, 64, features, num_parallel_calls=3, **options)
+    assert threads() == {}
+    list(dataset)
+    first = threads()
+    assert sorted(first.values()) == [
+        "atds-engine",
+        "atds-reader",
+        "atds-worker-1",
+        "atds-worker-2",
+    ]
+    for epoch in range(3):
+        iterator = iter(dataset)
+        next(iterator)
+        assert threads() == first, epoch
+        for _ in iterator:
+            pass
+        del iterator
+        assert threads() == first, epoch
+    # They end with the data set.
+    del dataset
+    gc.collect()
+    assert threads() == {}
+
+
+def test_threads_are_older_than_the_epoch(numbers: str) -> None:
+    dataset = atds.torch.Dataset(numbers, 64, NUMBER, num_parallel_calls=2)
+    for end in ("", "left", "closed"):
+        list(dataset)
+        before = latest_thread()
+        iterator = iter(dataset)
+        next(iterator)
+        if end == "closed":
+            iterator.close()
+        elif not end:
+            list(iterator)
+        del iterator
+        started = [n for n in threads() if int(n) > before]
+        assert started == [], end
+
+
+def test_epochs_side_by_side_have_threads_of_their_own(numbers: str) -> None:
+    dataset = atds.torch.Dataset(numbers, 10, NUMBER, num_parallel_calls=1)
+    one, other = iter(dataset), iter(dataset)
+    seen = [next(one)["n"].tolist(), next(other)["n"].tolist()]
+    assert seen == [list(range(10))] * 2
+    both = threads()
+    assert sorted(both.values()) == ["atds-engine"] * 2 + ["atds-reader"] * 2
+    assert sum(len(batch["n"]) for batch in one) == sum(len(batch["n"]) for batch in other) == 990
+    list(dataset)
+    assert threads() == both
+
+
+def test_an_epoch_that_is_left_gives_its_threads_back(many: str) -> None:
+    dataset = atds.torch.Dataset(many, 64, {"s_label": atds.DenseFeature([], "int32")})
+    next(iter(dataset))
+    first = threads()
+    assert len(first) >= 2
+    for _ in range(5):
+        next(iter(dataset))
+        assert threads() == first
+    assert sum(len(batch["s_label"]) for batch in dataset) == 20_000
+
+
+def threads_of_worker(batch: Any) -> Any:
+    info = torch.utils.data.get_worker_info()
+    return info.id, threads(), batch["n"].tolist()
+
+
+def test_persistent_workers_keep_their_threads(numbers: str) -> None:
+    dataset = atds.torch.Dataset(numbers, 25, NUMBER)
+    loader = DataLoader(
+        dataset,
+        batch_size=None,
+        num_workers=2,
+        persistent_workers=True,
+        collate_fn=threads_of_worker,
+    )
+    epochs = []
+    for _ in range(3):
+        seen: dict[int, set[tuple[str, str]]] = {0: set(), 1: set()}
+        records = []
+        for worker, found, numbers_of_batch in loader:
+            seen[worker] |= set(found.items())
+            records += numbers_of_batch
+        assert sorted(records) == list(range(1000))
+        epochs.append(seen)
+    assert {name for _, name in epochs[0][0]} >= {"atds-engine", "atds-reader"}
+    assert epochs[0] == epochs[1] == epochs[2]
+
+
+def test_a_data_set_of_arrays_keeps_none(numbers: str) -> None:
+    dataset = atds.Dataset(numbers, 64, NUMBER)
+    list(dataset)
+    assert threads() == {}
