@@ -1,5 +1,5 @@
-//! Decoding: inflated blocks to batches, on one thread. The blocks are more than the caches hold,
-//! and each iteration makes the next batch of them.
+//! Decoding: decompressed blocks to batches, on one thread. The blocks do not fit the caches. Each
+//! iteration makes the next batch.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ fn all(preset: Preset) -> Features {
     Features::new(preset.features()).expect("the preset's features")
 }
 
-/// The dense features as path expressions, which are to cost nothing.
+/// The dense features as path expressions, which should cost nothing.
 fn by_expressions() -> Features {
     let features = Preset::Ads.features().into_iter().map(|feature| {
         let FeatureKind::Dense { shape, .. } = &feature.kind else {

@@ -1,4 +1,4 @@
-//! Framing: a mapped file to its blocks, payloads left compressed.
+//! Framing: a mapped file to its blocks, with compressed payloads.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Inflating: every codec on blocks of the same records, in bytes of records per second; deflate by
-//! other libraries on the same blocks; and blocks several at a time, of other data too.
+//! Decompression, in decompressed bytes per second: each codec on blocks of the same records; deflate by
+//! other libraries on the same blocks; several blocks at a time, of other data too.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 
-/// Above any block of the sample files.
+/// A limit above each block of the sample files.
 const MAX_BLOCK_BYTES: usize = 1 << 20;
 
 fn inflate(criterion: &mut Criterion) {
@@ -33,7 +33,7 @@ fn inflate(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Each library keeps its state and its buffer from block to block, as `avro-block` does.
+/// Each library reuses its state and its buffer for all blocks, as `avro-block` does.
 fn deflate_libraries(criterion: &mut Criterion) {
     let payloads = payloads(Codec::Deflate);
     let mut group = criterion.benchmark_group("deflate");
@@ -82,7 +82,7 @@ fn other_blocks(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// `payloads` by libdeflate, and eight at a time.
+/// `payloads` by libdeflate one by one, and by `atds-inflate` eight at a time.
 fn compare(group: &mut BenchmarkGroup<'_, WallTime>, data: &str, payloads: &[Bytes]) {
     let name =
         |library: &str| format!("{data}{}{library}", if data.is_empty() { "" } else { ", " });
@@ -138,14 +138,14 @@ criterion_group! {
 }
 criterion_main!(benches);
 
-/// Blocks of other kinds, by libdeflate at its default level. The same every time.
+/// Blocks of other kinds, compressed by libdeflate at its default level. Always the same.
 mod other_data {
     use avro_block::Compressor;
     use bytes::Bytes;
 
     use atds::Codec;
 
-    /// Their names, and some 400 KB of each.
+    /// The name and some 400 KB of each kind.
     pub(super) fn blocks() -> Vec<(&'static str, Vec<Bytes>)> {
         const LEN: usize = 400_000;
         let words = [

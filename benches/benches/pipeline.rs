@@ -1,5 +1,5 @@
-//! The whole pipeline: an epoch over a folder of mapped files, in the page cache, to batches that are
-//! dropped at once; and the hand-written loop over the same files. Starting and ending the threads is part of it.
+//! The whole pipeline: an epoch over a folder of mapped files, in the page cache. Batches are dropped.
+//! Starting and ending the threads is part of an epoch. The hand-written loop reads the same files.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn pipeline(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Records of all batches.
+/// Number of records of all batches.
 fn epoch(dataset: &Dataset) -> u64 {
     let batches = dataset.iter();
     batches

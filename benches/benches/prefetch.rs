@@ -1,4 +1,4 @@
-//! Records all over memory, copied one after another: the next one asked for beforehand, or not.
+//! Copies records from random places in memory, with and without a prefetch of the next record.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 /// Bytes of a record of the `ads` files.
 const RECORD: usize = 2_000;
 
-/// Records of a window with its drained parts: more than caches hold.
+/// Number of records of a window with its read parts, which does not fit the caches.
 const RECORDS: usize = 32_768;
 
-/// Records of a batch.
+/// Number of records of a batch.
 const BATCH: usize = 1_024;
 
 fn copies(criterion: &mut Criterion) {
@@ -24,7 +24,7 @@ fn copies(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 for _ in 0..BATCH {
-                    // An odd step: all records in turn, neighbours far from one another.
+                    // An odd step visits all records, and neighbours far apart.
                     let next = (record + 12_345) % RECORDS;
                     if ahead {
                         prefetch(&bytes, next * RECORD, (next + 1) * RECORD);

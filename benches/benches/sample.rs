@@ -1,4 +1,4 @@
-//! Drawing a batch from a window: small blocks as of the `ads` files, and large ones.
+//! Drawing a batch from a window of small blocks, as in the `ads` files, and of large blocks.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Runs of varints, by every implementation that this machine can run. Runs follow each other as
-//! in a record: each starts where the one before ends.
+//! Runs of varints by each kernel that this machine can run. As in a record, each run starts at the end
+//! of the run before.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use avro_decode::varints::Kernels;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 
-/// Values of an iteration, whatever the length of its runs: their bytes stay in the fastest cache.
+/// Number of values of an iteration, for any length of runs. Their bytes stay in the fastest cache.
 const VALUES: usize = 4_096;
 
 const LENGTHS: [usize; 3] = [8, 32, 128];
 
-/// A value made of a random number.
+/// A function from a random number to a value.
 type Value = fn(u64) -> u64;
 
 fn varints(criterion: &mut Criterion) {
@@ -57,7 +57,7 @@ fn varints(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Runs of each length by each implementation.
+/// Runs of each length by each kernel.
 fn each(group: &mut BenchmarkGroup<'_, WallTime>, mut read: impl FnMut(Kernels, usize)) {
     group.throughput(Throughput::Elements(VALUES as u64));
     for length in LENGTHS {
@@ -68,7 +68,7 @@ fn each(group: &mut BenchmarkGroup<'_, WallTime>, mut read: impl FnMut(Kernels, 
     }
 }
 
-/// The varints of values made of random numbers.
+/// Varints of random values.
 fn data(value: impl Fn(u64) -> u64) -> Vec<u8> {
     let mut data = Vec::new();
     let mut random = 0x2545_f491_4f6c_dd1d_u64;

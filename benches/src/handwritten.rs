@@ -1,12 +1,16 @@
 //! The yardstick: files of the `ads` preset to batches by a loop written by hand for that one
 //! schema.
 //!
-//! It is what a general reader is measured against, so it does everything that one must do and
-//! nothing else. It maps the files, checks every length (Avro 1.12, "Binary encoding": that each
-//! value ends before the data do, array counts against the feature's shape, that a varint is valid
-//! and fits its type, that a sparse index lies in its dimension, that the string is UTF-8, that
-//! each record and block ends where it should), and fills the columns that the pipeline makes,
-//! in [`BATCHES`] batches that are used in turn. The files must be of the null codec.
+//! General readers are compared with it. So it does all that a reader must do, and nothing else. It
+//! maps the files, makes the checks of the pipeline, and fills the columns of the pipeline, in
+//! [`BATCHES`] batches by turns. The files must have the codec null.
+//!
+//! It checks (Avro 1.12, "Binary encoding") that
+//! - a value ends before the data does, and a record and a block end where they should;
+//! - an array has the length of its feature's shape;
+//! - a varint is valid and fits its type;
+//! - a sparse index lies in its dimension;
+//! - a string is UTF-8.
 
 mod batch;
 mod cursor;
@@ -21,10 +25,10 @@ pub use batch::{AdsBatch, Coo};
 pub use cursor::{Cursor, Fault};
 pub use value::Value;
 
-/// Batches used in turn: one is made while two wait or are in use.
+/// Number of batches: one is made while two wait or are in use.
 pub const BATCHES: usize = 3;
 
-/// The loop, with its batches' memory.
+/// The loop and the memory of its batches.
 #[derive(Debug)]
 pub struct HandwrittenLoop {
     batches: [AdsBatch; BATCHES],
@@ -38,12 +42,12 @@ impl HandwrittenLoop {
         }
     }
 
-    /// Reads all files once, and hands each batch to `consumer`: the last one may have fewer rows.
-    /// Gives the number of records.
+    /// Reads all files once, and calls `consumer` with each batch. The last batch can have fewer rows.
+    /// Returns the number of records.
     ///
     /// # Errors
     ///
-    /// A file that cannot be mapped or framed, or data that are not records of the preset.
+    /// A file cannot be mapped or framed, or the data is not records of the preset.
     pub fn epoch(
         &mut self,
         files: &[PathBuf],
@@ -81,7 +85,7 @@ impl HandwrittenLoop {
     }
 }
 
-/// Why the loop stopped.
+/// An error of the loop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -94,7 +98,7 @@ pub enum Error {
     /// A file is compressed.
     #[error("the loop reads files of the null codec only")]
     NotNullCodec,
-    /// A record is not one of the preset.
+    /// A record is not a record of the preset.
     #[error(transparent)]
     Record(#[from] Fault),
 }

@@ -1,5 +1,5 @@
-//! What the benchmarks share: sample files and their blocks, the [yardstick](handwritten), and what
-//! a record tells of the [machine].
+//! Shared parts of the benchmarks: sample files and their blocks, the [yardstick](handwritten), and a
+//! description of the [machine] for records.
 //!
 //! ```
 //! use atds::Codec;
@@ -33,8 +33,8 @@ pub struct SampleFiles {
 }
 
 impl SampleFiles {
-    /// `records` records of [`Preset::Ads`] in `files` files, in blocks of 16,000 inflated bytes: 8
-    /// or 9 records each.
+    /// `records` records of [`Preset::Ads`] in `files` files. A block has 16,000 decompressed bytes, 8
+    /// or 9 records.
     ///
     /// # Panics
     ///
@@ -46,7 +46,7 @@ impl SampleFiles {
         Self::generate(&options)
     }
 
-    /// What `options` say, in a temporary folder.
+    /// The files that `options` describe, in a temporary folder.
     ///
     /// # Panics
     ///
@@ -57,7 +57,7 @@ impl SampleFiles {
         SampleFiles { folder, generated }
     }
 
-    /// The folder they are in, which has no other files.
+    /// The folder of the files, which has no other files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -67,12 +67,12 @@ impl SampleFiles {
         &self.generated.files
     }
 
-    /// Bytes of all files together.
+    /// Total bytes of the files.
     pub fn raw_bytes(&self) -> u64 {
         self.generated.raw_bytes
     }
 
-    /// Records in all files together.
+    /// Total records of the files.
     pub fn records(&self) -> u64 {
         self.generated.records
     }
@@ -88,11 +88,11 @@ impl SampleFiles {
     }
 }
 
-/// The blocks of the file that is all of `bytes`, their payloads still compressed.
+/// The blocks of the file `bytes`, with compressed payloads.
 ///
 /// # Panics
 ///
-/// If it is not a whole Avro file.
+/// If `bytes` is not a whole Avro file.
 pub fn blocks(bytes: Bytes) -> Vec<Block> {
     let blocks = MappedBlocks::from_bytes(bytes).expect("a header");
     blocks.map(|block| block.expect("a whole block")).collect()

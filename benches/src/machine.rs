@@ -1,4 +1,4 @@
-//! What a figure depends on besides the code: the machine, how busy it is, and versions.
+//! Describes the conditions of a measurement: the machine, its load, and versions.
 
 use std::error::Error;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Anything that may be missing.
+/// Any error of this module.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// The machine without its name.
@@ -18,16 +18,16 @@ pub struct Machine {
     cores: usize,
     memory_bytes: u64,
     kernel: String,
-    /// The share of all cores' time that went to other work before the first run.
+    /// The share of all cores' time that other work took before the first run.
     busy_before: f64,
 }
 
 impl Machine {
-    /// Looks around, for two seconds.
+    /// Describes this machine, after watching its load for two seconds.
     ///
     /// # Errors
     ///
-    /// Where there is no Linux `/proc` to read it off.
+    /// There is no Linux `/proc`.
     pub fn describe() -> Result<Self> {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
         let memory = value("/proc/meminfo", "MemTotal")?;
@@ -41,7 +41,7 @@ impl Machine {
         })
     }
 
-    /// Whether other work decides the figures.
+    /// Whether other work makes figures doubtful.
     pub fn is_busy(&self) -> bool {
         self.busy_before > QUIET
     }
@@ -70,10 +70,10 @@ impl Machine {
     }
 }
 
-/// How long the machine is watched for other work.
+/// Time for which the load is watched.
 const WATCHED: Duration = Duration::from_secs(2);
 
-/// The share up to which a machine is quiet.
+/// Maximum load of a quiet machine.
 const QUIET: f64 = 0.05;
 
 fn busy_share() -> Result<f64> {
@@ -81,7 +81,7 @@ fn busy_share() -> Result<f64> {
     sleep(WATCHED);
     let after = cpu_times()?;
     let spent: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
-    // Of idle and of waiting for disks.
+    // Idle time, and time of waiting for disks.
     let idle = spent[3] + spent[4];
     Ok(1.0 - idle as f64 / spent.iter().sum::<u64>() as f64)
 }
@@ -95,7 +95,7 @@ fn cpu_times() -> Result<Vec<u64>> {
         .collect::<std::result::Result<_, _>>()?)
 }
 
-/// What follows `key:` in a file of such lines, as those in `/proc` are.
+/// The text after `key:` in a file of such lines, as in `/proc`.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ pub fn value(path: &str, key: &str) -> Result<String> {
     Ok(found.ok_or_else(|| format!("{path} has no {key}"))?)
 }
 
-/// The commit, marked where files differ from it, and the compiler's version.
+/// The commit, with a mark if files differ from it, and the version of the compiler.
 ///
 /// # Errors
 ///
@@ -138,11 +138,11 @@ pub fn versions() -> Result<(String, String)> {
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The date of today, in UTC.
+/// Today's date in UTC.
 ///
 /// # Errors
 ///
-/// If it cannot be asked for.
+/// If the date cannot be determined.
 pub fn today() -> Result<String> {
     output("date", &["-u", "+%F"])
 }

@@ -1,4 +1,4 @@
-//! Blocks of sample files as batches to inflate and decode, without a pipeline around.
+//! Decompresses and decodes blocks of sample files to batches, without a pipeline.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use tensor_batch::{Batch, BatchBuilder};
 
 use crate::SampleFiles;
 
-/// The front records of a block.
+/// The first records of a block.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// How the block is compressed.
+    /// Codec of the block.
     pub codec: Codec,
-    /// All its records, compressed.
+    /// All records of the block, compressed.
     pub payload: Bytes,
-    /// How many of them.
+    /// Number of records to read.
     pub records: usize,
 }
 
-/// `batches` times runs of `batch_size` records in all, of files made as `options` say, which need
-/// not say how many records. What a batch leaves of its last block goes to no other.
+/// `batches` lists of runs, each of `batch_size` records in all, from files made with `options`; their
+/// number of records is ignored. The rest of a batch's last block is dropped.
 pub fn runs(mut options: GenerateOptions, batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
     options.records = ((batches + 1) * batch_size) as u64;
     let codec = options.codec;
@@ -51,7 +51,7 @@ pub fn runs(mut options: GenerateOptions, batches: usize, batch_size: usize) -> 
 #[derive(Debug)]
 pub struct Decoder {
     inflater: Inflater,
-    /// As many as are inflated together, as the pipeline does.
+    /// Buffers of the blocks that are decompressed together, as in the pipeline.
     inflated: [InflateBuffer; TOGETHER],
     plan: Plan,
     builder: BatchBuilder,
@@ -62,7 +62,7 @@ impl Decoder {
     ///
     /// # Panics
     ///
-    /// If the preset has not all of the features.
+    /// If the preset lacks a feature.
     pub fn new(preset: Preset, features: &Features) -> Self {
         let schema = Schema::parse(&preset.schema()).expect("the preset's schema");
         let plan = Plan::compile(&Arc::new(schema), features, &PlanOptions::default());
@@ -74,11 +74,11 @@ impl Decoder {
         }
     }
 
-    /// A batch of all records of `runs`.
+    /// The batch of all records of `runs`.
     ///
     /// # Panics
     ///
-    /// If they are not records of the preset.
+    /// If the records are not those of the preset.
     pub fn batch(&mut self, runs: &[Run]) -> Batch {
         let rows = runs.iter().map(|run| run.records).sum();
         for mut slots in self.builder.slots(&[rows]) {
@@ -101,7 +101,7 @@ impl Decoder {
     }
 }
 
-/// Inflates runs of one codec, each to its buffer.
+/// Decompresses runs of one codec, each to its buffer.
 fn inflate(inflater: &mut Inflater, runs: &[Run], buffers: &mut [InflateBuffer]) {
     let Some(codec) = runs.first().map(|run| run.codec) else {
         return;
@@ -119,8 +119,8 @@ fn inflate(inflater: &mut Inflater, runs: &[Run], buffers: &mut [InflateBuffer])
     }
 }
 
-/// Blocks that are inflated together.
+/// Number of blocks that are decompressed together.
 const TOGETHER: usize = 8;
 
-/// Above any block of the sample files.
+/// A limit above each block of the sample files.
 const MAX_BLOCK_BYTES: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! The hand-written loop makes the pipeline's batches, and finds the faults that it finds.
+//! The hand-written loop makes the batches of the pipeline, and finds the same faults.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -12,8 +12,7 @@ use tensor_batch::BatchBuilder;
 
 const BATCH_SIZE: usize = 100;
 
-/// More batches than are used in turn, which reach over blocks and files, and a last one of fewer
-/// rows.
+/// More batches than the loop has, across blocks and files, and a smaller last batch.
 const RECORDS: u64 = 770;
 
 #[test]
@@ -52,8 +51,8 @@ fn a_block_ends_with_its_last_record() {
     assert_eq!(Cursor::new(&[0]).at_end(), Err(Fault::Trailing));
 }
 
-/// Every byte of a record changed in several ways, and every prefix: the loop and the plan agree on
-/// what is a record, and on what it holds.
+/// For each change of a byte of a record, and for each prefix, the loop and the plan agree on whether it is
+/// a record, and on its values.
 #[test]
 fn faults_are_those_that_the_plan_finds() {
     let schema = Arc::new(Schema::parse(&Preset::Ads.schema()).unwrap());
@@ -76,14 +75,14 @@ fn faults_are_those_that_the_plan_finds() {
             record[at] ^= change;
         }
     }
-    // Most bytes are of floats, where anything goes.
+    // Most bytes belong to floats, where any change is valid.
     assert!(
         sound > 1_000 && faulty > 500,
         "{sound} sound, {faulty} faulty"
     );
 }
 
-/// Whether loop and plan both read `record`; that they agree is checked.
+/// Whether `record` is valid. Checks that loop and plan agree.
 fn agreed(plan: &Plan, builder: &mut BatchBuilder, record: &[u8]) -> bool {
     let mut batch = AdsBatch::new(1);
     let read = batch.push_record(&mut Cursor::new(record));
@@ -134,7 +133,7 @@ fn assert_same(batch: &AdsBatch, expected: &Batch) {
 
 fn assert_dense<T: Element + Bits>(values: &[T], expected: &Batch, name: &str) {
     let expected: &[T] = expected.dense(name).unwrap();
-    // Row by row, what lies behind the batch's rows is not looked at.
+    // Row by row, because data after the rows does not count.
     assert_bits(&values[..expected.len()], expected, name);
 }
 

@@ -1,5 +1,5 @@
-//! The hand-written loop as a system of `benches/peers`: reads a job in a line of JSON, does it,
-//! and answers with a line.
+//! The hand-written loop as a system of `benches/peers`. It reads a job from a line of JSON, runs it,
+//! and prints the result as a line.
 
 use std::error::Error;
 use std::hint::black_box;

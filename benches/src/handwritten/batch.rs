@@ -1,12 +1,12 @@
-//! A batch of the `ads` preset: a field of the struct for each of the schema.
+//! A batch of the preset `ads`: a struct with a field for each field of the schema.
 
 use super::cursor::{Cursor, Fault};
 use super::value::Value;
 
-/// A batch, its columns named as the schema's fields.
+/// A batch with a column for each field of the schema.
 ///
-/// The dense ones are `[rows, n]` in row-major order; what lies behind the last row is left over
-/// from an earlier batch.
+/// Dense columns are `[rows, n]` in row-major order. After the last row they have data of an earlier
+/// batch.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the names are the schema's")]
 pub struct AdsBatch {
@@ -36,7 +36,7 @@ pub struct AdsBatch {
 }
 
 impl AdsBatch {
-    /// No rows, and room for `batch_size`.
+    /// A batch without rows and with space for `batch_size`.
     pub fn new(batch_size: usize) -> Self {
         AdsBatch {
             rows: 0,
@@ -64,17 +64,17 @@ impl AdsBatch {
         }
     }
 
-    /// Rows so far.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Whether there is room for another row.
+    /// Whether there is space for another row.
     pub fn is_full(&self) -> bool {
         self.rows == self.batch_size
     }
 
-    /// Forgets the rows; memory is kept.
+    /// Removes all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.rows = 0;
         self.s_country.clear();
@@ -85,11 +85,11 @@ impl AdsBatch {
         self.sp4.len = 0;
     }
 
-    /// Reads the record that `cursor` stands before as the next row.
+    /// Reads the next record of `cursor` as the next row.
     ///
     /// # Errors
     ///
-    /// If it is not a record of the preset; then some columns may have the row, and others not.
+    /// If the data is not a record of the preset. Some columns can then have the row and others not.
     ///
     /// # Panics
     ///
@@ -133,7 +133,7 @@ fn dense<const N: usize, T: Value>(
     array(at, &mut column[row * N..][..N])
 }
 
-/// Reads an array of as many values as `out` has.
+/// Reads an array with the length of `out`.
 #[inline(always)]
 fn array<T: Value>(at: &mut Cursor<'_>, mut out: &mut [T]) -> Result<(), Fault> {
     loop {
@@ -157,7 +157,7 @@ fn array<T: Value>(at: &mut Cursor<'_>, mut out: &mut [T]) -> Result<(), Fault> 
 pub struct Coo<T> {
     dim: u64,
     len: usize,
-    /// Room for entries, the first `len` of which are.
+    /// Space for entries; the first `len` are in use.
     indices: Vec<[i64; 2]>,
     values: Vec<T>,
 }

@@ -1,6 +1,6 @@
-//! Reading Avro's values off the front of a block.
+//! Reads Avro values from the front of a block.
 
-/// Why a record cannot be read.
+/// An error in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -10,7 +10,7 @@ pub enum Fault {
     /// A varint has more bytes, or bits, than its type.
     #[error("a varint is longer than its type")]
     Varint,
-    /// An array has more or fewer values than its feature's shape or its indices say.
+    /// An array does not have the length of its feature's shape, or of its indices.
     #[error("an array has another length than its feature")]
     Length,
     /// A sparse index lies outside its dimension.
@@ -22,24 +22,24 @@ pub enum Fault {
     /// A string is not UTF-8.
     #[error("a string is not UTF-8")]
     Utf8,
-    /// A block goes on behind its last record.
-    #[error("a block goes on behind its last record")]
+    /// A block has bytes after its last record.
+    #[error("a block has bytes after its last record")]
     Trailing,
 }
 
-/// What is left of a block.
+/// The rest of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// Stands before the first value of `data`.
+    /// A cursor before the first value of `data`.
     pub fn new(data: &'a [u8]) -> Self {
         Cursor { rest: data }
     }
 
-    /// Checks that nothing is left.
+    /// Checks that no bytes are left.
     ///
     /// # Errors
     ///
@@ -55,9 +55,8 @@ impl<'a> Cursor<'a> {
     /// A `long`: zig-zag, 7 bits a byte, 10 bytes at most.
     #[inline(always)]
     pub(super) fn long(&mut self) -> Result<i64, Fault> {
-        // One word holds what is common, 1 to 4 bytes. A branch for each length, rather than
-        // arithmetic that serves all, lets the next value be read before this one's length is
-        // known: lengths come in runs.
+        // One word holds the common lengths, 1 to 4 bytes. A branch for each length lets the processor
+        // read the next value before this length is known, because lengths come in runs.
         let word = match self.rest.first_chunk() {
             Some(word) => u64::from_le_bytes(*word),
             None => u64::MAX,
@@ -89,7 +88,7 @@ impl<'a> Cursor<'a> {
         i32::try_from(value).map_err(|_| Fault::Varint)
     }
 
-    /// The next four longs if each of them takes two bytes, as most of those below 1,000 do.
+    /// The next four longs if each has two bytes, as most longs below 1,000 have.
     #[inline(always)]
     pub(super) fn four_of_two_bytes(&mut self) -> Option<[i16; 4]> {
         let (word, rest) = self.rest.split_first_chunk()?;
@@ -133,8 +132,8 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.bytes(len)?).map_err(|_| Fault::Utf8)
     }
 
-    /// The number of items in an array's next block; 0 at its end. No more than there are bytes
-    /// left, of which each item has one at least.
+    /// Number of items in the next block of an array; 0 at its end. At most the number of bytes left,
+    /// since each item has at least one byte.
     #[inline(always)]
     pub(super) fn items(&mut self) -> Result<usize, Fault> {
         let mut count = self.long()?;
@@ -152,7 +151,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The bits of the varint that `data` begin with, and its length.
+/// The bits and the length of the varint at the start of `data`.
 #[cold]
 fn long_bytewise(data: &[u8]) -> Result<(u64, usize), Fault> {
     let mut bits = 0;

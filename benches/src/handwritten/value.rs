@@ -1,14 +1,14 @@
-//! Runs of the values that arrays hold.
+//! Runs of values of arrays.
 
 use super::cursor::{Cursor, Fault};
 
-/// What an array may hold.
+/// An item type of arrays.
 pub trait Value: Copy + Default {
-    /// Reads as many values as `out` has, one after another.
+    /// Reads values until `out` is full.
     ///
     /// # Errors
     ///
-    /// If the data end before, or a value is not of this type.
+    /// If the data ends early, or a value is not of this type.
     fn read(at: &mut Cursor<'_>, out: &mut [Self]) -> Result<(), Fault>;
 }
 
@@ -34,7 +34,7 @@ impl Value for f64 {
     }
 }
 
-/// Four values at a time where each takes two bytes, else one by one.
+/// Reads four values at a time if each has two bytes, else one by one.
 macro_rules! varints {
     ($type:ty, $one:ident) => {
         impl Value for $type {

@@ -1,4 +1,4 @@
-//! Counting the instructions of a process.
+//! Counts the instructions of a process.
 
 use std::fs;
 use std::io;
@@ -11,14 +11,14 @@ use crate::workloads::COUNTED;
 pub(crate) fn version() -> Result<String> {
     let output = Command::new("valgrind").arg("--version").output();
     let output = output.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "valgrind is not there: install the package 'valgrind'".into(),
+        io::ErrorKind::NotFound => "valgrind is missing: install the package 'valgrind'".into(),
         _ => format!("valgrind: {error}"),
     })?;
     let version = String::from_utf8(output.stdout)?;
     Ok(version.trim().trim_start_matches("valgrind-").to_owned())
 }
 
-/// The instructions of what a workload counts.
+/// The number of instructions of a workload.
 pub(crate) fn count(workload: &str) -> Result<u64> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("callgrind.out");
@@ -36,7 +36,7 @@ pub(crate) fn count(workload: &str) -> Result<u64> {
     total(&fs::read_to_string(out)?).ok_or_else(|| format!("{workload}: no count").into())
 }
 
-/// The total of a file that callgrind wrote.
+/// The total in a file of callgrind.
 fn total(text: &str) -> Option<u64> {
     let line = text
         .lines()

@@ -1,5 +1,5 @@
-//! Counts the instructions of small fixed workloads under valgrind's callgrind, which hardly differ
-//! from run to run, and compares them with the last record: `make instructions`, or see `--help`.
+//! Counts the instructions of small fixed workloads with valgrind's callgrind, and compares them with
+//! the last record. Counts hardly differ from run to run. See `make instructions` and `--help`.
 
 #![forbid(unsafe_code)]
 
@@ -15,21 +15,21 @@ use clap::{Parser, Subcommand};
 use record::Record;
 use workloads::{RECORDS, WORKLOADS};
 
-/// Anything that may go wrong; it ends the program.
+/// Any error; it ends the program.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Count the instructions of small fixed workloads, and print their change against the last record.
+/// Count the instructions of small fixed workloads, and print the change since the last record
 #[derive(Debug, Parser)]
 #[command(name = "instructions")]
 struct Args {
-    /// Write benches/record/instructions.json, against which later counts are compared
+    /// Write benches/record/instructions.json, for later comparisons
     #[arg(long)]
     write: bool,
     #[command(subcommand)]
     own: Option<Own>,
 }
 
-/// What a process started by this program does.
+/// The work of a process that this program starts.
 #[derive(Debug, Subcommand)]
 #[command(hide = true)]
 enum Own {
@@ -54,7 +54,7 @@ fn run(args: Args) -> Result<()> {
     let valgrind = callgrind::version()?;
     let last = Record::last()?;
     let mut counts = Vec::new();
-    println!("Instructions of a record, and their change against the last record:");
+    println!("Instructions per record, and the change since benches/record/instructions.json:");
     for workload in &WORKLOADS {
         let count = callgrind::count(workload.name)?;
         let per_record = count as f64 / RECORDS as f64;

@@ -1,4 +1,4 @@
-//! The counts as they were last written.
+//! The recorded counts.
 
 use std::fs;
 use std::io;
@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use crate::Result;
 use crate::workloads::{RECORDS, Workload};
 
-/// Counts, and what they depend on.
+/// Counts, with the versions they depend on.
 #[derive(Debug)]
 pub(crate) struct Record(Value);
 
 impl Record {
-    /// That of `counts`, made now with this version of valgrind.
+    /// A record of `counts`, made now with this version of valgrind.
     pub(crate) fn new(valgrind: &str, counts: &[(&Workload, u64)]) -> Result<Self> {
         let (commit, rustc) = machine::versions()?;
         let count = |(workload, count): &(&Workload, u64)| {
@@ -34,7 +34,7 @@ impl Record {
         })))
     }
 
-    /// The last one written, if there is one.
+    /// The last record, if there is one.
     pub(crate) fn last() -> Result<Option<Self>> {
         match fs::read(path()) {
             Ok(text) => Ok(Some(Record(serde_json::from_slice(&text)?))),
@@ -43,13 +43,13 @@ impl Record {
         }
     }
 
-    /// By how many percent `count` is more than this record's.
+    /// The change of `count` against this record, in percent.
     pub(crate) fn change(&self, workload: &str, count: u64) -> Option<f64> {
         let before = self.0["workloads"][workload]["instructions"].as_f64()?;
         Some((count as f64 / before - 1.0) * 100.0)
     }
 
-    /// Writes it in place of the last one.
+    /// Replaces the last record.
     pub(crate) fn write(&self) -> Result<PathBuf> {
         let path = path();
         fs::write(&path, format!("{:#}\n", self.0))?;

@@ -1,4 +1,4 @@
-//! What is counted.
+//! The workloads.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use atds_benches::runs::{Decoder, runs};
 
 use crate::Result;
 
-/// A workload, always the same, on one thread.
+/// A workload: always the same work, on one thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
@@ -20,13 +20,13 @@ pub(crate) struct Workload {
 pub(crate) const WORKLOADS: [Workload; 3] = [
     Workload {
         name: "decode",
-        about: "inflated blocks of ads to batches, all features",
+        about: "decompressed blocks of ads to batches, all features",
         codec: Codec::Null,
         selected: |_| true,
     },
     Workload {
         name: "skip",
-        about: "inflated blocks of ads to batches, one scalar of 19 features",
+        about: "decompressed blocks of ads to batches, one scalar of 19 features",
         codec: Codec::Null,
         selected: |name| name == "s_label",
     },
@@ -38,13 +38,13 @@ pub(crate) const WORKLOADS: [Workload; 3] = [
     },
 ];
 
-/// Records that are counted.
+/// Number of records.
 pub(crate) const RECORDS: usize = BATCHES * BATCH_SIZE;
 
 const BATCHES: usize = 4;
 const BATCH_SIZE: usize = 1_024;
 
-/// What is in the name of the function within which instructions are counted.
+/// Part of the name of the function whose instructions are counted.
 pub(crate) const COUNTED: &str = "counted_batches";
 
 /// Runs the workload `name`.
@@ -57,7 +57,7 @@ pub(crate) fn run(name: &str) -> Result<()> {
     let mut options = GenerateOptions::new(Preset::Ads, 0);
     options.codec = workload.codec;
     let runs = runs(options, BATCHES, BATCH_SIZE);
-    // So that memory is there, as it is after the first batches of an epoch.
+    // The first run allocates memory; later runs reuse it, as batches of an epoch do.
     runs.iter().for_each(|runs| drop(decoder.batch(runs)));
     counted_batches(|| {
         runs.iter()
@@ -70,6 +70,6 @@ pub(crate) fn run(name: &str) -> Result<()> {
 #[inline(never)]
 fn counted_batches(batches: impl FnOnce()) {
     batches();
-    // What comes last must not be a jump, which would not return through here.
+    // The last call must not become a jump, which would not return through this function.
     black_box(());
 }

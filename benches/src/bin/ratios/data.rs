@@ -1,4 +1,4 @@
-//! The sample files, made where they are not there yet.
+//! The sample files, generated if they do not exist.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use tempfile::TempDir;
 
 use crate::Result;
 
-/// Records of a data set, unless a comparison says otherwise.
+/// Number of records of a data set, unless a comparison says otherwise.
 pub(crate) const RECORDS: u64 = 40_960;
 
-/// Files of a data set.
+/// Number of files of a data set.
 const FILES: usize = 8;
 
 /// A folder of data sets, each in a folder of its own.
 #[derive(Debug)]
 pub(crate) struct Data {
     folder: PathBuf,
-    /// Removed at the end.
+    /// A temporary folder, removed at the end.
     _temporary: Option<TempDir>,
 }
 
 impl Data {
-    /// Keeps data sets in `folder`; without, in one that is removed at the end.
+    /// Data sets in `folder`, or in a temporary folder.
     pub(crate) fn new(folder: Option<PathBuf>) -> Result<Self> {
         Ok(match folder {
             Some(folder) => Data {
@@ -49,12 +49,12 @@ impl Data {
         self.generated(&format!("{preset}-{codec}"), options)
     }
 
-    /// The data set `name`, which is made of `options` if it is not there yet: the same name is to
-    /// have the same options. It is in [`FILES`] files.
+    /// The data set `name` in [`FILES`] files. If it does not exist, it is generated from `options`. A
+    /// name must always have the same options.
     pub(crate) fn generated(&self, name: &str, mut options: GenerateOptions) -> Result<Files> {
         let folder = self.folder.join(name);
         if !folder.exists() {
-            // Under another name until it is whole.
+            // The folder has another name until it is complete.
             let unfinished = self.folder.join(format!("{name}.unfinished"));
             options.files = FILES;
             generate(&unfinished, &options)?;
@@ -68,7 +68,7 @@ impl Data {
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     pub(crate) folder: PathBuf,
-    /// In the order of their records.
+    /// The files in the order of their records.
     pub(crate) paths: Vec<PathBuf>,
 }
 
@@ -81,7 +81,7 @@ impl Files {
         Ok(Files { folder, paths })
     }
 
-    /// Half of the files each.
+    /// Two data sets with half of the files each.
     pub(crate) fn halves(&self) -> [Files; 2] {
         let (one, other) = self.paths.split_at(self.paths.len() / 2);
         [one, other].map(|paths| Files {
@@ -90,7 +90,7 @@ impl Files {
         })
     }
 
-    /// All blocks, in mapped memory, their payloads still compressed.
+    /// All blocks in mapped memory, with compressed payloads.
     pub(crate) fn blocks(&self) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
         for path in &self.paths {

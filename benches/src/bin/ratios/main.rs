@@ -1,5 +1,5 @@
-//! Holds the pipeline against the bounds that it is meant to keep, as ratios of things measured in
-//! turn in one process: `make ratios`, or see `--help`.
+//! Checks whether the pipeline keeps its bounds, which are ratios to simpler programs, measured in turn
+//! in one process. See `make ratios` and `--help`.
 
 #![forbid(unsafe_code)]
 
@@ -24,45 +24,45 @@ use data::Data;
 use measure::{Effort, Epoch, Times, in_turn};
 use row::Row;
 
-/// Anything that may go wrong; it ends the program.
+/// Any error; it ends the program.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Measure atds against the bounds it is meant to keep, and print a table of ratios.
+/// Measure whether atds keeps its bounds, and print a table of ratios
 ///
 /// The exit code is 1 if a bound does not hold.
 #[derive(Debug, Parser)]
 #[command(name = "ratios", after_help = after_help())]
 struct Args {
-    /// Only the comparison of this name; may be repeated [default: all]
+    /// Only the comparison of this name; can be repeated [default: all]
     #[arg(long, value_name = "NAME", value_parser = comparisons::names())]
     only: Vec<String>,
-    /// Measured rounds at least, in each of which every side of a comparison has one epoch
+    /// Minimum number of rounds, in each of which every side of a comparison runs one epoch
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
-    /// Seconds of measured rounds at least
+    /// Minimum seconds of rounds
     #[arg(long, value_name = "S", default_value_t = 15)]
     seconds: u16,
-    /// As many seconds over and over, up to N times, while a ratio is within two standard errors of its bound
+    /// Maximum number of times that the seconds are repeated, while a ratio is within two standard errors of its bound
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     most_times: u32,
-    /// Keep the sample files in this folder, and use those that are there [default: a temporary one]
+    /// Folder for the sample files, which are kept and reused [default: a temporary folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Write benches/record/DATE-NAME.md and .json
     #[arg(long)]
     write: bool,
-    /// Of the record, after its date
+    /// Name of the record, after its date
     #[arg(long, value_name = "NAME", default_value = "ratios")]
     name: String,
     #[command(subcommand)]
     own: Option<Own>,
 }
 
-/// What a process started by this program does.
+/// The work of a process that this program starts.
 #[derive(Debug, Subcommand)]
 #[command(hide = true)]
 enum Own {
-    /// Measures its own memory.
+    /// Measures the memory of this process.
     #[command(name = memory::MEASURE_MEMORY, hide = true)]
     MeasureMemory {
         folder: PathBuf,
@@ -97,7 +97,7 @@ fn run(args: &Args) -> Result<bool> {
     }
     let machine = Machine::describe()?;
     if machine.is_busy() {
-        eprintln!("ratios: other work keeps this machine busy; do not trust the figures");
+        eprintln!("ratios: this machine is busy with other work; the figures are not reliable");
     }
     let lab = Lab {
         effort: Effort {
@@ -124,7 +124,7 @@ fn run(args: &Args) -> Result<bool> {
     Ok(rows.iter().all(Row::holds))
 }
 
-/// What a comparison has at hand.
+/// The context of a comparison.
 #[derive(Debug)]
 struct Lab {
     effort: Effort,
@@ -132,7 +132,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// Measures `sides` in turn, until the `rows` made of what they took are clear, or it has been long enough.
+    /// Measures `sides` in turn, until the `rows` made of their times are clear or the time is over.
     fn rows<const N: usize>(
         &self,
         sides: [Epoch<'_>; N],
@@ -143,7 +143,7 @@ impl Lab {
         })
     }
 
-    /// As [`rows`](Self::rows), of any number of sides.
+    /// As [`rows`](Self::rows), for any number of sides.
     fn rows_of_all(
         &self,
         sides: Vec<Epoch<'_>>,

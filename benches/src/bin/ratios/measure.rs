@@ -1,4 +1,4 @@
-//! Measuring the sides of a comparison in turn.
+//! Measures the sides of a comparison in turn.
 
 use std::time::{Duration, Instant};
 
@@ -6,19 +6,19 @@ use atds_shuffle::file_order;
 
 use crate::Result;
 
-/// What each epoch of a side took.
+/// The times of a side.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
-    /// What an epoch gives.
+    /// Records or bytes of an epoch.
     pub(crate) amount: f64,
-    /// What is given, a second.
+    /// Unit of the speed.
     pub(crate) unit: &'static str,
-    /// Of each round, in order.
+    /// Time of each round, in order.
     pub(crate) seconds: Vec<f64>,
 }
 
 impl Times {
-    /// One thing done after the other, to the same records.
+    /// The sum of two sides that process the same records.
     pub(crate) fn and_then(&self, other: &Times) -> Times {
         let both = self.seconds.iter().zip(&other.seconds);
         Times {
@@ -27,7 +27,7 @@ impl Times {
         }
     }
 
-    /// A thing less a part of it, done to the same records.
+    /// The difference of a side and a part of it, for the same records.
     pub(crate) fn without(&self, part: &Times) -> Times {
         let both = self.seconds.iter().zip(&part.seconds);
         Times {
@@ -36,7 +36,7 @@ impl Times {
         }
     }
 
-    /// The same, an epoch being `bytes` rather than records.
+    /// The same times, with `bytes` for an epoch in place of records.
     pub(crate) fn of_bytes(self, bytes: u64) -> Times {
         Times {
             amount: bytes as f64 / 1e6,
@@ -45,7 +45,7 @@ impl Times {
         }
     }
 
-    /// Of each round.
+    /// Speed of each round.
     pub(crate) fn speeds(&self) -> impl Iterator<Item = f64> + '_ {
         self.seconds.iter().map(|seconds| self.amount / seconds)
     }
@@ -55,28 +55,27 @@ impl Times {
     }
 }
 
-/// How long the sides of a comparison take turns.
+/// The effort for a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Measured rounds at least.
+    /// Minimum number of rounds.
     pub(crate) rounds: usize,
-    /// Measured time at least: where epochs are short there are more of them, since what disturbs
-    /// the machine lasts as long.
+    /// Minimum time of the rounds. Short epochs get more rounds, because a disturbance of the machine
+    /// does not get shorter.
     pub(crate) time: Duration,
-    /// As much time over and over, up to so many times, while what is found is not clear.
+    /// Maximum number of times that this time is repeated, while the result is not clear.
     pub(crate) most_times: u32,
 }
 
-/// Of the orders of rounds.
+/// Seed of the orders of the rounds.
 const SEED: u64 = 0;
 
-/// A side: an epoch of it gives the number of its records, always the same.
+/// A side: runs an epoch and returns its number of records, which is always the same.
 pub(crate) type Epoch<'a> = Box<dyn FnMut() -> Result<u64> + 'a>;
 
-/// Runs an epoch of each side, one side after the other, for as many rounds as the effort asks for, after
-/// one that is not measured: what drifts meanwhile, drifts for all. Each round has another random order: an
-/// epoch takes longer or shorter by what ran before it, which otherwise would be the same side each time.
-/// While `is_clear` is not so of what was found, it goes on for as long again, as often as the effort allows.
+/// Runs rounds with an epoch of each side, after one round that does not count. So a drift of the machine
+/// affects all sides. Each round has another random order, because the side that runs before an epoch affects
+/// its time. While `is_clear` is false for the result, the time is repeated as often as the effort allows.
 pub(crate) fn in_turn(
     effort: Effort,
     mut sides: Vec<Epoch<'_>>,
@@ -112,14 +111,13 @@ pub(crate) fn in_turn(
     Ok(all)
 }
 
-/// The value in the middle; of an even number, the mean of the two.
+/// The median; for an even number of values, the mean of the middle two.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let [_, median, _] = quartiles(values);
     median
 }
 
-/// The values between which a quarter of them lies each, the median being the second. What is
-/// between two values is taken in proportion.
+/// The three quartiles, interpolated between values.
 pub(crate) fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -144,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Nothing more is asked for.
+    /// Every result is clear.
     fn always(_: &[Times]) -> bool {
         true
     }
@@ -179,7 +177,7 @@ mod tests {
         let order = order.borrow();
         let orders = Vec::from_iter((0..=40).map(|round| &order[2 * round..][..2]));
         assert_eq!(orders[0], "ab");
-        // Each as often as the other, within three standard deviations.
+        // Both orders are equally frequent, within three standard deviations.
         let [forwards, backwards] = ["ab", "ba"].map(|this| {
             let these = orders[1..].iter().filter(|order| **order == this);
             these.count()

@@ -7,23 +7,23 @@ use crate::Result;
 use crate::data::Files;
 use crate::measure::Epoch;
 
-/// Records of a batch, unless a comparison says otherwise.
+/// Number of records of a batch, unless a comparison says otherwise.
 pub(crate) const BATCH_SIZE: usize = 1_024;
 
-/// All features of `preset` from mapped files, in order, on one thread.
+/// A pipeline of all features of `preset` from mapped files, in order, on one thread.
 pub(crate) fn pipeline(files: &Files, preset: Preset) -> DatasetBuilder {
     in_batches(files, BATCH_SIZE).features(preset.features())
 }
 
-/// As [`pipeline`], the features and the size of a batch to be said.
+/// As [`pipeline`], with given features and batch size.
 pub(crate) fn in_batches(files: &Files, batch_size: usize) -> DatasetBuilder {
     Dataset::builder(files.folder.as_path(), batch_size)
         .threads(Threads::Fixed(1))
         .mmap(true)
 }
 
-/// Epochs of a data set, its batches dropped as they come. Starting and ending the threads is part
-/// of an epoch, and so is opening the files; checking the options is not.
+/// Runs epochs of a data set and drops the batches. Starting and ending the threads and opening the files
+/// are part of an epoch; checking the options is not.
 pub(crate) fn epochs<'a>(builder: DatasetBuilder) -> Result<Epoch<'a>> {
     let dataset = builder.build()?;
     Ok(Box::new(move || {

@@ -1,4 +1,4 @@
-//! Dated records: JSON with every figure, Markdown to read.
+//! Writes dated records: JSON with every figure, Markdown to read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::measure::Effort;
 use crate::row::{Bound, Figure, Row};
 use crate::table;
 
-/// Writes `DATE-NAME.md` and `.json`, in place of those of the same date.
+/// Writes `DATE-NAME.md` and `.json`. Replaces files of the same date and name.
 pub(crate) fn write(
     machine: &Machine,
     effort: Effort,
@@ -41,11 +41,10 @@ pub(crate) fn write(
          - machine: {}\n\
          - versions: commit {commit}, rustc {rustc}\n\
          - `{command}`\n\
-         - {epochs} epochs of each side or more, in random order each round, for {seconds} seconds at least, and up to \
-         {most_times} times as long while a ratio is within two standard errors of its bound, after one that is not \
-         measured; files in the page cache\n\n\
-         Medians. A ratio is the median of those of the rounds, not the ratio of the medians; its quartiles are theirs, \
-         too.\n\n{}",
+         - at least {epochs} rounds and {seconds} seconds, in random order each round, after one that does not count; up \
+         to {most_times} times as long while a ratio is within two standard errors of its bound; files in the page \
+         cache\n\n\
+         Figures are medians. A ratio is the median of the ratios of the rounds, with their quartiles.\n\n{}",
         machine.line(),
         table::markdown(rows),
     );
@@ -56,7 +55,7 @@ pub(crate) fn write(
     Ok(paths)
 }
 
-/// The command that gives this record, wherever the files were kept.
+/// The command of this record, without the folder of the files.
 fn command() -> String {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(data) = args.iter().position(|arg| arg == "--data")

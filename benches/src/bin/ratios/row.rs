@@ -1,37 +1,37 @@
-//! A ratio with the figures it is made of and the bound it should keep.
+//! A ratio with its two figures and its bound.
 
 use crate::measure::{Times, quartiles};
 
 /// A line of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// The name of the comparison it is [`under`](Row::under).
+    /// The name of the comparison, set by [`under`](Row::under).
     pub(crate) comparison: &'static str,
-    /// What is compared, within the comparison.
+    /// The case within the comparison.
     pub(crate) what: String,
     pub(crate) a: Figure,
     pub(crate) b: Figure,
-    /// What of A and B is divided.
+    /// The quantity of A and B that is divided.
     pub(crate) of: Quantity,
-    /// A over B: the median over the rounds.
+    /// A divided by B: the median over the rounds.
     pub(crate) ratio: f64,
-    /// Of those of the rounds, where there were any.
+    /// The spread over the rounds, if there were rounds.
     pub(crate) spread: Option<Spread>,
     pub(crate) bound: Option<Bound>,
 }
 
-/// How far apart the ratios of the rounds are.
+/// The spread of the ratios of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) rounds: usize,
-    /// The first and the third.
+    /// The first and the third quartile.
     pub(crate) quartiles: [f64; 2],
 }
 
-/// What a side gave.
+/// The result of a side.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// What was measured.
+    /// The side.
     pub(crate) label: String,
     pub(crate) unit: &'static str,
     pub(crate) median: f64,
@@ -39,10 +39,10 @@ pub(crate) struct Figure {
     pub(crate) most: f64,
 }
 
-/// What a ratio divides.
+/// The quantity of a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quantity {
-    /// Records (or bytes) a second.
+    /// Records or bytes a second.
     Speed,
     /// The time of an epoch.
     Time,
@@ -50,7 +50,7 @@ pub(crate) enum Quantity {
     Memory,
 }
 
-/// What a ratio should be.
+/// The bound of a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     AtLeast(f64),
@@ -71,7 +71,7 @@ impl Row {
         Self::timed(what.into(), Quantity::Time, a, b)
     }
 
-    /// Bytes of A over those of B.
+    /// Bytes of A over bytes of B.
     pub(crate) fn memory(what: impl Into<String>, a: (&str, u64), b: (&str, u64)) -> Self {
         Row {
             comparison: "",
@@ -86,7 +86,7 @@ impl Row {
     }
 
     fn timed(what: String, of: Quantity, a: Side<'_>, b: Side<'_>) -> Self {
-        // Of each round by itself: what slows a round down, slows down both sides of it.
+        // Round by round, because a slow round slows both sides.
         let rounds = a.1.speeds().zip(b.1.speeds());
         let [first, ratio, third] = quartiles(rounds.map(|(a, b)| match of {
             Quantity::Speed => a / b,
@@ -117,13 +117,13 @@ impl Row {
         self
     }
 
-    /// The row under the name of its comparison.
+    /// This row with the name of its comparison.
     pub(crate) fn under(mut self, comparison: &'static str) -> Self {
         self.comparison = comparison;
         self
     }
 
-    /// Whether the ratio keeps its bound, if it has one.
+    /// Whether the ratio keeps its bound. True without a bound.
     pub(crate) fn holds(&self) -> bool {
         match self.bound {
             None => true,
@@ -132,7 +132,7 @@ impl Row {
         }
     }
 
-    /// Whether chance is unlikely to have decided on which side of its bound the ratio is.
+    /// Whether the ratio is farther from its bound than chance explains.
     pub(crate) fn is_clear(&self) -> bool {
         let (Some(bound), Some(spread)) = (self.bound, self.spread) else {
             return true;
@@ -143,7 +143,7 @@ impl Row {
 }
 
 impl Spread {
-    /// Of the median, were the ratios distributed normally, by their quartiles.
+    /// The standard error of the median, from the quartiles of a normal distribution.
     fn standard_error(&self) -> f64 {
         let [first, third] = self.quartiles;
         // Quartiles are 1.349 standard deviations apart, and the error of a median is 1.253 times

@@ -1,8 +1,8 @@
-//! Rows as a table to read.
+//! Prints rows as a table.
 
 use crate::row::{Bound, Figure, Row};
 
-/// A Markdown table, which is as readable in a terminal.
+/// A Markdown table that is readable in a terminal too.
 pub(crate) fn markdown(rows: &[Row]) -> String {
     let head = [
         "comparison",

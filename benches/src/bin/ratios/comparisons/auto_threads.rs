@@ -1,4 +1,4 @@
-//! Automatic threads against the best fixed number.
+//! Automatic threads beside the best fixed number.
 
 use std::thread::available_parallelism;
 
@@ -12,12 +12,12 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "auto",
-    about: "automatic threads against the best fixed number of them, by batch size, of mapped files and of files read",
+    about: "automatic threads beside the best fixed number, by batch size, for mapped files and plain reads",
     measure,
 };
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
-    // Who reads files copies all of them, on cores that the threads share with him.
+    // A plain read copies the files, on cores that the reader shares with the workers.
     let ways = [("mapped", true), ("read", false)];
     of_each(ways, |way| {
         of_each([Codec::Null, Codec::Deflate], |codec| {

@@ -1,4 +1,4 @@
-//! Sizes of blocks and of records, in bytes a second.
+//! Block sizes and record sizes, in bytes a second.
 
 use atds::generate::{GenerateOptions, Preset, RecordShape};
 use atds::{DType, Feature, Features};
@@ -12,11 +12,11 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "blocks",
-    about: "sizes of blocks beside the next, for small records and large, null codec, one thread",
+    about: "a block size beside the next, for small and large records, codec null, one thread",
     measure,
 };
 
-/// What [`WriterOptions`](avro_block::WriterOptions) close a block at, and what is said of it.
+/// The size at which [`WriterOptions`](avro_block::WriterOptions) close a block, and its label.
 const BLOCKS: [(usize, &str); 4] = [
     (4_000, "4 KB"),
     (16_000, "16 KB"),
@@ -29,7 +29,7 @@ struct Records {
     name: &'static str,
     shape: RecordShape,
     count: u64,
-    /// So that a batch has some megabytes.
+    /// Records of a batch: some megabytes.
     batch_size: usize,
 }
 
@@ -72,11 +72,11 @@ fn large() -> Result<Records> {
 }
 
 fn shape<const N: usize>(features: [Feature; N]) -> Result<RecordShape> {
-    // The mean length of what has none.
+    // The mean length of lists without a fixed length.
     Ok(RecordShape::of_features(&Features::new(features)?, 1.0)?)
 }
 
-/// A row for each two neighbours, the slower one first.
+/// A row for each two neighbouring sizes, the slower size first.
 fn rows(lab: &Lab, records: &Records) -> Result<Vec<Row>> {
     let mut sides = Vec::new();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Every codec: the pipeline against inflating alone and the pipeline on inflated files.
+//! Each codec: the pipeline beside decompression alone plus the pipeline on uncompressed files.
 
 use atds::Codec;
 use atds::generate::{GenerateOptions, Preset};
@@ -13,7 +13,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "codecs",
-    about: "each codec against inflating its blocks, then the pipeline on null, one thread",
+    about: "each codec beside decompressing its blocks, then the pipeline on null, one thread",
     measure,
 };
 
@@ -24,7 +24,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
 
 fn row(lab: &Lab, codec: Codec) -> Result<Vec<Row>> {
     let records = match codec {
-        // They take ten times as long as the others.
+        // These codecs take ten times as long as the others.
         Codec::Bzip2 | Codec::Xz => RECORDS / 10,
         _ => RECORDS,
     };
@@ -50,10 +50,10 @@ fn row(lab: &Lab, codec: Codec) -> Result<Vec<Row>> {
     ];
     lab.rows(sides, |[ours, inflating, on_null]| {
         let parts = inflating.and_then(on_null);
-        let (a, b) = (("pipeline", ours), ("inflating + null", &parts));
+        let (a, b) = (("pipeline", ours), ("decompressing + null", &parts));
         vec![Row::time(format!("ads, {codec}"), a, b).at_most(1.1)]
     })
 }
 
-/// Above any block of the sample files.
+/// A limit above each block of the sample files.
 const MAX_BLOCK_BYTES: usize = 1 << 16;

@@ -1,13 +1,14 @@
-//! What shuffling costs by copies alone.
+//! The cost of shuffling that copies alone explain.
 //!
-//! Blocks are inflated as the pipeline inflates them, and each record's bytes copied to as many
-//! columns, as wide, as a row of the preset's batches has. There is no decoding, no drawing and no
-//! engine: what a shuffled copy takes longer than one in order is the price of memory that is no
-//! longer in a cache. Records that wait in a window are written to memory and read back from it,
-//! each asked for all at once while the one before is copied; the last line says what that makes of
-//! the pipeline's time in order. It is no bound: the pipeline asks for them little by little. If
-//! each record is copied to its later batch at once, that is cheaper, with some 40 batches in
-//! memory at a time; decoded to as many batches it is not (`benches/TRIED.md`).
+//! Blocks are decompressed as in the pipeline. The bytes of each record are copied to the columns of a
+//! batch, which have the widths of the preset's columns. There is no decoding, no drawing and no engine.
+//! So the time of a shuffled copy over a copy in order is the price of memory that has left the caches.
+//!
+//! - Window: waiting records are written to memory and read back. Each is prefetched whole while the
+//!   record before is copied. The pipeline spreads its prefetches, so this is no bound. The last line
+//!   compares the cost with the pipeline's time in order.
+//! - Scattered: each record is copied to its later batch at once, with some 40 batches in memory. That is
+//!   cheaper than the window. Decoding to that many batches is not (`benches/TRIED.md`).
 
 use std::iter;
 use std::slice::ChunksExact;
@@ -25,38 +26,38 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "copies",
-    about: "inflating and copying records shuffled against in order, and nothing else, one thread",
+    about: "decompressing and copying records, shuffled beside in order, and nothing else, one thread",
     measure,
 };
 
-/// Blocks that are inflated together.
+/// Number of blocks that are decompressed together.
 const TOGETHER: usize = 8;
 
-/// Most bytes of a block.
+/// Maximum number of bytes of a block.
 const LIMIT: usize = 1 << 20;
 
-/// Bytes of a block of the preset, or somewhat more.
+/// Bytes of a block of the preset, rounded up.
 const BLOCK_BYTES: usize = 16_000;
 
-/// Arrays of a batch of the preset.
+/// Number of arrays of a batch of the preset.
 const COLUMNS: usize = 28;
 
-/// From the place of one block in the window to that of the next, so that neighbours in memory did
-/// not come together.
+/// Step from the slot of one block in the window to the slot of the next, so that neighbours in memory
+/// did not arrive together.
 const STRIDE: usize = 1_237;
 
-/// Records that wait to be drawn.
+/// Number of waiting records.
 const WAITING: usize = 8_192;
 
-/// Blocks of 8 records that a window of [`WAITING`] records holds, those that are partly read among
-/// them: 2,950 were counted with the preset's blocks.
+/// Number of blocks of 8 records in a window of [`WAITING`] records, with partly read blocks. The preset's
+/// blocks gave 2,950.
 const WINDOW_BLOCKS: usize = 2_950;
 
-/// Batches that are written to in turn: made, ready, and with the consumer.
+/// Number of batches: in work, ready, and with the consumer.
 const BATCHES: usize = 5;
 
-/// Batches that the records of a block are scattered over: all but 1 in 100 records come into one
-/// of the next 40.
+/// Number of batches over which the records of a block are scattered: 99 of 100 records come into one of
+/// the next 40.
 const OPEN: usize = 40;
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
@@ -119,8 +120,8 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     })
 }
 
-/// Inflates all blocks, several together, and gives each of them, as records of equal length, to
-/// `take` while it is in a cache.
+/// Decompresses all blocks, several together, and calls `take` with each block, as records of equal length,
+/// while it is in a cache.
 fn each_block(blocks: &[Block], mut take: impl FnMut(ChunksExact<'_, u8>)) -> Result<u64> {
     let (mut inflater, mut records) = (Inflater::new(), 0);
     let mut buffers = [(); TOGETHER].map(|()| InflateBuffer::new());
@@ -139,12 +140,12 @@ fn each_block(blocks: &[Block], mut take: impl FnMut(ChunksExact<'_, u8>)) -> Re
     Ok(records)
 }
 
-/// Batches that are written to in turn.
+/// The batches in progress, written in turn.
 struct Ring {
     batches: Vec<Rows>,
-    /// The batch that is full next.
+    /// The batch that becomes full next.
     front: usize,
-    /// Records since the one before was.
+    /// Records since the last batch became full.
     records: usize,
 }
 
@@ -168,17 +169,17 @@ impl Ring {
         }
     }
 
-    /// Writes a record to the batch that is full next.
+    /// Writes a record to the batch that becomes full next.
     fn append(&mut self, record: &[u8]) {
         self.put(0, record);
         self.count_one();
     }
 
-    /// Writes a record to the batch behind `wait` others.
+    /// Writes a record to the batch `wait` batches later.
     fn put(&mut self, wait: usize, record: &[u8]) {
         let place = (self.front + wait) % self.batches.len();
         let batch = &mut self.batches[place];
-        // A batch that is full before its time, as chance has it, is written to again.
+        // A batch can be full early by chance; its first row is then overwritten.
         let row = batch.rows % BATCH_SIZE;
         batch.rows += 1;
         let width = batch.columns[0].len() / BATCH_SIZE;
@@ -201,12 +202,12 @@ impl Ring {
     }
 }
 
-/// Blocks that wait, and whose records are drawn.
+/// The waiting blocks, from which records are drawn.
 struct Window {
     blocks: Vec<(Vec<u8>, usize)>,
-    /// Where the next block goes.
+    /// Slot of the next block.
     next: usize,
-    /// The block and the record that are drawn next.
+    /// The next drawn block and record.
     drawn: (usize, usize),
     random: Random,
 }
@@ -221,7 +222,7 @@ impl Window {
         }
     }
 
-    /// Copies a block into the window, in place of one elsewhere.
+    /// Copies a block into the window, over an old block.
     fn put(&mut self, block: ChunksExact<'_, u8>) {
         let record_len = block.clone().next().map_or(1, <[u8]>::len);
         let (bytes, len) = &mut self.blocks[self.next];
@@ -232,7 +233,7 @@ impl Window {
         self.next = (self.next + STRIDE) % WINDOW_BLOCKS;
     }
 
-    /// A record of the window, which was asked for from memory when the one before was drawn.
+    /// Draws a record of the window, which was prefetched when the record before was drawn.
     fn draw(&mut self) -> &[u8] {
         let (block, record) = self.drawn;
         let next = self.random.below(WINDOW_BLOCKS);
@@ -256,7 +257,7 @@ impl Random {
         ((u128::from(self.0) * bound as u128) >> 64) as usize
     }
 
-    /// How many batches a record waits, each of which draws the same part of all that wait.
+    /// Number of batches that a record waits. Each batch draws the same share of the waiting records.
     fn batches_to_wait(&mut self) -> usize {
         let share = (WAITING + BATCH_SIZE) / BATCH_SIZE;
         (0..OPEN - 1).take_while(|_| self.below(share) > 0).count()

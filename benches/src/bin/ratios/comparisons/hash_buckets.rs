@@ -1,4 +1,4 @@
-//! Strings read as the numbers of their buckets against the strings themselves.
+//! Strings as hash buckets beside the strings themselves.
 
 use atds::generate::Preset;
 use atds::{Codec, Convert, DType, Feature};
@@ -10,7 +10,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "hash",
-    about: "a column of strings as hash buckets against the strings, null codec, one thread",
+    about: "a column of strings as hash buckets beside the strings, codec null, one thread",
     measure,
 };
 

@@ -1,4 +1,4 @@
-//! The pipeline on deflate against inflating and nothing else.
+//! The pipeline on deflate beside decompression alone.
 
 use atds::Codec;
 use atds::generate::Preset;
@@ -12,7 +12,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "inflate",
-    about: "the pipeline on deflate against libdeflate inflating the same blocks, one thread",
+    about: "the pipeline on deflate beside libdeflate on the same blocks, one thread",
     measure,
 };
 
@@ -35,5 +35,5 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     })
 }
 
-/// Above any block of the sample files.
+/// A limit above each block of the sample files.
 pub(super) const MAX_BLOCK_BYTES: usize = 1 << 16;

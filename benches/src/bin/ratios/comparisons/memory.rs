@@ -1,4 +1,4 @@
-//! The most memory taken, in a process that does nothing else.
+//! Peak memory, in a process of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,19 +18,19 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "memory",
-    about: "anonymous memory with a shuffle buffer of 8,192 against the window and three batches, two threads",
+    about: "anonymous memory with a shuffle buffer of 8,192 beside the window and three batches, two threads",
     measure,
 };
 
 const SHUFFLE_BUFFER_SIZE: usize = 8_192;
 
-/// Epochs of a process, and how many of the first and of the last are compared. All are in the same
-/// order, so that all have windows of the same size.
+/// Number of epochs of a process, and number of first and of last epochs that are compared. All have the
+/// same order, and so windows of the same size.
 const EPOCHS: usize = 50;
 const COMPARED: usize = 10;
 
-/// How long a batch is held, the first of an epoch and every tenth behind it: by then as many batches
-/// wait, and as many blocks are read ahead, as may at all, which would be chance otherwise.
+/// Time for which the first batch of an epoch and every tenth after it are held. Then the queues of ready
+/// batches and of read blocks are full, which would depend on chance otherwise.
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_EVERY: usize = 10;
 
@@ -44,7 +44,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     ] {
         let files = lab.data.of(Preset::Ads, codec)?;
         let found = in_process(&files, mapped)?;
-        // A window of mapped blocks that are not inflated is memory of files.
+        // A window of mapped, uncompressed blocks is file memory.
         let of_files = mapped && codec == Codec::Null;
         let window = if of_files { 0 } else { found.window };
         let bound = 3 * (window + 3 * found.batch) / 2 + SLACK;
@@ -56,8 +56,8 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
         rows.push(Row::memory(what.clone(), a, b).at_most(1.0));
         let (a, b) = (
             ("epochs 41 to 50", found.last),
-            // How many batches are on their way at a time is chance, and so is which worker
-            // has how much of one: in the first epochs there may have been one less.
+            // The number of batches in progress depends on chance. The first epochs may have had one
+            // batch less.
             ("epochs 1 to 10 + a batch", found.first + found.batch_held),
         );
         rows.push(Row::memory(what, a, b).at_most(1.0));
@@ -65,28 +65,28 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// For all else, such as threads and code.
+/// Allowance for threads, code and all else.
 const SLACK: u64 = 32_000_000;
 
-/// What a process found of itself, in bytes.
+/// The measurements of a process, in bytes.
 struct Found {
-    /// The most anonymous memory, over all epochs.
+    /// Peak anonymous memory over all epochs.
     peak: u64,
-    /// The median of the most in each of the first [`COMPARED`] epochs.
+    /// The median of the peaks of the first [`COMPARED`] epochs.
     first: u64,
-    /// And of the last.
+    /// The median of the peaks of the last [`COMPARED`] epochs.
     last: u64,
-    /// The most that the pipeline counted in its window: the blocks in it as they are held, some
-    /// compressed, some inflated.
+    /// Peak of the window as the pipeline counts it: its blocks as they are held, compressed or
+    /// decompressed.
     window: u64,
     /// The largest batch.
     batch: u64,
-    /// The most memory of a batch.
+    /// The largest memory of a batch.
     batch_held: u64,
 }
 
-/// The first of a process's arguments that makes it measure itself; the folder of the files
-/// follows, then whether they are mapped.
+/// The first argument of a process that measures itself. The folder of the files follows, then whether
+/// they are mapped.
 pub(crate) const MEASURE_MEMORY: &str = "measure-memory";
 
 fn in_process(files: &Files, mapped: bool) -> Result<Found> {
@@ -110,7 +110,7 @@ fn in_process(files: &Files, mapped: bool) -> Result<Found> {
     })
 }
 
-/// The other side of [`in_process`]: prints what it finds.
+/// The process that [`in_process`] starts: prints its measurements.
 pub(crate) fn measure_own(folder: &Path, mapped: bool) -> Result<()> {
     let files = Files::list(PathBuf::from(folder))?;
     let dataset = pipeline(&files, Preset::Ads)
@@ -133,7 +133,7 @@ pub(crate) fn measure_own(folder: &Path, mapped: bool) -> Result<()> {
         }
         window = window.max(batches.stats().window_peak);
     }
-    // What the most of several epochs is, is chance; what grows does so in all of them.
+    // The maximum of several epochs depends on chance. Growth shows in the median.
     let typical = |peaks: &[u64]| median(peaks.iter().map(|&peak| peak as f64)) as u64;
     let found = json!({
         "peak": peaks.iter().max(),
@@ -147,7 +147,7 @@ pub(crate) fn measure_own(folder: &Path, mapped: bool) -> Result<()> {
     Ok(())
 }
 
-/// Resident bytes of this process that are not of files.
+/// Resident anonymous bytes of this process.
 fn anonymous() -> Result<u64> {
     let kilobytes = machine::value("/proc/self/status", "RssAnon")?;
     Ok(kilobytes.trim_end_matches(" kB").parse::<u64>()? * 1024)

@@ -1,4 +1,4 @@
-//! What is compared with what.
+//! The comparisons.
 
 mod auto_threads;
 mod blocks;
@@ -19,7 +19,7 @@ use clap::builder::PossibleValuesParser;
 use crate::row::Row;
 use crate::{Lab, Result};
 
-/// A comparison, of some rows.
+/// A comparison with its rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparison {
     pub(crate) name: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Comparison {
     pub(crate) measure: fn(&Lab) -> Result<Vec<Row>>,
 }
 
-/// All, in the order of the table.
+/// All comparisons, in the order of the table.
 pub(crate) const COMPARISONS: [Comparison; 13] = [
     yardstick::COMPARISON,
     inflate::COMPARISON,
@@ -44,7 +44,7 @@ pub(crate) const COMPARISONS: [Comparison; 13] = [
     memory::COMPARISON,
 ];
 
-/// The rows that `measure` finds of each of `cases`.
+/// The rows that `measure` returns for each of `cases`.
 fn of_each<T>(
     cases: impl IntoIterator<Item = T>,
     measure: impl FnMut(T) -> Result<Vec<Row>>,
@@ -53,7 +53,7 @@ fn of_each<T>(
     Ok(rows.concat())
 }
 
-/// The names, for the command line.
+/// The names of all comparisons, for the command line.
 pub(crate) fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(COMPARISONS.map(|comparison| comparison.name))
 }

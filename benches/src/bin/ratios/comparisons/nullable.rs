@@ -1,4 +1,4 @@
-//! Fields that may be null against fields that may not.
+//! Nullable fields beside plain fields.
 
 use atds::Codec;
 use atds::generate::Preset;
@@ -10,7 +10,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "nullable",
-    about: "every field a union with null, 5 % of them null, against none, null codec, one thread",
+    about: "each field a union with null, 5 % of values null, beside plain fields, codec null, one thread",
     measure,
 };
 

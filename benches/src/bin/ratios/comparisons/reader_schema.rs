@@ -1,4 +1,4 @@
-//! A reader's schema that lacks fields against features that do not ask for them.
+//! A reader's schema that lacks fields beside features that do not request them.
 
 use atds::generate::Preset;
 use atds::{Codec, Feature, Schema};
@@ -11,11 +11,11 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "reader",
-    about: "fields that the reader's schema lacks against fields not asked for, one thread",
+    about: "fields that the reader's schema lacks beside fields without a feature, one thread",
     measure,
 };
 
-/// The fields that are read.
+/// The names of the fields that are read.
 const KEPT: [&str; 4] = ["s_label", "s_country", "d3", "sp1"];
 
 fn measure(lab: &Lab) -> Result<Vec<Row>> {
@@ -33,7 +33,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     })
 }
 
-/// The preset's schema with no other fields than those [`KEPT`].
+/// The preset's schema with the fields [`KEPT`] alone.
 fn reader_schema() -> Result<Schema> {
     let mut schema: Value = serde_json::from_str(&Preset::Ads.schema())?;
     let fields = schema["fields"]

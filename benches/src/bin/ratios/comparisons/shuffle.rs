@@ -1,4 +1,4 @@
-//! What shuffling costs.
+//! The cost of shuffling.
 
 use atds::Codec;
 use atds::generate::Preset;
@@ -10,7 +10,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "shuffle",
-    about: "a shuffle buffer of 8,192 records against reading in order, one thread",
+    about: "a shuffle buffer of 8,192 records beside reading in order, one thread",
     measure,
 };
 

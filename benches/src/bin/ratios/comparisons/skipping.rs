@@ -1,4 +1,4 @@
-//! One scalar against all features.
+//! One scalar beside all features.
 
 use atds::generate::{GenerateOptions, Preset};
 use atds::{Codec, Feature};
@@ -12,7 +12,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "skipping",
-    about: "one scalar against all features, null codec, one thread",
+    about: "one scalar beside all features, codec null, one thread",
     measure,
 };
 
@@ -20,7 +20,7 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
     Ok([scalars(lab)?, byte_sizes(lab)?, strings(lab)?].concat())
 }
 
-/// The first scalar, one in the middle and the string, among arrays of plain values.
+/// The first scalar, a scalar in the middle and the string, among arrays of plain values.
 fn scalars(lab: &Lab) -> Result<Vec<Row>> {
     let files = lab.data.of(Preset::Ads, Codec::Null)?;
     let sides = [
@@ -42,8 +42,8 @@ fn scalars(lab: &Lab) -> Result<Vec<Row>> {
     })
 }
 
-/// The first scalar among the same arrays with their sizes in bytes. By themselves: files that other
-/// sides read, too, would be in a large cache more often.
+/// The first scalar among the same arrays with byte sizes. These sides run in rounds of their own, because
+/// files that other sides read too would be in a large cache more often.
 fn byte_sizes(lab: &Lab) -> Result<Vec<Row>> {
     let plain = lab.data.of(Preset::Ads, Codec::Null)?;
     let sized = with_byte_sizes(lab, Preset::Ads)?;
@@ -84,7 +84,7 @@ fn with_byte_sizes(lab: &Lab, preset: Preset) -> Result<Files> {
     lab.data.generated(&format!("{preset}-byte-sizes"), options)
 }
 
-/// Epochs of the feature `name` alone.
+/// A pipeline of the feature `name` alone.
 fn one<'a>(files: &Files, preset: Preset, name: &str) -> Result<Epoch<'a>> {
     let mut features = preset.features();
     features.retain(|feature: &Feature| feature.name == name);

@@ -1,4 +1,4 @@
-//! Two threads against one, and what the machine gives to two threads at the time.
+//! Two threads beside one, and the gain of two threads that the machine allows.
 
 use std::hint::black_box;
 use std::thread;
@@ -18,7 +18,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "threads",
-    about: "two threads, two pipelines of one, and two plain loops, against one",
+    about: "two threads, two pipelines of one, and two plain loops, beside one",
     measure,
 };
 
@@ -54,7 +54,7 @@ fn of_codec(lab: &Lab, codec: Codec, least: f64) -> Result<Vec<Row>> {
     })
 }
 
-/// Pipelines of one thread each at the same time, that have nothing to do with one another.
+/// Independent pipelines of one thread each, at the same time.
 fn apart(shares: &[Files]) -> Result<Epoch<'static>> {
     let datasets = shares.iter().map(|share| {
         let builder = Dataset::builder(&share.paths[..], BATCH_SIZE).mmap(true);
@@ -68,8 +68,8 @@ fn apart(shares: &[Files]) -> Result<Epoch<'static>> {
     }))
 }
 
-/// A plain loop for each share at the same time, without a reader or a consumer: libdeflate, or where
-/// nothing is to be inflated the loop by hand.
+/// A plain loop for each share, at the same time, without reader or consumer: libdeflate, or the loop by
+/// hand for uncompressed files.
 fn bare(shares: &[Files], codec: Codec) -> Result<Epoch<'static>> {
     if codec == Codec::Null {
         let by_hand = |share: &Files| (HandwrittenLoop::new(BATCH_SIZE), share.paths.clone());
@@ -93,7 +93,7 @@ fn bare(shares: &[Files], codec: Codec) -> Result<Epoch<'static>> {
     }))
 }
 
-/// `epoch` of all shares at the same time, each but the last on a thread of its own.
+/// Runs `epoch` for all shares at the same time, each on its own thread except the last.
 fn at_once<T: Send + 'static>(
     mut shares: Vec<T>,
     epoch: fn(&mut T) -> Result<u64>,

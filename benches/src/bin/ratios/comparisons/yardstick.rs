@@ -1,4 +1,4 @@
-//! The plan against a loop written by hand for the one schema.
+//! The pipeline beside a loop written by hand for one schema.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ use crate::{Lab, Result};
 
 pub(super) const COMPARISON: Comparison = Comparison {
     name: "yardstick",
-    about: "the pipeline against a loop written by hand for the schema, null codec, one thread",
+    about: "the pipeline beside a loop written by hand for the schema, codec null, one thread",
     measure,
 };
 
