@@ -1,4 +1,4 @@
-"""Runs the criterion benchmarks and writes a record of them; needs Python alone."""
+"""Runs the criterion benchmarks and writes a record. Needs only Python's standard library."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ COMMAND = ["cargo", "bench", "--locked", "-p", "atds-benches"]
 
 
 def main() -> None:
-    """Builds, runs, writes the record."""
+    """Build, run, and write the record."""
     options = parse_options()
     subprocess.run([*COMMAND, "--no-run"], cwd=machine.REPOSITORY, check=True)
     state = machine.describe()
@@ -24,7 +24,7 @@ def main() -> None:
         print("warning: the machine is busy with something else", file=sys.stderr)
     versions = machine.versions()
     command = [*COMMAND, "--", options.filter] if options.filter else COMMAND
-    # A folder of its own, so that no earlier results are among them.
+    # A new folder, so that it has no earlier results.
     with tempfile.TemporaryDirectory(prefix="atds-criterion-") as home:
         environment = os.environ | {"CRITERION_HOME": home}
         subprocess.run(command, cwd=machine.REPOSITORY, env=environment, check=True)
@@ -43,13 +43,13 @@ def main() -> None:
 
 
 def read_results(home: Path) -> list[dict]:
-    """All that criterion left, in the order in which it ran."""
+    """All results of criterion, in the order of the runs."""
     paths = sorted(home.rglob("new/benchmark.json"), key=lambda path: path.stat().st_mtime_ns)
     return [read_result(path.parent) for path in paths]
 
 
 def read_result(folder: Path) -> dict:
-    """One benchmark's throughput and time."""
+    """The throughput and the time of one benchmark."""
     benchmark = json.loads((folder / "benchmark.json").read_text())
     median = json.loads((folder / "estimates.json").read_text())["median"]
     [(unit, per_iteration)] = benchmark["throughput"].items()
@@ -64,7 +64,7 @@ def read_result(folder: Path) -> dict:
 
 
 def markdown(result: dict) -> str:
-    """The record, to read."""
+    """The record as Markdown."""
     lines = [
         *record.heading(result),
         f"- `{result['command']}`",

@@ -14,7 +14,7 @@ from .sections import SECTIONS
 
 
 def main() -> None:
-    """Measures, prints, and writes a record where that is asked for."""
+    """Measure, print the record, and write it with --write."""
     options = parse_options()
     with tempfile.TemporaryDirectory(prefix="atds-peers-") as temporary:
         folder = (options.data or Path(temporary)).resolve()
@@ -33,9 +33,9 @@ def main() -> None:
 
 
 def make_bench(options: argparse.Namespace, folder: Path) -> Bench:
-    """What the command line asks for."""
+    """The systems, data and effort of the command line."""
     atds, handwritten, rust_peers, frames_python, torch_python = options.programs
-    # The Pythons are not resolved: they must stay those of their virtual environments.
+    # The Pythons are not resolved, so that they stay in their virtual environments.
     python = Path(sys.executable)
     programs = Programs(
         atds.resolve(),
@@ -50,7 +50,7 @@ def make_bench(options: argparse.Namespace, folder: Path) -> Bench:
 
 
 def measure(bench: Bench, options: argparse.Namespace) -> dict:
-    """All of the sections asked for."""
+    """Measure the sections of the command line."""
     state = machine.describe()
     if state["busy_before"] > machine.QUIET:
         progress("warning: the machine is busy with something else")
@@ -70,7 +70,7 @@ def measure(bench: Bench, options: argparse.Namespace) -> dict:
 
 
 def command(options: argparse.Namespace) -> str:
-    """How to run it again, wherever the files were kept."""
+    """The command to run this again, without the folder of the files."""
     arguments = sys.argv[1 + len(options.programs) :]
     if options.data is not None:
         at = arguments.index("--data")
@@ -82,7 +82,7 @@ def parse_options() -> argparse.Namespace:
     """The command line; the defaults are those of a record."""
     parser = argparse.ArgumentParser(prog="peers", description=__doc__)
     add = parser.add_argument
-    # Absolute paths, of what run.sh has built and installed.
+    # Absolute paths of the programs that run.sh has built and installed.
     add("programs", nargs=5, type=Path, help=argparse.SUPPRESS)
     add("--only", nargs="+", choices=SECTIONS, help="parts of it")
     add("--codecs", nargs="+", choices=CODECS, default=CODECS)
@@ -99,7 +99,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def positive(text: str) -> int:
-    """A number above 0."""
+    """Parse a number above 0."""
     number = int(text)
     if number <= 0:
         raise ValueError(text)

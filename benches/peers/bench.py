@@ -1,4 +1,4 @@
-"""What the sections of a comparison share."""
+"""The context of a comparison, shared by its sections."""
 
 import os
 from collections.abc import Iterator
@@ -13,21 +13,21 @@ from .systems import Atds, System, Worker
 
 @dataclass(frozen=True)
 class Programs:
-    """What is run."""
+    """The programs to run."""
 
     atds: Path
     handwritten: Path
     rust_peers: Path
-    # The Python that has the readers to data frames.
+    # The Python with the readers to data frames.
     frames_python: Path
-    # The one that has PyTorch, fastavro and ours.
+    # The Python with PyTorch, fastavro and atds.
     torch_python: Path
-    # The one that has tensorflow-io, fastavro and ours.
+    # The Python with tensorflow-io, fastavro and atds.
     python: Path
 
 
 class Bench:
-    """The systems, the data, and how much is measured."""
+    """The systems, the data, and the effort."""
 
     def __init__(
         self,
@@ -46,17 +46,17 @@ class Bench:
 
     @cached_property
     def atds(self) -> Atds:
-        """This repository's command."""
+        """The command of atds."""
         return Atds(self._programs.atds, self._folder)
 
     @cached_property
     def atds_mmap(self) -> Atds:
-        """The same, with files mapped into memory."""
+        """The command of atds, with mapped files."""
         return Atds(self._programs.atds, self._folder, "--mmap")
 
     @cached_property
     def atds_python(self) -> Worker:
-        """This repository's Python package."""
+        """The Python package of atds."""
         call = (
             'atds.Dataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
             " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
@@ -65,7 +65,7 @@ class Bench:
 
     @cached_property
     def atds_ready(self) -> Worker:
-        """The same, taken slower than batches are made."""
+        """The Python package, with a consumer slower than the pipeline."""
         call = (
             'next(atds.Dataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
             " num_parallel_calls={threads})) of 64 batches, after 20 ms of other work each"
@@ -74,7 +74,7 @@ class Bench:
 
     @cached_property
     def atds_tensorflow(self) -> Worker:
-        """The same behind tf.data."""
+        """The Python package behind tf.data."""
         call = (
             'atds.tensorflow.ATDSDataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size},'
             " features, shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
@@ -83,7 +83,7 @@ class Bench:
 
     @cached_property
     def atds_dataset(self) -> Worker:
-        """What LinkedIn made, and this project began from."""
+        """LinkedIn's ATDSDataset, the model of this project."""
         call = (
             'ATDSDataset(sorted(glob("{files}/*.avro")) * {times}, {batch_size}, features,'
             " shuffle_buffer_size={shuffle_buffer}, num_parallel_calls={threads})"
@@ -92,7 +92,7 @@ class Bench:
 
     @cached_property
     def avro_record_dataset(self) -> Worker:
-        """What tensorflow-io had before."""
+        """The older data set of tensorflow-io."""
         call = (
             'make_avro_record_dataset(sorted(glob("{files}/*.avro")), features, {batch_size},'
             " reader_schema, num_epochs=1, shuffle=False, num_parallel_reads={threads}), the next"
@@ -121,7 +121,7 @@ class Bench:
 
     @cached_property
     def inflaters(self) -> list[Worker]:
-        """Libraries that inflate blocks, and do nothing else."""
+        """Libraries that decompress blocks, and do nothing else."""
         module = [self._programs.frames_python, "-m", "peers.workers.inflaters"]
         names = ["libdeflate", "ISA-L", "zlib-ng", "zlib"]
         return [
@@ -131,7 +131,7 @@ class Bench:
 
     @cached_property
     def training(self) -> list[Worker]:
-        """A model that learns, by what feeds it."""
+        """A model in training, with several kinds of input."""
         fastavro = "DataLoader(records of fastavro, {batch_size}, collate_fn=collate"
         calls = {
             "atds.torch": "atds.torch.Dataset(files, {batch_size}, features, sparse='bag',"
@@ -157,25 +157,25 @@ class Bench:
 
     @cached_property
     def handwritten(self) -> Worker:
-        """A loop for this one schema, the yardstick of this repository; null codec only."""
+        """The loop written by hand for this one schema; codec null only."""
         command = [self._programs.handwritten]
         return Worker("hand-written loop", command, self._folder, "{files}", epochs=20)
 
     def used(self) -> Iterator[System]:
-        """The systems that a section has asked for."""
+        """The systems that sections have used."""
         for value in vars(self).values():
             systems = value if isinstance(value, list) else [value]
             yield from (system for system in systems if isinstance(system, Atds | Worker))
 
     def versions(self) -> dict[str, str]:
-        """Of the systems used."""
+        """The versions of the systems used."""
         found: dict[str, str] = {}
         for system in self.used():
             found |= system.versions()
         return found
 
     def close(self) -> None:
-        """Ends all processes."""
+        """End all processes."""
         for system in self.used():
             system.close()
 
@@ -185,7 +185,7 @@ class Bench:
 
 
 def thread_counts() -> list[int]:
-    """1, 2, 4, .. up to the cores there are, but at least 1 and 2."""
+    """1, 2, 4, .. up to the number of cores, at least 1 and 2."""
     cores = os.cpu_count() or 1
     counts = [1, 2]
     while counts[-1] * 2 <= cores:

@@ -1,4 +1,4 @@
-"""The files that the systems read, and the features files that say what to make of them."""
+"""The files that the systems read, and their features files."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ RECORDS = 40_960
 FILES = 8
 CODECS = ["null", "deflate", "snappy", "zstandard"]
 
-# kind, shape and dtype of every field of `atds generate --preset ads`, as in a features file.
+# kind, shape and dtype of each field of `atds generate --preset ads`, as in a features file.
 ADS = {
     name: {"kind": kind, "shape": shape, "dtype": dtype}
     for name, kind, shape, dtype in [
@@ -52,17 +52,17 @@ PEOPLE = {
 
 @dataclass(frozen=True)
 class Data:
-    """A folder that data is made in, and the command that makes it."""
+    """A folder for data, and the command that generates it."""
 
     folder: Path
     atds: Path
 
     def ads(self, codecs: list[str]) -> dict:
-        """Makes `ads/CODEC/*.avro` and `ads/features.json`, and says what was made."""
+        """Make `ads/CODEC/*.avro` and `ads/features.json`, and return a description."""
         return self._preset("ads", ADS, codecs)
 
     def people(self, codecs: list[str]) -> dict:
-        """Makes `people/CODEC/*.avro` and `people/features.json`, and says what was made."""
+        """Make `people/CODEC/*.avro` and `people/features.json`, and return a description."""
         features = {
             name: entry
             | {"dtype": "string"}
@@ -72,7 +72,7 @@ class Data:
         return self._preset("people", features, codecs) | {"expressions": list(PEOPLE)}
 
     def _preset(self, preset: str, features: dict[str, dict], codecs: list[str]) -> dict:
-        """Makes files of a preset with some codecs, where they are not there yet.
+        """Make the files of a preset with some codecs, if they do not exist.
 
         The records come from `atds generate`; the files are fastavro's, since a comparison should
         not rest on files that one side wrote.
@@ -98,7 +98,7 @@ class Data:
     def narrow(
         self, features: dict[str, dict], records: int, mean_length: int, block_bytes: int
     ) -> tuple[str, str]:
-        """Makes records for features, in place of those made before.
+        """Make records for features. Replaces earlier records.
 
         Gives the folder and the features file.
         """
@@ -112,14 +112,14 @@ class Data:
     def generate(
         self, folder: Path, records: int, *options: str, block_bytes: int = BLOCK_BYTES
     ) -> None:
-        """Runs `atds generate`, without compression."""
+        """Run `atds generate` without compression."""
         command = [self.atds, "generate", folder, "--codec", "null", "--json", *options]
         command += ["--records", str(records), "--files", str(FILES)]
         command += ["--block-bytes", str(block_bytes)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def write_features(self, path: str, features: dict[str, dict]) -> None:
-        """Writes a features file."""
+        """Write a features file."""
         (self.folder / path).write_text(json.dumps(features, indent=2) + "\n")
 
 

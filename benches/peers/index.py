@@ -1,4 +1,4 @@
-"""Checks the index of benches/record, and that the repository cites only records that exist."""
+"""Checks the index of benches/record, and the citations of records in the repository."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ CITATION = re.compile(r"benches/record/(\d[\w.-]+\.(?:md|json|svg))")
 
 
 def faults() -> list[str]:
-    """A line for each record that the index lacks, and for each citation of a file that is not there."""
+    """A line for each record that the index lacks, and for each citation of a missing record."""
     listed = set(re.findall(r"\]\(([\w.-]+\.(?:md|json))\)", INDEX.read_text()))
     stems = {name.rpartition(".")[0] for name in listed}
     lines = [
@@ -34,7 +34,7 @@ def faults() -> list[str]:
 
 
 def _texts() -> list[str]:
-    """The tracked files that may cite a record."""
+    """The tracked files that can cite a record."""
     command = ["git", "ls-files", "*.md", "*.rs", "*.py"]
     done = subprocess.run(
         command, cwd=machine.REPOSITORY, check=True, stdout=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""What a figure depends on besides the code: the machine, how busy it is, and versions."""
+"""The conditions of a measurement: the machine, its load, and versions."""
 
 import os
 import platform
@@ -8,12 +8,12 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-# Above it, other work on the machine decides the figures.
+# Maximum load of a quiet machine. Above it, other work makes figures doubtful.
 QUIET = 0.05
 
 
 def describe() -> dict:
-    """The machine without its name, and the share of its cores that is busy right now."""
+    """The machine without its name, and its load right now."""
     return {
         "cpu": _first_value("/proc/cpuinfo", "model name"),
         "cores": os.cpu_count(),
@@ -24,7 +24,7 @@ def describe() -> dict:
 
 
 def versions() -> dict[str, str]:
-    """Of this repository, and of what it is built with."""
+    """The versions of this repository and its compiler."""
     return {
         "commit": _output("git", "rev-parse", "--short", "HEAD") + _uncommitted(),
         "rustc": _output("rustc", "--version").split()[1],
@@ -41,7 +41,7 @@ def line(machine: dict) -> str:
 
 
 def summary(machine: dict) -> str:
-    """The machine in few words."""
+    """A short name of the machine."""
     return f"{machine['cpu']} with {machine['cores']} cores"
 
 
@@ -54,7 +54,7 @@ def _busy_share(seconds: float) -> float:
 
 
 def _cpu_times() -> list[int]:
-    """Of all cores since the start: user, nice, system, idle, iowait, irq, softirq, steal."""
+    """Ticks of all cores since the start: user, nice, system, idle, iowait, irq, softirq, steal."""
     return [int(ticks) for ticks in _first_line("/proc/stat").split()[1:9]]
 
 

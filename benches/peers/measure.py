@@ -1,4 +1,4 @@
-"""Systems in turn, so that whatever slows the machine down slows down all of them."""
+"""Measures systems in turn, so that a slow minute of the machine slows all of them."""
 
 import statistics
 import sys
@@ -10,7 +10,7 @@ from .systems import System
 
 @dataclass
 class Contender:
-    """A system with a job, and what was measured of it."""
+    """A system with a job and its measurements."""
 
     system: System
     job: Job
@@ -19,7 +19,7 @@ class Contender:
     unable: str | None = None
 
     def run(self, epochs: int) -> None:
-        """Some epochs more."""
+        """Run some more epochs."""
         self.epochs = epochs
         if self.unable is not None:
             return
@@ -29,7 +29,7 @@ class Contender:
             self.unable = str(error)
 
     def result(self) -> dict:
-        """What the record says of it."""
+        """The entry of the record."""
         about = {
             "system": self.system.name,
             "threads": self.job.threads,
@@ -58,15 +58,15 @@ class Contender:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured."""
+    """The effort of a comparison."""
 
-    # Times that each system has its turn.
+    # Number of turns of each system.
     rounds: int
-    # The most epochs in a turn; systems say themselves how many they need.
+    # Maximum number of epochs in a turn. A system can need fewer.
     epochs: int
 
     def in_turn(self, title: str, contenders: list[Contender]) -> list[dict]:
-        """A result for each contender."""
+        """Run all contenders in turn, and return a result for each."""
         for turn in range(1, 1 + self.rounds):
             progress(f"{title}: round {turn} of {self.rounds}")
             for contender in contenders:
@@ -83,17 +83,17 @@ def rate(result: dict) -> float | None:
 
 
 def ms_per_step(result: dict) -> float:
-    """Milliseconds for a batch of full size."""
+    """Milliseconds for a full batch."""
     return 1e3 * result["batch_size"] / result["records_per_s"]["median"]
 
 
 def summary(result: dict) -> str:
-    """A result in a line."""
+    """A result as one line."""
     if "unable" in result:
         return result["unable"]
     return f"{rate(result):,.0f} records/s, {ms_per_step(result):.2f} ms a step"
 
 
 def progress(text: str) -> None:
-    """A line that is no part of the result."""
+    """Print a line to standard error."""
     print(text, file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ ROW, BAR, LABELS, FIGURES = 22, 15, 210, 80
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure and whose it is."""
+    """A figure of a system."""
 
     label: str
     value: float
@@ -23,14 +23,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Line:
-    """Figures at numbers of threads."""
+    """Figures by number of threads."""
 
     label: str
     points: dict[int, float]
 
 
 def bars(panels: dict[str, list[Bar]], width: int = 760) -> str:
-    """Bars under one another, each panel with a scale of its own."""
+    """Panels of horizontal bars, each with its own scale."""
     parts, y = [], 10
     for title, rows in panels.items():
         parts.append(_text(10, y + 14, title, weight="bold"))
@@ -50,7 +50,7 @@ def bars(panels: dict[str, list[Bar]], width: int = 760) -> str:
 
 
 def lines(series: list[Line], width: int = 760, height: int = 320) -> str:
-    """Records a second over threads."""
+    """Records a second by number of threads."""
     left, right, top, bottom = 80, width - 230, 20, height - 40
     threads = sorted({thread for line in series for thread in line.points})
     most = max(value for line in series for value in line.points.values())
@@ -77,7 +77,7 @@ def lines(series: list[Line], width: int = 760, height: int = 320) -> str:
 
 
 def _round_values(most: float) -> list[float]:
-    """From 0 to `most` by steps of 1, 2 or 5 times a power of ten, four to eight of them."""
+    """Values from 0 to `most`, in four to eight steps of 1, 2 or 5 times a power of ten."""
     power = 10 ** (len(str(int(most))) - 1)
     step = next(power * share for share in (0.2, 0.5, 1, 2) if most <= 8 * power * share)
     return [step * i for i in range(int(most / step) + 1)]
@@ -89,7 +89,7 @@ def _rule(left: float, right: float, y: float, value: float) -> Iterator[str]:
 
 
 def _apart(heights: list[float], distance: float) -> list[float]:
-    """Heights of labels so that none covers another; the order stays."""
+    """Heights of labels, in the same order, so that no label covers another."""
     placed, before = {}, float("-inf")
     for i in sorted(range(len(heights)), key=heights.__getitem__):
         before = placed[i] = max(heights[i], before + distance)

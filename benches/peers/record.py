@@ -1,4 +1,4 @@
-"""Dated records: JSON with every figure, Markdown to read."""
+"""Dated records: JSON with all figures, Markdown to read."""
 
 import datetime
 import json
@@ -10,12 +10,12 @@ FOLDER = machine.REPOSITORY / "benches/record"
 
 
 def today() -> str:
-    """The date in a record's name."""
+    """Today's date, for the name of a record."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def write_json(result: dict, folder: Path = FOLDER) -> Path:
-    """Writes DATE-NAME.json, in place of one of the same date and name."""
+    """Write DATE-NAME.json. Replaces a file of the same date and name."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{result['date']}-{result['name']}.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
@@ -23,7 +23,7 @@ def write_json(result: dict, folder: Path = FOLDER) -> Path:
 
 
 def heading(result: dict) -> list[str]:
-    """What every record begins with."""
+    """The first lines of a record."""
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     return [
         f"# {result['name']}, {result['date']}",

@@ -163,8 +163,7 @@ def readme(result: dict, path: Path) -> list[str]:
         row = [name]
         for found in by_codec.values():
             row.append(rounded(rate(found[system])))
-            ours = found["atds"]
-            row.append("" if system == "atds" else ratio(rate(ours) / rate(found[system])))
+            row.append("" if system == "atds" else ratio(rate(found["atds"]) / rate(found[system])))
         rows.append(row)
     heads = ["records a second, one thread"]
     for codec in CODECS:
@@ -180,7 +179,7 @@ def readme(result: dict, path: Path) -> list[str]:
 
 
 def machines() -> list[str]:
-    """How many times as fast ours is on each kind of machine."""
+    """The table of ratios on each kind of machine."""
     rows = []
     for path in comparisons():
         result = _load(path)
@@ -258,7 +257,7 @@ def lines(found: dict[str, list[dict]]) -> list[plot.Line]:
 
 
 def _times(found: list[dict], system: str) -> float:
-    """How many times as fast as `system` ours is, with one thread."""
+    """The speed of atds relative to `system`, with one thread."""
     rates = {result["system"]: rate(result) for result in found if result["threads"] == 1}
     return rates["atds"] / rates[system]
 
@@ -276,7 +275,7 @@ def _cite(path: Path) -> str:
 
 
 def _commands(value: object) -> list[str]:
-    """Each command that a record has, at any depth."""
+    """All commands in a record, at any depth."""
     match value:
         case {"command": command}:
             return [command]

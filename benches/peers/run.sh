@@ -13,7 +13,7 @@ main() {
     cargo build --release --locked --manifest-path "$peers/rust/Cargo.toml" --target-dir "$target/peers"
     tensorflow=$(environment tensorflow)
     frames=$(environment frames)
-    # The environment of the tests with every framework, which is large.
+    # The large environment of the Python tests, with all frameworks.
     torch=$(scripts/venv.sh python/requirements/test.txt python/requirements/frameworks.txt)
     wheel=$(scripts/wheel.sh)
     for venv in "$tensorflow" "$torch"; do
@@ -24,7 +24,7 @@ main() {
         "$frames/bin/python" "$torch/bin/python" "$@"
 }
 
-# The folder of the virtual environment NAME, made if there is none with these requirements yet.
+# Prints the folder of the virtual environment NAME. Makes it if none has these requirements.
 environment() {
     local requirements="$peers/requirements/$1.txt" python="${PYTHON:-python3.11}" hash folder
     hash=$(sha256sum "$requirements" | cut -c1-12)

@@ -1,4 +1,4 @@
-"""The systems that are compared, behind one interface: do a job, say how long it took."""
+"""The systems, behind one interface: run a job, return its times."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Protocol
 
 from .jobs import Job, Timing, UnableError
 
-# Of workers: where this package is, and no notes of TensorFlow's on how it was built.
+# For workers: the path of this package, and no log lines of TensorFlow.
 ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     "TF_CPP_MIN_LOG_LEVEL": "2",
@@ -20,24 +20,24 @@ class System(Protocol):
     """A way to read Avro files."""
 
     name: str
-    # Epochs that are measured at a time, before others have their turn.
+    # Maximum number of epochs in a turn.
     epochs: int
 
     def run(self, job: Job, epochs: int) -> Timing:
-        """Reads all files `epochs` times, after once that is not measured."""
+        """Read all files `epochs` times, after one epoch that does not count."""
 
     def describe(self, job: Job, epochs: int) -> str:
-        """How to run it, for the record."""
+        """The command, for the record."""
 
     def versions(self) -> dict[str, str]:
-        """Of what it is made of."""
+        """The versions of its parts."""
 
     def close(self) -> None:
-        """Leaves nothing running."""
+        """End its processes."""
 
 
 class Atds:
-    """The command, a process each time; it says itself how long each epoch took."""
+    """The command: a process for each turn, which prints the time of each epoch."""
 
     epochs = 20
 
@@ -48,7 +48,7 @@ class Atds:
         self._options = options
 
     def command(self, job: Job, epochs: int) -> list[str]:
-        """The arguments, with paths from the data's folder."""
+        """The arguments, with paths relative to the folder of the data."""
         return [
             *["bench", "--json", "--features", job.features, "--epochs", str(epochs)],
             *["--batch-size", str(job.batch_size), "--threads", str(job.threads)],
@@ -62,15 +62,15 @@ class Atds:
         command = [self._binary, *self.command(job, 1 + epochs)]
         done = subprocess.run(command, cwd=self._data, check=True, stdout=subprocess.PIPE)
         figures = json.loads(done.stdout)
-        # The first fills the page cache, and the memory of the process.
+        # The first epoch fills the page cache and the memory of the process.
         return Timing(figures["records"] // (1 + epochs), figures["epoch_seconds"][1:])
 
     def peak_memory(self, job: Job, epochs: int) -> int:
-        """The most bytes of memory that were resident in a fresh process."""
+        """Peak resident memory of a new process, in bytes."""
         command = [self._binary, *self.command(job, 1 + epochs)]
         with subprocess.Popen(command, cwd=self._data, stdout=subprocess.DEVNULL) as process:
             peak = 0
-            # The mark only rises; `ru_maxrss` would have this process's own memory in it.
+            # `ru_maxrss` would include the memory of this process.
             while process.poll() is None:
                 peak = max(peak, _high_water_mark(process.pid))
                 time.sleep(0.002)
@@ -127,7 +127,7 @@ class Worker:
         return Timing(answer["records"], answer["seconds"], *more)
 
     def peak_memory(self, job: Job, epochs: int) -> tuple[int, int]:
-        """The resident memory before there was a dataset, and the most there was from then on.
+        """The resident memory before the dataset, and the peak after that.
 
         Of a fresh process.
         """
@@ -140,7 +140,7 @@ class Worker:
         return self._versions
 
     def close(self) -> None:
-        """Ends the process, which stops at the end of its input."""
+        """End the process, which stops at the end of its input."""
         if self._process is not None:
             self._process.stdin.close()
             self._process.wait()
@@ -186,6 +186,6 @@ def _high_water_mark(pid: int) -> int:
         status = Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    # A process that has ended has none.
+    # An ended process has no such file.
     lines = [line for line in status.splitlines() if line.startswith("VmHWM:")]
     return 1024 * int(lines[0].split()[1]) if lines else 0

@@ -1,4 +1,4 @@
-"""The parts of a comparison, in order: each measures, and makes its table of what was measured."""
+"""The sections of a comparison, in order. Each measures, and renders its table."""
 
 from . import inflaters, memory, narrow, people, python, readers, ready, steps, training
 

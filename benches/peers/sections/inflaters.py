@@ -9,7 +9,7 @@ TITLE = "Deflate libraries"
 
 
 def run(bench: Bench) -> dict:
-    """One thread; the libraries through their Python packages, blocks already in memory."""
+    """One thread. The libraries run through their Python packages, on blocks in memory."""
     bench.data.ads(["deflate"])
     job = Job("ads/deflate", "ads/features.json")
     systems = [*bench.inflaters, bench.atds_mmap]

@@ -12,7 +12,7 @@ EPOCHS = 5
 
 
 def run(bench: Bench) -> dict:
-    """A fresh process each."""
+    """Each system in a new process."""
     codecs = [codec for codec in ["null", "deflate"] if codec in bench.codecs]
     bench.data.ads(codecs)
     results = []

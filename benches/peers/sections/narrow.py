@@ -1,4 +1,4 @@
-"""A feature a file, odd sizes of records, odd sizes of blocks: ours beside ATDSDataset."""
+"""atds beside ATDSDataset: single features, odd sizes of records, odd sizes of blocks."""
 
 import math
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ SHAPES = {
     "varlen": [[-1], [-1, -1]],
 }
 
-# Values in all records of a case together, and the most records.
+# Total values of a case, and maximum number of records.
 VALUES = 4_000_000
 MOST_RECORDS = 409_600
 
-# Of lists whose length a shape leaves open, by the rank; of the entries of sparse features.
+# Mean length of lists without a fixed length, by rank, and of sparse features.
 MEAN_LENGTHS = {1: 16, 2: 6}
 
 SMALL = {
@@ -39,7 +39,7 @@ LARGE = {
 
 @dataclass(frozen=True)
 class Case:
-    """A features file, and what records are made for it."""
+    """A features file and its records."""
 
     name: str
     features: dict[str, dict]
@@ -50,7 +50,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """All cases."""
     for kind, shapes in SHAPES.items():
         for shape in shapes:
             for dtype in DTYPES:
@@ -63,7 +63,7 @@ def cases() -> Iterator[Case]:
 
 
 def one_feature(kind: str, shape: list[int], dtype: str) -> Case:
-    """A feature, and as many records as give `VALUES` values."""
+    """A case of a single feature, with `VALUES` values in all."""
     rank = len(shape)
     mean_length = MEAN_LENGTHS.get(rank if kind == "varlen" else 1)
     values = {
@@ -80,7 +80,7 @@ def one_feature(kind: str, shape: list[int], dtype: str) -> Case:
 
 
 def run(bench: Bench) -> dict:
-    """One thread, null codec; the files of a case are made before it and removed behind it."""
+    """One thread, codec null. The files of a case exist only while it runs."""
     effort = Effort(bench.effort.rounds, epochs=min(5, bench.effort.epochs))
     results = []
     for case in cases():
@@ -117,7 +117,7 @@ def text(result: dict) -> list[str]:
 
 
 def summary(result: dict) -> str:
-    """In a sentence."""
+    """One sentence of text."""
     ratios = [(times(case), case["case"]) for case in result["results"] if times(case)]
     (least, worst), (most, best) = min(ratios), max(ratios)
     return (
@@ -128,6 +128,6 @@ def summary(result: dict) -> str:
 
 
 def times(case: dict) -> float | None:
-    """How many times as fast ours is."""
+    """The speed of atds relative to ATDSDataset."""
     original, ours = case["results"]
     return None if "unable" in original else rate(ours) / rate(original)

@@ -1,4 +1,4 @@
-"""Nested records by path expressions: ours beside AvroRecordDataset."""
+"""atds beside AvroRecordDataset: nested records by path expressions."""
 
 from ..bench import Bench
 from ..jobs import Job
@@ -38,7 +38,7 @@ def text(result: dict) -> list[str]:
 
 
 def summary(result: dict) -> str:
-    """In a sentence."""
+    """One sentence of text."""
     times = [
         f"{ratio(rate(ours) / rate(other))} with {codec}"
         for codec, (other, ours) in result["results"].items()

@@ -17,14 +17,14 @@ CASES = [
 ]
 THREADS = 2
 
-# What an iterator takes to start is nothing in an epoch of an hour.
+# In a long epoch the start of an iterator does not matter.
 TIMES = 4
 
 
 def run(bench: Bench) -> dict:
-    """Two threads: ATDSDataset and ours behind tf.data; the command and ours as NumPy arrays."""
+    """Two threads: ATDSDataset and atds behind tf.data; the command and `atds.Dataset`."""
     bench.data.ads([codec for codec in ["deflate", "null"] if codec in bench.codecs])
-    # Processes, and seconds, differ by more than what is looked for: many short turns.
+    # Processes differ by more than the expected ratio, so there are many short turns.
     effort = Effort(6 * bench.effort.rounds + 1, min(5, bench.effort.epochs))
     return {
         "threads": THREADS,
@@ -42,7 +42,7 @@ def run(bench: Bench) -> dict:
 def cases(
     bench: Bench, effort: Effort, jobs: list[tuple[str, int]], systems: dict[System, int]
 ) -> list[dict]:
-    """Codecs and batch sizes one after the other, the systems in turn: all features of `ads`.
+    """Measure all features of `ads` by codec and batch size, the systems in turn.
 
     Of each system it is said how often it reads the files in an iteration.
     """
@@ -62,7 +62,7 @@ def cases(
 
 
 def job(codec: str, batch_size: int, times: int) -> Job:
-    """Without shuffling."""
+    """A job without shuffling."""
     return Job(f"ads/{codec}", "ads/features.json", batch_size, THREADS, times=times)
 
 
@@ -109,14 +109,14 @@ def _beside_the_command(case: dict) -> list[str]:
 
 
 def taking(case: dict) -> float:
-    """Microseconds of a processor that a step takes the thread that asks for batches."""
+    """Microseconds of processor time of the thread that takes batches, for a step."""
     _, ours = case["results"]
     steps = ours["records"] / case["batch_size"]
     return 1e6 * statistics.median(ours["taking_seconds"]) / steps
 
 
 def paired(native: dict, ours: dict, rounds: int) -> float:
-    """How many times as long ours takes for a record: the median of the rounds."""
+    """The time of atds for a record, relative to the command: the median of the rounds."""
     first, second = (_by_round(found, rounds) for found in (native, ours))
     return statistics.median(b / a for a, b in zip(first, second, strict=True))
 

@@ -1,4 +1,4 @@
-"""Every system on the same files: records a second."""
+"""All systems on the same files: records a second."""
 
 from ..bench import Bench
 from ..jobs import Job
@@ -7,19 +7,19 @@ from ..text import ratio, rounded, table
 
 TITLE = "Readers"
 
-# What tensorflow-io can read.
+# The codecs of tensorflow-io.
 TENSORFLOW_CODECS = ["null", "deflate", "snappy"]
 
 
 def run(bench: Bench) -> dict:
-    """All systems, a codec after the other."""
+    """All systems, by codec."""
     data = bench.data.ads(bench.codecs)
     results = {codec: run_codec(bench, codec) for codec in bench.codecs}
     return {"data": data, "results": results}
 
 
 def run_codec(bench: Bench, codec: str) -> list[dict]:
-    """All systems that read it, in turn."""
+    """All systems that read the codec, in turn."""
 
     def contenders(systems: list, threads: int) -> list[Contender]:
         job = Job(f"ads/{codec}", "ads/features.json", threads=threads)
@@ -29,7 +29,7 @@ def run_codec(bench: Bench, codec: str) -> list[dict]:
     if codec not in TENSORFLOW_CODECS:
         all_of_them = [c for threads in bench.threads for c in contenders(ours, threads)]
         return bench.effort.in_turn(codec, all_of_them)
-    # Those that take no number of threads keep one core busy.
+    # Systems without a number of threads keep one core busy.
     single = [bench.fastavro, *bench.frames, *bench.rust]
     threaded = [bench.avro_record_dataset, bench.atds_dataset, *ours]
     if codec == "null":
@@ -64,7 +64,7 @@ def text(result: dict) -> list[str]:
 
 
 def cells(found: dict | None, ours: dict) -> list[str]:
-    """A system's rate, and ours as a multiple of it."""
+    """The rate of a system, and the ratio of atds to it."""
     if found is None or "unable" in found:
         return ["–", "–"]
     if found is ours:

@@ -1,4 +1,4 @@
-"""What a ready batch costs in Python."""
+"""The cost of a ready batch in Python."""
 
 from ..bench import Bench
 from ..jobs import Job
@@ -11,12 +11,12 @@ CODECS = ["null", "deflate"]
 BATCH_SIZES = [64, 256, 1_024]
 THREADS = 2
 
-# Files are read so often in an iteration that there are batches enough.
+# Number of times that an iteration reads the files, for enough batches.
 TIMES = 5
 
 
 def run(bench: Bench) -> dict:
-    """Batches of `atds.Dataset`, each asked for when it has long been ready."""
+    """Batches of `atds.Dataset`, each taken long after it is ready."""
     codecs = [codec for codec in CODECS if codec in bench.codecs]
     bench.data.ads(codecs)
     return {"cases": [case(bench, codec, size) for codec in codecs for size in BATCH_SIZES]}

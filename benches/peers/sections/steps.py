@@ -1,4 +1,4 @@
-"""Milliseconds a step at several batch sizes, as LinkedIn's report of ATDSDataset has them."""
+"""Milliseconds a step by batch size, as in LinkedIn's report of ATDSDataset."""
 
 from ..bench import Bench
 from ..jobs import Job
@@ -12,7 +12,7 @@ THREADS = 2
 
 
 def run(bench: Bench) -> dict:
-    """AvroRecordDataset, ATDSDataset and ours with two threads."""
+    """AvroRecordDataset, ATDSDataset and atds with two threads."""
     codecs = [codec for codec in ["deflate", "null", "snappy"] if codec in bench.codecs]
     bench.data.ads(codecs)
     results = []

@@ -1,4 +1,4 @@
-"""A small model in PyTorch on the CPU, fed in several ways."""
+"""A small model in PyTorch on the CPU, with several kinds of input."""
 
 import statistics
 
@@ -14,7 +14,7 @@ THREADS = 1
 
 
 def run(bench: Bench) -> dict:
-    """Ours, fastavro in this process and in two others, and the model alone."""
+    """atds, fastavro in this process and in two others, and the model alone."""
     bench.data.ads(["deflate"])
     job = Job("ads/deflate", "ads/features.json", BATCH_SIZE, THREADS)
     contenders = [Contender(system, job) for system in bench.training]

@@ -1,1 +1,1 @@
-"""The other systems, a process each."""
+"""The other systems, each in its own process."""

@@ -1,4 +1,4 @@
-"""This repository's Python package, without a framework."""
+"""The Python package of atds, without a framework."""
 
 import functools
 import json
@@ -12,7 +12,7 @@ KINDS = {"dense": atds.DenseFeature, "sparse": atds.SparseFeature, "varlen": atd
 
 
 def epoch(job: dict) -> Measured:
-    """All batches, each taken and dropped."""
+    """Take and drop all batches."""
     kept = dataset(json.dumps(job))
     records = 0
     start, start_of_thread = time.perf_counter(), time.thread_time()
@@ -24,7 +24,7 @@ def epoch(job: dict) -> Measured:
 
 @functools.cache
 def dataset(asked: str) -> atds.Dataset:
-    """The data set of a job, whose epochs are measured."""
+    """The data set of a job."""
     job = json.loads(asked)
     return atds.Dataset(
         files_of(job),

@@ -1,4 +1,4 @@
-"""What it takes a training loop to take a batch of `atds.Dataset` that is ready."""
+"""The time that a training loop needs to take a ready batch of `atds.Dataset`."""
 
 import json
 import statistics
@@ -11,12 +11,12 @@ from .protocol import Measured, serve
 
 STEPS = 64
 
-# Seconds between two batches: the next is ready long before.
+# Seconds between two batches. The next is ready long before.
 STEP = 0.02
 
 
 def epoch(job: dict) -> Measured:
-    """Batches taken one by one, each when it is ready: the seconds of `next` alone."""
+    """Take batches one by one, each after it is ready, and measure `next` alone."""
     iterator = iter(dataset(json.dumps(job)))
     taken, records = [], 0
     for _ in range(STEPS):
@@ -29,7 +29,7 @@ def epoch(job: dict) -> Measured:
 
 
 def compute() -> None:
-    """Keeps the processor busy, as a step of training does: one that sleeps is slow to wake."""
+    """Keep the processor busy, as a training step does. A sleeping one is slow to wake."""
     end = time.perf_counter() + STEP
     while time.perf_counter() < end:
         pass

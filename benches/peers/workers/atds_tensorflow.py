@@ -1,4 +1,4 @@
-"""Ours in the place of tensorflow-io's ATDSDataset: the same lines with another import."""
+"""atds.tensorflow.ATDSDataset: the lines of tensorflow-io's with another import."""
 
 import atds
 import tensorflow as tf

@@ -18,16 +18,16 @@ from .tensorflow import iterate_steps, versions
 VarLenFeatureWithRank = tensorflow_io.experimental.columnar.VarLenFeatureWithRank
 make_avro_record_dataset = tensorflow_io.experimental.columnar.make_avro_record_dataset
 
-# In each of the parts of epochs that are measured.
+# Batches of each measured part of an epoch.
 RECORDS = 8_192
 WARM_UP_RECORDS = 3_072
 
-# The steps of an expression that give a list: all of it, or what a filter leaves.
+# The steps of an expression that give a list: `[*]` or a filter.
 LISTS = re.compile(r"\[\*\]|\[[^\]]*=[^\]]*\]")
 
 
 def epoch(job: dict) -> tuple[int, float]:
-    """Some batches, each taken and dropped."""
+    """Take and drop some batches."""
     dataset = make_avro_record_dataset(
         file_pattern=files_of(job),
         features=dict(features(features_of(job))),
@@ -43,7 +43,7 @@ def epoch(job: dict) -> tuple[int, float]:
 
 
 def features(entries: dict[str, dict]) -> Iterator[tuple[str, object]]:
-    """The features of a features file in its words: by expression, sparse ones as two."""
+    """The features of a features file, by expression; a sparse feature becomes two."""
     for name, entry in entries.items():
         path = entry.get("expression", name)
         dtype, shape = tf.dtypes.as_dtype(entry["dtype"]), entry.get("shape", [])

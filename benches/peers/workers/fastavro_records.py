@@ -8,7 +8,7 @@ from .protocol import files_of, serve
 
 
 def epoch(job: dict) -> tuple[int, float]:
-    """All records of all files."""
+    """Read all records of all files."""
     records = 0
     start = time.perf_counter()
     for path in files_of(job):

@@ -1,4 +1,4 @@
-"""Readers of Avro into data frames, each in the way that is faster for it."""
+"""Readers of Avro into data frames, each in its fastest way."""
 
 import importlib.metadata
 import sys
@@ -13,12 +13,12 @@ from .protocol import files_of, serve
 
 
 def file_by_file(read: Callable) -> Callable[[list[str]], int]:
-    """Reads a file, drops what it gave, and goes on to the next."""
+    """Read the files one by one, and drop each data frame."""
     return lambda files: sum(read(path).height for path in files)
 
 
 def all_at_once(read: Callable) -> Callable[[list[str]], int]:
-    """Makes one data frame of all files."""
+    """Read all files into one data frame."""
     return lambda files: read(files).height
 
 
@@ -30,7 +30,7 @@ READERS = {
 
 
 def main() -> None:
-    """Serves the reader that the command line names."""
+    """Serve the reader that the command line names."""
     (name,) = sys.argv[1:]
     read = READERS[name]
 

@@ -1,4 +1,4 @@
-"""Libraries that inflate, alone: the blocks of Avro files, one after another, and nothing else."""
+"""Decompression libraries alone, on the blocks of Avro files, one by one."""
 
 import importlib.metadata
 import sys
@@ -13,7 +13,7 @@ from zlib_ng import zlib_ng
 
 from .protocol import files_of, serve
 
-# More than a block inflates to.
+# A limit above the decompressed size of each block.
 MOST_BYTES = 1 << 20
 RAW = -15
 
@@ -43,7 +43,7 @@ def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def long(file: bytes, at: int) -> tuple[int, int]:
-    """The number at a place, and the place behind it."""
+    """The number at a position, and the position after it."""
     shift = number = 0
     while True:
         byte = file[at]
@@ -54,7 +54,7 @@ def long(file: bytes, at: int) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Serves the library that the command line names."""
+    """Serve the library that the command line names."""
     (name,) = sys.argv[1:]
     inflate, package = INFLATERS[name]
     version = importlib.metadata.version(package) if package else zlib.ZLIB_RUNTIME_VERSION

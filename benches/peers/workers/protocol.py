@@ -1,4 +1,4 @@
-"""A line of JSON in, a line of JSON out."""
+"""The protocol of workers: a line of JSON in, a line of JSON out."""
 
 import json
 import sys
@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 
 class Measured(NamedTuple):
-    """A job that was done once."""
+    """The result of one run of a job."""
 
     records: int
     seconds: float
-    # Of these seconds, those in which something waited for batches.
+    # The seconds of waiting for batches among them.
     waited: float = 0.0
-    # Of the processor's time, that of the thread that takes batches.
+    # The processor time of the thread that takes batches.
     taking: float = 0.0
 
 
-# Does a job once.
+# Runs a job once.
 Epoch = Callable[[dict], Measured | tuple[int, float]]
 
 
 def serve(versions: dict[str, str], epoch: Epoch) -> None:
-    """Says the versions, and does jobs until the input ends."""
+    """Print the versions, and run jobs until the input ends."""
     answer(versions)
     for line in sys.stdin:
         try:
@@ -34,7 +34,7 @@ def serve(versions: dict[str, str], epoch: Epoch) -> None:
 
 
 def do(job: dict, epoch: Epoch) -> dict:
-    """Some epochs, and what they took."""
+    """Run some epochs, and return their times."""
     memory = Memory()
     for _ in range(job["warm_up"]):
         epoch(job)
@@ -51,22 +51,22 @@ def do(job: dict, epoch: Epoch) -> dict:
 
 
 class Memory:
-    """Resident memory of this process from now on, in bytes."""
+    """The resident memory of this process from now on, in bytes."""
 
     def __init__(self) -> None:
-        # Puts the high-water mark down to what is resident now.
+        # Resets the peak to the memory that is resident now.
         Path("/proc/self/clear_refs").write_text("5")
         self.before = self.peak()
 
     def peak(self) -> int:
-        """The most there was."""
+        """The peak."""
         with open("/proc/self/status") as status:
             mark = next(line for line in status if line.startswith("VmHWM:"))
         return 1024 * int(mark.split()[1])
 
 
 def files_of(job: dict) -> list[str]:
-    """The job's files, in order, and as often as they are read."""
+    """The files of the job in order, repeated `times` times."""
     return [str(path) for path in sorted(Path(job["files"]).glob("*.avro"))] * job["times"]
 
 
@@ -76,5 +76,5 @@ def features_of(job: dict) -> dict[str, dict]:
 
 
 def answer(value: dict) -> None:
-    """Writes one line."""
+    """Write one line."""
     print(json.dumps(value), flush=True)

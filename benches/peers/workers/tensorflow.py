@@ -1,4 +1,4 @@
-"""What the workers that run TensorFlow share."""
+"""Shared parts of the workers that run TensorFlow."""
 
 import time
 from collections.abc import Callable
@@ -9,15 +9,15 @@ from .protocol import features_of, files_of
 
 
 def versions() -> dict[str, str]:
-    """Of the packages."""
-    # Here, since ours does without.
+    """The versions of the packages."""
+    # Imported here, because atds does not need it.
     import tensorflow_io
 
     return {"tensorflow": tf.__version__, "tensorflow-io": tensorflow_io.__version__}
 
 
 def epoch_of(dataset: type, **kinds: type) -> Callable[[dict], tuple[int, float]]:
-    """An epoch of an `ATDSDataset`, whoever made it: all batches, taken as by a training loop.
+    """Run an epoch of an `ATDSDataset` of either package, as a training loop does.
 
     `kinds` are the features' classes, by their names in a features file.
     """
@@ -41,20 +41,20 @@ def epoch_of(dataset: type, **kinds: type) -> Callable[[dict], tuple[int, float]
 
 
 def iterate(dataset: tf.data.Dataset) -> tuple[int, float]:
-    """All batches: their records, and the seconds from asking for an iterator to its last batch."""
+    """Take all batches. Return their records, and the seconds from `iter` to the last batch."""
     records = 0
     start = time.perf_counter()
     iterator = iter(dataset)
     for batch in iterator:
         records += rows(batch)
     seconds = time.perf_counter() - start
-    # Only now: a thread of tf.data's can hold up the end of an iterator for a second.
+    # After the clock: a thread of tf.data can delay the end of an iterator by a second.
     del iterator
     return records, seconds
 
 
 def iterate_steps(dataset: tf.data.Dataset, warm_up: int, steps: int) -> tuple[int, float]:
-    """As `iterate`, but only `steps` batches, after `warm_up` that are not measured."""
+    """As `iterate`, for `steps` batches after `warm_up` batches that do not count."""
     iterator = iter(dataset)
     for _ in range(warm_up):
         next(iterator)
@@ -66,5 +66,5 @@ def iterate_steps(dataset: tf.data.Dataset, warm_up: int, steps: int) -> tuple[i
 
 
 def rows(batch: dict) -> int:
-    """Records in a batch, from any of its tensors."""
+    """Number of records in a batch, from any of its tensors."""
     return next(iter(batch.values())).shape[0]

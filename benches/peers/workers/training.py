@@ -1,4 +1,4 @@
-"""A click model in PyTorch on the CPU, fed in one of several ways.
+"""A click model in PyTorch on the CPU, with one of several kinds of input.
 
 The model is a network over dense features and embeddings of sparse ones, trained one step a batch
 with one thread, so that on two cores it and its input need not share one.
@@ -23,7 +23,7 @@ LABEL = "s_click"
 DENSE = {"d0": 8, "d1": 16, "d5": 64, "d6": 64, "d7": 128}
 SPARSE = {"sp0": 50_001, "sp1": 200_000, "sp2": 1_000}
 
-# Steps that are measured, after some that are not: more than wait ready anywhere.
+# Number of measured steps, after warm-up steps. Both exceed every queue of ready batches.
 STEPS = 64
 WARM_UP_STEPS = 12
 
@@ -48,13 +48,13 @@ class Model(nn.Module):
         )
 
     def forward(self, batch: Batch) -> Tensor:
-        """From the batch's columns to ``[rows]``."""
+        """Map the columns of a batch to ``[rows]``."""
         parts = [embed(*batch[name]) for name, embed in self.embeddings.items()]
         return self.deep(torch.cat([*parts, *(batch[name] for name in DENSE)], dim=1)).squeeze(1)
 
 
 def ours(job: dict) -> Iterable[Batch]:
-    """``atds.torch``, whose threads are in this process."""
+    """``atds.torch``, with its threads in this process."""
     features: dict[str, atds.Feature] = {LABEL: atds.DenseFeature([], "bool")}
     features |= {name: atds.DenseFeature([length], "float32") for name, length in DENSE.items()}
     features |= {name: atds.SparseFeature([ids], "float32") for name, ids in SPARSE.items()}
@@ -83,7 +83,7 @@ class Records(IterableDataset):
 
 
 def collate(records: list[dict]) -> Batch:
-    """A batch of records: no loop over values in Python."""
+    """Make a batch of records, without a loop over values in Python."""
     batch: Batch = {LABEL: torch.tensor([record[LABEL] for record in records])}
     for name in DENSE:
         batch[name] = torch.from_numpy(np.array([r[name] for r in records], dtype=np.float32))
@@ -101,7 +101,7 @@ def collate(records: list[dict]) -> Batch:
 
 
 def flat(lists: Iterable[list], total: int, dtype: type) -> Tensor:
-    """Lists end to end."""
+    """Concatenate lists."""
     return torch.from_numpy(np.fromiter(itertools.chain.from_iterable(lists), dtype, total))
 
 
@@ -116,7 +116,7 @@ def by_fastavro(workers: int) -> Callable[[dict], Iterable[Batch]]:
 
 
 def nothing(job: dict) -> Iterable[Batch]:
-    """The first batch again and again: what the model alone takes."""
+    """The first batch repeated, to measure the model alone."""
     return itertools.repeat(next(iter(ours(job))))
 
 
@@ -129,7 +129,7 @@ FEEDS = {
 
 
 def steps(feed: Callable[[dict], Iterable[Batch]]) -> Callable[[dict], Measured]:
-    """Trains on some batches: the records, the seconds, and those of them spent waiting."""
+    """Train on some batches. Return the records, the seconds, and the seconds of waiting."""
 
     def epoch(job: dict) -> Measured:
         torch.manual_seed(7)

@@ -1,5 +1,5 @@
 //! Other readers of Avro in Rust, for the comparison: `peers apache-avro` or `peers arrow-avro`
-//! reads a job in a line of JSON, does it, and answers with a line.
+//! reads a job from a line of JSON, runs it, and prints the result as a line.
 
 mod apache;
 mod arrow;
@@ -12,10 +12,10 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Reads a file in batches of some records, and says how many records there were.
+/// Reads a file in batches, and returns its number of records.
 type Read = fn(&Path, usize) -> Result<usize, Box<dyn Error>>;
 
-/// What to read, and how often.
+/// A job: files, and the number of epochs.
 #[derive(Deserialize)]
 struct Job {
     files: PathBuf,
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads all files of the job some times.
+/// Reads all files of the job for some epochs.
 fn run(job: &Job, read: Read) -> Result<Value, Box<dyn Error>> {
     let files = files(&job.files)?;
     let epoch = || {
