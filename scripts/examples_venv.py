@@ -56,7 +56,10 @@ class PageVenv:
         path = f"{self.folder / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}"
         of_stand_ins = {"EXAMPLES_VENV": str(self.folder), "EXAMPLES_PATH": kept.get("PATH", "")}
         quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "HF_HUB_OFFLINE": "1", "JAX_PLATFORMS": "cpu"}
-        return kept | {"PATH": path} | of_stand_ins | quiet
+        home = Path.home()
+        rust = {"CARGO_HOME": str(home / ".cargo"), "RUSTUP_HOME": str(home / ".rustup")}
+        own = {"PATH": path, "HOME": str(self.folder)}
+        return rust | kept | own | of_stand_ins | quiet
 
     def install(self, requirement: Requirement) -> None:
         """Links a distribution and all that it needs."""

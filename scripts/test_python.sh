@@ -15,6 +15,7 @@ venv=$(scripts/venv.sh "${requirements[@]}")
 # Away from the sources, which would be found in the place of the package.
 config="$PWD/python/pyproject.toml"
 tests="$PWD/python/tests"
+examples="$PWD/scripts/examples.py"
 export ATDS_FRAMEWORKS="${FRAMEWORKS:-}"
 cd "$venv"
 bin/mypy --config-file "$config" --package atds
@@ -31,3 +32,4 @@ run "$tests/test_processes.py"
 run --ignore-glob="$tests/test_torch*" --ignore="$tests/tf" --ignore="$tests/test_processes.py" "$tests"
 run "$tests"/test_torch*.py
 run "$tests/tf"
+bin/python "$examples"

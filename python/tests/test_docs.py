@@ -1,13 +1,10 @@
-"""Every example of the documentation runs and gives what it says."""
+"""Every example of the docstrings runs and gives what it says; scripts/examples.py runs the pages."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import pkgutil
-import re
-import subprocess
-import sys
 from inspect import isfunction
 from pathlib import Path
 
@@ -15,8 +12,6 @@ import pytest
 
 import atds
 from frameworks import need
-
-README = Path(__file__).parents[1] / "README.md"
 
 
 def modules() -> list[str]:
@@ -55,36 +50,6 @@ def test_there_are_examples() -> None:
         if test.examples
     ]
     assert len(examples) > 10
-
-
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_examples_of_the_readme(block: str, in_samples: Path) -> None:
-    needed = [name for name in (*FRAMEWORKS, *ALONE, "duckdb") if imports(block, name)]
-    for framework in needed:
-        need(framework)
-    if not Path("data").exists():
-        Path("data").symlink_to("clicks")
-    if set(needed) & set(ALONE):
-        command = [sys.executable, "-c", block]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    else:
-        exec(compile(block, str(README), "exec"), {})  # noqa: S102
-
-
-#: They import TensorFlow if it is there, and crash in a process of many frameworks.
-ALONE = ("accelerate", "transformers")
-
-
-def imports(block: str, module: str) -> bool:
-    return re.search(rf"^(import|from) {module}\b", block, re.MULTILINE) is not None
-
-
-def test_the_readme_has_examples() -> None:
-    assert len(BLOCKS) > 5
 
 
 def test_everything_public_is_documented() -> None:

@@ -26,10 +26,10 @@ fn version_and_help_are_printed() {
     }
 }
 
-/// What the README shows is what the command prints.
+/// What the page of the command shows is what the command prints.
 #[test]
-fn the_readme_shows_the_help() {
-    let readme = include_str!("../../README.md");
+fn the_documentation_shows_the_help() {
+    let page = include_str!("../../../../docs/command.md");
     for args in [
         &["-h"][..],
         &["generate", "-h"],
@@ -41,10 +41,10 @@ fn the_readme_shows_the_help() {
         &["man", "-h"],
     ] {
         let help = atds(args).ok();
-        // What stands in a README has no blanks at the ends of lines.
+        // What stands on a page has no blanks at the ends of lines.
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
         assert!(
-            readme.contains(&help.join("\n")),
+            page.contains(&help.join("\n")),
             "{args:?}:\n{}",
             help.join("\n")
         );

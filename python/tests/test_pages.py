@@ -1,0 +1,85 @@
+"""What runs the examples of the documentation's pages finds what is wrong with them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from examples import Page, Report, RustPrograms, pages  # noqa: E402
+
+
+def run(folder: Path, text: str, *, all_frameworks: bool = True) -> Report:
+    """Runs a page without Rust."""
+    page = folder / "page.md"
+    page.write_text(text)
+    return Page(page, all_frameworks).run(RustPrograms(folder / "rust", {}))
+
+
+def block(info: str, text: str) -> str:
+    return f"Text.\n\n```{info}\n{text}\n```\n\n"
+
+
+DATA = block("sh", "atds generate data --records 20 --files 1")
+
+
+def test_blocks_run_in_order_in_a_fresh_folder(tmp_path: Path) -> None:
+    text = (
+        block("sh", 'test -z "$(ls)"')
+        + DATA
+        + block("python", "import atds\nassert atds.Dataset('data', 8).num_records == 20")
+        + block("text output", "20 records")
+    )
+    report = run(tmp_path, text)
+    assert report.failure is None
+    assert report.ran == {"sh": 2, "python": 1, "output": 1}
+
+
+def test_a_block_in_a_list_or_an_admonition_runs(tmp_path: Path) -> None:
+    report = run(tmp_path, "1. First\n\n    ```python\n    assert False\n    ```\n")
+    assert "page.md:3: ends with 1" in str(report.failure)
+
+
+@pytest.mark.parametrize("info", ["", "text", "yaml", "yaml title='x'", "console", "json"])
+def test_what_is_not_known_to_run_is_a_failure(tmp_path: Path, info: str) -> None:
+    report = run(tmp_path, block(info, "x: 1"))
+    assert f"page.md:3: a block of '{info}'" in str(report.failure)
+
+
+def test_only_what_the_page_installs_can_be_imported(tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
+    use = block("python", "import numpy\nimport scipy.sparse")
+    assert "No module named 'scipy'" in str(run(tmp_path, use).failure)
+    assert run(tmp_path / "rust", block("sh", "pip install scipy") + use).failure is None
+
+
+def test_what_tests_do_not_have_is_skipped_or_a_failure(tmp_path: Path) -> None:
+    text = block("sh", "pip install no-such-package") + block("python", "import no_such_package")
+    assert "no-such-package is not installed" in str(run(tmp_path, text).failure)
+    report = run(tmp_path / "rust", text, all_frameworks=False)
+    assert report.failure is None
+    assert report.skipped == {"no-such-package": 2}
+
+
+def test_files_are_written_and_must_be_used(tmp_path: Path) -> None:
+    file = block('json title="f.json"', '{"s_label": {"kind": "dense", "dtype": "int32"}}')
+    use = block("sh", "atds head --features f.json data/*.avro")
+    assert "uses the file f.json" in str(run(tmp_path, file).failure)
+    assert run(tmp_path / "rust", DATA + file + use).failure is None
+
+
+@pytest.mark.parametrize(
+    "command", ["make no-such-target", "cargo install --path crates/sched", "cargo publish", "false"]
+)
+def test_commands_that_would_fail_do(tmp_path: Path, command: str) -> None:
+    assert "page.md:3: ends with" in str(run(tmp_path, block("sh", command)).failure)
+
+
+def test_every_page_is_walked() -> None:
+    walked = {str(page) for page in pages()}
+    assert {"README.md", "python/README.md", "crates/atds/README.md", "docs/index.md"} <= walked
+    assert len(walked) > 20

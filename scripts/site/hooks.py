@@ -1,0 +1,46 @@
+"""MkDocs' hooks: the repository's own pages, as the site has them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+#: A line that stands for a file of the repository, from its second heading on.
+INCLUDE = re.compile(r"^<!-- include: (\S+) -->$", re.MULTILINE)
+
+#: A link, or an image, without a title.
+LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+
+
+DOCS = REPOSITORY / "docs"
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Includes files, and makes plain text of links to what the site does not have."""
+    here = (DOCS / page.file.src_path).parent
+
+    def included(found: re.Match[str]) -> str:
+        text = (REPOSITORY / found[1]).read_text()
+        return with_links(text[text.index("\n## ") :], REPOSITORY, here)
+
+    return INCLUDE.sub(included, with_links(markdown, here, here))
+
+
+def with_links(text: str, folder: Path, here: Path) -> str:
+    """The text of a file of a folder with links as a page in the folder `here` has them."""
+
+    def link(found: re.Match[str]) -> str:
+        path, anchor, of_anchor = found[2].partition("#")
+        file = (folder / path).resolve()
+        # Of a file that is not there MkDocs says so.
+        if not path or ":" in path or not file.exists():
+            return found[0]
+        if file.is_file() and file.is_relative_to(DOCS):
+            return f"[{found[1]}]({os.path.relpath(file, here)}{anchor}{of_anchor})"
+        return found[1]
+
+    return LINK.sub(link, text)
