@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 from pathlib import Path
 
 import pytest
+
+import atds
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
@@ -83,3 +87,27 @@ def test_every_page_is_walked() -> None:
     walked = {str(page) for page in pages()}
     assert {"README.md", "python/README.md", "crates/atds/README.md", "docs/index.md"} <= walked
     assert len(walked) > 20
+
+
+def test_the_page_of_the_api_has_all_that_is_public() -> None:
+    page = (REPOSITORY / "docs/python-api.md").read_text()
+    documented = re.findall(r"^::: (\S+)$", page, re.MULTILINE)
+    assert len(documented) == len(set(documented))
+    public = {f"{module}.{name}" for module in MODULES for name in exported(module)}
+    assert set(documented) == public - {"atds.__version__"}
+
+
+#: The modules whose names are public.
+MODULES = ("atds", "atds.jax", "atds.tensorflow", "atds.torch")
+
+
+def exported(module: str) -> list[str]:
+    """A module's `__all__`, without importing the framework that it is for."""
+    path = Path(atds.__file__).parent.joinpath(*module.split(".")[1:])
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    found = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    return list(*found)

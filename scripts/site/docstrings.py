@@ -37,7 +37,7 @@ def markdown(text: str) -> str:
             out += table(lines[: rules[2] + 1], rules[1])
             lines = lines[rules[2] + 1 :]
         else:
-            out.append(ROLE.sub(r"[`\1`][\1]", line))
+            out.append(with_links(line))
             lines = lines[1:]
     return "\n".join(out)
 
@@ -53,4 +53,8 @@ def table(lines: list[str], below_heading: int) -> list[str]:
     ]
     heading, body = rows[: below_heading - 1], rows[below_heading - 1 :]
     made = [*heading, ["---"] * len(columns), *body]
-    return [f"| {' | '.join(ROLE.sub(r'[`\1`][\1]', cell) for cell in row)} |" for row in made]
+    return [f"| {' | '.join(map(with_links, row))} |" for row in made]
+
+
+def with_links(line: str) -> str:
+    return ROLE.sub(r"[`\1`][\1]", line)
