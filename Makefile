@@ -7,7 +7,7 @@ FRAMEWORKS ?=
 export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers wheel fuzz bench ratios instructions bench-peers simulate fmt doc testdata clean
+.PHONY: help demo test test-peers wheel fuzz bench ratios instructions bench-peers simulate fmt docs doc testdata clean
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,10 @@ fmt: ## Format all Rust code
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
 
-doc: ## Build the documentation into target/doc
+docs: ## Build the documentation site into target/site; broken links and references are errors
+	@scripts/docs.sh
+
+doc: ## Build the Rust crates' reference into target/doc
 	cargo doc --workspace --no-deps --locked
 
 testdata: ## Make testdata/ again with the independent writers
