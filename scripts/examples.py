@@ -140,7 +140,12 @@ class RustPrograms:
             command = ["cargo", "build", "--quiet", "--offline", "--bins"]
             env = os.environ | {"CARGO_TARGET_DIR": str(self._target)}
             done = subprocess.run(
-                command, cwd=folder, env=env, capture_output=True, text=True, check=False
+                command,
+                cwd=folder,
+                env=env,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             if done.returncode != 0:
                 raise Failed(f"examples in Rust do not compile:\n{done.stderr}")
@@ -224,9 +229,7 @@ class Page:
             return block.language
         raise Failed(f"a block of '{block.info}': what it is, and how it is run, is not known")
 
-    def _run(
-        self, kind: str, block: Block, work: Path, venv: PageVenv, rust: RustPrograms
-    ) -> None:
+    def _run(self, kind: str, block: Block, work: Path, venv: PageVenv, rust: RustPrograms) -> None:
         if kind == "file":
             file = work / (block.title or "")
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -292,7 +295,10 @@ def main() -> int:
         skipped += report.skipped
     outputs = total.pop("output", 0)
     kinds = ", ".join(f"{count} {kind}" for kind, count in total.items())
-    print(f"{total.total()} examples of {len(reports)} pages ran: {kinds}; {outputs} outputs", end="")
+    print(
+        f"{total.total()} examples of {len(reports)} pages ran: {kinds}; {outputs} outputs",
+        end="",
+    )
     print(f"; {skipped.total()} skipped: make test FRAMEWORKS=all" if skipped else "")
     failures = [report.failure for report in reports if report.failure]
     for failure in failures:

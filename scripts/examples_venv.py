@@ -54,10 +54,20 @@ class PageVenv:
         dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
         kept = {name: value for name, value in os.environ.items() if name not in dropped}
         path = f"{self.folder / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}"
-        of_stand_ins = {"EXAMPLES_VENV": str(self.folder), "EXAMPLES_PATH": kept.get("PATH", "")}
-        quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "HF_HUB_OFFLINE": "1", "JAX_PLATFORMS": "cpu"}
+        of_stand_ins = {
+            "EXAMPLES_VENV": str(self.folder),
+            "EXAMPLES_PATH": kept.get("PATH", ""),
+        }
+        quiet = {
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "HF_HUB_OFFLINE": "1",
+            "JAX_PLATFORMS": "cpu",
+        }
         home = Path.home()
-        rust = {"CARGO_HOME": str(home / ".cargo"), "RUSTUP_HOME": str(home / ".rustup")}
+        rust = {
+            "CARGO_HOME": str(home / ".cargo"),
+            "RUSTUP_HOME": str(home / ".rustup"),
+        }
         own = {"PATH": path, "HOME": str(self.folder)}
         return rust | kept | own | of_stand_ins | quiet
 

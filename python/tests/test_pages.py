@@ -77,7 +77,8 @@ def test_files_are_written_and_must_be_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["make no-such-target", "cargo install --path crates/sched", "cargo publish", "false"]
+    "command",
+    ["make no-such-target", "cargo install --path crates/sched", "cargo publish", "false"],
 )
 def test_commands_that_would_fail_do(tmp_path: Path, command: str) -> None:
     assert "page.md:3: ends with" in str(run(tmp_path, block("sh", command)).failure)

@@ -12,6 +12,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 #: A line that stands for a file of the repository, from its second heading on.
 INCLUDE = re.compile(r"^<!-- include: (\S+) -->$", re.MULTILINE)
 
+#: The fence of a block, with a word that says what the block is.
+FENCE = re.compile(r"^( *```(?:json|text)) ([a-z-]+)$", re.MULTILINE)
+
 #: A link, or an image, without a title.
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 
@@ -20,14 +23,16 @@ DOCS = REPOSITORY / "docs"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Includes files, and makes plain text of links to what the site does not have."""
+    """Includes files, makes plain text of links to what the site does not have, and titles of the
+    words behind a fence."""
     here = (DOCS / page.file.src_path).parent
 
     def included(found: re.Match[str]) -> str:
         text = (REPOSITORY / found[1]).read_text()
         return with_links(text[text.index("\n## ") :], REPOSITORY, here)
 
-    return INCLUDE.sub(included, with_links(markdown, here, here))
+    markdown = INCLUDE.sub(included, with_links(markdown, here, here))
+    return FENCE.sub(r'\1 title="\2"', markdown)
 
 
 def with_links(text: str, folder: Path, here: Path) -> str:
