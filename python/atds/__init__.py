@@ -47,6 +47,7 @@ from atds.features import (
     VarLenFeature,
     VarlenFeature,
 )
+from atds.features_file import read_features, write_features
 from atds.files import InspectedPath, Inspection, infer_features, inspect, read_schema
 from atds.messages import MessageDecoder, Reencoder, decode
 from atds.options import DatasetOptions
@@ -117,5 +118,7 @@ __all__ = [
     "decode",
     "infer_features",
     "inspect",
+    "read_features",
     "read_schema",
+    "write_features",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from atds import _native
 from atds._packages import need
+from atds._reprs import counted, html, listed
 
 if TYPE_CHECKING:
     from atds.bfloat16 import BFloat16Array
@@ -81,8 +82,13 @@ class Batch(dict[str, Any]):
         raise KeyError(f"the batch has no column {name!r} ({meant})")
 
     def __repr__(self) -> str:
-        columns = "".join(f"\n  {name}: {_summary(column)}" for name, column in self.items())
-        return f"Batch of {self.num_records} records{columns}"
+        columns = [(name, _summary(column)) for name, column in self.items()]
+        return listed(f"Batch of {counted(self.num_records, 'record')}", columns)
+
+    def _repr_html_(self) -> str:
+        columns = [(name, _summary(column)) for name, column in self.items()]
+        title = f"Batch of {counted(self.num_records, 'record')}"
+        return html(title, [], (("column", "dtype and shape"), columns))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (dict(self), self.num_records, dict(self.masks))

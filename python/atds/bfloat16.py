@@ -64,6 +64,10 @@ class BFloat16Array:
         """A copy as float32, which has every value of bfloat16."""
         return (self.bits.astype(np.uint32) << 16).view(np.float32)
 
+    def tolist(self) -> Any:
+        """The values as nested lists of the shape, as NumPy has it."""
+        return self.to_float32().tolist()
+
     def __dlpack__(
         self,
         *,

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from atds import _native, _options
 from atds._options import AUTOTUNE, Shard
+from atds._reprs import counted, html
 from atds.errors import OptionError
 from atds.feature_sets import as_lists, binary_names, mask_owners, parse_features, to_json
 from atds.features import Feature
 from atds.files import Files, inferred, look_up, refuse
-from atds.options import DatasetOptions, checked, spelled_out
+from atds.options import DatasetOptions, checked, not_default, spelled_out
 from atds.specs import TensorSpec, element_spec
 
 if TYPE_CHECKING:
@@ -336,3 +337,21 @@ class Dataset:
         if self._shard is not None:
             parts.append(f"shard={self._shard}")
         return f"atds.Dataset({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        return self._html("atds.Dataset", [])
+
+    def _html(self, title: str, more: list[tuple[str, str]]) -> str:
+        """A table of what it reads, and one of its features."""
+        files = counted(len(self._files), "file") + f", the first {self._files[0]}"
+        if len(self._files) == 1:
+            files = self._files[0]
+        rows = [("files", files), ("batch_size", f"{self._batch_size:,}")]
+        if self._num_records is not None:
+            rows.append(("records", f"{self._num_records:,}"))
+        if self._shard is not None:
+            rows.append(("shard", "{} of {}".format(*self._shard)))
+        rows += [("next epoch", str(self._epoch)), *more]
+        rows += [(name, str(value)) for name, value in not_default(self._config)]
+        features = [(name, repr(feature)) for name, feature in self._features.items()]
+        return html(title, rows, (("name", "feature"), features))

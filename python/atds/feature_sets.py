@@ -43,7 +43,12 @@ def parse_features(features: Any) -> dict[str, Feature]:
 
 def to_json(features: Mapping[str, Feature]) -> str:
     """Features as the text of a features file."""
-    return json.dumps({name: feature._entry() for name, feature in features.items()})
+    return json.dumps(entries(features))
+
+
+def entries(features: Mapping[str, Feature]) -> dict[str, dict[str, Any]]:
+    """Features as the JSON of a features file has them."""
+    return {name: feature._entry() for name, feature in features.items()}
 
 
 def binary_names(features: Mapping[str, Feature]) -> set[str]:
@@ -127,20 +132,36 @@ def leave_out(dtypes: Mapping[str, str], is_all: bool, framework: str, remedy: s
 
 def from_json(features: str, binary: Iterable[str]) -> dict[str, Feature]:
     """Inferred features of a features file's text; those in `binary` are bytes."""
-    entries: dict[str, dict[str, Any]] = json.loads(features)
+    found: dict[str, dict[str, Any]] = json.loads(features)
     for name in binary:
-        entries[name]["dtype"] = "bytes"
-    return {name: _inferred(entry) for name, entry in entries.items()}
+        found[name]["dtype"] = "bytes"
+    return from_entries(found)
 
 
-def _inferred(entry: dict[str, Any]) -> Feature:
-    kinds: dict[str, Callable[..., Feature]] = {
-        "dense": DenseFeature,
-        "varlen": VarlenFeature,
-        "sparse": SparseFeature,
-    }
-    make = kinds[entry.pop("kind")]
-    return make(entry.pop("shape"), entry.pop("dtype"), **entry)
+def from_entries(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Feature]:
+    """Features as the JSON of a features file has them, which were checked before."""
+    return {name: _of_entry(dict(entry)) for name, entry in found.items()}
+
+
+def _of_entry(entry: dict[str, Any]) -> Feature:
+    make = _KINDS[entry.pop("kind")]
+    if make is DenseFeature:
+        entry.setdefault("shape", [])
+    elif make is VarlenFeature:
+        entry.setdefault("shape", None)
+    elif make is VarLenFeature:
+        entry.setdefault("rank", None)
+    return make(**entry)
+
+
+_KINDS: dict[str, Callable[..., Feature]] = {
+    "dense": DenseFeature,
+    "sparse": SparseFeature,
+    "varlen": VarlenFeature,
+    "fixed_len": FixedLenFeature,
+    "fixed_len_sequence": FixedLenSequenceFeature,
+    "var_len": VarLenFeature,
+}
 
 
 def _name(name: Any) -> str:

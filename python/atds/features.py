@@ -155,7 +155,9 @@ class VarlenFeature(Feature):
     ``[nnz]`` and a dense shape of rank + 1 dimensions; with ``ragged`` a :class:`RaggedTensor`.
 
     Attributes:
-        shape: A dimension for each level of lists; -1 or None where the length varies.
+        shape: A dimension for each level of lists; -1 or None where the length varies. None in
+            place of a shape is as many levels of any length as the expression has ``[*]`` and
+            filters.
         dtype: A NumPy dtype, its name, or a framework's own dtype.
         layout: ``coo`` or ``ragged``.
     """
@@ -166,12 +168,14 @@ class VarlenFeature(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(shape=sizes("shape", self.shape))
+        if self.shape is not None:
+            self._set(shape=sizes("shape", self.shape))
         known_name("layout", self.layout, Layout)
 
     def _entry(self) -> dict[str, Any]:
-        kind = {"kind": "varlen", "shape": self.shape, "layout": self.layout}
-        return super()._entry() | kind
+        kind = {"kind": "varlen", "layout": self.layout}
+        shape = {} if self.shape is None else {"shape": self.shape}
+        return super()._entry() | kind | shape
 
 
 @dataclass(frozen=True, repr=False)
@@ -311,15 +315,21 @@ class VarLenFeature(Feature):
         dtype: A NumPy dtype, its name, or a framework's own dtype.
         rank: The levels of lists; None for as many as the expression has ``[*]`` and filters.
         layout: ``coo``, or ``ragged`` for a :class:`RaggedTensor`.
+        shape: In place of ``rank`` a dimension for each level of lists, -1 or None where the
+            length varies.
     """
 
     dtype: Any
     rank: int | None = 1
     layout: Layout = "coo"
+    shape: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         known_name("layout", self.layout, Layout)
+        if self.shape is not None:
+            self._set(shape=sizes("shape", self.shape))
+            self._set(rank=len(self.shape))
         if self.rank is None:
             return
         self._set(rank=integer("rank", self.rank))
@@ -328,13 +338,15 @@ class VarLenFeature(Feature):
 
     def _entry(self) -> dict[str, Any]:
         kind = {"kind": "var_len", "layout": self.layout}
+        if self.shape is not None:
+            return super()._entry() | kind | {"shape": self.shape}
         return super()._entry() | kind | ({} if self.rank is None else {"rank": self.rank})
 
 
 def _default_value(feature: Feature, value: Any) -> dict[str, Any]:
-    """TensorFlow's name of the default as ours; what is to be set."""
+    """The default by our name and by TensorFlow's, which are to be the same."""
     if value is None:
-        return {}
+        return {"default_value": feature.default}
     value = fill(value)
     if feature.default not in (None, value):
         raise FeatureError("default and default_value are the same: give one of them")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atds import _native, _options
+from atds._reprs import counted, html, listed
 from atds.errors import OptionError, ReadOnceError
 from atds.feature_sets import from_json
 from atds.features import Feature
@@ -144,7 +145,7 @@ class InspectedPath:
     nulls: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """What a file holds, from reading all of it.
 
@@ -190,6 +191,28 @@ class Inspection:
     def compression_ratio(self) -> float:
         """Inflated bytes over raw ones; 1 for a file without blocks."""
         return self.inflated_bytes / self.raw_bytes if self.raw_bytes else 1.0
+
+    def __repr__(self) -> str:
+        blocks = f"{counted(self.records, 'record')} in {counted(self.blocks, 'block')}"
+        title = f"Inspection of {self.path}: {blocks}, {self.codec}, {self.file_bytes:,} bytes"
+        return listed(title, [(name, repr(feature)) for name, feature in self.features.items()])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("records", f"{self.records:,}"),
+            ("blocks", f"{self.blocks:,}"),
+            ("codec", self.codec if self.packing is None else f"{self.codec} in {self.packing}"),
+            ("bytes of the file", f"{self.file_bytes:,}"),
+            ("bytes decompressed", f"{self.inflated_bytes:,}"),
+        ]
+        features = [(name, repr(feature)) for name, feature in self.features.items()]
+        paths = [
+            (path.expression, path.schema_type, f"{path.nulls:,} of {path.values:,}")
+            for path in self.paths
+        ]
+        nulls = (("path", "type", f"nulls in {counted(self.sampled, 'record')}"), paths)
+        left_out = (("no feature reads", "type"), list(self.left_out.items()))
+        return html(self.path, rows, (("name", "feature"), features), nulls, left_out)
 
 
 @spelled_out(LenienceOptions)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from jax import Array, Device
     from jax.experimental.sparse import BCOO
     from jax.sharding import Sharding
+    from typing_extensions import Self
 
     #: A column of a batch.
     Column: TypeAlias = Array | BCOO | tuple[Array, ...]
@@ -141,7 +142,7 @@ class Batches(Iterator[dict[str, Any]]):
     """The batches of one epoch as dicts of arrays of JAX, made ahead by threads of their own.
 
     Several threads may take batches from it: each is given once. Dropping or closing it ends its
-    threads.
+    threads, and so does the end of a ``with`` block.
     """
 
     def __init__(
@@ -172,6 +173,18 @@ class Batches(Iterator[dict[str, Any]]):
             name: _column(column, self._buckets.get(name), self._place)
             for name, column in batch.items()
         }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._batches).replace("atds.Batches", "atds.jax.Batches", 1)
+
+    def _repr_html_(self) -> str:
+        return self._batches._repr_html_().replace("atds.Batches", "atds.jax.Batches", 1)
 
     def close(self) -> None:
         """Ends the iteration: stops its threads and waits for them."""

@@ -158,6 +158,16 @@ def checked(kind: Any, given: Mapping[str, Any]) -> Any:
     }
 
 
+def not_default(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The options, as :func:`checked` gives them, that are not as their defaults are."""
+    defaults = ((name, option.check(name, option.default)) for name, option in OPTIONS.items())
+    return [
+        (name, options[name])
+        for name, default in defaults
+        if name in options and options[name] != default
+    ]
+
+
 _T = TypeVar("_T", bound=Callable[..., Any])
 
 

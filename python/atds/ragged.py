@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atds._convert import jax_arrays, jax_indices, tf_values, torch_tensor
 from atds._packages import need
-from atds.sparse import SparseTensor, _only_numbers
+from atds.sparse import MAX_DENSE_BYTES, SparseTensor, _only_numbers
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,6 +46,20 @@ class RaggedTensor(tuple[Any, ...]):
     def row_splits(self) -> tuple[Any, ...]:
         """The row splits, each int64 ``[lists + 1]`` and starting with 0; the outermost first."""
         return tuple(self[1:])
+
+    def tolist(self) -> list[Any]:
+        """The lists of each record as nested lists.
+
+        >>> words = atds.VarlenFeature([-1], "string", layout="ragged")
+        >>> dataset = atds.Dataset("strings/*.avro", 64, {"v_words": words})
+        >>> ragged = next(iter(dataset))["v_words"]
+        >>> [len(words) for words in ragged.tolist()] == np.diff(ragged.row_splits[0]).tolist()
+        True
+        """
+        items: list[Any] = self.values.tolist()
+        for splits in reversed(self.row_splits):
+            items = [items[start:end] for start, end in itertools.pairwise(splits.tolist())]
+        return items
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.csr_array`` with the items of a list in its first columns.
@@ -147,6 +162,19 @@ class RaggedSparseTensor(tuple[Any, Any, Any]):
         """int64 ``[rows + 1]``: the entries of row ``i`` are from ``row_splits[i]`` to
         ``row_splits[i + 1]``."""
         return self[2]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dense shape, as arrays have it."""
+        return self.dense_shape
+
+    def toarray(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
+        """The dense array; see :meth:`SparseTensor.toarray`."""
+        return self.to_coo().toarray(max_bytes=max_bytes)
+
+    def to_dense(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
+        """The dense array; see :meth:`SparseTensor.toarray`."""
+        return self.toarray(max_bytes=max_bytes)
 
     def to_coo(self) -> SparseTensor:
         """The same tensor by coordinates; the indices are copied."""

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from atds._convert import jax_arrays, jax_indices, tf_values, torch_tensor
 from atds._packages import need
+from atds.bfloat16 import BFloat16Array
+from atds.errors import MemoryLimitError
 from atds.strings import StringArray
+
+#: Bytes of a dense array unless ``max_bytes`` says otherwise, as of the default ``memory_limit``.
+MAX_DENSE_BYTES = 4 << 30
 
 
 class SparseTensor(NamedTuple):
@@ -30,6 +38,36 @@ class SparseTensor(NamedTuple):
     indices: Any
     values: Any
     dense_shape: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dense shape, as arrays have it."""
+        return self.dense_shape
+
+    def toarray(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
+        """The dense array, as SciPy has it: 0 where there is no entry, and the sum of the entries
+        that have the same indices.
+
+        Of bools it is False, and whether one of the entries is true. bfloat16 becomes float32.
+        Strings are objects, ``""`` (or ``b""``) where there is none.
+
+        >>> features = {"sp0": atds.SparseFeature([50_001], "float32")}
+        >>> sp0 = next(iter(atds.Dataset("clicks/*.avro", 64, features)))["sp0"]
+        >>> sp0.shape, sp0.toarray().shape, sp0.toarray().dtype
+        ((64, 50001), (64, 50001), dtype('float32'))
+
+        Args:
+            max_bytes: Maximum number of bytes of the array, 4 GiB if not given.
+
+        Raises:
+            MemoryLimitError: An array of more bytes.
+            ValueError: Several strings that have the same indices.
+        """
+        return dense(self.indices, self.values, self.dense_shape, max_bytes)
+
+    def to_dense(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
+        """The dense array, as :meth:`toarray` makes it."""
+        return self.toarray(max_bytes=max_bytes)
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.coo_array`` over the same values.
@@ -81,6 +119,43 @@ class SparseTensor(NamedTuple):
         values = jax_arrays(self.values)
         indices = jax_indices(self.indices, self.dense_shape)
         return sparse.BCOO((values, indices), shape=self.dense_shape)
+
+
+def dense(
+    indices: Any, values: Any, shape: tuple[int, ...], max_bytes: int
+) -> np.ndarray[Any, np.dtype[Any]]:
+    """The dense array of entries by coordinates."""
+    if isinstance(values, StringArray):
+        dtype: np.dtype[Any] = np.dtype(object)
+    elif isinstance(values, BFloat16Array):
+        values = values.to_float32()
+        dtype = values.dtype
+    else:
+        dtype = values.dtype
+    size = math.prod(shape) * dtype.itemsize
+    if size > max_bytes:
+        raise MemoryLimitError(
+            f"a dense array of the shape {list(shape)} has {size:,} bytes, and max_bytes is "
+            f"{max_bytes:,}: keep it sparse, or set max_bytes"
+        )
+    places = tuple(indices[:, axis] for axis in range(len(shape)))
+    array = np.zeros(shape, dtype)
+    if isinstance(values, StringArray):
+        _check_distinct(places, shape)
+        array[...] = b"" if values.dtype == "bytes" else ""
+        array[places] = values.to_numpy()
+    elif dtype == bool:
+        np.logical_or.at(array, places, values)
+    else:
+        np.add.at(array, places, values)
+    return array
+
+
+def _check_distinct(places: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    known, counts = np.unique(np.ravel_multi_index(places, shape), return_counts=True)
+    for several in known[counts > 1]:
+        at = [int(index) for index in np.unravel_index(several, shape)]
+        raise ValueError(f"several strings have the indices {at}, and cannot be summed")
 
 
 def _only_numbers(values: Any, framework: str) -> None:

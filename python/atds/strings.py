@@ -23,8 +23,10 @@ class StringArray:
     >>> strings = next(iter(dataset))["s_title"]
     >>> strings.shape, len(strings), strings.dtype
     ((3,), 3, 'string')
-    >>> strings.to_pylist() == strings.to_numpy().tolist() == list(strings)
+    >>> strings.tolist() == strings.to_numpy().tolist() == list(strings)
     True
+    >>> (strings == strings[0]).tolist()
+    [True, False, False]
 
     Attributes:
         offsets: int64 ``[size + 1]``, read-only: string ``i``, in row-major order, is the data
@@ -66,6 +68,14 @@ class StringArray:
     def nbytes(self) -> int:
         """Bytes of offsets and data."""
         return self.offsets.nbytes + self.data.nbytes
+
+    def tolist(self) -> Any:
+        """The strings as nested lists of the shape, as NumPy has it; without dimensions the string.
+
+        Raises:
+            UnicodeDecodeError: A string is not UTF-8; ask for ``dtype="bytes"``.
+        """
+        return self.to_pylist() if self.shape else self._at(0)
 
     def to_pylist(self) -> list[Any]:
         """The strings as nested lists of the shape.
@@ -116,18 +126,46 @@ class StringArray:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, place: int | slice) -> Any:
-        """The string, or the array of strings, at a place of the first dimension, or those of
-        consecutive places, over the same memory."""
+    def __getitem__(self, place: Any) -> Any:
+        """What NumPy's indexing gives: the string at a place, or the array of the strings at
+        several. A place is a whole number (negative from the end), a slice, a mask, a list or an
+        array of numbers, ``...``, ``None``, or a tuple of these.
+
+        The strings of a number or a slice without a step share this memory; others are copied.
+
+        >>> dataset = atds.Dataset("strings/*.avro", 3, {"s_title": atds.DenseFeature([], "string")})
+        >>> strings = next(iter(dataset))["s_title"]
+        >>> strings[[2, 0]].tolist() == [strings[-1], strings[0]]
+        True
+        >>> strings[strings == strings[1]].tolist() == [strings[1]]
+        True
+
+        Raises:
+            IndexError: A place that there is not, or a mask of another length.
+        """
         if isinstance(place, slice):
             places = range(len(self))[place]
-            if places.step != 1:
-                raise IndexError("a slice of a StringArray has no step: take it of to_numpy()")
-            return self._part(places.start, len(places), (len(places), *self.shape[1:]))
-        place = range(len(self))[place]
-        if self.ndim > 1:
-            return self._part(place, 1, self.shape[1:])
-        start, end = self.offsets[place : place + 2]
+            if places.step == 1:
+                return self._part(places.start, len(places), (len(places), *self.shape[1:]))
+        elif isinstance(place, (int, np.integer)) and not isinstance(place, bool) and self.shape:
+            if not -len(self) <= place < len(self):
+                raise IndexError(
+                    f"there is no string {int(place)}: the first dimension has {len(self)}"
+                )
+            place = int(place) % len(self)
+            if self.ndim > 1:
+                return self._part(place, 1, self.shape[1:])
+            return self._at(place)
+        if isinstance(place, StringArray):
+            raise IndexError("strings are no places: give numbers, a mask or a slice")
+        chosen = np.arange(self.size).reshape(self.shape)[place]
+        if isinstance(chosen, np.ndarray):
+            return self._chosen(chosen)
+        return self._at(int(chosen))
+
+    def _at(self, i: int) -> Any:
+        """String `i` in row-major order."""
+        start, end = self.offsets[i : i + 2]
         return self._said(self.data[start:end].tobytes())
 
     def _part(self, start: int, count: int, shape: tuple[int, ...]) -> StringArray:
@@ -137,9 +175,54 @@ class StringArray:
         offsets = self.offsets[start * width : (start + count) * width + 1]
         return StringArray(offsets, self.data, shape, self._binary)
 
+    def _chosen(self, places: np.ndarray[Any, np.dtype[np.int64]]) -> StringArray:
+        """A copy of the strings at places in row-major order, in their shape."""
+        flat = places.ravel()
+        lengths = np.diff(self.offsets)[flat]
+        offsets = np.zeros(len(flat) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        # For each byte, where it is.
+        of_bytes = np.arange(offsets[-1]) + np.repeat(self.offsets[flat] - offsets[:-1], lengths)
+        data = self.data[of_bytes]
+        offsets.flags.writeable = data.flags.writeable = False
+        return StringArray(offsets, data, places.shape, self._binary)
+
     def __eq__(self, other: object) -> Any:
-        """Element by element, as NumPy."""
-        return self.to_numpy() == (other.to_numpy() if isinstance(other, StringArray) else other)
+        """Element by element, as NumPy: an array of bools. Strings are compared as their bytes, so
+        that both ``str`` and ``bytes`` can be compared with, and so can lists and arrays of them.
+
+        >>> dataset = atds.Dataset("strings/*.avro", 3, {"s_title": atds.DenseFeature([], "string")})
+        >>> strings = next(iter(dataset))["s_title"]
+        >>> strings == strings[0].encode()
+        array([ True, False, False])
+        """
+        if isinstance(other, (str, bytes)):
+            string = _as_bytes(other)
+            return np.zeros(self.shape, bool)[()] if string is None else self._equals(string)
+        return np.asarray(self._objects() == _objects(other), dtype=bool)[()]
+
+    def __ne__(self, other: object) -> Any:
+        """Element by element, as NumPy: an array of bools."""
+        return ~(self == other)
+
+    # NumPy's arrays leave a comparison with strings to the methods above.
+    __array_priority__ = 1000
+
+    def _equals(self, string: bytes) -> Any:
+        starts = self.offsets[:-1]
+        equal = np.diff(self.offsets) == len(string)
+        of_this_length = np.flatnonzero(equal)
+        for i, byte in enumerate(string):
+            of_this_length = of_this_length[self.data[starts[of_this_length] + i] == byte]
+        equal[:] = False
+        equal[of_this_length] = True
+        return equal.reshape(self.shape)[()]
+
+    def _objects(self) -> np.ndarray[Any, np.dtype[np.object_]]:
+        """The bytes of each string, in the shape."""
+        array = np.empty(self.size, dtype=object)
+        array[:] = self._encoded()
+        return array.reshape(self.shape)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -150,14 +233,36 @@ class StringArray:
         return StringArray, (self.offsets, self.data, self.shape, self._binary)
 
     def _flat(self) -> list[Any]:
+        strings = self._encoded()
+        return strings if self._binary else [self._said(string) for string in strings]
+
+    def _encoded(self) -> list[bytes]:
         # Part of an array has the data of all of it.
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         data, ends = self.data[first:last].tobytes(), (self.offsets - first).tolist()
-        strings = [data[start:end] for start, end in itertools.pairwise(ends)]
-        return strings if self._binary else [self._said(string) for string in strings]
+        return [data[start:end] for start, end in itertools.pairwise(ends)]
 
     def _said(self, string: bytes) -> Any:
         return string if self._binary else string.decode()
+
+
+def _as_bytes(string: str | bytes) -> bytes | None:
+    """The bytes of a string; None, which is equal to no string, if UTF-8 does not have it."""
+    try:
+        return string.encode() if isinstance(string, str) else string
+    except UnicodeEncodeError:
+        return None
+
+
+def _objects(values: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """Values as objects, strings among them as their bytes."""
+    if isinstance(values, StringArray):
+        return values._objects()
+    array = np.asarray(values, dtype=object)
+    flat = [_as_bytes(value) if isinstance(value, str) else value for value in array.ravel()]
+    objects = np.empty(len(flat), dtype=object)
+    objects[:] = flat
+    return objects.reshape(array.shape)
 
 
 def _nested(items: list[Any], shape: tuple[int, ...]) -> list[Any]:

@@ -142,8 +142,163 @@ def test_strings(batch: atds.Batch) -> None:
     assert (table[1:].shape, table[1:].to_pylist()) == ((2, 1), [["bc"], ["d"]])
     assert table[1:][1:].to_pylist() == [["d"]]
     assert text[1:].data.ctypes.data == text.data.ctypes.data
-    with pytest.raises(IndexError, match="^a slice of a StringArray has no step"):
-        text[::2]
+    assert text[::-2].tolist() == ["x", "één"]
+
+
+def array_of(*strings: bytes, binary: bool = False) -> atds.StringArray:
+    """The strings in the middle of other data, as parts of an array are."""
+    offsets = 3 + np.cumsum([0, *map(len, strings)])
+    return atds.StringArray(
+        offsets, np.frombuffer(b"..." + b"".join(strings), np.uint8), None, binary
+    )
+
+
+WORDS = [b"b", b"", "é".encode(), b"abc", b"b", b"a\x00"]
+
+PLACES: list[Any] = [
+    0,
+    -1,
+    np.int32(2),
+    slice(None),
+    slice(1, -1),
+    slice(None, None, -2),
+    slice(4, 1),
+    [],
+    [0, -1, 0],
+    np.array([5, 2], np.uint8),
+    np.array([[0, 1], [2, 3]]),
+    [True, False, True, False, False, True],
+    np.zeros(6, bool),
+    ...,
+    (),
+    None,
+    (slice(None), None),
+]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (3, 2, 1)], ids=str)
+def test_strings_are_indexed_as_in_numpy(place: Any, shape: tuple[int, ...]) -> None:
+    strings = array_of(*WORDS).reshape(*shape)
+    objects = strings.to_numpy()
+    try:
+        expected = objects[place]
+    except IndexError:
+        with pytest.raises(IndexError):
+            strings[place]
+        return
+    found = strings[place]
+    if isinstance(expected, np.ndarray):
+        assert isinstance(found, atds.StringArray)
+        assert (found.shape, found.tolist()) == (expected.shape, expected.tolist())
+        assert found.offsets.dtype == np.int64
+        assert not found.data.flags.writeable
+    else:
+        assert found == expected
+
+
+def test_strings_are_indexed_by_several_places_as_in_numpy() -> None:
+    strings = array_of(*WORDS).reshape(2, 3)
+    assert strings[1, 0] == "abc" == strings[-1, -3]
+    assert strings[:, 1].tolist() == ["", "b"]
+    assert strings[..., [0, 2]].tolist() == [["b", "é"], ["abc", "a\x00"]]
+    assert strings[strings == "b"].tolist() == ["b", "b"]
+    one = atds.StringArray(np.array([0, 1]), np.frombuffer(b"x", np.uint8), ())
+    assert (one[()], one.tolist(), one == "x") == ("x", "x", True)
+    for place in (6, -7, 1.5, "b", [7], [True], array_of(b"b")):
+        with pytest.raises(IndexError):
+            array_of(*WORDS)[place]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_strings_are_compared_one_by_one(binary: bool) -> None:
+    strings = array_of(*WORDS, binary=binary)
+    objects = np.array(WORDS, dtype=object)
+    for word in (*WORDS, b"ab", b"abcd", b"\xff"):
+        # NumPy itself takes a NUL at the end of bytes away.
+        expected = [known == word for known in WORDS]
+        others: list[Any] = [word, np.bytes_(word)] if not word.endswith(b"\0") else [word]
+        if word != b"\xff":
+            others.append(word.decode())
+        for other in others:
+            for found in (strings == other, other == strings):
+                assert isinstance(found, np.ndarray)
+                assert (found.dtype, found.tolist()) == (np.bool_, expected)
+            assert (strings != other).tolist() == [not equal for equal in expected]
+    texts = [word.decode() for word in WORDS]
+    for same in (WORDS, texts, objects, np.array(texts, object), strings, strings[:]):
+        assert (strings == same).all()
+        assert (same == strings).all()
+        assert not (strings != same).any()
+    assert (strings == np.array(["b"] * 6)).tolist() == [True, False, False, False, True, False]
+    assert (np.array(["b"] * 6) == strings).tolist() == [True, False, False, False, True, False]
+    for other in (None, 1, 1.5, "\ud800", [None] * 6, range(6)):
+        assert (strings == other).tolist() == [False] * 6
+        assert (strings != other).tolist() == [True] * 6
+    table = strings.reshape(2, 3)
+    assert (table == ["b", "", "x"]).tolist() == [[True, True, False], [False, False, False]]
+    assert (table == "abc").tolist() == [[False] * 3, [True, False, False]]
+    with pytest.raises(ValueError, match="shape"):
+        strings == ["b"] * 5  # noqa: B015
+    nothing = strings[:0]
+    assert (nothing == "b").shape == (0,)
+
+
+def test_strings_that_are_no_text_are_compared() -> None:
+    strings = array_of(b"\xff", b"a")
+    assert (strings == "a").tolist() == [False, True]
+    assert (strings == [b"\xff", "b"]).tolist() == [True, False]
+    assert strings[strings != b"\xff"].tolist() == ["a"]
+
+
+def test_dense_arrays(batch: atds.Batch) -> None:
+    for name in ("cells", "rows"):
+        assert batch[name].shape == (3, 5)
+        for dense in (batch[name].toarray(), batch[name].to_dense()):
+            assert (dense.dtype, dense.tolist()) == (np.float32, DENSE_CELLS)
+    assert batch["coo"].to_dense().tolist() == [[1, 2], [0, 0], [3, 0]]
+    assert batch["words_coo"].toarray().tolist() == [["a", "bc"], ["", ""], ["d", ""]]
+    with pytest.raises(atds.MemoryLimitError, match=r"\[3, 5\] has 60 bytes, and max_bytes is 59"):
+        batch["cells"].toarray(max_bytes=59)
+    assert batch["cells"].toarray(max_bytes=60).shape == (3, 5)
+
+
+def sparse(indices: list[list[int]], values: Any, shape: tuple[int, ...]) -> atds.SparseTensor:
+    return atds.SparseTensor(np.array(indices, np.int64).reshape(-1, len(shape)), values, shape)
+
+
+def test_dense_arrays_of_each_dtype() -> None:
+    twice = [[0, 1], [1, 0], [0, 1]]
+    for dtype in ("int32", "int64", "float16", "float32", "float64"):
+        dense = sparse(twice, np.array([1, 2, 3], dtype), (2, 2)).toarray()
+        assert (dense.dtype, dense.tolist()) == (dtype, [[0, 4], [2, 0]])
+    flags = sparse(twice, np.array([True, False, True]), (2, 2)).toarray()
+    assert flags.tolist() == [[False, True], [False, False]]
+    ones = atds.BFloat16Array(np.full(3, 0x3F80, np.uint16))
+    assert sparse(twice, ones, (2, 2)).toarray().tolist() == [[0, 2], [1, 0]]
+    assert ones.tolist() == [1, 1, 1]
+    raw = array_of(b"x", b"y", binary=True)
+    assert sparse(twice[:2], raw, (2, 2)).toarray().tolist() == [[b"", b"x"], [b"y", b""]]
+    with pytest.raises(ValueError, match=r"several strings have the indices \[0, 1\]"):
+        sparse(twice, array_of(b"x", b"y", b"z"), (2, 2)).toarray()
+    assert sparse([], np.zeros(0), (2, 0, 3)).toarray().shape == (2, 0, 3)
+
+
+def test_a_dense_array_that_is_absurd() -> None:
+    huge = sparse([[0, 1]], np.ones(1, "float32"), (1024, 1 << 40))
+    with pytest.raises(atds.MemoryLimitError, match="keep it sparse"):
+        huge.to_dense()
+    ragged = atds.RaggedSparseTensor(
+        np.array([[1]]), np.ones(1), np.array([0, 1]), (1, (1 << 63) - 1)
+    )
+    with pytest.raises(MemoryError):
+        ragged.toarray()
+
+
+def test_lists_of_ragged_tensors(batch: atds.Batch) -> None:
+    assert batch["list"].tolist() == [[1, 2], [], [3]]
+    assert batch["deep"].tolist() == [[[1], [], [2, 3]], [], [[4, 5]]]
+    assert batch["words"].tolist() == [["a", "bc"], [], ["d"]]
 
 
 def test_strings_that_are_no_text(write: Any) -> None:

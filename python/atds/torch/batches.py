@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,11 +14,15 @@ from atds.torch.batch import Batch
 from atds.torch.shares import WorkerShare
 from atds.torch.tensors import Convert
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class Batches(Iterator[Batch]):
     """The batches of one epoch, made ahead by threads of their own.
 
-    Several threads may take batches from it: each is given once.
+    Several threads may take batches from it: each is given once. Dropping or closing it ends its
+    threads, and so does the end of a ``with`` block.
 
     Args:
         batches: Those of arrays.
@@ -66,6 +70,18 @@ class Batches(Iterator[Batch]):
             self._padding_left -= 1
             return batch, False
         raise StopIteration
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._batches).replace("atds.Batches", "atds.torch.Batches", 1)
+
+    def _repr_html_(self) -> str:
+        return self._batches._repr_html_().replace("atds.Batches", "atds.torch.Batches", 1)
 
     def close(self) -> None:
         """Ends the iteration: stops its threads and waits for them."""

@@ -423,6 +423,13 @@ class Dataset(IterableDataset[Batch]):
         of_world = f"rank={rank}, world_size={world_size}, " if world_size > 1 else ""
         return f"atds.torch.Dataset({of_world}{inner}"
 
+    def _repr_html_(self) -> str:
+        rank, world_size = self._rank_of(Caller())
+        return self._dataset._html(
+            "atds.torch.Dataset",
+            [("records", f"{self.num_records:,}"), ("rank", f"{rank} of {world_size}")],
+        )
+
 
 def _collates() -> str:
     """What a user is told whose ``DataLoader`` would stack batches."""

@@ -1,0 +1,86 @@
+"""Features files: features as JSON, which the command reads and writes too."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from atds import _native
+from atds.feature_sets import entries, from_entries, parse_features, to_json
+from atds.features import Feature
+
+
+def read_features(path: str | os.PathLike[str]) -> dict[str, Feature]:
+    """The features of a features file, such as ``atds inspect --features`` prints, by name.
+
+    The file of a vocabulary is looked up from the folder of the features file.
+
+    >>> features = {"label": atds.DenseFeature([], "int32", expression="s_label")}
+    >>> atds.write_features("features.json", features)
+    >>> atds.read_features("features.json") == features
+    True
+
+    Args:
+        path: The file.
+
+    Raises:
+        MissingFileError: A file that is not there.
+        FileError: A file that cannot be read.
+        FeatureError: A file that is not JSON, or a feature that cannot be; a vocabulary whose file
+            cannot be read.
+    """
+    name = os.fsdecode(path)
+    _native.check_features_file(name)
+    with open(name, encoding="utf-8") as file:
+        found: dict[str, dict[str, Any]] = json.load(file)
+    folder = os.path.dirname(os.path.abspath(name))
+    for entry in found.values():
+        words = _words_file(entry)
+        if words is not None:
+            entry["vocabulary"] = {"file": os.path.join(folder, words)}
+    return from_entries(found)
+
+
+def write_features(path: str | os.PathLike[str], features: Mapping[str, Any]) -> None:
+    """Writes features as a features file, from which :func:`read_features` reads the same ones.
+
+    The file of a vocabulary is written as a path from the folder of the features file where it is
+    in that folder, so that both can be moved together, and else as an absolute path. A file that is
+    there already is replaced.
+
+    Args:
+        path: The file.
+        features: Features by name, ours or TensorFlow's.
+
+    Raises:
+        FeatureError: A feature that cannot be; a vocabulary whose file cannot be read.
+        OSError: A file that cannot be written.
+    """
+    parsed = parse_features(features)
+    _native.spec_of_features(to_json(parsed))
+    folder = os.path.dirname(os.path.abspath(os.fsdecode(path)))
+    lines = []
+    for name, entry in entries(parsed).items():
+        words = _words_file(entry)
+        if words is not None:
+            entry["vocabulary"] = {"file": _from(folder, words)}
+        lines.append(f"  {_text(name)}: {_text(entry)}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _words_file(entry: Mapping[str, Any]) -> str | None:
+    vocabulary = entry.get("vocabulary")
+    return vocabulary["file"] if isinstance(vocabulary, dict) else None
+
+
+def _from(folder: str, file: str) -> str:
+    """The path of a file in a folder from there, or else its own."""
+    inside = os.path.join(folder, "")
+    return file.removeprefix(inside) if file.startswith(inside) else file
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
