@@ -82,11 +82,11 @@ class Batch(dict[str, Any]):
         raise KeyError(f"the batch has no column {name!r} ({meant})")
 
     def __repr__(self) -> str:
-        columns = [(name, _summary(column)) for name, column in self.items()]
+        columns = [(name, summary(column)) for name, column in self.items()]
         return listed(f"Batch of {counted(self.num_records, 'record')}", columns)
 
     def _repr_html_(self) -> str:
-        columns = [(name, _summary(column)) for name, column in self.items()]
+        columns = [(name, summary(column)) for name, column in self.items()]
         title = f"Batch of {counted(self.num_records, 'record')}"
         return html(title, [], (("column", "dtype and shape"), columns))
 
@@ -101,10 +101,10 @@ class _Exported:
         self.__arrow_c_array__ = batch.__arrow_c_array__
 
 
-def _summary(column: Any) -> str:
+def summary(column: Any) -> str:
     """A column in a few words: its dtype and shape, of several parts each."""
     if isinstance(column, tuple):
-        parts = ", ".join(_summary(part) for part in column if hasattr(part, "dtype"))
+        parts = ", ".join(summary(part) for part in column if hasattr(part, "dtype"))
         return f"{type(column).__name__}({parts})"
     if hasattr(column, "dtype") and hasattr(column, "shape"):
         return f"{column.dtype} {list(column.shape)}"

@@ -347,8 +347,6 @@ class Dataset:
         if len(self._files) == 1:
             files = self._files[0]
         rows = [("files", files), ("batch_size", f"{self._batch_size:,}")]
-        if self._num_records is not None:
-            rows.append(("records", f"{self._num_records:,}"))
         if self._shard is not None:
             rows.append(("shard", "{} of {}".format(*self._shard)))
         rows += [("next epoch", str(self._epoch)), *more]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from atds._reprs import html, listed
+from atds.batch import summary
 from atds.torch import packing
 
 if TYPE_CHECKING:
@@ -67,6 +69,15 @@ class Batch(dict[str, Any]):
         batch = self._like(tensors)
         batch._packed = packed
         return batch
+
+    def __repr__(self) -> str:
+        return listed("Batch of tensors", self._summaries())
+
+    def _repr_html_(self) -> str:
+        return html("Batch of tensors", [], (("column", "dtype and shape"), self._summaries()))
+
+    def _summaries(self) -> list[tuple[str, str]]:
+        return [(name, summary(column)) for name, column in self.items()]
 
     def _like(self, tensors: dict[str, Any]) -> Self:
         return type(self)(tensors)
