@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use atds::generate::{Preset, RecordEncoder};
-use atds::{Batch, Codec, Column, Dataset, Element, Threads};
+use atds::tensors::Element;
+use atds::{Batch, Codec, Column, Dataset, Threads};
 use atds_benches::SampleFiles;
 use atds_benches::handwritten::{AdsBatch, Coo, Cursor, Error, Fault, HandwrittenLoop, Value};
 use avro_decode::{Features, Plan, PlanOptions, Schema};

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use atds::{Batch, BatchSpec, OwnedColumn};
+use atds::tensors::OwnedColumn;
+
+use atds::{Batch, BatchSpec};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

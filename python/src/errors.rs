@@ -4,7 +4,11 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use atds::{Error, ErrorKind, FeaturesError, Interface};
+use atds::features::FeaturesError;
+
+use atds::interface::Interface;
+
+use atds::{Error, ErrorKind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,13 +44,13 @@ pub(crate) fn thread_error(py: Python<'_>, error: io::Error) -> PyErr {
 
 /// The exception of a schema given as text that is none.
 #[cold]
-pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::SchemaError) -> PyErr {
+pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::schema::SchemaError) -> PyErr {
     plain(py, "SchemaError", &format!("{what}: {error}"))
 }
 
 /// The exception of features that cannot be.
 #[cold]
-pub(crate) fn features_error(py: Python<'_>, error: &atds::FeaturesError) -> PyErr {
+pub(crate) fn features_error(py: Python<'_>, error: &atds::features::FeaturesError) -> PyErr {
     plain(py, "FeatureError", error)
 }
 
@@ -71,7 +75,7 @@ pub(crate) fn features_file_error(py: Python<'_>, file: &Path, error: &FeaturesE
 
 /// The exception of a feature that cannot be, whatever the schema.
 #[cold]
-pub(crate) fn feature_error(py: Python<'_>, error: &atds::FeatureError) -> PyErr {
+pub(crate) fn feature_error(py: Python<'_>, error: &atds::features::FeatureError) -> PyErr {
     plain(py, "FeatureError", error)
 }
 

@@ -3,7 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use atds::{InspectOptions, LeftOut, Records, Schema};
+use atds::features::LeftOut;
+
+use atds::inspect::InspectOptions;
+
+use atds::records::Records;
+
+use atds::Schema;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -110,12 +116,12 @@ pub(crate) fn infer_features(py: Python<'_>, schema: &str) -> PyResult<Inferred>
 }
 
 /// Inferred features in Python's terms.
-pub(crate) fn in_python(inferred: &atds::Inferred) -> Inferred {
+pub(crate) fn in_python(inferred: &atds::features::Inferred) -> Inferred {
     (
         atds::features::to_json(&inferred.features).to_string(),
         inferred.binary.clone(),
         left_out(&inferred.left_out),
-        atds::inference_warnings(inferred),
+        atds::features::inference_warnings(inferred),
     )
 }
 
@@ -140,7 +146,8 @@ pub(crate) fn inspect<'py>(
     options.tolerate = tolerated(py, &tolerate)?;
     options.max_block_bytes = max_block_bytes.unwrap_or(options.max_block_bytes);
     options.max_depth = max_depth.unwrap_or(options.max_depth);
-    let found = interruptible(py, move || atds::inspect_with(file, &options))?.or_raise(py)?;
+    let found =
+        interruptible(py, move || atds::inspect::inspect_with(file, &options))?.or_raise(py)?;
     let dict = PyDict::new(py);
     dict.set_item("path", found.path.as_os_str())?;
     dict.set_item("packing", found.packing.map(|packing| packing.name()))?;

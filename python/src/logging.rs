@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use atds::Interface;
+use atds::interface::Interface;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;

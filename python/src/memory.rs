@@ -7,7 +7,9 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use atds::{Buffer, ColumnMut, DType, OwnedColumn, ValuesMut, fixed_width_dtypes};
+use atds::tensors::{Buffer, ColumnMut, OwnedColumn, ValuesMut};
+
+use atds::{DType, fixed_width_dtypes};
 use numpy::npyffi::flags::{NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO};
 use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, dtype};

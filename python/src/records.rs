@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atds::{EncodedRecords, Error, RecordOptions, Schema};
+use atds::records::{EncodedRecords, RecordOptions};
+
+use atds::{Error, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 

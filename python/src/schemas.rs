@@ -14,7 +14,7 @@ use crate::waiting::interruptible;
 /// The schemas in the headers of files, each distinct one once.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct FileSchemas {
-    pub(crate) schemas: atds::FileSchemas,
+    pub(crate) schemas: atds::schema::FileSchemas,
     files: Vec<PathBuf>,
 }
 
@@ -28,11 +28,13 @@ impl FileSchemas {
         let (shared, paths) = (files.get(py)?.clone(), files.all_paths().to_vec());
         let read = move || {
             let schemas = match all {
-                true => atds::FileSchemas::read(&shared, |_, _| match stopped.load(Relaxed) {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }),
-                false => atds::FileSchemas::read_first(&shared),
+                true => {
+                    atds::schema::FileSchemas::read(&shared, |_, _| match stopped.load(Relaxed) {
+                        true => ControlFlow::Break(()),
+                        false => ControlFlow::Continue(()),
+                    })
+                }
+                false => atds::schema::FileSchemas::read_first(&shared),
             };
             schemas.map(|schemas| (schemas, paths))
         };

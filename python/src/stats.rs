@@ -1,6 +1,6 @@
 //! Figures of an iteration as a dict.
 
-use atds::Stats;
+use atds::stats::Stats;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -9,11 +9,11 @@ use crate::fork::InProcess;
 /// Reads the figures of one iteration, from any thread and after its end.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct StatsHandle {
-    handle: InProcess<atds::StatsHandle>,
+    handle: InProcess<atds::stats::StatsHandle>,
 }
 
 impl StatsHandle {
-    pub(crate) fn new(handle: atds::StatsHandle) -> Self {
+    pub(crate) fn new(handle: atds::stats::StatsHandle) -> Self {
         StatsHandle {
             handle: InProcess::new(handle),
         }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::task::Poll;
 use std::time::Duration;
 
-use atds::{Dataset, Layout, OutOfBounds, Stats, Threads};
+use atds::stats::Stats;
+
+use atds::{Dataset, Layout, OutOfBounds, Threads};
 use serde_json::Value;
 
 use crate::failure::Failure;

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use atds::{Batch, Column, ColumnSpec, value_to_json};
+use atds::tensors::value_to_json;
+
+use atds::{Batch, Column, ColumnSpec};
 use serde_json::{Map, Value, json};
 
 use crate::inspect::form;

@@ -6,8 +6,9 @@
 use std::error::Error;
 use std::io;
 
+use atds::ErrorKind;
 use atds::generate::GenerateError;
-use atds::{ErrorKind, Interface, printable};
+use atds::interface::{Interface, printable};
 use clap::CommandFactory;
 use clap::error::ErrorKind as ClapKind;
 

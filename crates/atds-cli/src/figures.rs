@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use atds::Stats;
+use atds::stats::Stats;
 use serde_json::{Value, json};
 
 use crate::units::{bytes, count, counted, limit, per, percentages};

@@ -3,7 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use atds::{Dataset, Error, ErrorKind, RecordOptions, Records, batch_to_json};
+use atds::records::{RecordOptions, Records};
+
+use atds::tensors::batch_to_json;
+
+use atds::{Dataset, Error, ErrorKind};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

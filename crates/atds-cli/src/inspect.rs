@@ -3,10 +3,17 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use atds::{
-    ColumnKind, ColumnSpec, Feature, FeatureKind, Files, InspectOptions, InspectedPath, Inspection,
-    Packing, SchemaError, SchemaPath, features, printable,
-};
+use atds::features::FeatureKind;
+
+use atds::files::Packing;
+
+use atds::inspect::{InspectOptions, InspectedPath, Inspection};
+
+use atds::interface::printable;
+
+use atds::schema::{SchemaError, SchemaPath};
+
+use atds::{ColumnKind, ColumnSpec, Feature, Files, features};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -112,7 +119,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 fn inspect(file: &Path, args: &Args, signals: &Signals) -> Result<Inspection, Failure> {
     let mut options = inspect_options(args);
     options.cancelled = Some(signals.came().clone());
-    let found = atds::inspect_with(file, &options);
+    let found = atds::inspect::inspect_with(file, &options);
     signals.check()?;
     Ok(found?)
 }
@@ -126,14 +133,14 @@ fn show_features(files: Files, args: &Args, out: &mut dyn Write) -> Result<(), F
     let features = match &files.resolve()?[..] {
         // What can be read once is copied.
         [file] => {
-            let found = atds::inspect_with(file, &options)?;
+            let found = atds::inspect::inspect_with(file, &options)?;
             if found.features.is_empty() {
                 // Says why.
                 atds::infer_features(&found.schema)?;
             }
             found.features
         }
-        _ => atds::inspect_features(files, &options)?,
+        _ => atds::inspect::inspect_features(files, &options)?,
     };
     print_features_file(&features, out)?;
     Ok(())

@@ -1,6 +1,6 @@
 //! JSON as it may be shown in a terminal.
 
-use atds::printable;
+use atds::interface::printable;
 use serde_json::Value;
 
 /// JSON on one line, in which characters that are not seen, or act on what is around them, are

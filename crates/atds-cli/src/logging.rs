@@ -1,6 +1,6 @@
 //! Log records on standard error.
 
-use atds::Interface;
+use atds::interface::Interface;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 /// A logger that prints warnings and errors to standard error, a line each:

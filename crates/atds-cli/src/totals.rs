@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use atds::{Inspection, Packing, printable};
+use atds::files::Packing;
+
+use atds::inspect::Inspection;
+
+use atds::interface::printable;
 use serde_json::{Value, json};
 
 use crate::units::{bytes, count, counted};

@@ -8,11 +8,12 @@ use avro_block::{Block, Codec, InflateBuffer, InflateError, Inflater};
 use avro_decode::{Plan, Skipper, prefetch_place};
 use bytes::Bytes;
 
+use crate::error::Place;
 use crate::limits::MAX_EMPTY_BYTES;
 use crate::source::Lenience;
 use crate::spare::{Lent, Spare};
 use crate::tolerate::{NamedOnce, Tolerated, ToleratedCounters};
-use crate::{Error, ErrorKind, Place};
+use crate::{Error, ErrorKind};
 
 /// Bytes between the payloads of neighbouring blocks at most: a sync marker and
 /// two numbers.

@@ -268,7 +268,7 @@ impl DatasetBuilder {
     }
 
     /// What is wrong with files and read nevertheless (nothing by default). It is counted in the
-    /// [statistics](crate::Stats) and logged.
+    /// [statistics](crate::stats::Stats) and logged.
     pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
         self.read.lenience.tolerate = tolerate;
         self.plan.decode.replace_invalid_utf8 = tolerate.utf8;

@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind};
 /// [`MessageDecoder`](crate::messages::MessageDecoder) makes batches of.
 ///
 /// ```
-/// use atds::EncodedRecords;
+/// use atds::records::EncodedRecords;
 /// # use atds::generate::{generate, GenerateOptions, Preset};
 /// # let folder = tempfile::tempdir()?;
 /// # let mut options = GenerateOptions::new(Preset::Ads, 100);

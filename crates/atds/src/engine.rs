@@ -11,6 +11,7 @@ use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::{Budget, known_row_bytes};
 use crate::crew::Crew;
+use crate::error::Place;
 use crate::handoff::{Gone, Sender};
 use crate::intake::Intake;
 use crate::kept::Kept;
@@ -20,7 +21,7 @@ use crate::planner::{Batching, Visit};
 use crate::stats::Counters;
 use crate::task::Failed;
 use crate::window::Window;
-use crate::{Error, ErrorKind, Place};
+use crate::{Error, ErrorKind};
 
 /// How batches are made.
 #[derive(Clone, Debug)]

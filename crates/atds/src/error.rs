@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use avro_decode::single_object::SingleObjectError;
-use avro_decode::{
-    DecodeError, DecodeErrorKind, FeatureError, LeftOut, PlanError, ResolveError, SchemaError,
-};
+use avro_decode::{DecodeError, FeatureError, LeftOut, ResolveError, SchemaError};
 use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
 use crate::features::FeaturesError;
 use crate::files::NothingFound;
 use crate::interface::printable;
 use crate::unpack::{Packing, UnpackError};
+
+#[doc(inline)]
+pub use avro_block::Found;
+#[doc(inline)]
+pub use avro_decode::{DecodeErrorKind, PlanError, PlanErrorKind};
 
 /// What went wrong, and where.
 #[derive(Clone, Debug)]
@@ -62,7 +65,7 @@ pub enum ErrorKind {
     /// A thread that the system does not start.
     #[error("a thread could not be started: {0}")]
     Thread(Arc<io::Error>),
-    /// [`InspectOptions::cancelled`](crate::InspectOptions::cancelled) was set.
+    /// [`InspectOptions::cancelled`](crate::inspect::InspectOptions::cancelled) was set.
     #[error("cancelled")]
     Cancelled,
     /// No files were given.

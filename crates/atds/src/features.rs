@@ -1,4 +1,4 @@
-//! The features file: features as JSON.
+//! Features: what is read of each record, and the features file, which says the same as JSON.
 //!
 //! ```json
 //! {
@@ -32,7 +32,7 @@
 //!
 //! | key | values become |
 //! |---|---|
-//! | `"cast": true` | the dtype, see [`Convert::Cast`](crate::Convert::Cast) |
+//! | `"cast": true` | the dtype, see [`Convert::Cast`] |
 //! | `"hash_buckets": 1000` | int64 ids, as `tf.strings.to_hash_bucket_fast` makes |
 //! | `"vocabulary": ["a", "b"]` or `{"file": "words.txt"}`, a line a word | ids from 0 in that order; of others `"unknown"`, -1 if not given |
 //! | `"unit": "millis"` | int64 in `days`, `hours`, `minutes`, `seconds`, `millis`, `micros` or `nanos` |
@@ -52,10 +52,19 @@ mod write;
 
 use std::path::Path;
 
-use avro_decode::Feature;
 use serde_json::Value;
 
+#[doc(inline)]
+pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
+#[doc(inline)]
+pub use avro_decode::{
+    Clock, Convert, ConvertError, DuplicateWord, Feature, FeatureError, Features, Fill, Inferred,
+    LeftOut, LeftOutReason, Meaning, MeaningError, Missing, OutOfBounds, Rounded, TimeUnit,
+    Vocabulary, infer, path,
+};
 pub use error::{EntryErrorKind, FeaturesError};
+
+pub use crate::plans::{infer_features, inference_warnings};
 
 /// Reads features from the text of a features file. The files of vocabularies
 /// are looked up from the folder that the process is in.

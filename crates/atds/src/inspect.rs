@@ -20,9 +20,11 @@ use crate::limits::{DEFAULT_MEMORY_LIMIT, DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
 use crate::once::{self, OnceReader, Stop};
 use crate::plans::{infer_all, not_by_the_specification, parse_by};
 use crate::records::RecordOptions;
+use crate::records::Records;
+use crate::schema::FileSchemas;
 use crate::source::{FileBlocks, Opener, WholeIndex, whole_index};
 use crate::unpack::Packing;
-use crate::{Dataset, Error, ErrorKind, FileSchemas, Files, Records, Tolerate};
+use crate::{Dataset, Error, ErrorKind, Files, Tolerate};
 
 pub use nulls::InspectedPath;
 
@@ -69,7 +71,7 @@ pub struct Inspection {
     pub rounded: Vec<Rounded>,
     /// The values that no feature reads.
     pub left_out: Vec<LeftOut>,
-    /// Every path of the schema, see [`paths`](crate::paths), with how often its
+    /// Every path of the schema, see [`paths`](crate::schema::paths), with how often its
     /// value is null in a sample.
     pub paths: Vec<InspectedPath>,
     /// Whether there are more paths than are listed.
@@ -203,7 +205,7 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
 
 /// Reads all of several files, and returns the features as the records of all of them have them.
 ///
-/// They are those of [`FileSchemas::infer`](crate::FileSchemas::infer), as exact as those of an
+/// They are those of [`FileSchemas::infer`](crate::schema::FileSchemas::infer), as exact as those of an
 /// [`Inspection`]: lists are dense where they have one length in all files, and the dimensions of
 /// sparse features are one above the largest index of any file. An input that can be read once is
 /// not copied here.

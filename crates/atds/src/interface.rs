@@ -23,7 +23,7 @@ impl Interface {
     /// options have the names that they have there, and the text is [`printable`].
     ///
     /// ```
-    /// use atds::Interface;
+    /// use atds::interface::Interface;
     ///
     /// let text = "raise `memory_limit`, or give a `default`";
     /// assert_eq!(

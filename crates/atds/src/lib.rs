@@ -1,4 +1,24 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # Modules
+//!
+//! At the root is what most programs use: [`Dataset`] and its builder, [`Feature`], [`Batch`],
+//! [`DType`], [`Error`]. The rest is by subject:
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`features`] | features, conversions, path expressions, inference, the features file |
+//! | [`tensors`] | batches, columns and their typed views, owned columns, JSON of a batch |
+//! | [`files`] | which files are read, and what is found where there are none |
+//! | [`schema`] | Avro schemas, their paths, the schemas of files |
+//! | [`error`] | the errors by kind and place |
+//! | [`stats`] | figures of a run, and what the scheduler decided |
+//! | [`inspect`](mod@inspect) | what a file holds, by reading all of it |
+//! | [`records`] | the records of a file one by one |
+//! | [`messages`] | batches of records without a container |
+//! | [`generate`](mod@generate) | sample files |
+//! | [`limits`] | the defaults and limits of a pipeline |
+//! | [`interface`] | how messages name options in Rust, Python and the command |
 
 mod ahead;
 mod block;
@@ -8,15 +28,15 @@ mod crew;
 mod dataset;
 mod encoded;
 mod engine;
-mod error;
+pub mod error;
 pub mod features;
-mod files;
+pub mod files;
 pub mod generate;
 mod handoff;
 mod inferred;
-mod inspect;
+pub mod inspect;
 mod intake;
-mod interface;
+pub mod interface;
 mod json;
 mod kept;
 pub mod limits;
@@ -27,15 +47,17 @@ mod outlet;
 mod planner;
 mod plans;
 mod reader;
-mod records;
+pub mod records;
 mod room;
+pub mod schema;
 mod schemas;
 mod slab;
 mod slice;
 mod source;
 mod spare;
-mod stats;
+pub mod stats;
 mod task;
+pub mod tensors;
 mod threads;
 mod tolerate;
 mod unpack;
@@ -43,38 +65,34 @@ mod walk;
 mod window;
 mod work;
 
+// Reading.
+#[doc(inline)]
+pub use atds_sched::Threads;
+#[doc(inline)]
+pub use avro_block::Codec;
 pub use builder::DatasetBuilder;
 pub use dataset::{Batches, Dataset};
-pub use encoded::EncodedRecords;
-pub use error::{Error, ErrorKind, Place};
-pub use features::{EntryErrorKind, FeaturesError};
-pub use files::{Files, NothingFound};
-pub use inspect::{
-    InspectOptions, InspectedPath, Inspection, inspect, inspect_features, inspect_with,
-};
-pub use interface::{Interface, printable};
-pub use json::{batch_to_json, value_to_json};
-pub use plans::{infer_features, inference_warnings};
-pub use records::{RecordOptions, Records};
-pub use schemas::FileSchemas;
-pub use stats::{Stats, StatsHandle};
-pub use tolerate::{Tolerate, Tolerated};
-pub use unpack::Packing;
+#[doc(inline)]
+pub use files::Files;
+pub use tolerate::Tolerate;
 
-pub use atds_sched::{Decision, SchedulerStats, Threads};
+// Features.
+#[doc(inline)]
+pub use features::{Convert, Feature, Features, Fill, OutOfBounds, Vocabulary, infer_features};
+#[doc(inline)]
+pub use inspect::inspect;
+#[doc(inline)]
+pub use schema::Schema;
+
+// Tensors.
+#[doc(inline)]
+pub use tensors::{
+    Batch, BatchSpec, Column, ColumnKind, ColumnSpec, DType, Layout, Scalar, UNKNOWN,
+};
+
+// Errors.
+#[doc(inline)]
+pub use error::{Error, ErrorKind};
+
 #[doc(hidden)]
 pub use tensor_batch::fixed_width_dtypes;
-
-pub use avro_block::{Codec, Found};
-pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
-pub use avro_decode::{
-    Clock, Convert, ConvertError, DecodeErrorKind, DuplicateWord, Feature, FeatureError, Features,
-    Fill, Inferred, LeftOut, LeftOutReason, Meaning, MeaningError, Missing, OutOfBounds, PlanError,
-    PlanErrorKind, Rounded, Schema, SchemaError, SchemaPath, SchemaPaths, TimeUnit, Vocabulary,
-    infer, path, paths,
-};
-pub use tensor_batch::{
-    Batch, BatchSpec, Buffer, Column, ColumnKind, ColumnMut, ColumnSpec, DType, DenseTensor,
-    Element, Layout, OwnedColumn, RaggedSparseTensor, RaggedTensor, RowShape, Scalar, SparseTensor,
-    SpecError, Strings, UNKNOWN, Values, ValuesMut, ViewError, half,
-};

@@ -339,7 +339,7 @@ pub(crate) fn parse_text(text: &str) -> Result<Schema, Error> {
     Schema::parse_lenient(text).map_err(|error| Error::new(ErrorKind::Schema(error)))
 }
 
-/// The features of a schema, see [`infer`](crate::infer); an error rather than only
+/// The features of a schema, see [`infer`](crate::features::infer); an error rather than only
 /// some of them, or none.
 ///
 /// # Errors

@@ -5,10 +5,12 @@ use std::path::Path;
 use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeOptions, Schema, Value, reference, to_json};
 
+pub use crate::encoded::EncodedRecords;
 use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
 use crate::source::{Lenience, ReadOptions};
+use crate::stats::Tolerated;
 use crate::walk::Walk;
-use crate::{Error, Tolerate, Tolerated};
+use crate::{Error, Tolerate};
 
 /// How the records of a file are read one by one.
 #[derive(Clone, Debug)]

@@ -4,11 +4,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use atds_sched::{Scheduler, SchedulerStats};
+use atds_sched::Scheduler;
 
 use crate::budget::Budget;
 use crate::task::Done;
-use crate::tolerate::{Tolerated, ToleratedCounters};
+use crate::tolerate::ToleratedCounters;
+
+#[doc(inline)]
+pub use atds_sched::Decision;
+#[doc(inline)]
+pub use atds_sched::SchedulerStats;
+
+pub use crate::tolerate::Tolerated;
 
 /// Figures of a run up to now.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind};
 
 /// What is wrong with files, or messages, and read nevertheless: nothing by default.
 ///
-/// What is passed over is counted in the [statistics](crate::Stats) and logged.
+/// What is passed over is counted in the [statistics](crate::stats::Stats) and logged.
 ///
 /// ```
 /// use atds::Tolerate;

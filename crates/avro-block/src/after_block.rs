@@ -26,6 +26,7 @@ use crate::sync::SyncMarker;
 
 /// What is done about bytes after the last block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TrailingBytes {
     /// They are an error.
     #[default]

@@ -60,6 +60,7 @@ impl Mapping {
     }
 
     /// Whether nothing else holds the mapping: no clone, and no slice of its bytes.
+    #[doc(hidden)]
     pub fn is_unique(&self) -> bool {
         self.0
             .as_ref()

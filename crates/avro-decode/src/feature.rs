@@ -51,6 +51,7 @@ pub struct Feature {
 /// A missing list counts as empty in varlen and sparse features, and in dense
 /// ones as a list of missing values.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Missing {
     /// The value in its place; 0, false or the empty string where there is only
     /// a mask.
@@ -65,6 +66,7 @@ pub struct Missing {
 
 /// The default of a feature.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Fill {
     /// The same for every missing value.
     Scalar(Scalar),
@@ -114,6 +116,7 @@ pub enum FeatureKind {
 
 /// What an unknown dimension of a varlen column's `dense_shape` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Extents {
     /// The largest index of a value + 1, as in ATDS: empty inner lists do not
     /// count.
@@ -124,6 +127,7 @@ pub enum Extents {
 
 /// Where the index and the value of a sparse feature's entries are.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum SparseKeys {
     /// In ATDS's record of arrays: `indices0`.. and `values`.
     Record,
@@ -350,7 +354,9 @@ impl From<ColumnSpec> for Feature {
     /// with its fill; a flat one, which is no feature by itself, a varlen one
     /// without dimensions.
     fn from(column: ColumnSpec) -> Self {
-        let ColumnSpec { name, dtype, kind } = column;
+        let ColumnSpec {
+            name, dtype, kind, ..
+        } = column;
         match kind {
             ColumnKind::Dense { shape } => Feature::dense(name, &shape, dtype),
             ColumnKind::Sparse { shape, layout } => {

@@ -34,6 +34,7 @@ pub use plan::{
     Absent, Executed, ExecutedEach, Inferred, LeftOut, LeftOutReason, MeaningError, Meanings,
     OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, Rounded, Scratch, Skipper, infer,
 };
+#[doc(hidden)]
 pub use prefetch::{prefetch, prefetch_place, prefetch_value};
 pub use resolve::{Resolution, ResolveError};
 pub use schema::{Schema, SchemaError};

@@ -101,6 +101,7 @@ pub struct Path {
 
 /// A step of a [`Path`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Step {
     /// `name`, `.name`, `.'any name'`: a field of a record. A namespace before the name is a
     /// field step each, which the schema tells apart.
@@ -142,6 +143,7 @@ pub struct Filter {
 
 /// A side of a [`Filter`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Operand {
     /// A value of the element.
     Element(Path),
@@ -153,6 +155,7 @@ pub enum Operand {
 
 /// A constant of a filter.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Constant {
     /// `'text'`: compared with strings, bytes, fixed and enum symbols.
     String(String),

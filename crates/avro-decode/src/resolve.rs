@@ -102,6 +102,7 @@ pub struct ResolvedId(pub u32);
 
 /// How one type of the writer is read as one of the reader.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Resolved {
     /// A primitive or a fixed: the same on both sides, or promoted.
     Leaf {
@@ -178,6 +179,7 @@ pub enum Resolved {
 
 /// A field that only the reader has.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DefaultField {
     /// Its place in the reader's record.
     pub field: usize,

@@ -33,6 +33,7 @@ impl Inflater {
 
     /// An inflater for each kernel of this processor, the fastest first, as [`new`](Self::new)
     /// picks it. The last kernel runs on any processor; tests compare the others with it.
+    #[doc(hidden)]
     pub fn of_each_kind() -> impl Iterator<Item = Self> {
         Kernel::all().map(Self::with_kernel)
     }

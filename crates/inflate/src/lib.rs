@@ -17,4 +17,5 @@ pub use inflater::Inflater;
 pub use output::{Output, Stream};
 
 /// Number of streams in progress at a time.
+#[doc(hidden)]
 pub const LANES: usize = 4;

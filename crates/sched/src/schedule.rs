@@ -21,6 +21,7 @@ pub struct Schedule {
 
 /// What a schedule is to heed besides what blocks cost, as far as that allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct Wishes {
     /// So many blocks are inflated faster together than one by one: of those that are to
     /// be inflated, chunks hold whole groups. At least 1.

@@ -12,6 +12,7 @@ use crate::schedule::{Schedule, Wishes};
 
 /// How many threads to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Threads {
     /// As many as pay, up to the cores there are.
     #[default]
@@ -96,6 +97,7 @@ impl Scheduler {
     /// One for the same work another time, with memory and threads that may be new: the
     /// counts start anew, what was learnt stays. Where this process may use another number of
     /// cores by now, nothing does.
+    #[doc(hidden)]
     pub fn again(&self) -> Self {
         self.again_on(Scheduler::new(self.threads))
     }
@@ -116,6 +118,7 @@ impl Scheduler {
 
     /// Runs of which something may have been learnt, those before it was made
     /// [again](Self::again) too.
+    #[doc(hidden)]
     pub fn runs_in_all(&self) -> u64 {
         self.runs_before + self.runs
     }

@@ -160,6 +160,7 @@ impl Column<'_> {
 
 /// A dense tensor.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct DenseTensor<'a> {
     /// `[rows, shape..]`; of a flat column `[n]`.
     pub shape: &'a [i64],
@@ -169,6 +170,7 @@ pub struct DenseTensor<'a> {
 
 /// A sparse tensor in coordinate form (COO); entries in document order.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SparseTensor<'a> {
     /// `[nnz, rank + 1]` flat; the first of each is the row.
     pub indices: &'a [i64],
@@ -180,6 +182,7 @@ pub struct SparseTensor<'a> {
 
 /// A ragged tensor.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RaggedTensor<'a> {
     /// The innermost values, end to end.
     pub values: &'a Values,
@@ -189,6 +192,7 @@ pub struct RaggedTensor<'a> {
 
 /// The entries of sparse rows, end to end.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct RaggedSparseTensor<'a> {
     /// `[nnz, rank]` flat.
     pub indices: &'a [i64],

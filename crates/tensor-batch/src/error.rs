@@ -7,6 +7,7 @@ use thiserror::Error;
 /// A column that cannot be.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("column '{column}': {kind}")]
+#[non_exhaustive]
 pub struct SpecError {
     /// The column's name.
     pub column: String,
@@ -57,6 +58,7 @@ pub enum SpecErrorKind {
 /// A view that a batch does not have.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("column '{column}': {kind}")]
+#[non_exhaustive]
 pub struct ViewError {
     /// The name asked for.
     pub column: String,

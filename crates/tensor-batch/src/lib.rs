@@ -32,6 +32,7 @@ pub use error::{SpecError, SpecErrorKind, TensorForm, ViewError, ViewErrorKind};
 pub use gather::GatherTask;
 pub use half;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
+#[doc(hidden)]
 pub use reuse::reuse;
 pub use scalar::Scalar;
 pub use segment::Segment;

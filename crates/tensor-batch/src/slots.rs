@@ -63,6 +63,7 @@ impl<'a> RowSlots<'a> {
 
     /// Bytes of memory that the batch's columns had before its first row: those of
     /// about all that will be written, but for the first batches of a builder.
+    #[doc(hidden)]
     pub fn batch_bytes(&self) -> usize {
         self.batch_bytes
     }
@@ -95,6 +96,7 @@ impl<'a> RowSlots<'a> {
     /// that is the batch's own memory and all of its rows are written: what lies
     /// there need not be brought there later. Does nothing with any other run, nor
     /// with one of no rows.
+    #[doc(hidden)]
     pub fn follow(&mut self, before: &mut RowSlots<'_>) {
         let is_next = before.rows > 0 && before.first_row + before.rows == self.first_row;
         if !is_next || before.remaining() > 0 || self.filled > 0 {
@@ -119,6 +121,7 @@ impl<'a> RowSlots<'a> {
     ///
     /// No two runs of a worker may be begun at the same time: what they wrote would
     /// be mixed up, and to gather it may panic.
+    #[doc(hidden)]
     pub fn begin(&mut self, worker: usize) {
         if self.worker.is_some() || self.filled > 0 {
             return;
@@ -136,6 +139,7 @@ impl<'a> RowSlots<'a> {
     }
 
     /// Ends what [`begin`](Self::begin) has begun. Dropping the slots does so too.
+    #[doc(hidden)]
     pub fn end(&mut self) {
         self.is_ended = true;
         for segment in segments(&mut self.columns) {
@@ -147,6 +151,7 @@ impl<'a> RowSlots<'a> {
     }
 
     /// Bytes written so far to columns whose size is not known beforehand.
+    #[doc(hidden)]
     pub fn segment_bytes(&self) -> usize {
         let segments = self.columns.iter().map(|slot| match slot {
             Slot::Segment(segment) => segment.used_bytes(),
@@ -203,6 +208,7 @@ macro_rules! slot {
             /// # Panics
             /// If there are not as many elements.
             #[inline]
+            #[doc(hidden)]
             pub fn bytes_of(&self, elements: Range<usize>) -> &[u8] {
                 match self {
                     $(Slot::$variant(rows) => cast_slice(&rows[elements]),)*

@@ -6,6 +6,7 @@ use crate::{DType, Scalar, SpecError, SpecErrorKind};
 
 /// How a column of varying length is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Layout {
     /// Coordinates: `indices` int64 `[nnz, rank + 1]` with the row first,
     /// `values [nnz]`, `dense_shape [rank + 1]`.
@@ -63,6 +64,7 @@ pub enum ColumnKind {
 
 /// One column: name, dtype, kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ColumnSpec {
     /// The name, unique in the batch.
     pub name: String,
@@ -107,7 +109,8 @@ impl ColumnSpec {
         Self::new(name, dtype, ColumnKind::Flat)
     }
 
-    fn new(name: impl Into<String>, dtype: DType, kind: ColumnKind) -> Self {
+    /// A column of any kind.
+    pub fn new(name: impl Into<String>, dtype: DType, kind: ColumnKind) -> Self {
         let name = name.into();
         ColumnSpec { name, dtype, kind }
     }

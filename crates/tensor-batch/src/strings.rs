@@ -6,6 +6,7 @@ use crate::Buffer;
 use crate::values::NOT_A_PERMUTATION;
 
 /// Bytes of a string that [`Strings::push_short`] appends, at most.
+#[doc(hidden)]
 pub const SHORT_STRING: usize = 32;
 
 /// Strings end to end in one data buffer, with offsets into it.
@@ -90,6 +91,7 @@ impl Strings {
     /// # Panics
     /// If it has fewer bytes.
     #[inline]
+    #[doc(hidden)]
     pub fn push_short(&mut self, window: &[u8; SHORT_STRING], len: usize) {
         self.data.append_some(window, len);
         self.offsets.push(self.data.len() as i64);

@@ -129,6 +129,7 @@ impl Values {
     /// # Panics
     /// If there are fewer values.
     #[inline]
+    #[doc(hidden)]
     pub fn bytes_from(&self, first: usize) -> &[u8] {
         each_values!(
             self,

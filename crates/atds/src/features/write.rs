@@ -110,6 +110,7 @@ fn fill(fill: &Fill, kind: &FeatureKind) -> Value {
     let values = match fill {
         Fill::Scalar(value) => return scalar(value),
         Fill::Tensor(values) => values,
+        _ => unreachable!("every fill of this version is above"),
     };
     // A dimension that varies is the batch, where there is a value for each
     // place.

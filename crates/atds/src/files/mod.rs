@@ -15,6 +15,8 @@ use crate::{Error, ErrorKind};
 pub(crate) use location::local_path;
 pub use nothing::NothingFound;
 
+pub use crate::unpack::Packing;
+
 /// A file that was found.
 pub(crate) type Found = (PathBuf, Metadata);
 

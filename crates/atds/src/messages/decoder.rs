@@ -9,7 +9,8 @@ use super::MessageDecoderBuilder;
 use super::writers::Writers;
 use crate::budget::known_row_bytes;
 use crate::limits::COUNTED_TOGETHER;
-use crate::{Error, ErrorKind, Tolerated};
+use crate::stats::Tolerated;
+use crate::{Error, ErrorKind};
 
 /// Makes batches of records without a container, such as the messages of a
 /// queue: a row of each message, in their order.
@@ -107,7 +108,7 @@ impl MessageDecoder {
     /// # Errors
     /// The first message that is not a record of its schema, or does not fit the
     /// features, or has bytes besides the record: the error says which, counted
-    /// from 0, as the [place](crate::Place)'s `record`, and where in it. There is
+    /// from 0, as the [place](crate::error::Place)'s `record`, and where in it. There is
     /// no batch then; the messages before it can be decoded again without it.
     /// Or a batch above the memory limit.
     pub fn decode(&mut self, messages: &[impl AsRef<[u8]>]) -> Result<Batch, Error> {

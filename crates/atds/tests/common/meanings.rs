@@ -3,7 +3,9 @@
 //!
 //! The rules stand here once more, by the names of the types.
 
-use atds::{Batch, Convert, DType, Feature, TimeUnit};
+use atds::features::TimeUnit;
+
+use atds::{Batch, Convert, DType, Feature};
 use avro_decode::encode::write_long;
 
 /// A type, by its name.

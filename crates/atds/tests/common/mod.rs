@@ -12,9 +12,9 @@ use std::borrow::BorrowMut;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use atds::{
-    Batches, Codec, Column, ColumnSpec, DType, Dataset, DatasetBuilder, Error, Layout, Values,
-};
+use atds::tensors::Values;
+
+use atds::{Batches, Codec, Column, ColumnSpec, DType, Dataset, DatasetBuilder, Error, Layout};
 use avro_block::{SyncMarker, Writer, WriterOptions};
 use avro_decode::encode::{write_long, write_string};
 use tempfile::TempDir;

@@ -8,7 +8,9 @@ mod common;
 mod page;
 mod records;
 
-use atds::{Codec, Dataset, Schema, batch_to_json, features};
+use atds::tensors::batch_to_json;
+
+use atds::{Codec, Dataset, Schema, features};
 use serde_json::Value;
 
 use common::{Folder, container};

@@ -2,7 +2,11 @@
 
 use std::io::Write;
 
-use atds::{Codec, Dataset, ErrorKind, Packing, Records};
+use atds::files::Packing;
+
+use atds::records::Records;
+
+use atds::{Codec, Dataset, ErrorKind};
 
 use crate::common::{Folder, features, read, read_all, rows_file};
 

@@ -391,14 +391,14 @@ fn urls_of_files_folders_and_patterns_are_read() {
         assert_eq!(read_all(dataset.iter()), [[0, 1, 2]]);
     }
     let file = format!("{base}/a%20b/x.avro");
-    assert_eq!(atds::Records::open(&file).unwrap().count(), 3);
+    assert_eq!(atds::records::Records::open(&file).unwrap().count(), 3);
     assert_eq!(atds::inspect(&file).unwrap().records, 3);
     for error in [
         Dataset::builder("s3://bucket/x.avro", 8)
             .build()
             .map(drop)
             .unwrap_err(),
-        atds::Records::open("s3://bucket/x.avro")
+        atds::records::Records::open("s3://bucket/x.avro")
             .map(drop)
             .unwrap_err(),
         atds::inspect("s3://bucket/x.avro").map(drop).unwrap_err(),

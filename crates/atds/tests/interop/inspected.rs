@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use atds::{ColumnKind, FeatureKind, Layout, inspect};
+use atds::features::FeatureKind;
+
+use atds::{ColumnKind, Layout, inspect};
 
 use crate::sample::samples;
 

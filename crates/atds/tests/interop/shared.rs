@@ -40,7 +40,7 @@ fn the_image_file_of_the_tensorflow_io_tutorial() {
     let Some(path) = shared("image-train.avro") else {
         return;
     };
-    let records: Vec<Value> = atds::Records::open(&path)
+    let records: Vec<Value> = atds::records::Records::open(&path)
         .unwrap()
         .map(Result::unwrap)
         .collect();

@@ -1,7 +1,9 @@
 //! A column of a whole file, put together from batches or read from
 //! `expected.json`.
 
-use atds::{Column, ColumnKind, Layout, Values};
+use atds::tensors::Values;
+
+use atds::{Column, ColumnKind, Layout};
 use serde_json::Value;
 
 /// A value, compared by its bits; any NaN is the same.

@@ -1,7 +1,8 @@
 //! A column means one thing in the messages of all writers.
 
 use atds::messages::{Framing, MessageDecoder, Reencoder};
-use atds::{Codec, EncodedRecords, Error, Schema};
+use atds::records::EncodedRecords;
+use atds::{Codec, Error, Schema};
 use avro_decode::single_object;
 
 use crate::common::meanings::{FORMS, Form, KINDS, Kind, SAMPLES};

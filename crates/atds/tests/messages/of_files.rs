@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use atds::messages::Reencoder;
-use atds::{Codec, EncodedRecords, Error, ErrorKind, RecordOptions, Schema};
+use atds::records::{EncodedRecords, RecordOptions};
+use atds::{Codec, Error, ErrorKind, Schema};
 
 use crate::common::{CODECS, Folder, SCHEMA, container, rows_file};
 use crate::messages;

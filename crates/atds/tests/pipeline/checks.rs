@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use atds::{
-    Codec, DType, Dataset, DatasetBuilder, Error, Feature, FileSchemas, Fill, Scalar, Schema,
-};
+use atds::schema::FileSchemas;
+
+use atds::{Codec, DType, Dataset, DatasetBuilder, Error, Feature, Fill, Scalar, Schema};
 use avro_decode::encode::write_long;
 
 use crate::common::{Folder, container};

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use atds::{
-    Codec, Convert, DType, Dataset, ErrorKind, Feature, InspectOptions, Inspection, inspect,
-    inspect_features, inspect_with,
-};
+use atds::inspect::{InspectOptions, Inspection, inspect_features, inspect_with};
+
+use atds::{Codec, Convert, DType, Dataset, ErrorKind, Feature, inspect};
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
 
@@ -129,7 +128,7 @@ fn lists_of_several_lengths_are_varlen() {
     let found = inspected(&[full(), nested()]);
     let names = ["u:array[*].x", "u:array[*].y", "m.keys()", "m[*]"];
     for feature in found.features {
-        let is_varlen = matches!(feature.kind, atds::FeatureKind::Varlen { .. });
+        let is_varlen = matches!(feature.kind, atds::features::FeatureKind::Varlen { .. });
         assert_eq!(is_varlen, names.contains(&&*feature.name), "{feature:?}");
     }
 }

@@ -1,10 +1,11 @@
 //! Fields of any name: found by inference and by quoted expressions, with the
 //! values that are written; and who wants names by the specification.
 
-use atds::{
-    Codec, DType, Dataset, Feature, InspectOptions, RecordOptions, Records, Schema, inspect,
-    inspect_with,
-};
+use atds::inspect::{InspectOptions, inspect_with};
+
+use atds::records::{RecordOptions, Records};
+
+use atds::{Codec, DType, Dataset, Feature, Schema, inspect};
 use avro_decode::encode::{write_long, write_string};
 use avro_decode::path::field_step;
 use avro_decode::schema::{Node, NodeId};
@@ -112,7 +113,7 @@ proptest! {
 
         let leaves = leaves(&parsed, &fields);
         let inferred = Dataset::builder(&path, 10).build().unwrap();
-        let found = atds::infer(&parsed).features;
+        let found = atds::features::infer(&parsed).features;
         prop_assert_eq!(found.len(), leaves.len());
         let batch = inferred.iter().next().unwrap().unwrap();
         let asked = leaves.iter().enumerate().map(|(i, (expression, _, is_text))| {
@@ -161,7 +162,7 @@ fn columns_are_called_by_plain_names() {
         {"name": "a.b", "type": "long"},
         {"name": "user-id.mask", "type": "long"},
         {"name": "size.cm", "type": "long"}]}"#;
-    let features = atds::infer(&Schema::parse_lenient(text).unwrap()).features;
+    let features = atds::features::infer(&Schema::parse_lenient(text).unwrap()).features;
     let found: Vec<_> = features
         .iter()
         .map(|feature| {

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use atds::{Codec, DType, Dataset, Error, ErrorKind, Feature, batch_to_json, inspect};
+use atds::tensors::batch_to_json;
+
+use atds::{Codec, DType, Dataset, Error, ErrorKind, Feature, inspect};
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
 use serde_json::{Value as Json, json};

@@ -1,7 +1,9 @@
 //! What is wrong with files and read nevertheless, by choice: plainly read, mapped, by their
 //! index, counted, in shards.
 
-use atds::{Codec, DatasetBuilder, Feature, RecordOptions, Records, Tolerate};
+use atds::records::{RecordOptions, Records};
+
+use atds::{Codec, DatasetBuilder, Feature, Tolerate};
 use avro_block::{Writer, WriterOptions};
 
 use crate::common::{Folder, rows_file};
@@ -14,7 +16,7 @@ fn tolerate(names: &str) -> Tolerate {
 }
 
 /// Records, batches and the figures of all ways to read a file, which agree.
-fn read_all(builder: impl Fn() -> DatasetBuilder, rows: usize) -> Vec<atds::Tolerated> {
+fn read_all(builder: impl Fn() -> DatasetBuilder, rows: usize) -> Vec<atds::stats::Tolerated> {
     let ways: [&dyn Fn(DatasetBuilder) -> DatasetBuilder; 4] = [
         &|builder| builder,
         &|builder| builder.mmap(true),

@@ -32,6 +32,7 @@ impl InflateBuffer {
     }
 
     /// An empty buffer that has all of `room`, and other memory from when it must grow beyond that.
+    #[doc(hidden)]
     pub fn with_room(room: BytesMut) -> Self {
         InflateBuffer {
             room: Room(room),
@@ -45,6 +46,7 @@ impl InflateBuffer {
     }
 
     /// Where its memory begins.
+    #[doc(hidden)]
     pub fn room(&self) -> *const u8 {
         self.room.0.as_ptr()
     }
@@ -52,6 +54,7 @@ impl InflateBuffer {
     /// The capacity to give a buffer for `len` bytes: the next of few sizes, at most an eighth
     /// above. Buffers that are used again for payloads of about the same size then soon have room
     /// for all of them, and not for the largest so far.
+    #[doc(hidden)]
     pub fn capacity_for(len: usize) -> usize {
         let step = (len / 16).next_power_of_two();
         len.checked_next_multiple_of(step).unwrap_or(len)

@@ -18,6 +18,7 @@ pub struct Inflater {
 
 /// A payload to inflate together with others, by [`Inflater::inflate_many`].
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct InflateJob<'a> {
     /// The payload.
     pub payload: &'a [u8],
@@ -100,6 +101,7 @@ impl Inflater {
     /// half as fast again: give some eight at a time, of about the same size, so that they are
     /// still in cache when they are read. With other codecs, and with fewer than three payloads, it
     /// is the same.
+    #[doc(hidden)]
     pub fn inflate_many(&mut self, codec: Codec, jobs: &mut [InflateJob<'_>]) {
         #[cfg(feature = "deflate")]
         if codec == Codec::Deflate && super::deflate::pays_together(jobs.len()) {

@@ -13,6 +13,7 @@ use crate::plan::items::{Int, Long};
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TimeUnit {
     /// 24 hours.
     Days,

@@ -27,6 +27,7 @@ pub struct Vocabulary {
 /// A vocabulary with the same word twice.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("words {first} and {second} are the same: '{}'", String::from_utf8_lossy(.word))]
+#[non_exhaustive]
 pub struct DuplicateWord {
     /// The word.
     pub word: Vec<u8>,

@@ -314,10 +314,7 @@ impl Draft {
 
     /// The column of the values, and those of the masks.
     fn columns(&self) -> impl Iterator<Item = ColumnSpec> + '_ {
-        let column = |name: &str, dtype, kind| {
-            let name = name.to_owned();
-            ColumnSpec { name, dtype, kind }
-        };
+        let column = |name: &str, dtype, kind| ColumnSpec::new(name, dtype, kind);
         let feature = &self.feature;
         let missing = &feature.missing;
         let values = column(&feature.name, feature.dtype, self.kind.clone());

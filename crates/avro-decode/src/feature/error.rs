@@ -9,6 +9,7 @@ use crate::shown::Shown;
 /// A feature that cannot be, whatever the schema.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("feature '{}': {kind}", Shown(feature))]
+#[non_exhaustive]
 pub struct FeatureError {
     /// The feature's name.
     pub feature: String,

@@ -15,6 +15,7 @@ use crate::shown::Shown;
 /// A feature that does not fit the schema.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{}{kind}", Prefix(.feature))]
+#[non_exhaustive]
 pub struct PlanError {
     /// The feature's name; empty where the schema itself is at fault.
     pub feature: String,

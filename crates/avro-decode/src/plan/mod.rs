@@ -60,6 +60,7 @@ const STRINGS: &str = "the slots are of the plan's batch spec: strings";
 
 /// What to do with a sparse entry that has an index outside its dimension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OutOfBounds {
     /// It is an error.
     #[default]
@@ -140,6 +141,7 @@ impl Absent {
 
 /// What [`Plan::execute`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Executed {
     /// Where in the data the next record starts.
     pub position: usize,
@@ -217,6 +219,7 @@ impl Plan {
     ///
     /// A plan that skips most of the data is faster than the prefetching of the
     /// processor itself. A plan that reads all of the data is not.
+    #[doc(hidden)]
     pub fn asks_ahead(&self) -> bool {
         self.asks_ahead
     }

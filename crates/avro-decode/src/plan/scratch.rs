@@ -35,6 +35,7 @@ impl Scratch {
     /// Has the processor load the first few KB of `bytes` while the next call reads its
     /// records. Useful for the data of the call after that, if it is elsewhere in memory.
     /// On machines other than x86-64 it does nothing.
+    #[doc(hidden)]
     pub fn load_meanwhile(&mut self, bytes: &[u8]) {
         self.state.next_block_prefetch = NextBlockPrefetch::of(bytes);
     }

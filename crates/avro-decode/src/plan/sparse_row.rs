@@ -124,6 +124,7 @@ impl SparseRow {
                     false => kernels.indices::<false>(data, end, &mut extent, places)?,
                 }
             }
+            _ => unreachable!("every layout of this version is above"),
         };
         cursor.advance(len);
         cursor.ends_array().then_some((count, extent))

@@ -10,6 +10,7 @@ use super::{ReferenceColumn, ReferenceTensors};
 /// Where a batch first differs from the oracle's tensors.
 #[derive(Clone, Debug, Error)]
 #[error("column '{column}', {part}: {kind}")]
+#[non_exhaustive]
 pub struct Difference {
     /// The column.
     pub column: String,

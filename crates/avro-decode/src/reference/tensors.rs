@@ -76,6 +76,7 @@ pub enum ReferenceColumn {
 /// A record whose values do not fit a feature.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("record {record}, field '{field}': {kind}")]
+#[non_exhaustive]
 pub struct RecordError {
     /// The record, counted from 0.
     pub record: usize,

@@ -222,7 +222,7 @@ impl Seen {
                 self.count(match (layout, extents) {
                     (Layout::Ragged, _) => "ragged varlen",
                     (_, Extents::Values) => "varlen by values",
-                    (_, Extents::Lengths) => "varlen by lengths",
+                    _ => "varlen by lengths",
                 });
             }
             FeatureKind::Sparse {
@@ -233,7 +233,7 @@ impl Seen {
                 self.path(&path);
                 self.count(match layout {
                     Layout::Coo => "sparse record",
-                    Layout::Ragged => "ragged sparse record",
+                    _ => "ragged sparse record",
                 });
             }
             FeatureKind::Sparse {
@@ -262,7 +262,7 @@ impl Seen {
                 self.count_if(!sort, "already sorted");
                 self.count(match layout {
                     Layout::Coo => "sparse with keys",
-                    Layout::Ragged => "ragged sparse with keys",
+                    _ => "ragged sparse with keys",
                 });
             }
             _ => {}
@@ -273,7 +273,7 @@ impl Seen {
         let missing = &feature.missing;
         match &missing.default {
             Some(Fill::Scalar(_)) => self.count("default"),
-            Some(Fill::Tensor(_)) => self.count("default of places"),
+            Some(_) => self.count("default of places"),
             None => {}
         }
         self.count_if(missing.mask.is_some(), "mask");
@@ -305,13 +305,13 @@ impl Seen {
                     false => "[-2:]",
                 }),
                 Step::Key(_) => self.count("['key']"),
-                // Of features that are inferred.
-                Step::Keys => {}
                 Step::Branch(_) => self.count(":type"),
                 Step::Filter(filter) => {
                     filters += 1;
                     self.filter(filter);
                 }
+                // The keys of maps, of features that are inferred.
+                _ => {}
             }
         }
         self.count_if(lists(path) > 1, "lists within lists");
@@ -329,6 +329,7 @@ impl Seen {
             Operand::Constant(Constant::Integer(_)) => "integer",
             Operand::Constant(Constant::Float(_)) => "float",
             Operand::Constant(Constant::Boolean(_)) => "boolean",
+            other => panic!("{other:?} is not known here"),
         });
         sides.sort();
         self.count(&sides.join("="));

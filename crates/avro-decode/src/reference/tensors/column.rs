@@ -139,6 +139,7 @@ fn of_entries(checked: &Checked, kind: &FeatureKind, rows: &[Row]) -> ReferenceC
                     row_splits: splits(rows.iter().map(|row| row.entries.len())),
                     dense_shape,
                 },
+                _ => unreachable!("every layout of this version is above"),
             }
         }
         FeatureKind::Dense { .. } => panic!("a dense column has no entries"),

@@ -1,0 +1,6 @@
+//! Avro schemas: of the records of files and messages, and those that a reader gives.
+
+#[doc(inline)]
+pub use avro_decode::{Schema, SchemaError, SchemaPath, SchemaPaths, paths};
+
+pub use crate::schemas::FileSchemas;
