@@ -183,8 +183,11 @@ def machines() -> list[str]:
     rows = []
     for path in comparisons():
         result = _load(path)
+        if not set(result["sections"]) >= SHOWN:
+            continue
         found = {codec: result["sections"]["readers"]["results"][codec] for codec in CODECS}
-        row = [f"`{_cite(path)}`", MACHINES[result["name"].rpartition("-")[2]]]
+        kind = result["name"].rpartition("-")[2]
+        row = [f"`{_cite(path)}`", MACHINES.get(kind, machine.summary(result["machine"]))]
         for system in ("tensorflow-io ATDSDataset", "arrow-avro"):
             row += [ratio(_times(found[codec], system)) for codec in CODECS]
         rows.append(row)
@@ -203,8 +206,9 @@ def machines() -> list[str]:
 
 
 def comparisons() -> list[Path]:
-    """The records of comparisons that are kept, newest first."""
-    return sorted(record.FOLDER.glob("*-peers-*.json"), reverse=True)
+    """The records of comparisons, newest first."""
+    paths = sorted(record.FOLDER.glob("*.json"), reverse=True)
+    return [path for path in paths if "sections" in _load(path)]
 
 
 def shown() -> Path:
