@@ -1,4 +1,4 @@
-//! All kinds of loops that the processor has, the bit by bit twin and libdeflate, on the same streams.
+//! Compares all kernels of the processor, the bit-by-bit twin and libdeflate on the same streams.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -9,7 +9,7 @@ use common::{LIMIT, check, data, inflate, inflate_all, twin};
 use proptest::prelude::*;
 
 #[test]
-fn what_compressors_write() {
+fn streams_of_compressors() {
     for len in [100, 40_000] {
         for (kind, bytes) in data::kinds(len) {
             for (compressor, payload) in data::compressed(&bytes) {
@@ -26,7 +26,7 @@ fn what_compressors_write() {
 }
 
 #[test]
-fn the_twin_reads_what_compressors_write() {
+fn the_twin_reads_streams_of_compressors() {
     for (kind, bytes) in data::kinds(3_000) {
         for (compressor, payload) in data::compressed(&bytes) {
             assert!(
@@ -62,7 +62,7 @@ fn with_any_bit_flipped() {
 }
 
 #[test]
-fn streams_have_no_bearing_on_each_other() {
+fn streams_are_independent() {
     let mut payloads = Vec::new();
     for len in [0, 50, 3_000, 20_000] {
         for (_, bytes) in data::kinds(len) {
@@ -91,9 +91,9 @@ fn streams_have_no_bearing_on_each_other() {
     }
 }
 
-/// Wherever the output ends, and however much of it there is to begin with.
+/// Tries limits around the length of the stream, and several initial lengths of the output.
 #[test]
-fn limits_and_outputs() {
+fn limits_and_initial_outputs() {
     for (kind, bytes) in data::kinds(2_000) {
         let payload = data::compressed(&bytes).remove(6).1;
         let mut inflater = Inflater::new();
@@ -121,7 +121,7 @@ fn limits_and_outputs() {
 }
 
 #[test]
-fn what_follows_is_passed_over() {
+fn bytes_after_a_stream_are_ignored() {
     let mut payload = data::compressed(b"some bytes").remove(0).1;
     payload.extend([0xff; 9]);
     check(&payload);
@@ -129,10 +129,10 @@ fn what_follows_is_passed_over() {
 }
 
 #[test]
-fn blocks_of_nothing() {
+fn empty_blocks() {
     let mut writer = BitWriter::default();
     for _ in 0..1000 {
-        // A fixed block's end, and a stored block of no bytes.
+        // An empty fixed block, and an empty stored block.
         writer.bits(0b010, 3);
         writer.bits(0, 7);
     }
@@ -143,7 +143,7 @@ fn blocks_of_nothing() {
     check(&writer.bytes);
 }
 
-/// Codes of few words: what libdeflate makes of them is followed.
+/// Codes of few words have the meaning that libdeflate gives them.
 #[test]
 fn codes_of_few_words() {
     let literals = |lengths: &[(usize, u8)]| {
@@ -173,7 +173,7 @@ fn codes_of_few_words() {
         (&with_length, &[1], &[a, repeated]),
         (&with_length, &[1, 1], &[a, repeated]),
         (&with_length, &[0, 1], &[a]),
-        // Neither complete nor of one bit.
+        // Neither complete nor a single word of one bit.
         (&complete, &[2], &[a]),
         (&complete, &[1, 2], &[a]),
         (&literals(&[(97, 2), (256, 2)]), &[0], &[a]),
@@ -192,7 +192,7 @@ fn codes_of_few_words() {
             &mut writer,
         );
         check(&writer.bytes);
-        // A match whose distance has no word, and either bit of a code of one word.
+        // A match whose distance has no word; each bit of a code of one word.
         for more in 0..64 {
             let mut bytes = writer.bytes.clone();
             let last = bytes.len() - 1;
@@ -203,27 +203,26 @@ fn codes_of_few_words() {
     }
 }
 
-/// Words from one bit to the longest, each half as likely as the one before, in the order of
-/// `symbols`.
+/// A code for `symbols` in this order, whose words become longer by one bit each.
 fn steep(count: usize, symbols: impl Iterator<Item = usize>) -> Code {
     Code::new(&complete_lengths(count, &symbols.collect::<Vec<_>>(), &[0]))
 }
 
-/// As many words as there can be that are too long for one lookup.
+/// A code with the maximum number of words that are too long for one lookup.
 fn many_long_words() -> Code {
     let lengths = [1, 2, 3]
         .into_iter()
         .chain([11; 255])
         .chain([12, 13, 14, 15, 15]);
     let mut of_symbols = vec![0; 286];
-    // Of all kinds of symbols, so that the shortest word is a length's.
+    // Symbols of all kinds, so that a length has the shortest word.
     for (symbol, length) in (30..286).rev().chain(0..30).zip(lengths) {
         of_symbols[symbol] = length;
     }
     Code::new(&of_symbols)
 }
 
-/// Distances of which as many have more than eight bits as there can be beside one of 15.
+/// A code of distances with a word of 15 bits and the maximum number of words above eight bits.
 fn many_long_distances(first: usize) -> Code {
     let lengths = [1, 2, 3, 4, 6, 7]
         .into_iter()
@@ -236,7 +235,7 @@ fn many_long_distances(first: usize) -> Code {
     Code::new(&of_symbols)
 }
 
-/// Words of every length with as many extra bits as there can be.
+/// Words of each length with the maximum number of extra bits.
 #[test]
 fn long_words_with_extra_bits() {
     let mut litlens: Vec<_> = [285, 0, 5, 7, 12]
@@ -261,7 +260,7 @@ fn long_words_with_extra_bits() {
     }
 }
 
-/// A block with all matches that two codes have words for, after literals to refer to.
+/// A block with all matches of two codes, after literals for them to copy.
 fn matches(litlens: &Code, distances: &Code, seed: u64) -> Vec<u8> {
     let symbols = litlens.symbols();
     let literals: Vec<_> = symbols.iter().filter(|&&symbol| symbol < 256).collect();
@@ -275,7 +274,7 @@ fn matches(litlens: &Code, distances: &Code, seed: u64) -> Vec<u8> {
         distances.map(move |distance| (length, distance))
     });
     for (length, distance) in pairs {
-        // Three in a row, so that two distances and a length come in one round of lookups.
+        // Three in a row, so that a round of lookups has two distances and a length.
         for _ in 0..3 {
             items.push(Item::Match {
                 length,
@@ -315,7 +314,7 @@ fn items(litlens: Vec<usize>, distances: Vec<usize>) -> impl Strategy<Value = Ve
     })
 }
 
-/// Two complete codes and a block that is written in them.
+/// A block with two complete codes.
 fn any_block() -> impl Strategy<Value = Vec<u8>> {
     let symbols = |count: usize, always: usize| {
         let choices = prop::collection::vec(0..4u8, 1..20);
@@ -327,7 +326,7 @@ fn any_block() -> impl Strategy<Value = Vec<u8>> {
                 if !symbols.contains(&always) {
                     symbols.push(always);
                 }
-                // Long words for the last ones, and not always for the same.
+                // Long words for the last symbols, in varying order.
                 let turn = usize::from(choices[0]) * symbols.len() / 4;
                 symbols.rotate_left(turn);
                 Code::new(&complete_lengths(count, &symbols, &choices))
@@ -335,7 +334,7 @@ fn any_block() -> impl Strategy<Value = Vec<u8>> {
     };
     (symbols(286, 256), symbols(30, 0)).prop_flat_map(|(litlens, distances)| {
         items(litlens.symbols(), distances.symbols()).prop_map(move |items| {
-            // Something to repeat, as far as there are literals.
+            // Literals for the matches to copy.
             let mut all: Vec<_> = litlens
                 .symbols()
                 .into_iter()

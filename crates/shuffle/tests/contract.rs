@@ -1,4 +1,4 @@
-//! What the sampler promises for every window.
+//! Properties of the sampler for any window.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use atds_shuffle::{
 };
 use proptest::prelude::*;
 
-/// Blocks of a few records up to as many as there can be.
+/// Blocks of few to the maximum number of records.
 fn unread() -> impl Strategy<Value = Vec<u64>> {
     let block = prop_oneof![0u64..20, 0u64..3_000, 0u64..1 << 48, any::<u64>()];
     proptest::collection::vec(block, 0..40)
@@ -18,7 +18,7 @@ fn draws() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..2_000, 0u64..1 << 50, any::<u64>()]
 }
 
-/// What a draw can take: the window's records up to the limit.
+/// Number of records that a draw considers: those of the window, up to the limit.
 fn available(unread: &[u64]) -> u64 {
     let total = unread
         .iter()

@@ -1,5 +1,5 @@
-//! Count vectors have the multivariate hypergeometric distribution, and the
-//! statistic that shows it sees what a biased sampler does.
+//! Count vectors have the multivariate hypergeometric distribution. The statistic
+//! that shows it detects biased samplers.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,10 +15,10 @@ const SEEDS: u64 = 60_000;
 /// A statistic above this many deviations has a chance of 3 in 100,000.
 const GOOD: f64 = 4.0;
 
-/// Far above what chance gives.
+/// Far above any value by chance.
 const BIASED: f64 = 20.0;
 
-/// Windows whose count vectors can all be listed: `(unread, draws)`.
+/// Windows with few possible count vectors: `(unread, draws)`.
 const WINDOWS: [(&[u64], u64); 5] = [
     (&[1, 2, 7, 20], 8),
     (&[20, 7, 2, 1], 8),
@@ -39,11 +39,11 @@ fn count_vectors_have_the_distribution() {
     }
 }
 
-/// Blocks enough to be drawn together. What groups of them give has the
-/// distribution that blocks of the groups' sizes would have.
+/// Enough blocks to be drawn together. The counts of groups of blocks have the
+/// distribution of blocks of the sizes of the groups.
 #[test]
 fn many_small_blocks_have_the_distribution() {
-    // Blocks of each group, and records of each of its blocks.
+    // Number of blocks of each group, and of records of each block.
     type Groups<'a> = &'a [(usize, u64)];
     let windows: [(Groups<'_>, &[u64]); 4] = [
         (&[(2, 3), (1, 5), (100, 2)], &[3, 25, 100, 208]),
@@ -88,7 +88,7 @@ fn epochs_and_draws_are_as_good_as_seeds() {
 
 #[test]
 fn two_draws_together_are_one() {
-    // What two batches take from a window is what one of both sizes would.
+    // Two draws have the distribution of one draw of both sizes.
     let unread = [1, 2, 7, 20];
     let z = statistic(&unread, 8, |seed| {
         let mut sampler = Sampler::new(seed, 0);
@@ -111,7 +111,7 @@ fn repeated_picks_of_a_block_fail() {
 
 #[test]
 fn other_biased_samplers_fail() {
-    // Each block's share, chance only for what is left of the rounding.
+    // The share of each block; only the rounding is random.
     let unread = [1, 2, 7, 20];
     let z = statistic(&unread, 8, |seed| {
         let mut counts: Vec<u64> = unread.iter().map(|unread| unread * 8 / 30).collect();
@@ -123,7 +123,7 @@ fn other_biased_samplers_fail() {
     });
     assert!(z > BIASED, "{z} deviations: fixed shares");
 
-    // With replacement, as far as there are records.
+    // With replacement, unless a block has no records left.
     let z = statistic(&unread, 8, |seed| {
         let mut counts = vec![0; 4];
         let mut words = Words(seed);
@@ -158,7 +158,7 @@ fn orders_are_uniform() {
     }
 }
 
-/// The statistic of the count vectors of all seeds against the distribution.
+/// The statistic of the count vectors over all seeds, compared with the distribution.
 fn statistic(unread: &[u64], draws: u64, mut sample: impl FnMut(u64) -> Vec<u64>) -> f64 {
     let mut observed: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
     for seed in 0..SEEDS {
@@ -179,7 +179,7 @@ fn statistic(unread: &[u64], draws: u64, mut sample: impl FnMut(u64) -> Vec<u64>
     z
 }
 
-/// All vectors of counts that `draws` records of a window can have.
+/// All count vectors of `draws` records of a window.
 fn vectors(unread: &[u64], draws: u64) -> Vec<Vec<u64>> {
     let Some((&last, before)) = unread.split_last() else {
         return if draws == 0 { vec![vec![]] } else { vec![] };
@@ -199,8 +199,8 @@ fn binomial(n: u64, k: u64) -> f64 {
     (0..k).fold(1.0, |ways, i| ways * (n - i) as f64 / (i + 1) as f64)
 }
 
-/// The rule of the original: a random block gives its next record, again and
-/// again; a block with at most a tenth left is drained at once.
+/// ATDS's rule: a random block gives its next record, repeatedly. A block with at
+/// most a tenth of its records left is drained at once.
 fn repeated_picks(unread: &[u64], draws: u64, seed: u64) -> Vec<u64> {
     let mut words = Words(seed);
     let mut counts = vec![0; unread.len()];
@@ -215,7 +215,7 @@ fn repeated_picks(unread: &[u64], draws: u64, seed: u64) -> Vec<u64> {
     counts
 }
 
-/// A generator of its own for the samplers of the tests.
+/// A random generator for the samplers of the tests.
 struct Words(u64);
 
 impl Words {

@@ -1,4 +1,4 @@
-//! What `(seed, epoch)` gives is pinned: the same on every platform and in
+//! Pins the results of `(seed, epoch)`: they are the same on every platform and in
 //! every release.
 
 use atds_shuffle::{Sampler, block_order, file_order};

@@ -1,6 +1,6 @@
 //! Bytes of many kinds.
 
-/// Numbers that look random: a linear congruential generator's high bits.
+/// Pseudorandom numbers: the high bits of a linear congruential generator.
 pub(crate) fn noise(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     std::iter::repeat_with(move || {
@@ -11,7 +11,7 @@ pub(crate) fn noise(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Contents by name: compressible and not, with near and with far repetitions.
+/// Contents by name: compressible or not, with near or far repetitions.
 pub(crate) fn kinds(len: usize) -> Vec<(&'static str, Vec<u8>)> {
     let random: Vec<u8> = noise(1).map(|n| n as u8).take(len).collect();
     let words = [
@@ -20,7 +20,7 @@ pub(crate) fn kinds(len: usize) -> Vec<(&'static str, Vec<u8>)> {
     let text = noise(2).flat_map(|n| words[n as usize % words.len()].bytes());
     let floats = noise(3).flat_map(|n| (n as f32 / 2e9 - 0.5).to_le_bytes());
     let varints = noise(4).map(|n| (n % 7) as u8 * 2 + if n % 64 == 0 { 128 } else { 0 });
-    // What was 32,768 bytes ago, and a little of something else.
+    // Repetitions at a distance of 32,768 bytes, with a few other bytes.
     let mut far = random.clone();
     for at in 32_768..len {
         far[at] = if random[at] < 8 {
@@ -29,7 +29,7 @@ pub(crate) fn kinds(len: usize) -> Vec<(&'static str, Vec<u8>)> {
             far[at - 32_768]
         };
     }
-    // Periods of 1 to 40 bytes, long and short ones.
+    // Long and short runs with periods of 1 to 40 bytes.
     let mut periodic = Vec::new();
     let mut numbers = noise(5);
     while periodic.len() < len {
@@ -39,7 +39,7 @@ pub(crate) fn kinds(len: usize) -> Vec<(&'static str, Vec<u8>)> {
         periodic.extend(once.repeat(times));
     }
     periodic.truncate(len);
-    // Steps of the Fibonacci numbers, which make words as long as they can be.
+    // Fibonacci frequencies, which give the longest words.
     let mut skewed = Vec::new();
     let (mut a, mut b) = (1, 1);
     for symbol in 0..24u8 {
@@ -61,7 +61,7 @@ pub(crate) fn kinds(len: usize) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Streams of `bytes` by every level of libdeflate and of zlib.
+/// Streams of `bytes` by each level of libdeflate and of zlib.
 pub(crate) fn compressed(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for level in 0..=12 {

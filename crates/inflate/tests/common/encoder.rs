@@ -1,8 +1,8 @@
-//! Streams that no compressor writes: any codes, any symbols.
+//! Encodes streams that no compressor writes: any codes, any symbols.
 
 use std::collections::BTreeMap;
 
-/// Writes bits, the first one lowest.
+/// Writes bits, the first bit lowest.
 #[derive(Default)]
 pub(crate) struct BitWriter {
     pub(crate) bytes: Vec<u8>,
@@ -22,7 +22,7 @@ impl BitWriter {
     }
 }
 
-/// A code: the words of the symbols that have one, with their lengths.
+/// A code: the words and their lengths, by symbol.
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
     lengths: Vec<u8>,
@@ -30,7 +30,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// The canonical code of these lengths (RFC 1951, 3.2.2).
+    /// The canonical code of `lengths` (RFC 1951, 3.2.2).
     pub(crate) fn new(lengths: &[u8]) -> Self {
         let mut words = BTreeMap::new();
         let mut word = 0;
@@ -68,7 +68,7 @@ impl Code {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     Literal(u8),
-    /// Symbols of a length and a distance, and their extra bits, of which the lowest are taken.
+    /// Symbols of a length and a distance, with values whose lowest bits become the extra bits.
     Match {
         length: usize,
         length_extra: usize,
@@ -77,13 +77,13 @@ pub(crate) enum Item {
     },
 }
 
-/// A dynamic block, which is the last. Its code lengths are written plainly, each in five bits.
+/// A dynamic block, the last of its stream. Each code length takes five bits.
 pub(crate) fn dynamic_block(litlens: &Code, distances: &Code, items: &[Item], to: &mut BitWriter) {
     to.bits(0b101, 3);
     to.bits(litlens.lengths.len() - 257, 5);
     to.bits(distances.lengths.len() - 1, 5);
     to.bits(19 - 4, 4);
-    // Twelve words of four bits, and eight of five, of the lengths 16 to 18 two that stand idle.
+    // Twelve words of four bits, and eight of five. Two of the lengths 16 to 18 are unused.
     let of_lengths: Vec<u8> = (0..19)
         .map(|symbol| if symbol < 13 { 4 } else { 5 })
         .collect();
@@ -130,15 +130,14 @@ fn distance_extra_bits(symbol: usize) -> usize {
     }
 }
 
-/// The lengths of a complete code of `symbols`, of which there are two at least, out of `count`.
-/// `choices` say which word is split next, and so how uneven it is; no word becomes longer than
-/// 15.
+/// The lengths of a complete code of `symbols`, at least two, out of `count`. `choices` pick the word
+/// to split next, and so make the code even or uneven. No word is longer than 15 bits.
 pub(crate) fn complete_lengths(count: usize, symbols: &[usize], choices: &[u8]) -> Vec<u8> {
     let mut words = vec![1, 1];
     let mut choices = choices.iter().cycle();
     while words.len() < symbols.len() {
         let choice = choices.next().copied().unwrap_or(0);
-        // From the newest words, so that some become long.
+        // Prefer new words, so that some become long.
         let newest = words.len() - 1 - usize::from(choice) % words.len();
         let splittable = (0..words.len()).map(|nth| (newest + nth) % words.len());
         let split = splittable.into_iter().find(|&nth| words[nth] < 15);

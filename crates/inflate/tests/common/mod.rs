@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared parts of the tests.
 #![allow(dead_code)]
 
 pub(crate) mod data;
@@ -7,10 +7,10 @@ pub(crate) mod twin;
 
 use atds_inflate::{Error, Inflater, Stream};
 
-/// Above all that the tests inflate, unless they say otherwise.
+/// A limit above all outputs of the tests, unless a test says otherwise.
 pub(crate) const LIMIT: usize = 1 << 20;
 
-/// One stream, into a new output.
+/// Decompresses one stream.
 pub(crate) fn inflate(
     inflater: &mut Inflater,
     payload: &[u8],
@@ -19,7 +19,7 @@ pub(crate) fn inflate(
     inflate_all(inflater, &[payload], limit).remove(0)
 }
 
-/// Streams together, each into a new output.
+/// Decompresses streams together.
 pub(crate) fn inflate_all(
     inflater: &mut Inflater,
     payloads: &[&[u8]],
@@ -53,7 +53,7 @@ pub(crate) fn inflate_all(
     .collect()
 }
 
-/// What libdeflate makes of a stream; `None` if it refuses it.
+/// The output of libdeflate; `None` if it refuses the stream.
 pub(crate) fn libdeflate(payload: &[u8], limit: usize) -> Option<Vec<u8>> {
     let mut output = vec![0; limit];
     let mut decoder = libdeflater::Decompressor::new();
@@ -62,7 +62,7 @@ pub(crate) fn libdeflate(payload: &[u8], limit: usize) -> Option<Vec<u8>> {
     Some(output)
 }
 
-/// Holds all kinds of loops that the processor has against the twin, and the twin against libdeflate.
+/// Compares all kernels of the processor with the twin, and the twin with libdeflate.
 pub(crate) fn check(payload: &[u8]) {
     let expected = twin::inflate(payload, LIMIT);
     for mut inflater in Inflater::of_each_kind() {

@@ -1,8 +1,8 @@
-//! Inflating bit by bit, as RFC 1951 puts it: slow, and plain enough to be believed.
+//! Decompresses bit by bit, in the words of RFC 1951: slow and simple.
 
 use atds_inflate::Error;
 
-/// Inflates a stream to at most `limit` bytes.
+/// Decompresses a stream to at most `limit` bytes.
 pub(crate) fn inflate(payload: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     let mut twin = Twin {
         payload,
@@ -23,15 +23,15 @@ struct Twin<'a> {
 
 /// A canonical code (RFC 1951, 3.2.2).
 struct Code {
-    /// How many words there are of each length.
+    /// Number of words by length.
     counts: [usize; 16],
     /// The symbols in the order of their words.
     symbols: Vec<usize>,
 }
 
 impl Code {
-    /// The code of words that have these `lengths`, if there is one: it is complete, or it has no
-    /// word, or one of one bit.
+    /// The code with these `lengths`, if there is one: it is complete, or has no word, or a single
+    /// word of one bit.
     fn new(lengths: &[u8]) -> Result<Self, Error> {
         let mut counts = [0; 16];
         let used = (0..lengths.len()).filter(|&symbol| lengths[symbol] > 0);
@@ -50,7 +50,7 @@ impl Code {
 }
 
 impl Twin<'_> {
-    /// Inflates a block and says whether it was the last.
+    /// Decompresses a block and returns whether it is the last.
     fn block(&mut self) -> Result<bool, Error> {
         let is_last = self.bits(1)? == 1;
         match self.bits(2)? {
@@ -150,7 +150,7 @@ impl Twin<'_> {
         }
     }
 
-    /// Of slots that double in width after every `1 << steps`.
+    /// Reads a number whose slots double in width after each `1 << steps` slots.
     fn base_and_extra(&mut self, slot: usize, steps: usize) -> Result<usize, Error> {
         let extra = (slot >> steps) - 1;
         let base = ((1 << steps) + slot % (1 << steps)) << extra;
@@ -178,10 +178,10 @@ impl Twin<'_> {
         }
     }
 
-    /// Reads the next symbol, whose word is compared bit by bit with the first one of its length.
+    /// Reads the next symbol. Compares its word bit by bit with the first word of each length.
     fn symbol(&mut self, code: &Code) -> Result<usize, Error> {
         if code.symbols.len() < 2 {
-            // Either bit is the one word there is, or stands for a word where there is none.
+            // A code of one word or none: each bit stands for its word.
             self.bits(1)?;
             return Ok(code.symbols.first().copied().unwrap_or(0));
         }

@@ -12,8 +12,8 @@ use chi_square::chi_square;
 #[path = "../../tests/chi_square/mod.rs"]
 mod chi_square;
 
-/// `(total, small, large)` from all corners of what the rejection method is
-/// asked for, and some below where it is used.
+/// `(total, small, large)` from all corners of the range of the rejection method, and
+/// some below its range.
 const CASES: [(u64, u64, u64); 16] = [
     (20, 3, 5),
     (20, 10, 10),
@@ -70,8 +70,7 @@ fn relative(parameters: &Parameters) -> [Vec<f64>; 2] {
     ]
 }
 
-/// The distribution: the first count that matters and the probabilities from
-/// there on.
+/// The distribution: the first count of note, and the probabilities from it on.
 fn distribution(parameters: &Parameters) -> (u64, Vec<f64>) {
     let [up, down] = relative(parameters);
     let first = parameters.mode - down.len() as u64;
@@ -80,12 +79,12 @@ fn distribution(parameters: &Parameters) -> (u64, Vec<f64>) {
     (first, all.into_iter().map(|p| p / sum).collect())
 }
 
-/// The statistic of `samples` draws against the exact distribution.
+/// The statistic of `samples` draws, compared with the exact distribution.
 fn statistic(parameters: &Parameters, samples: u64, draw: &mut dyn FnMut() -> u64) -> f64 {
     let (first, probabilities) = distribution(parameters);
     let mut observed = vec![0; probabilities.len()];
     for _ in 0..samples {
-        // What lies beyond has a chance below 2^-50.
+        // The counts beyond have a chance below 2^-50.
         observed[(draw() - first) as usize] += 1;
     }
     // Some fifty cells show a shift or a wrong width best.
@@ -141,7 +140,7 @@ fn the_statistic_sees_a_slight_bias() {
 
 #[test]
 fn all_sides_have_the_distribution() {
-    // 300 of 1,000 are good, 200 are drawn; then with either turned round.
+    // 300 of 1,000 are good, 200 are drawn; then the complement of each.
     let parameters = Parameters::new(1_000, 200, 300);
     type Count = fn(u64) -> u64;
     let sides: [(u64, u64, Count); 4] = [
@@ -213,7 +212,7 @@ fn settling_agrees_with_floating_point() {
     let mut undecided = 0;
     for (seed, parameters) in (0..).zip(cases()) {
         if parameters.small > 1 << 20 {
-            // As many factors as steps from the mode.
+            // A factor for each step from the mode.
             continue;
         }
         let hat = Hat::new(&parameters);
@@ -255,7 +254,7 @@ fn floating_point_leaves_close_cases_to_integers() {
         let settled = settle::accepts(&parameters, &at(0), word, &mut rng);
         assert_eq!(settled, word < half);
     }
-    // A hat of 1/2 leaves all of it, even the last word and more.
+    // A hat of 1/2 accepts any word, even the last.
     for word in [0, 1, u64::MAX - 1, u64::MAX] {
         assert!(settle::accepts(&parameters, &at(1), word, &mut rng));
     }
@@ -273,7 +272,7 @@ fn the_logarithm_of_the_ratio_is_as_exact_as_promised() {
         let down = (0..parameters.mode).rev().zip(down);
         for (steps, (count, p)) in (1..).zip(up.take(5_000)).chain((1..).zip(down.take(5_000))) {
             let (value, size) = ratio.eval(count);
-            // The product of as many rounded ratios is this far off itself.
+            // The error of a product of that many rounded ratios.
             let reference_error = f64::from(steps) * 6.0 * 2f64.powi(-53);
             let error = (value + p.ln()).abs();
             let bound = size * 300.0 * 2f64.powi(-53) + reference_error;

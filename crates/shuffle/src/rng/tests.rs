@@ -36,8 +36,8 @@ fn every_number_and_purpose_changes_the_stream() {
 
 #[test]
 fn bounded_integers_are_uniform() {
-    // With plain multiplication the last third would come half as often as
-    // the others: 2^64 has no room for a bound of 3 * 2^62 twice.
+    // With plain multiplication the last third would come half as often as the
+    // others: 2^64 is less than twice the bound of 3 * 2^62.
     let bound = 3 << 62;
     let mut rng = stream(5, 0, Purpose::FileOrder);
     let mut thirds = [0; 3];

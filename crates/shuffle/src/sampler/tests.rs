@@ -7,7 +7,7 @@ use super::draw;
 use crate::limits::{MAX_SIMULATED, MAX_WINDOW_RECORDS};
 use crate::rng::{Purpose, stream};
 
-/// Counts the words that are drawn.
+/// Counts the drawn words.
 struct Counting {
     rng: Xoshiro256PlusPlus,
     words: u64,
@@ -40,7 +40,7 @@ impl TryRng for Counting {
     }
 }
 
-/// Words that a draw took on average, by block.
+/// Mean number of words of a draw, by block.
 fn words_per_block(unread: &[u64], draws: u64) -> f64 {
     const SEEDS: u64 = 20;
     let mut counts = vec![0; unread.len()];

@@ -25,7 +25,7 @@ fn coins_have_their_chance_and_nothing_in_common() {
 
 #[test]
 fn the_bits_of_a_word_go_to_the_records_in_turn() {
-    // Blocks that end within words, with them, and take several.
+    // Blocks that end within a word, at its end, and after several words.
     let unread = [3, 0, 61, 64, 1, 128, 5, 100];
     let mut counts = [9; 8];
     let all = thin(
@@ -53,8 +53,8 @@ fn the_chance_seldom_takes_too_many() {
     assert_eq!(chance(2_000, 1_000), (1_000 - 62) * 256 / 2_000);
 }
 
-/// A window as of blocks of 8 records, partly read; the share of rounds in which
-/// records must be put back is the chance of two deviations.
+/// A window of blocks of 8 records, partly read. The share of draws that put records
+/// back is the chance of two deviations.
 #[test]
 fn records_are_put_back_where_too_many_were_taken() {
     let unread: Vec<u64> = (0..2_000).map(|i| 1 + i % 8).collect();

@@ -1,8 +1,8 @@
-//! The statistic that the tests of distributions share.
+//! The statistic of the tests of distributions.
 
-/// How many standard deviations the chi-square statistic of `observed` lies
-/// above its mean, by Wilson and Hilferty's approximation. Neighbouring cells
-/// are joined until 8 are expected in each.
+/// The chi-square statistic of `observed`, in standard deviations above its mean, by
+/// Wilson and Hilferty's approximation. Neighbouring cells are joined until each has an
+/// expectation of 8.
 pub(crate) fn chi_square(cells: impl IntoIterator<Item = (f64, u64)>) -> f64 {
     const ENOUGH: f64 = 8.0;
     let mut joined = vec![(0.0, 0.0)];

@@ -2,7 +2,7 @@ use super::{ln, ln_near_one, phi, stirling_rest};
 
 const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 
-/// How many units of 2^-53 of its value `is` is off.
+/// The error of `is`, in units of 2^-53 of its value.
 fn units_off(is: f64, should: f64) -> f64 {
     (is - should).abs() / should.abs() / UNIT
 }
@@ -19,7 +19,7 @@ fn logarithms_are_exact_to_some_units() {
             1e-300 / i,
         ] {
             if x != 1.0 {
-                // The library's own is within one unit.
+                // The library function is within one unit.
                 assert!(units_off(ln(x), x.ln()) < 11.0, "{x}");
             }
         }
@@ -57,7 +57,7 @@ fn phi_is_exact_to_some_hundred_units() {
             }
         }
     }
-    // Below, the first terms of the series are all that counts.
+    // Below, only the first terms of the series matter.
     for t in [1e-5, -1e-5, 1e-7, 1e-9] {
         let (a, t): (f64, f64) = (1e15, t);
         let d = (a * t).round();
@@ -77,7 +77,7 @@ fn what_stirling_leaves_adds_up() {
         let rest = stirling_rest(z) - stirling_rest(z + 1.0);
         assert!((rest - step).abs() < 8.0 * z * UNIT, "{z}: {rest} {step}");
     }
-    // gamma(1) = 1: what is left is 1 - ln(2 pi) / 2.
+    // gamma(1) = 1: the rest is 1 - ln(2 pi) / 2.
     let first = 1.0 - (2.0 * std::f64::consts::PI).ln() / 2.0;
     assert!((stirling_rest(1.0) - first).abs() < 4.0 * UNIT);
 }
