@@ -167,7 +167,7 @@ def readme(result: dict, path: Path) -> list[str]:
         rows.append(row)
     heads = ["records a second, one thread"]
     for codec in CODECS:
-        heads += [codec, "atds is"]
+        heads += ["uncompressed" if codec == "null" else codec, "atds is"]
     return [
         *table(heads, rows, left=1),
         "",
