@@ -113,6 +113,8 @@ class Dataset:
         self._inputs = look_up(filenames, recursive)
         self._files = self._inputs.paths()
         schemas = self._file_schemas()
+        #: The features that were inferred from a sample: name, expression, records.
+        self._sampled: list[tuple[str, str, int]] = []
         self._features = self._inferred(schemas) if given is None else given
         self._epoch = 0
         self._begin(schemas)
@@ -134,7 +136,7 @@ class Dataset:
         return _native.FileSchemas.read(self._inputs, self._config["check_files"])
 
     def _inferred(self, schemas: _native.FileSchemas) -> dict[str, Feature]:
-        features, warnings = inferred(self._config["reader_schema"] or schemas)
+        features, warnings, self._sampled = inferred(self._inputs, self._config, schemas)
         for warning in warnings:
             _LOG.warning("%s", warning)
         return features
@@ -166,6 +168,7 @@ class Dataset:
             mask_owners(features),
             self._config,
             schemas or _native.FileSchemas.of(self._schemas),
+            self._sampled,
             max_threads=max_threads,
             keep_threads=self._keeps_threads,
         )

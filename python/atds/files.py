@@ -13,8 +13,8 @@ from atds._reprs import counted, html, listed
 from atds.errors import OptionError, ReadOnceError
 from atds.feature_sets import from_json
 from atds.features import Feature
-from atds.options import LenienceOptions, checked, spelled_out
-from atds.schemas import Schema, schema_text
+from atds.options import DatasetOptions, LenienceOptions, checked, spelled_out
+from atds.schemas import Schema
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -68,36 +68,48 @@ def read_schema(file: str | os.PathLike[str]) -> Any:
 
 
 def infer_features(
-    filenames: Files, *, reader_schema: Schema | None = None, recursive: bool = False
+    filenames: Files,
+    *,
+    reader_schema: Schema | None = None,
+    sample_records: int = 1000,
+    recursive: bool = False,
 ) -> dict[str, Feature]:
     """The features that a data set reads where none are given: those of the first file's schema,
     with a mask where a value may be null, or another file's schema lacks the field; numbers are as
     wide as any file needs.
 
-    Values become dense scalars, arrays :class:`VarlenFeature`, records of the ATDS form
+    Values become dense scalars; arrays :class:`DenseFeature` if they all have one length in the
+    first records of the first file, which the log says, or else :class:`VarlenFeature`; records of the ATDS form
     :class:`SparseFeature` with unknown dimensions, the fields of nested records features of their
     own by dotted names. A map ``m`` becomes its values, ``m[*]``, and its keys, ``m.keys()``. A
     union of numbers is the widest of them, one of text and numbers is text, and of any other union
     each type is a feature with a mask, ``field:type``. A value whose type allows a null has a mask.
-    A data set logs a warning of what is left out, with the expression that reads it. What the data
-    says besides, such as lists that have all the same length, is in
-    ``atds.inspect(file).features``.
+    A data set logs a warning of what is left out, with the expression that reads it. An array of
+    another length than those of the sample is an error when it is read, which says so. What all
+    records of a file say is in ``atds.inspect(file).features``.
 
     >>> atds.infer_features("clicks/*.avro")["s_label"]
     DenseFeature(shape=(), dtype='int32')
+    >>> atds.infer_features("clicks/*.avro")["d0"]
+    DenseFeature(shape=(8,), dtype='float32')
+    >>> atds.infer_features("clicks/*.avro", sample_records=0)["d0"]
+    VarlenFeature(shape=(-1,), dtype='float32')
 
     Args:
         filenames: A file, a pattern, a folder, or a list of them.
         reader_schema: The schema that records are read as, in place of the file's.
+        sample_records: Maximum number of records at the start of the first file that are looked
+            at; 0 infers from the schemas alone.
         recursive: Whether folders are searched with all folders below them.
 
     Raises:
         FeatureError: A schema from which nothing can be inferred.
     """
     files = look_up(filenames, recursive)
-    if reader_schema is None:
-        return inferred(_native.FileSchemas.read(files, True))[0]
-    return inferred(schema_text(reader_schema))[0]
+    given = {"reader_schema": reader_schema, "sample_records": sample_records}
+    options = checked(DatasetOptions, given)
+    schemas = _native.FileSchemas.read(files, reader_schema is None)
+    return inferred(files, options, schemas)[0]
 
 
 def look_up(filenames: Any, recursive: Any) -> _native.Files:
@@ -118,12 +130,14 @@ def refuse(files: _native.Files, reason: str) -> None:
         )
 
 
-def inferred(of: _native.FileSchemas | str) -> tuple[dict[str, Feature], list[str]]:
-    """The features of files, or of a schema's text, and sentences on what is left out or
-    rounded."""
-    found = _native.infer_features(of) if isinstance(of, str) else of.infer()
-    features, binary, _, warnings = found
-    return from_json(features, binary), warnings
+def inferred(
+    files: _native.Files, options: dict[str, Any], schemas: _native.FileSchemas
+) -> tuple[dict[str, Feature], list[str], list[tuple[str, str, int]]]:
+    """The features of files; sentences on what is left out or rounded; the features that are dense
+    by a sample, each with its expression and the number of records."""
+    options = {name: value for name, value in options.items() if name != "recursive"}
+    features, binary, _, warnings, sampled = _native.infer_features(files, options, schemas)
+    return from_json(features, binary), warnings, sampled
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,9 @@ class PipelineOptions(LenienceOptions, total=False):
             checked against the features: once for all processes that the data set is pickled for
             or forked into. If false, each file's header is read when the file is opened, and
             errors come then.
+        sample_records: Maximum number of records at the start of the first file that are looked
+            at where features are inferred: lists that all have one length there are dense, which
+            the log says, and a list of another length is an error. 0 infers from the schemas alone.
         recursive: Whether folders are searched with all folders below them.
     """
 
@@ -79,6 +82,7 @@ class PipelineOptions(LenienceOptions, total=False):
     mmap: bool
     strict: bool
     check_files: bool
+    sample_records: int
     recursive: bool
 
 
@@ -129,6 +133,7 @@ OPTIONS: dict[str, Option] = {
     "mmap": Option(False, _options.flag),
     "strict": Option(False, _options.flag),
     "check_files": Option(True, _options.flag),
+    "sample_records": Option(1000, partial(_options.whole, least=0)),
     "recursive": Option(False, _options.flag),
     "tolerate": Option((), _options.tolerated),
     "max_block_bytes": Option(

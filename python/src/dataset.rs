@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use atds::features::Sampled;
 use atds::{BatchSpec, ColumnKind, DatasetBuilder, Layout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -30,11 +31,12 @@ pub(crate) struct Dataset {
 impl Dataset {
     /// `features` are the JSON of a features file; those in `binary` are bytes
     /// and not text; `masks` has for each mask of
-    /// entries the feature whose entries they are. `schemas` are the files', of the first
+    /// entries the feature whose entries they are; `sampled` are the features that were
+    /// inferred from a sample. `schemas` are the files', of the first
     /// alone if they are not checked. Automatic threads are at most `max_threads`.
     #[new]
     #[pyo3(signature = (
-        files, batch_size, features, binary, masks, options, schemas, *, max_threads,
+        files, batch_size, features, binary, masks, options, schemas, sampled, *, max_threads,
         keep_threads,
     ))]
     #[expect(clippy::too_many_arguments, reason = "the last have names in Python")]
@@ -47,13 +49,17 @@ impl Dataset {
         masks: Py<PyDict>,
         options: &Bound<'_, PyDict>,
         schemas: &FileSchemas,
+        sampled: Vec<(String, String, u64)>,
         max_threads: Option<usize>,
         keep_threads: bool,
     ) -> PyResult<Self> {
         let features =
             atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
+        let sampled = sampled.into_iter();
+        let sampled = sampled.map(|(feature, expression, n)| Sampled::new(feature, expression, n));
         let builder = atds::Dataset::builder(files.get(py)?.clone(), batch_size)
             .features(features)
+            .sampled_features(sampled)
             .keep_threads(keep_threads)
             .schemas(schemas.schemas.clone());
         let builder = options::apply(builder, options, max_threads)?;

@@ -4,18 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atds::features::LeftOut;
-
 use atds::inspect::InspectOptions;
-
 use atds::records::Records;
-
-use atds::Schema;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{OrRaise, feature_error, features_file_error, schema_error};
+use crate::errors::{OrRaise, feature_error, features_file_error};
 use crate::fork::InProcess;
-use crate::options::tolerated;
+use crate::options::{self, tolerated};
+use crate::schemas::FileSchemas;
 use crate::waiting::interruptible;
 
 /// Files that were looked up, and what was read of those that can be read once.
@@ -66,10 +63,6 @@ impl Files {
         self.files.get(py, "this data set")
     }
 
-    pub(crate) fn all_paths(&self) -> &[PathBuf] {
-        &self.paths
-    }
-
     /// Does `work` on these files; a signal makes it give up.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
@@ -102,27 +95,42 @@ pub(crate) fn check_features_file(py: Python<'_>, file: PathBuf) -> PyResult<()>
         .map_err(|error| feature_error(py, &error))
 }
 
-/// Features as the JSON of a features file, the names of those that are bytes, the
-/// values that are left out with their types, and what a user should know of them.
-pub(crate) type Inferred = (String, Vec<String>, Vec<(String, String)>, Vec<String>);
+/// Inferred features, in Python's terms: the JSON of a features file, the names of those
+/// that are bytes, the values that are left out with their types, what a user should know
+/// of them, and those that are dense by a sample, with their expressions and the number of
+/// records.
+type Inferred = (
+    String,
+    Vec<String>,
+    Vec<(String, String)>,
+    Vec<String>,
+    Vec<(String, String, u64)>,
+);
 
-/// The features that a schema has, given as text.
+/// The features that a data set of `files` reads where none are given. `schemas` are the
+/// files', of the first alone if they are not checked.
 #[pyfunction]
-pub(crate) fn infer_features(py: Python<'_>, schema: &str) -> PyResult<Inferred> {
-    let schema =
-        Schema::parse(schema).map_err(|error| schema_error(py, "reader_schema", &error))?;
-    let inferred = atds::infer_features(&schema).or_raise(py)?;
-    Ok(in_python(&inferred))
-}
-
-/// Inferred features in Python's terms.
-pub(crate) fn in_python(inferred: &atds::features::Inferred) -> Inferred {
-    (
+pub(crate) fn infer_features(
+    py: Python<'_>,
+    files: PyRef<'_, Files>,
+    options: &Bound<'_, PyDict>,
+    schemas: &FileSchemas,
+) -> PyResult<Inferred> {
+    let builder = atds::Dataset::builder(files.get(py)?.clone(), 1);
+    let builder = builder.schemas(schemas.schemas.clone());
+    let builder = options::apply(builder, options, None)?;
+    let inferred = files.wait(py, move || builder.infer())?.or_raise(py)?;
+    let sampled = inferred.sampled.iter().map(|one| {
+        let (feature, expression) = (one.feature.clone(), one.expression.clone());
+        (feature, expression, one.records)
+    });
+    Ok((
         atds::features::to_json(&inferred.features).to_string(),
         inferred.binary.clone(),
         left_out(&inferred.left_out),
-        atds::features::inference_warnings(inferred),
-    )
+        atds::features::inference_warnings(&inferred),
+        sampled.collect(),
+    ))
 }
 
 /// Reads all of a file, and counts nulls in its first `sample` records; no limit is the

@@ -42,6 +42,7 @@ fn set(
         "mmap" => builder.mmap(value.extract()?),
         "strict" => builder.strict(value.extract()?),
         "check_files" => builder.check_files(value.extract()?),
+        "sample_records" => builder.sample_records(value.extract()?),
         "tolerate" => builder.tolerate(tolerated(value.py(), &value.extract::<Vec<_>>()?)?),
         "max_block_bytes" => builder.max_block_bytes(value.extract()?),
         "max_depth" => builder.max_depth(value.extract()?),

@@ -1,21 +1,18 @@
 //! The schemas of a data set's files.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
-use crate::files::{Files, Inferred, in_python};
-use crate::waiting::interruptible;
+use crate::files::Files;
 
 /// The schemas in the headers of files, each distinct one once.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct FileSchemas {
     pub(crate) schemas: atds::schema::FileSchemas,
-    files: Vec<PathBuf>,
 }
 
 #[pymethods]
@@ -25,21 +22,16 @@ impl FileSchemas {
     fn read(py: Python<'_>, files: PyRef<'_, Files>, all: bool) -> PyResult<Self> {
         let stop = StopOnDrop::default();
         let stopped = stop.0.clone();
-        let (shared, paths) = (files.get(py)?.clone(), files.all_paths().to_vec());
-        let read = move || {
-            let schemas = match all {
-                true => {
-                    atds::schema::FileSchemas::read(&shared, |_, _| match stopped.load(Relaxed) {
-                        true => ControlFlow::Break(()),
-                        false => ControlFlow::Continue(()),
-                    })
-                }
-                false => atds::schema::FileSchemas::read_first(&shared),
-            };
-            schemas.map(|schemas| (schemas, paths))
+        let shared = files.get(py)?.clone();
+        let read = move || match all {
+            true => atds::schema::FileSchemas::read(&shared, |_, _| match stopped.load(Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }),
+            false => atds::schema::FileSchemas::read_first(&shared),
         };
-        let (schemas, files) = files.wait(py, read)?.or_raise(py)?;
-        Ok(FileSchemas { schemas, files })
+        let schemas = files.wait(py, read)?.or_raise(py)?;
+        Ok(FileSchemas { schemas })
     }
 
     /// Those that a data set has said, of which it needs to know nothing more.
@@ -49,15 +41,7 @@ impl FileSchemas {
         let schemas = schemas.map(|(file, text)| (file, text.into()));
         FileSchemas {
             schemas: schemas.collect(),
-            files: Vec::new(),
         }
-    }
-
-    /// The features of the first file, with masks for what others lack.
-    fn infer(&self, py: Python<'_>) -> PyResult<Inferred> {
-        let (schemas, files) = (self.schemas.clone(), self.files.clone());
-        let inferred = interruptible(py, move || schemas.infer(&files))?.or_raise(py)?;
-        Ok(in_python(&inferred))
     }
 }
 

@@ -296,10 +296,13 @@ def test_inferred_features(samples: Path) -> None:
     features = atds.infer_features(samples / "strings")
     assert features["s_title"] == atds.DenseFeature([], "string")
     assert features["s_token"] == atds.DenseFeature([], "bytes")
-    assert features["d_keys"] == atds.VarlenFeature([-1, -1], "bytes")
+    assert features["d_keys"] == atds.DenseFeature([2, 2], "bytes")
     assert features["sp_words"] == atds.SparseFeature([-1], "string")
     assert features["sp_cells"] == atds.SparseFeature([-1, -1], "bytes")
     assert atds.Dataset(samples / "strings", 8).features == features
+    by_schema = atds.infer_features(samples / "strings", sample_records=0)
+    assert by_schema["d_keys"] == atds.VarlenFeature([-1, -1], "bytes")
+    assert atds.Dataset(samples / "strings", 8, sample_records=0).features == by_schema
 
 
 def test_hash_buckets_are_tensorflows(write: Any) -> None:

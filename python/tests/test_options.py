@@ -27,6 +27,7 @@ VALUES: dict[str, tuple[list[Any], Any]] = {
     "mmap": ([False, True], 0.5),
     "strict": ([False, True], "no"),
     "check_files": ([False, True], "no"),
+    "sample_records": ([0, 1, (1 << 63) - 1], -1),
     "recursive": ([False, True], "no"),
     "tolerate": ([(), "utf8", ["utf8", "checksum"], iter(["utf8"])], "all"),
     "max_block_bytes": ([None, 1 << 20, (1 << 62) - 1], 1 << 62),

@@ -14,7 +14,7 @@ import atds
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
-from examples import Page, Report, RustPrograms, pages  # noqa: E402
+from examples import Page, Report, RustPrograms, pages
 
 
 def run(folder: Path, text: str, *, all_frameworks: bool = True) -> Report:

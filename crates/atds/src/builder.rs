@@ -5,19 +5,21 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use avro_decode::{Feature, Features, Inferred, OutOfBounds, PlanOptions, Schema};
+use avro_decode::{Feature, Features, Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
 use tensor_batch::Layout;
 
 use crate::dataset::{Dataset, Settings};
 use crate::engine::EngineOptions;
 use crate::files::Files;
 use crate::limits::{
-    DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE, MAX_PREFETCH, MAX_THREADS,
+    DEFAULT_INFER_SAMPLE, DEFAULT_MEMORY_LIMIT, DEFAULT_PREFETCH, DEFAULT_READER_BUFFER_SIZE,
+    MAX_PREFETCH, MAX_THREADS,
 };
 use crate::once::OnceInputs;
 use crate::planner::Batching;
 use crate::plans::{Plans, infer_features, warn_of};
 use crate::reader::Order;
+use crate::sample::{SampleOptions, sample_lengths};
 use crate::schemas::FileSchemas;
 use crate::source::{Headers, Lenience, ReadOptions, check_depth, no_shuffling};
 use crate::{Error, Threads, Tolerate};
@@ -48,6 +50,8 @@ pub struct DatasetBuilder {
     check_files: bool,
     on_check: OnCheck,
     schemas: Option<FileSchemas>,
+    sample_records: u64,
+    sampled: Vec<Sampled>,
 }
 
 /// What is called after each file that is checked.
@@ -92,6 +96,8 @@ impl DatasetBuilder {
             check_files: true,
             on_check: OnCheck(Arc::new(|_, _| ControlFlow::Continue(()))),
             schemas: None,
+            sample_records: DEFAULT_INFER_SAMPLE,
+            sampled: Vec::new(),
         }
     }
 
@@ -102,8 +108,8 @@ impl DatasetBuilder {
     }
 
     /// The features to read; the fields not among them are skipped. Without,
-    /// they are inferred from the reader's schema, or else from the files', see
-    /// [`FileSchemas::infer`].
+    /// they are inferred from the reader's schema, or else from the files', and from
+    /// [a sample](Self::sample_records) of records, see [`infer`](Self::infer).
     ///
     /// A field, or a branch of a union, that a file's schema lacks is missing in
     /// each of its records: the feature's default stands for it, and its mask is
@@ -111,6 +117,22 @@ impl DatasetBuilder {
     /// all files lack. With a reader's schema, that schema says what there is.
     pub fn features<F: Into<Feature>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
         self.features = Some(features.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The records that are looked at where features are inferred, at most: lists that all
+    /// have one length there are dense, which the log says, and a list of another length
+    /// is an error that says so. A block or a few of the first file are read for it. 1,000
+    /// by default; with 0 the schemas alone say what the features are.
+    pub fn sample_records(mut self, records: u64) -> Self {
+        self.sample_records = records;
+        self
+    }
+
+    /// Which of the given features were [inferred](Self::infer) from a sample,
+    /// for the error of a list that has another length.
+    pub fn sampled_features(mut self, sampled: impl IntoIterator<Item = Sampled>) -> Self {
+        self.sampled = sampled.into_iter().collect();
         self
     }
 
@@ -327,16 +349,11 @@ impl DatasetBuilder {
             options: self.read,
             inputs: &inputs,
         };
-        let OnCheck(on_check) = self.on_check;
-        let schemas = match self.schemas {
-            Some(schemas) => schemas,
-            None if self.check_files => FileSchemas::read_all(&files, &headers, &*on_check),
-            None => FileSchemas::read_all(&files[..1], &headers, |_, _| ControlFlow::Continue(())),
-        };
-        let inferred = match (&self.features, &self.plan.reader_schema) {
-            (Some(_), _) => Inferred::default(),
-            (None, Some(reader)) => infer_features(reader)?,
-            (None, None) => schemas.infer(&files)?,
+        let schemas = self.read_schemas(&files, &headers);
+        let OnCheck(on_check) = self.on_check.clone();
+        let inferred = match &self.features {
+            Some(_) => Inferred::default(),
+            None => self.infer_from(&files, &schemas)?,
         };
         if self.shuffle_blocks
             && let Some((path, packing)) = inputs.packed()
@@ -377,6 +394,7 @@ impl DatasetBuilder {
             plans: Arc::new(plans),
             schemas: schemas.into(),
             left_out: inferred.left_out,
+            sampled: [self.sampled, inferred.sampled].concat().into(),
             engine: EngineOptions {
                 is_live: !inputs.is_empty(),
                 ..self.engine
@@ -388,6 +406,58 @@ impl DatasetBuilder {
             file_counts: Arc::default(),
             kept: Arc::default(),
         }))
+    }
+
+    /// The features that a data set reads where none are given: those of the reader's
+    /// schema, or else of the files' schemas as [`FileSchemas::infer`] has them; and of
+    /// these, varlen ones are dense whose lists all have one length in
+    /// [a sample](Self::sample_records) of records. What can be read once, such as a pipe,
+    /// loses nothing by it.
+    ///
+    /// ```no_run
+    /// let features = atds::Dataset::builder("clicks/*.avro", 1).infer()?.features;
+    /// std::fs::write("features.json", atds::features::to_json(&features).to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Files::resolve`] and [`FileSchemas::infer`]. What is wrong with the records of
+    /// the sample is no error here: they are then not looked at.
+    pub fn infer(&self) -> Result<Inferred, Error> {
+        let (files, inputs) = (self.files.look_up()?, self.files.inputs());
+        let headers = Headers {
+            options: self.read,
+            inputs,
+        };
+        let schemas = self.read_schemas(&files, &headers);
+        self.infer_from(&files, &schemas)
+    }
+
+    fn infer_from(&self, files: &[PathBuf], schemas: &FileSchemas) -> Result<Inferred, Error> {
+        let mut inferred = match &self.plan.reader_schema {
+            Some(reader) => infer_features(reader)?,
+            None => schemas.infer(files)?,
+        };
+        let options = SampleOptions {
+            records: self.sample_records,
+            plan: &self.plan,
+            lenience: self.read.lenience,
+            inputs: self.files.inputs(),
+        };
+        sample_lengths(&mut inferred, files, &options);
+        Ok(inferred)
+    }
+
+    /// The schemas of all files, or of the first alone if they are not checked.
+    fn read_schemas(&self, files: &[PathBuf], headers: &Headers<'_>) -> FileSchemas {
+        match &self.schemas {
+            Some(schemas) => schemas.clone(),
+            None if self.check_files => {
+                let OnCheck(on_check) = &self.on_check;
+                FileSchemas::read_all(files, headers, &**on_check)
+            }
+            None => FileSchemas::read_all(&files[..1], headers, |_, _| ControlFlow::Continue(())),
+        }
     }
 
     /// An error if an input that can be read once is asked for more.

@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use avro_block::{InflateBuffer, Inflater};
-use avro_decode::LeftOut;
+use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::budget::Budget;
@@ -50,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) plans: Arc<Plans>,
     pub(crate) schemas: Arc<FileSchemas>,
     pub(crate) left_out: Vec<LeftOut>,
+    /// The features that are dense by a sample.
+    pub(crate) sampled: Arc<[Sampled]>,
     pub(crate) engine: EngineOptions,
     pub(crate) read: ReadOptions,
     pub(crate) epochs: u64,
@@ -88,6 +90,12 @@ impl Dataset {
     /// Where the features were inferred: the fields that cannot be a tensor.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.settings.left_out
+    }
+
+    /// Where the features were inferred: those that are dense because all lists of a
+    /// [sample](crate::DatasetBuilder::sample_records) have one length.
+    pub fn sampled(&self) -> &[Sampled] {
+        &self.settings.sampled
     }
 
     /// Bytes of all files; `None` if that does not say how much is read of them, since one is a
@@ -269,11 +277,13 @@ pub struct Batches {
     keeper: Option<Arc<Kept>>,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
+    sampled: Arc<[Sampled]>,
 }
 
 impl Batches {
     fn start(settings: &Settings, epochs: Range<u64>) -> Self {
         let budget = Arc::new(Budget::new(settings.memory_limit));
+        let sampled = settings.sampled.clone();
         let kept = settings.kept.clone();
         let scheduler = kept.scheduler(settings.engine.threads);
         let counters = Arc::new(Counters::new(scheduler));
@@ -292,6 +302,7 @@ impl Batches {
                     keeper: None,
                     budget,
                     counters,
+                    sampled,
                 };
             }
         };
@@ -346,6 +357,7 @@ impl Batches {
             keeper: settings.engine.keep_threads.then_some(keeper),
             budget,
             counters,
+            sampled,
         };
         for thread in started {
             match thread {
@@ -392,7 +404,10 @@ impl Batches {
     }
 
     fn received(&mut self, received: Result<Ready, Error>) -> Result<Batch, Error> {
-        let Ready { batch, bytes } = received.inspect_err(|_| self.stop())?;
+        let Ready { batch, bytes } = received.map_err(|error| {
+            self.stop();
+            error.of_sampled(&self.sampled)
+        })?;
         self.budget.handed_out(bytes);
         let rows = batch.rows() as u64;
         self.counters.records.fetch_add(rows, Relaxed);

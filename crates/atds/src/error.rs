@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use avro_decode::single_object::SingleObjectError;
-use avro_decode::{DecodeError, FeatureError, LeftOut, ResolveError, SchemaError};
+use avro_decode::{DecodeError, FeatureError, LeftOut, ResolveError, Sampled, SchemaError};
 use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
 use crate::features::FeaturesError;
@@ -27,6 +27,12 @@ pub struct Error {
     pub kind: ErrorKind,
     /// Where, as far as is known.
     pub place: Box<Place>,
+}
+
+/// Whether `expression` leads to `field`, or through it.
+fn is_on_way(field: &str, expression: &str) -> bool {
+    let rest = expression.strip_prefix(field);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.', ':']))
 }
 
 /// A place in the files of a dataset, or in messages.
@@ -191,6 +197,21 @@ pub enum ErrorKind {
     /// A record that is not what its schema says, or does not fit its feature.
     #[error("{0}")]
     Decode(DecodeErrorKind),
+    /// An array of another length than all arrays of its field in the sample that its
+    /// feature was inferred from.
+    #[error(
+        "an array of {actual} values, where all arrays of the {records} records sampled have \
+         {expected}, so that the feature was inferred as dense: name the column in `features`, as \
+         varlen, or dense with `truncate` or a `default`"
+    )]
+    SampledLength {
+        /// The length of the arrays in the sample.
+        expected: usize,
+        /// The length of this one; more values may follow if they are too many already.
+        actual: usize,
+        /// Records of the sample.
+        records: u64,
+    },
     /// A block's records end before its payload does.
     #[error(
         "the block's {records} records end {left} bytes before its payload does; `tolerate` \
@@ -336,6 +357,23 @@ impl Error {
         located.place.offset = Some(error.offset);
         located.place.block = error.block;
         located
+    }
+
+    /// The same error; says so where the feature it is of was inferred from a sample.
+    #[cold]
+    pub(crate) fn of_sampled(mut self, sampled: &[Sampled]) -> Self {
+        if let ErrorKind::Decode(DecodeErrorKind::ArrayLength { expected, actual }) = self.kind
+            && let Some(field) = &self.place.field
+            && let Some(sample) = sampled.iter().find(|one| is_on_way(field, &one.expression))
+        {
+            let records = sample.records;
+            self.kind = ErrorKind::SampledLength {
+                expected,
+                actual,
+                records,
+            };
+        }
+        self
     }
 
     /// A fault in a record; its number counts from record `first_record` of the

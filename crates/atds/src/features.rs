@@ -59,8 +59,8 @@ pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKey
 #[doc(inline)]
 pub use avro_decode::{
     Clock, Convert, ConvertError, DuplicateWord, Feature, FeatureError, Features, Fill, Inferred,
-    LeftOut, LeftOutReason, Meaning, MeaningError, Missing, OutOfBounds, Rounded, TimeUnit,
-    Vocabulary, infer, path,
+    LeftOut, LeftOutReason, Meaning, MeaningError, Missing, OutOfBounds, Rounded, Sampled,
+    TimeUnit, Vocabulary, infer, path,
 };
 pub use error::{EntryErrorKind, FeaturesError};
 

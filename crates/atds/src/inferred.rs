@@ -106,14 +106,16 @@ impl Merged {
 
 /// The names in quotes, the first [`MAX_NAMES`] of them.
 fn listed<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> String {
+    listed_as(names.map(|name| format!("'{}'", name.escape_debug())))
+}
+
+/// The texts, the first [`MAX_NAMES`] of them.
+pub(crate) fn listed_as(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = match names.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let said = names.take(MAX_NAMES);
-    let said: Vec<_> = said
-        .map(|name| format!("'{}'", name.escape_debug()))
-        .collect();
+    let said: Vec<_> = names.take(MAX_NAMES).collect();
     format!("{}{more}", said.join(", "))
 }
 

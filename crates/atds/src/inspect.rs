@@ -1,6 +1,7 @@
 //! What a file holds, found out by reading all of it.
 
 mod nulls;
+mod seen;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -13,7 +14,7 @@ use avro_block::{Header, InflateBuffer, Inflater};
 use avro_decode::feature::FeatureKind;
 use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeErrorKind, Feature, Inferred, LeftOut, Rounded, Schema, SchemaError};
-use tensor_batch::{Column, DType, Layout};
+use tensor_batch::{DType, Layout};
 
 use crate::files::local_path;
 use crate::limits::{DEFAULT_MEMORY_LIMIT, DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
@@ -27,6 +28,7 @@ use crate::unpack::Packing;
 use crate::{Dataset, Error, ErrorKind, Files, Tolerate};
 
 pub use nulls::InspectedPath;
+pub(crate) use seen::Seen;
 
 /// Records decoded at a time while a file is scanned.
 const SCAN_BATCH: usize = 1024;
@@ -421,77 +423,6 @@ fn of_inspecting(mut error: Error) -> Error {
         error.kind = ErrorKind::InspectMemory { limit, needed };
     }
     error
-}
-
-/// What the batches up to now say of a column.
-enum Seen {
-    /// Nothing that the schema does not say.
-    Scalar,
-    /// Per level of arrays the length of each, or `None` if they differ.
-    Lengths(Vec<Option<i64>>),
-    /// Per dimension the largest index + 1.
-    Extents(Vec<i64>),
-}
-
-impl Seen {
-    fn new(column: &Column<'_>) -> Self {
-        match column {
-            Column::Ragged(ragged) => {
-                let levels = ragged.row_splits.iter();
-                Seen::Lengths(
-                    levels
-                        .map(|splits| common_length(splits.as_slice()))
-                        .collect(),
-                )
-            }
-            Column::Sparse(sparse) => Seen::Extents(sparse.dense_shape[1..].to_vec()),
-            _ => Seen::Scalar,
-        }
-    }
-
-    fn add(&mut self, column: &Column<'_>) {
-        match (self, Seen::new(column)) {
-            (Seen::Lengths(lengths), Seen::Lengths(more)) => {
-                for (length, more) in lengths.iter_mut().zip(more) {
-                    if *length != more {
-                        *length = None;
-                    }
-                }
-            }
-            (Seen::Extents(extents), Seen::Extents(more)) => {
-                for (extent, more) in extents.iter_mut().zip(more) {
-                    *extent = more.max(*extent);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn feature(self, mut feature: Feature) -> Feature {
-        match (self, &mut feature.kind) {
-            (Seen::Lengths(lengths), kind) => {
-                // No dimension is ever 0, so arrays that are all empty stay varlen.
-                let known = |length: &Option<i64>| usize::try_from((*length)?).ok();
-                let dense = lengths.iter().map(|len| known(len).filter(|&len| len > 0));
-                if let Some(shape) = dense.map(|dim| dim.map(Some)).collect() {
-                    let reshape = false;
-                    *kind = FeatureKind::Dense { shape, reshape };
-                }
-            }
-            (Seen::Extents(extents), FeatureKind::Sparse { shape, .. }) => {
-                *shape = extents.into_iter().map(|extent| extent.max(1)).collect();
-            }
-            _ => {}
-        }
-        feature
-    }
-}
-
-/// The length of all lists, or `None` if they differ or there are none.
-fn common_length(splits: &[i64]) -> Option<i64> {
-    let mut lengths = splits.windows(2).map(|ends| ends[1] - ends[0]);
-    let first = lengths.next()?;
-    lengths.all(|length| length == first).then_some(first)
 }
 
 /// Inflates all blocks of a file whose records are of no interest.

@@ -49,6 +49,7 @@ mod plans;
 mod reader;
 pub mod records;
 mod room;
+mod sample;
 pub mod schema;
 mod schemas;
 mod slab;

@@ -14,6 +14,20 @@ pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 /// in a thousand, and read in no time.
 pub const DEFAULT_SAMPLE: u64 = 1_000;
 
+/// Records that inference looks at, at most: those of a block or two.
+pub const DEFAULT_INFER_SAMPLE: u64 = 1_000;
+
+/// Records that are enough of a sample. Where the first block has fewer, which is so where
+/// records are large, more blocks are read.
+pub(crate) const SAMPLE_ENOUGH: u64 = 16;
+
+/// Blocks that a sample is taken from at most, with those that have no records.
+pub(crate) const SAMPLE_BLOCKS: usize = 16;
+
+/// Files that are opened at most to find one that has records: some programs write a first
+/// file without any.
+pub(crate) const SAMPLE_FILES: usize = 16;
+
 /// Bytes that a block may have, compressed and inflated, unless
 /// [`max_block_bytes`](crate::DatasetBuilder::max_block_bytes) says otherwise. Writers make blocks of some ten KB to
 /// some MB; a few put a whole file into one.

@@ -140,6 +140,32 @@ impl OnceInputs {
         Ok(seen)
     }
 
+    /// What `look` sees of the input at `path`, whose header was read; what it reads stays
+    /// for the first iteration. `None` if the header was not read, or the input is taken.
+    pub(crate) fn look_into<T>(
+        &self,
+        path: &Path,
+        look: impl FnOnce(&mut FileBlocks) -> T,
+    ) -> Option<T> {
+        let mut blocks = {
+            let mut inputs = self.lock();
+            let state = &mut inputs.get_mut(path)?.state;
+            match std::mem::replace(state, State::Taken) {
+                State::Begun(blocks) => blocks,
+                other => {
+                    *state = other;
+                    return None;
+                }
+            }
+        };
+        // Reading may take its time; other inputs need not wait for it.
+        let seen = look(&mut blocks);
+        if let Some(input) = self.lock().get_mut(path) {
+            input.state = State::Begun(blocks);
+        }
+        Some(seen)
+    }
+
     /// Takes all inputs for one iteration, which ends once `budget` is stopped.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Files as blocks: read plainly or mapped, in file order or by their index.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -249,6 +250,8 @@ pub(crate) struct FileBlocks {
     path: PathBuf,
     header: Header,
     blocks: Box<dyn BlockStream>,
+    /// Blocks that were looked at before they are read.
+    ahead: VecDeque<Result<Block, Error>>,
     /// Where the next block begins.
     offset: u64,
     mapped: Option<MappedFile>,
@@ -333,10 +336,39 @@ impl FileBlocks {
             path: path.to_owned(),
             header: blocks.header().clone(),
             blocks: Box::new(blocks),
+            ahead: VecDeque::new(),
             offset: 0,
             mapped: None,
             packing: None,
         })
+    }
+
+    /// The block that comes after `before` others; it stays to be read.
+    pub(crate) fn peek(&mut self, before: usize) -> Option<&Block> {
+        while self.ahead.len() <= before {
+            let block = self.next_block()?;
+            self.ahead.push_back(block);
+        }
+        self.ahead[before].as_ref().ok()
+    }
+
+    fn next_block(&mut self) -> Option<Result<Block, Error>> {
+        if let Some(mapped) = &mut self.mapped
+            && let Err(error) = mapped.check(self.offset, &self.path)
+        {
+            return Some(Err(error));
+        }
+        let block = self.blocks.next()?;
+        if let (Ok(block), Some(mapped)) = (&block, &mut self.mapped) {
+            self.offset = block.offset + block.len;
+            mapped.passed(self.offset);
+            touch(&block.payload);
+        }
+        Some(
+            block.map_err(|error| {
+                Error::container(error, &self.path).unpacked(self.packing.is_some())
+            }),
+        )
     }
 
     /// Sets what is passed over in the blocks, which were begun with other options perhaps.
@@ -363,22 +395,10 @@ impl Iterator for FileBlocks {
     type Item = Result<Block, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(mapped) = &mut self.mapped
-            && let Err(error) = mapped.check(self.offset, &self.path)
-        {
-            return Some(Err(error));
+        match self.ahead.pop_front() {
+            Some(block) => Some(block),
+            None => self.next_block(),
         }
-        let block = self.blocks.next()?;
-        if let (Ok(block), Some(mapped)) = (&block, &mut self.mapped) {
-            self.offset = block.offset + block.len;
-            mapped.passed(self.offset);
-            touch(&block.payload);
-        }
-        Some(
-            block.map_err(|error| {
-                Error::container(error, &self.path).unpacked(self.packing.is_some())
-            }),
-        )
     }
 }
 

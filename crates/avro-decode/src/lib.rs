@@ -32,7 +32,8 @@ pub use lenient::DecodeOptions;
 pub use paths::{SchemaPath, SchemaPaths, paths};
 pub use plan::{
     Absent, Executed, ExecutedEach, Inferred, LeftOut, LeftOutReason, MeaningError, Meanings,
-    OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, Rounded, Scratch, Skipper, infer,
+    OutOfBounds, Plan, PlanError, PlanErrorKind, PlanOptions, Rounded, Sampled, Scratch, Skipper,
+    infer,
 };
 #[doc(hidden)]
 pub use prefetch::{prefetch, prefetch_place, prefetch_value};

@@ -13,6 +13,7 @@ mod model;
 mod names;
 mod order;
 mod roots;
+mod sampling;
 mod shuffle;
 mod slices;
 mod stats;

@@ -145,7 +145,7 @@ fn what_is_no_record() {
     assert_eq!(*values(&inferred(&path), "@"), json!([2.0, 0.5, 0.0]));
     let array = Value::Array(vec![Value::Int(1), Value::Int(2)]);
     let path = file(&folder, r#"{"type": "array", "items": "int"}"#, &[array]);
-    assert_eq!(*values(&inferred(&path), "@"), json!([1, 2]));
+    assert_eq!(*values(&inferred(&path), "@"), json!([[1, 2]]));
     let first = Feature::dense("first", &[], DType::Int32).at("[0]");
     let batch = read(&path, Some(vec![first])).unwrap();
     assert_eq!(*values(&batch, "first"), json!([1]));
@@ -275,7 +275,7 @@ fn decimals_without_a_fraction_are_exact() {
     let path = file(&folder, schema, &[record(bytes(id))]);
     let batch = inferred(&path);
     assert_eq!(*values(&batch, "id"), json!([id]));
-    assert_eq!(*values(&batch, "list"), json!([id]));
+    assert_eq!(*values(&batch, "list"), json!([[id]]));
     // Beyond int64 it is an error with the field; an inspection finds it, and bytes.
     let large = vec![1, 0, 0, 0, 0, 0, 0, 0, 0];
     let path = file(&folder, schema, &[record(large)]);

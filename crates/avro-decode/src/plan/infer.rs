@@ -34,10 +34,36 @@ pub struct Inferred {
     /// Logical types that are not valid where they stand, so that the values are
     /// read as their type alone.
     pub not_taken: Vec<SchemaError>,
+    /// Dense features whose shape is that of all records of a sample, where one was
+    /// taken: [`infer`] has no data to take it from.
+    pub sampled: Vec<Sampled>,
     /// Whether there are more fields than
     /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), and those
     /// beyond are neither features nor left out.
     pub truncated: bool,
+}
+
+/// A dense feature whose shape is that of all records of a sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sampled {
+    /// The name of the feature.
+    pub feature: String,
+    /// Its expression.
+    pub expression: String,
+    /// Records of the sample.
+    pub records: u64,
+}
+
+impl Sampled {
+    /// The feature `feature` at `expression`, of a sample of `records`.
+    pub fn new(feature: impl Into<String>, expression: impl Into<String>, records: u64) -> Self {
+        Sampled {
+            feature: feature.into(),
+            expression: expression.into(),
+            records,
+        }
+    }
 }
 
 /// The features that `schema` has without a look at any data.

@@ -38,7 +38,7 @@ mod writer;
 use std::sync::Arc;
 
 pub use error::{PlanError, PlanErrorKind};
-pub use infer::{Inferred, LeftOut, LeftOutReason, Rounded, infer};
+pub use infer::{Inferred, LeftOut, LeftOutReason, Rounded, Sampled, infer};
 pub(crate) use meanings::MeaningOf;
 pub use meanings::{MeaningError, Meanings};
 pub use scratch::Scratch;

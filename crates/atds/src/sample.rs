@@ -1,0 +1,244 @@
+//! Features from a sample of records: lists that all have one length are dense.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use avro_block::{Block, Header, InflateBuffer, Inflater};
+use avro_decode::feature::FeatureKind;
+use avro_decode::path::{Path, Step};
+use avro_decode::{Feature, Features, Inferred, Plan, PlanOptions, Sampled};
+use tensor_batch::{BatchBuilder, GatherTask, Layout};
+
+use crate::inferred::listed_as;
+use crate::inspect::Seen;
+use crate::limits::{DEFAULT_READER_BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES};
+use crate::once::{OnceInputs, Stop};
+use crate::plans::parse_schema;
+use crate::source::{FileBlocks, Lenience, Opener, ReadOptions};
+use crate::{Error, ErrorKind};
+
+/// How a sample is taken.
+pub(crate) struct SampleOptions<'a> {
+    /// The records that are looked at, at most.
+    pub(crate) records: u64,
+    pub(crate) plan: &'a PlanOptions,
+    pub(crate) lenience: Lenience,
+    pub(crate) inputs: &'a OnceInputs,
+}
+
+impl SampleOptions<'_> {
+    fn reading(&self) -> ReadOptions {
+        ReadOptions {
+            mmap: false,
+            buffer_size: DEFAULT_READER_BUFFER_SIZE,
+            lenience: self.lenience,
+        }
+    }
+}
+
+/// Makes those varlen features of `inferred` dense whose lists all have one length in the first
+/// records of `files`. Reads a block or a few of one file, and nothing where there is no varlen
+/// feature. What is at fault in these records is an error when they are read, not here.
+pub(crate) fn sample_lengths(
+    inferred: &mut Inferred,
+    files: &[PathBuf],
+    options: &SampleOptions<'_>,
+) {
+    let through_maps = through_maps(&inferred.features);
+    let is_varlen = |feature: &&Feature| matches!(feature.kind, FeatureKind::Varlen { .. });
+    let lists = inferred.features.iter().filter(is_varlen);
+    // That maps have as many entries says nothing of other maps.
+    let lists = lists.filter(|feature| !through_maps.contains(&*feature.name));
+    let lists: Vec<Feature> = lists.cloned().collect();
+    if lists.is_empty() || options.records == 0 {
+        return;
+    }
+    let sample = match Sample::read(files, options) {
+        Ok(Some(sample)) => sample,
+        Ok(None) => return,
+        Err(error) => return log::debug!("no records are sampled: {error}"),
+    };
+    match sample.dense(&lists, options) {
+        Ok(dense) => sample.apply(inferred, dense),
+        Err(error) => log::debug!("{}: no records are sampled: {error}", sample.path.display()),
+    }
+}
+
+/// The names of features of maps: of their keys, or on whose way there is a map.
+fn through_maps(features: &[Feature]) -> HashSet<String> {
+    let paths = features.iter().filter_map(|feature| {
+        let path = Path::parse(feature.expression()).ok()?;
+        Some((&feature.name, path.steps))
+    });
+    let paths: Vec<(&String, Vec<Step>)> = paths.collect();
+    let mut maps: Vec<&[Step]> = Vec::new();
+    for (_, steps) in &paths {
+        if let [map @ .., Step::Keys] = &steps[..] {
+            maps.push(map);
+        }
+    }
+    let through = |steps: &[Step]| {
+        let mut maps = maps.iter();
+        // The map's keys, or its values.
+        maps.any(|map| steps.len() > map.len() && steps.starts_with(map))
+    };
+    let through = paths.iter().filter(|(_, steps)| through(steps));
+    through.map(|(name, _)| (*name).clone()).collect()
+}
+
+/// The first records of a file.
+struct Sample {
+    path: PathBuf,
+    header: Header,
+    blocks: Vec<Block>,
+    /// Whether the file has more blocks, or may have.
+    has_more: bool,
+}
+
+impl Sample {
+    /// The first records of the first file that has any; `None` if there is none.
+    fn read(files: &[PathBuf], options: &SampleOptions<'_>) -> Result<Option<Sample>, Error> {
+        for (number, path) in files.iter().enumerate().take(SAMPLE_FILES) {
+            let sample = if options.inputs.has(path) {
+                // Only the first one's header has been read.
+                if number > 0 {
+                    return Ok(None);
+                }
+                let look = |blocks: &mut FileBlocks| {
+                    blocks.set_lenience(&options.lenience);
+                    // More blocks may be long in coming.
+                    Sample::of_blocks(path, blocks, 1)
+                };
+                options.inputs.look_into(path, look)
+            } else {
+                let mut opener = Opener::once(options.reading());
+                let mut blocks = FileBlocks::open(path, &mut opener, &Stop::default())?;
+                Some(Sample::of_blocks(path, &mut blocks, SAMPLE_ENOUGH))
+            };
+            if let Some(sample) = sample
+                && !sample.blocks.is_empty()
+            {
+                return Ok(Some(sample));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first block that has records, and more until there are `enough` records.
+    fn of_blocks(path: &std::path::Path, blocks: &mut FileBlocks, enough: u64) -> Sample {
+        let mut sample = Sample {
+            path: path.to_owned(),
+            header: blocks.header().clone(),
+            blocks: Vec::new(),
+            has_more: false,
+        };
+        let mut records = 0;
+        for number in 0..SAMPLE_BLOCKS {
+            let Some(block) = blocks.peek(number) else {
+                return sample;
+            };
+            if block.count > 0 {
+                records += block.count;
+                sample.blocks.push(block.clone());
+            }
+            if records >= enough {
+                break;
+            }
+        }
+        sample.has_more = true;
+        sample
+    }
+
+    /// The features whose lists all have one length, as dense ones, with the number of records.
+    fn dense(
+        &self,
+        lists: &[Feature],
+        options: &SampleOptions<'_>,
+    ) -> Result<(Vec<Feature>, u64), Error> {
+        let ragged = lists.iter().cloned();
+        let features = Features::new(ragged.map(|list| list.with_layout(Layout::Ragged)))?;
+        let schema = Arc::new(parse_schema(&self.header)?);
+        let plan = Plan::compile(&schema, &features, options.plan)
+            .map_err(|error| Error::new(ErrorKind::Plan(Box::new(error))))?;
+        let mut inflater = Inflater::new();
+        inflater.set_tolerates_checksums(options.lenience.tolerate.checksum);
+        let mut data = InflateBuffer::new();
+        let mut builder = BatchBuilder::new(plan.spec().clone());
+        let mut seen: Vec<Option<Seen>> = lists.iter().map(|_| None).collect();
+        let mut records = 0;
+        for block in &self.blocks {
+            let codec = self.header.codec();
+            inflater
+                .inflate(
+                    codec,
+                    &block.payload,
+                    &mut data,
+                    options.lenience.max_block_bytes,
+                )
+                .map_err(|error| Error::new(ErrorKind::Container(error.into())))?;
+            let rows = block.count.min(options.records - records);
+            for mut slots in builder.slots(&[rows as usize]) {
+                plan.execute(&data, 0, rows as usize, &mut slots)
+                    .map_err(|error| Error::decode(error, 0))?;
+            }
+            builder.gather().into_iter().for_each(GatherTask::run);
+            let batch = builder.finish();
+            for (list, seen) in lists.iter().zip(&mut seen) {
+                let column = batch.column(&list.name).expect("a column of each feature");
+                match seen {
+                    Some(seen) => seen.add(&column),
+                    None => *seen = Some(Seen::new(&column)),
+                }
+            }
+            records += rows;
+            if records == options.records {
+                break;
+            }
+        }
+        let has_more =
+            self.has_more || self.blocks.iter().map(|block| block.count).sum::<u64>() > records;
+        if records == 1 && has_more {
+            // One record says nothing of the others.
+            return Ok((Vec::new(), records));
+        }
+        let features = lists.iter().zip(seen).filter_map(|(list, seen)| {
+            let feature = seen?.feature(list.clone());
+            matches!(feature.kind, FeatureKind::Dense { .. }).then_some(feature)
+        });
+        Ok((features.collect(), records))
+    }
+
+    /// Puts the dense features in the place of the varlen ones, and says so.
+    fn apply(&self, inferred: &mut Inferred, (dense, records): (Vec<Feature>, u64)) {
+        if dense.is_empty() {
+            return;
+        }
+        let columns = dense.iter().map(|feature| {
+            let shape = match &feature.kind {
+                FeatureKind::Dense { shape, .. } => shape.iter().flatten().collect(),
+                _ => Vec::new(),
+            };
+            format!("'{}' {shape:?}", feature.name.escape_debug())
+        });
+        log::info!(
+            "{}: read as dense tensors, because in all {records} records sampled their lists \
+             have one length: {}; a longer list, or a shorter one where there is no mask, is an \
+             error: name such a column in `features`",
+            self.path.display(),
+            listed_as(columns)
+        );
+        for feature in dense {
+            inferred
+                .sampled
+                .push(Sampled::new(&feature.name, feature.expression(), records));
+            if let Some(place) = inferred
+                .features
+                .iter_mut()
+                .find(|one| one.name == feature.name)
+            {
+                *place = feature;
+            }
+        }
+    }
+}
