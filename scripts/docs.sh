@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 venv=$(scripts/venv.sh python/requirements/docs.txt)
 site="$(realpath -m "${CARGO_TARGET_DIR:-target}")/site"
 PATH="$venv/bin:$PATH" NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true \
-    "$venv/bin/mkdocs" build --quiet --strict --clean --site-dir "$site"
+    "$venv/bin/mkdocs" build --strict --clean --site-dir "$site"
 echo "$site"

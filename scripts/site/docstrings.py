@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import re
+import sys
 from typing import Any
 
 import griffe
 
 #: A name in a docstring, such as :class:`Batch`.
 ROLE = re.compile(r":(?:attr|class|data|exc|func|meth|mod):`~?([^`]+)`")
+
+#: Names and modules that the site does not have.
+FOREIGN = {*dir(builtins), *sys.stdlib_module_names, "jax", "numpy", "tensorflow", "torch"}
 
 #: The line above, below and within a table.
 RULE = re.compile(r"^(\s*)=+(?:  +=+)+\s*$")
@@ -57,4 +62,11 @@ def table(lines: list[str], below_heading: int) -> list[str]:
 
 
 def with_links(line: str) -> str:
-    return ROLE.sub(r"[`\1`][\1]", line)
+    """The line with names of the package as links, and all others as code."""
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1]
+        is_foreign = name.partition(".")[0] in FOREIGN or name == "atds"
+        return f"`{name}`" if is_foreign else f"[`{name}`][{name}]"
+
+    return ROLE.sub(link, line)
