@@ -19,6 +19,7 @@ __all__ = [
     "StatsHandle",
     "__version__",
     "bfloat16_dlpack",
+    "check_features",
     "check_features_file",
     "copy_into",
     "export_array",
@@ -149,6 +150,7 @@ class RecordReader(Iterator[list[bytes]]):
     def __next__(self) -> list[bytes]: ...
 
 def bfloat16_dlpack(bits: np.ndarray[Any, np.dtype[np.uint16]]) -> Any: ...
+def check_features(features: str) -> None: ...
 def check_features_file(file: str | os.PathLike[str]) -> None: ...
 def copy_into(
     target: np.ndarray[Any, np.dtype[np.uint8]],

@@ -59,7 +59,7 @@ def write_features(path: str | os.PathLike[str], features: Mapping[str, Any]) ->
         OSError: A file that cannot be written.
     """
     parsed = parse_features(features)
-    _native.spec_of_features(to_json(parsed))
+    _native.check_features(to_json(parsed))
     folder = os.path.dirname(os.path.abspath(os.fsdecode(path)))
     lines = []
     for name, entry in entries(parsed).items():

@@ -4,10 +4,8 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use atds::features::FeaturesError;
-
+use atds::features::{FeatureError, FeaturesError};
 use atds::interface::Interface;
-
 use atds::{Error, ErrorKind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -50,23 +48,38 @@ pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::schema::Sch
 
 /// The exception of features that cannot be.
 #[cold]
-pub(crate) fn features_error(py: Python<'_>, error: &atds::features::FeaturesError) -> PyErr {
+pub(crate) fn features_error(py: Python<'_>, error: &FeaturesError) -> PyErr {
     plain(py, "FeatureError", error)
 }
 
 /// The exception of a features file that cannot be read.
 #[cold]
 pub(crate) fn features_file_error(py: Python<'_>, file: &Path, error: &FeaturesError) -> PyErr {
+    match error {
+        FeaturesError::Io(io) => of_features_file(py, file, io_class(io), error, io.raw_os_error()),
+        _ => of_features_file(py, file, "FeatureError", error, None),
+    }
+}
+
+/// The exception of features of a file that cannot be together.
+#[cold]
+pub(crate) fn feature_of_file_error(py: Python<'_>, file: &Path, error: &FeatureError) -> PyErr {
+    of_features_file(py, file, "FeatureError", error, None)
+}
+
+fn of_features_file(
+    py: Python<'_>,
+    file: &Path,
+    class: &str,
+    error: &dyn Display,
+    errno: Option<i32>,
+) -> PyErr {
     let raised = || {
         let place = PyDict::new(py);
         place.set_item("file", file.as_os_str())?;
-        let class = match error {
-            FeaturesError::Io(error) => {
-                place.set_item("errno", error.raw_os_error())?;
-                io_class(error)
-            }
-            _ => "FeatureError",
-        };
+        if errno.is_some() {
+            place.set_item("errno", errno)?;
+        }
         let message = format!("{}: {error}", file.display());
         raise(py, class, &message, Some(&place))
     };
@@ -75,7 +88,7 @@ pub(crate) fn features_file_error(py: Python<'_>, file: &Path, error: &FeaturesE
 
 /// The exception of a feature that cannot be, whatever the schema.
 #[cold]
-pub(crate) fn feature_error(py: Python<'_>, error: &atds::features::FeatureError) -> PyErr {
+pub(crate) fn feature_error(py: Python<'_>, error: &FeatureError) -> PyErr {
     plain(py, "FeatureError", error)
 }
 

@@ -9,7 +9,9 @@ use atds::records::Records;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{OrRaise, feature_error, features_file_error};
+use crate::errors::{
+    OrRaise, feature_error, feature_of_file_error, features_error, features_file_error,
+};
 use crate::fork::InProcess;
 use crate::options::{self, tolerated};
 use crate::schemas::FileSchemas;
@@ -89,9 +91,20 @@ pub(crate) fn check_features_file(py: Python<'_>, file: PathBuf) -> PyResult<()>
         interruptible(py, move || atds::features::read(file))?
     };
     let features = read.map_err(|error| features_file_error(py, &file, &error))?;
-    let features = atds::Features::new(features).map_err(|error| feature_error(py, &error))?;
-    features
-        .check_names()
+    let checked = atds::Features::new(features);
+    checked
+        .map(|_| ())
+        .map_err(|error| feature_of_file_error(py, &file, &error))
+}
+
+/// Checks features that are given as the JSON of a features file.
+#[pyfunction]
+pub(crate) fn check_features(py: Python<'_>, features: &str) -> PyResult<()> {
+    let features =
+        atds::features::from_json(features).map_err(|error| features_error(py, &error))?;
+    let checked = atds::Features::new(features);
+    checked
+        .map(|_| ())
         .map_err(|error| feature_error(py, &error))
 }
 

@@ -39,7 +39,9 @@ mod native {
     #[pymodule_export]
     use crate::dlpack::bfloat16_dlpack;
     #[pymodule_export]
-    use crate::files::{Files, check_features_file, infer_features, inspect, read_schema};
+    use crate::files::{
+        Files, check_features, check_features_file, infer_features, inspect, read_schema,
+    };
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -42,6 +43,29 @@ def generate(folder: Path, *options: str) -> Path:
     """Makes sample files in a folder, with the command of the package."""
     assert _native.run_command(["atds", "generate", str(folder), "--json", *options]) == 0
     return folder
+
+
+def avro_file(path: Path, schema: Any, *records: bytes) -> str:
+    """A file of one block without compression."""
+
+    def number(value: int) -> bytes:
+        value = (value << 1) ^ (value >> 63)
+        out = bytearray()
+        while value > 0x7F:
+            out.append(value & 0x7F | 0x80)
+            value >>= 7
+        out.append(value)
+        return bytes(out)
+
+    def text(value: bytes) -> bytes:
+        return number(len(value)) + value
+
+    metadata = {b"avro.schema": json.dumps(schema).encode(), b"avro.codec": b"null"}
+    entries = b"".join(text(key) + text(value) for key, value in metadata.items())
+    payload = b"".join(records)
+    head = b"Obj\x01" + number(len(metadata)) + entries + number(0) + bytes(16)
+    path.write_bytes(head + number(len(records)) + number(len(payload)) + payload + bytes(16))
+    return str(path)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 import atds
 from atds import _native
 
-WORDS = ["x", "é", "", b"\xff\x00"]
+WORDS: list[str | bytes] = ["x", "é", "", b"\xff\x00"]
 
 #: Features of every kind, with every keyword.
 FEATURES: dict[str, Any] = {
@@ -44,6 +44,8 @@ FEATURES: dict[str, Any] = {
     "sized": atds.VarLenFeature("int64", shape=[2, None]),
     'a "name"\n': atds.DenseFeature([], "float32", expression="a"),
     "größe": atds.DenseFeature([], "float32"),
+    # A field may have this name, which is no expression.
+    "a.": atds.DenseFeature([], "float32"),
 }
 
 
@@ -89,7 +91,7 @@ def test_files_of_vocabularies(tmp_path: Path, inside: bool, monkeypatch: Any) -
     monkeypatch.chdir(folder)
     assert atds.read_features("features.json") == features
     folder.rename(tmp_path / "two")
-    again = atds.read_features(tmp_path / "two" / "features.json")["w"].vocabulary
+    again: Any = atds.read_features(tmp_path / "two" / "features.json")["w"].vocabulary
     expected = tmp_path / "two" / "lists" / "words.txt" if inside else words
     assert again == {"file": str(expected)}
 
@@ -139,13 +141,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "features.json"
-    for features in (
+    unwritable: list[dict[str, Any]] = [
         {},
         {"a": 1},
         {"a": atds.DenseFeature([], "int64", hash_buckets=3, unit="days")},
         {"a": atds.DenseFeature([], "int64", vocabulary=tmp_path / "none.txt")},
         {"a": atds.DenseFeature([], "int32", mask="a")},
-    ):
+    ]
+    for features in unwritable:
         with pytest.raises(atds.FeatureError):
-            atds.write_features(path, features)  # type: ignore[arg-type]
+            atds.write_features(path, features)
     assert not path.exists()

@@ -56,7 +56,8 @@ def test_units_of_time(write: Write) -> None:
     # They are the times that fastavro has.
     for file in files:
         with open(file, "rb") as data:
-            assert [record["x"] for record in fastavro.reader(data, schema)] == [AT]
+            records: list[Any] = list(fastavro.reader(data, schema))
+        assert [record["x"] for record in records] == [AT]
     assert read(files, seconds, reader_schema=schema) == [MILLIS // 1000, MILLIS // 1000]
     # A file that is not checked is at fault when it is opened.
     dataset = atds.Dataset(files, 1, check_files=False)

@@ -13,30 +13,7 @@ import polars as pl
 import pytest
 
 import atds
-from conftest import TESTDATA
-
-
-def avro_file(path: Path, schema: Any, *records: bytes) -> str:
-    """A file of one block without compression."""
-
-    def number(value: int) -> bytes:
-        value = (value << 1) ^ (value >> 63)
-        out = bytearray()
-        while value > 0x7F:
-            out.append(value & 0x7F | 0x80)
-            value >>= 7
-        out.append(value)
-        return bytes(out)
-
-    def text(value: bytes) -> bytes:
-        return number(len(value)) + value
-
-    metadata = {b"avro.schema": json.dumps(schema).encode(), b"avro.codec": b"null"}
-    entries = b"".join(text(key) + text(value) for key, value in metadata.items())
-    payload = b"".join(records)
-    head = b"Obj\x01" + number(len(metadata)) + entries + number(0) + bytes(16)
-    path.write_bytes(head + number(len(records)) + number(len(payload)) + payload + bytes(16))
-    return str(path)
+from conftest import TESTDATA, avro_file
 
 
 def record(*names: str, name: str = "R") -> dict[str, Any]:

@@ -226,7 +226,8 @@ def test_strings_are_compared_one_by_one(binary: bool) -> None:
                 assert (found.dtype, found.tolist()) == (np.bool_, expected)
             assert (strings != other).tolist() == [not equal for equal in expected]
     texts = [word.decode() for word in WORDS]
-    for same in (WORDS, texts, objects, np.array(texts, object), strings, strings[:]):
+    sames: list[Any] = [WORDS, texts, objects, np.array(texts, object), strings, strings[:]]
+    for same in sames:
         assert (strings == same).all()
         assert (same == strings).all()
         assert not (strings != same).any()
@@ -271,7 +272,7 @@ def test_dense_arrays_of_each_dtype() -> None:
     twice = [[0, 1], [1, 0], [0, 1]]
     for dtype in ("int32", "int64", "float16", "float32", "float64"):
         dense = sparse(twice, np.array([1, 2, 3], dtype), (2, 2)).toarray()
-        assert (dense.dtype, dense.tolist()) == (dtype, [[0, 4], [2, 0]])
+        assert (dense.dtype.name, dense.tolist()) == (dtype, [[0, 4], [2, 0]])
     flags = sparse(twice, np.array([True, False, True]), (2, 2)).toarray()
     assert flags.tolist() == [[False, True], [False, False]]
     ones = atds.BFloat16Array(np.full(3, 0x3F80, np.uint16))

@@ -12,7 +12,7 @@ mod error;
 use tensor_batch::{ColumnKind, ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
 pub use check::Features;
-pub(crate) use check::{Checked, lists, root_fields};
+pub(crate) use check::{Checked, is_meant_as_path, lists, root_fields};
 pub use error::{FeatureError, FeatureErrorKind};
 
 use crate::convert::Convert;

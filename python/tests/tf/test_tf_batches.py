@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import atds
+from conftest import avro_file
 from frameworks import need
 
 tf = need("tensorflow")
@@ -256,6 +257,14 @@ def test_features_of_atds(write: Callable[..., str]) -> None:
     assert batch["blob"].numpy().tolist() == [b"\xff", b"\0"]
     assert tf.sparse.to_dense(batch["ages"]).numpy().tolist() == [[0.0, 0.0], [0.0, 4.0]]
     assert batch["has_age"].numpy().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", ["a.", ".a", "a[", "a.b", "a[*]", "user-id", ""])
+def test_inferred_features_of_a_field_of_any_name(tmp_path: Path, name: str) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": name, "type": "long"}]}
+    path = avro_file(tmp_path / "a.avro", schema, b"\x0e", b"\x10")
+    (batch,) = at.ATDSDataset(path, 2, atds.infer_features(path))
+    assert batch[name].numpy().tolist() == [7, 8]
 
 
 def test_reader_schema(write: Callable[..., str]) -> None:

@@ -132,8 +132,7 @@ impl Features {
         } in &*self.checked
         {
             if let Some(error) = not_a_path
-                && !matches!(error.kind, PathErrorKind::NeedsQuotes { .. })
-                && feature.name.contains(['.', '['])
+                && is_meant_as_path(&feature.name, error)
             {
                 let kind = FeatureErrorKind::Path(error.clone());
                 return Err(FeatureError::new(&feature.name, kind));
@@ -179,6 +178,12 @@ fn to_field(name: &str) -> Path {
     Path {
         steps: vec![Step::Field(name.to_owned())],
     }
+}
+
+/// Whether a name that is no expression, for this reason, is meant as one: it has a `.` or
+/// a `[`, and does not only lack quotes.
+pub(crate) fn is_meant_as_path(name: &str, error: &PathError) -> bool {
+    name.contains(['.', '[']) && !matches!(error.kind, PathErrorKind::NeedsQuotes { .. })
 }
 
 /// The fields of the record at the root, or of the only one in a union there.

@@ -526,6 +526,31 @@ fn records_deeper_than_can_be_decoded_are_left_out() {
     assert!(!inferred.left_out.is_empty() && !inferred.truncated);
 }
 
+/// Each feature can be used without the schema: its name, where it stands alone, is no
+/// expression that is at fault or leads elsewhere.
+#[test]
+fn names_of_fields_that_are_no_expressions() {
+    for (name, expression) in [
+        ("a", None),
+        ("user-id", None),
+        ("a.b", Some("'a.b'")),
+        ("a.", Some("'a.'")),
+        (".a", Some("'.a'")),
+        ("a[", Some("'a['")),
+        ("a[*]", Some("'a[*]'")),
+    ] {
+        let text = format!(
+            r#"{{"type": "record", "name": "R", "fields": [{{"name": "{name}", "type": "int"}}]}}"#
+        );
+        let inferred = infer(&Schema::parse_lenient(&text).unwrap());
+        let features = Features::new(inferred.features).unwrap();
+        let feature = features.iter().next().unwrap();
+        assert_eq!(feature.name, name);
+        assert_eq!(feature.expression.as_deref(), expression, "{name}");
+        assert_eq!(features.check_names(), Ok(()), "{name}");
+    }
+}
+
 #[test]
 fn long_names_do_not_multiply() {
     let name = "n".repeat(700);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::feature::{Feature, lists, root_fields};
+use crate::feature::{Feature, is_meant_as_path, lists, root_fields};
 use crate::path::{Path, Step};
 use crate::schema::Schema;
 
@@ -32,8 +32,11 @@ pub(super) fn name(features: &mut [Feature], schema: &Schema) {
         } else {
             feature.name.clone()
         };
-        // In a schema without the field, `a.b` would be the `b` of an `a`.
-        let is_other = Path::parse(&name).is_ok_and(|other| other != path);
+        // In a schema without the field, `a.b` would be the `b` of an `a`, and `a.` an error.
+        let is_other = match Path::parse(&name) {
+            Ok(other) => other != path,
+            Err(error) => is_meant_as_path(&name, &error),
+        };
         if is_other || leads_to(&name, &fields).as_ref() != Some(&path) {
             feature.expression = Some(feature.name.clone());
         }
