@@ -332,8 +332,10 @@ class Dataset:
         self._begin(_native.FileSchemas.of(self._schemas))
 
     def __repr__(self) -> str:
+        features = len(self._features)
+        plural = "" if features == 1 else "s"
         files = f"{len(self._files)} files" if len(self._files) > 1 else repr(self._files[0])
-        parts = [files, f"batch_size={self._batch_size}", f"{len(self._features)} features"]
+        parts = [files, f"batch_size={self._batch_size}", f"{features} feature{plural}"]
         if self._config["shuffle_buffer_size"]:
             parts.append(f"shuffle_buffer_size={self._config['shuffle_buffer_size']}")
             parts.append(f"seed={self.seed}")

@@ -124,10 +124,12 @@ fn class(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io(error) => io_class(error),
         ErrorKind::Thread(_) => "ThreadError",
-        ErrorKind::NoFiles | ErrorKind::NoAvroFiles(_) => "MissingFileError",
+        ErrorKind::NoFiles | ErrorKind::NoAvroFiles(_) | ErrorKind::NotExpanded(_) => {
+            "MissingFileError"
+        }
         ErrorKind::Pattern(_)
         | ErrorKind::Scheme(_)
-        | ErrorKind::Host(_)
+        | ErrorKind::Host { .. }
         | ErrorKind::Packed { .. }
         | ErrorKind::Option { .. } => "OptionError",
         ErrorKind::ReadOnce { .. } => "ReadOnceError",

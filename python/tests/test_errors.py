@@ -221,6 +221,14 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     pattern = f"{tmp_path}/*.x"
     said = f"{pattern}: no file matches this pattern"
     assert message(atds.MissingFileError, lambda: atds.Dataset(pattern, 8)) == said
+    pattern = f"{tmp_path}/{{a,b}}.x"
+    said = f"{pattern}: no such file; '{{a,b}}' is not expanded: give '{tmp_path}/a.x' and "
+    said += f"'{tmp_path}/b.x'"
+    assert message(atds.MissingFileError, lambda: atds.Dataset(pattern, 8)) == said
+    said = message(atds.MissingFileError, lambda: atds.Dataset("~/no-such-folder/*.x", 8))
+    assert said.endswith(f"'~' is not expanded: give '{Path.home()}/no-such-folder/*.x'")
+    said = message(atds.OptionError, lambda: atds.Dataset("file://data/x.avro", 8))
+    assert "If it is of this machine, give 'data/x.avro'" in said
     pattern = f"{tmp_path}/***"
     assert message(atds.OptionError, lambda: atds.Dataset(pattern, 8)).startswith(
         f"{pattern}: no such file, and not a pattern: "

@@ -131,7 +131,7 @@ impl From<atds::Error> for Failure {
             ErrorKind::Option { .. }
             | ErrorKind::Pattern(_)
             | ErrorKind::Scheme(_)
-            | ErrorKind::Host(_)
+            | ErrorKind::Host { .. }
             | ErrorKind::ReadOnce { .. }
             | ErrorKind::Packed { .. }
             | ErrorKind::Feature(_)

@@ -35,6 +35,7 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
         "last_schedule": stats.schedule.as_ref().map(ToString::to_string),
         "dropped_records": stats.dropped_records,
         "dropped_entries": stats.dropped_entries,
+        "truncated_lists": stats.truncated_lists,
         "thread_time": thread_time_to_json(&thread_time(stats)),
     })
 }
@@ -133,22 +134,28 @@ fn print_thread_time(parts: &[Part], out: &mut dyn Write) -> io::Result<()> {
 
 /// Says on standard error what was left out of the batches, if anything was.
 pub(crate) fn report_dropped(stats: &Stats) {
-    let dropped = [
+    for (n, one, many) in [
         (
             stats.dropped_records,
-            "records at the end of an epoch, too few for a batch",
+            "dropped 1 record at the end of an epoch, too few for a batch",
+            "dropped {} records at the end of an epoch, too few for a batch",
         ),
         (
             stats.dropped_entries,
-            "sparse entries with an index outside their dimension",
+            "dropped 1 sparse entry with an index outside its dimension",
+            "dropped {} sparse entries with an index outside their dimension",
         ),
-    ];
-    for (n, what) in dropped.into_iter().filter(|(n, _)| *n > 0) {
-        eprintln!("atds: note: dropped {} {what}", count(n));
-    }
-    if stats.truncated_lists > 0 {
-        let lists = count(stats.truncated_lists);
-        eprintln!("atds: truncated {lists} lists that were longer than their dimension");
+        (
+            stats.truncated_lists,
+            "truncated 1 list that was longer than its dimension",
+            "truncated {} lists that were longer than their dimension",
+        ),
+    ] {
+        match n {
+            0 => {}
+            1 => eprintln!("atds: note: {one}"),
+            n => eprintln!("atds: note: {}", many.replace("{}", &count(n))),
+        }
     }
 }
 

@@ -111,8 +111,9 @@ fn of_head(error: Error) -> Failure {
         return error.into();
     };
     let message = format!(
-        "`memory_limit` is {limit} bytes, but the records need {needed} or more: raise it, or \
-         lower `records`"
+        "`memory_limit` is {limit} byte{}, but the records need {needed} or more: raise it, or \
+         lower `records`",
+        if limit == 1 { "" } else { "s" }
     );
     Failure::Data(message.into())
 }

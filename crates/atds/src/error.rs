@@ -10,9 +10,10 @@ use avro_decode::{DecodeError, FeatureError, LeftOut, ResolveError, Sampled, Sch
 use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
 use crate::features::FeaturesError;
-use crate::files::NothingFound;
+use crate::files::{NotExpanded, NothingFound};
 use crate::interface::printable;
 use crate::unpack::{Packing, UnpackError};
+use crate::words;
 
 #[doc(inline)]
 pub use avro_block::Found;
@@ -84,8 +85,16 @@ pub enum ErrorKind {
     #[error("{0}:// is not read yet: copy or mount the files, and give their paths")]
     Scheme(String),
     /// A `file://` URL with the name of a machine.
-    #[error("a file of the machine '{0}' is not read: copy or mount it, and give its path")]
-    Host(String),
+    #[error(
+        "a file of the machine '{host}' is not read: copy or mount it, and give its path. If it is of \
+         this machine, give '{path}', or a URL with three slashes, 'file:///...'"
+    )]
+    Host {
+        /// The machine.
+        host: String,
+        /// The path, if what was taken for the machine is a part of it.
+        path: String,
+    },
     /// Something that can be read once, such as a pipe, where that is not enough.
     #[error("this is {input}, which can be read once: {reason}")]
     ReadOnce {
@@ -112,6 +121,9 @@ pub enum ErrorKind {
         /// What is wrong with it, and where.
         message: String,
     },
+    /// A path that does not exist, with braces or a `~`, which shells expand.
+    #[error("no such file; {0}")]
+    NotExpanded(NotExpanded),
     /// What is no file, and no pattern either.
     #[error("no such file, and not a pattern: {0}")]
     Pattern(String),
@@ -181,7 +193,7 @@ pub enum ErrorKind {
         left_out: Vec<LeftOut>,
     },
     /// A block that says it has more records than its bytes can hold.
-    #[error("{records} records cannot be in a payload of {bytes} bytes")]
+    #[error("{} cannot be in a payload of {}", words::counted(*records, "record"), words::counted(*bytes, "byte"))]
     TooManyRecords {
         /// Records the block says it has.
         records: u64,
@@ -214,8 +226,11 @@ pub enum ErrorKind {
     },
     /// A block's records end before its payload does.
     #[error(
-        "the block's {records} records end {left} bytes before its payload does; `tolerate` \
-         'trailing-block-bytes' leaves them out"
+        "the block's {} {} before its payload does; `tolerate` 'trailing-block-bytes' leaves {} \
+         out",
+        if *records == 1 { "1 record ends".to_owned() } else { format!("{records} records end") },
+        words::counted(*left, "byte"),
+        if *left == 1 { "it" } else { "them" }
     )]
     TrailingBytes {
         /// Records the block says it has.
@@ -237,7 +252,7 @@ pub enum ErrorKind {
         first: Option<Box<(Place, RowShape)>>,
     },
     /// A mapped file has become shorter.
-    #[error("the file shrank from {mapped} to {now} bytes while it was mapped")]
+    #[error("the file shrank from {mapped} to {} while it was mapped", words::counted(*now, "byte"))]
     FileShrank {
         /// Its length when it was mapped.
         mapped: u64,
@@ -245,7 +260,7 @@ pub enum ErrorKind {
         now: u64,
     },
     /// A file whose records were counted has another number of them now.
-    #[error("the file has {found} records now, and had {counted} when they were counted")]
+    #[error("the file has {} now, and had {counted} when they were counted", words::counted(*found, "record"))]
     RecordsChanged {
         /// Its records when they were counted.
         counted: u64,
@@ -255,8 +270,9 @@ pub enum ErrorKind {
     /// The window of blocks, one batch, and room to read ahead do not fit the
     /// memory limit.
     #[error(
-        "`memory_limit` is {limit} bytes, but the window and a batch need {needed} or more: raise \
-         it, or lower `shuffle_buffer_size` or `batch_size`"
+        "`memory_limit` is {}, but the window and a batch need {needed} or more: raise \
+         it, or lower `shuffle_buffer_size` or `batch_size`",
+        words::counted(*limit, "byte")
     )]
     MemoryLimit {
         /// The limit.
@@ -267,8 +283,8 @@ pub enum ErrorKind {
     },
     /// Records of a file that is inspected do not fit the memory limit.
     #[error(
-        "`memory_limit` is {limit} bytes, but to inspect the file {needed} or more are needed: \
-         raise it"
+        "`memory_limit` is {}, but to inspect the file {needed} or more are needed: raise it",
+        words::counted(*limit, "byte")
     )]
     InspectMemory {
         /// The limit.
@@ -278,8 +294,9 @@ pub enum ErrorKind {
     },
     /// A batch of messages does not fit the memory limit.
     #[error(
-        "`memory_limit` is {limit} bytes, but the batch needs {needed} or more: raise it, or decode \
-         fewer messages at a time"
+        "`memory_limit` is {}, but the batch needs {needed} or more: raise it, or decode fewer \
+         messages at a time",
+        words::counted(*limit, "byte")
     )]
     BatchTooLarge {
         /// The limit.
@@ -347,6 +364,10 @@ impl Error {
                 Some(error) => error.kind(),
                 None => ErrorKind::Io(error),
             },
+            avro_block::ErrorKind::NotAvro { found: None } => {
+                let found = avro_block::Found::by_name(file);
+                ErrorKind::Container(avro_block::ErrorKind::NotAvro { found })
+            }
             kind => ErrorKind::Container(kind),
         };
         let is_folder = matches!(&kind, ErrorKind::Io(error) if is_folder(error));

@@ -64,6 +64,7 @@ mod tolerate;
 mod unpack;
 mod walk;
 mod window;
+mod words;
 mod work;
 
 // Reading.

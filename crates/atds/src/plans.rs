@@ -369,8 +369,12 @@ pub fn inference_warnings(inferred: &Inferred) -> Vec<String> {
     let more = sentences.len().saturating_sub(MAX_WARNINGS);
     if more > 0 {
         sentences.truncate(MAX_WARNINGS);
+        let values = match more {
+            1 => "1 more value is".to_owned(),
+            more => format!("{more} more values are"),
+        };
         sentences.push(format!(
-            "{more} more values are left out, rounded or of another type than they say"
+            "{values} left out, rounded or of another type than said"
         ));
     }
     sentences

@@ -187,6 +187,14 @@ impl Unpacked {
                                file first (zstd -d --long=31)";
                 (read, message.to_owned())
             }
+            // A file is unpacked as zstandard if its first frame has the descriptor.
+            said if self.packing == Packing::Zstandard && said.contains("Unknown frame") => {
+                let message = format!(
+                    "ends before byte {read} of the file, but what follows is no other frame: cut it \
+                     off, or unpack the file first (zstd -d, which writes what is before)"
+                );
+                (read, message)
+            }
             said => match after_last_member(error) {
                 Some(unused) => {
                     let end = read - unused;

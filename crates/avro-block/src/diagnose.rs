@@ -6,6 +6,7 @@
 mod text;
 
 use std::fmt;
+use std::path::Path;
 
 use crate::header::MAGIC;
 
@@ -21,6 +22,12 @@ pub enum Found {
     Bzip2,
     /// xz.
     Xz,
+    /// LZMA of before xz (`.lzma`).
+    Lzma,
+    /// What Unix' `compress` writes (`.Z`).
+    Compress,
+    /// Brotli. It is known by the name of the file: its data begins with anything.
+    Brotli,
     /// An LZ4 frame.
     Lz4,
     /// Snappy's framing format, which is not Avro's.
@@ -75,6 +82,12 @@ pub enum Found {
     AvroIdl,
     /// A single Avro message (single-object encoding).
     SingleObject,
+    /// What may be a single message in Confluent's wire format: a zero byte, the number of its schema
+    /// in a registry in four bytes, and a record.
+    Confluent {
+        /// The number of the schema.
+        schema_id: u32,
+    },
     /// An Avro file of a version before 1.3.
     OldAvro,
     /// An Avro file that begins later.
@@ -110,11 +123,14 @@ pub enum Found {
 }
 
 /// What formats begin with.
-const MAGICS: [(&[u8], Found); 31] = [
+const MAGICS: [(&[u8], Found); 34] = [
     (b"\x1f\x8b", Found::Gzip),
     (b"\x28\xb5\x2f\xfd", Found::Zstandard),
     (b"BZh", Found::Bzip2),
     (b"\xfd7zXZ\0", Found::Xz),
+    (b"\x1f\x9d", Found::Compress),
+    // Of brotli's framing format, which few tools write.
+    (b"\xce\xb2\xcf\x81", Found::Brotli),
     (b"\x04\x22\x4d\x18", Found::Lz4),
     (b"\xff\x06\0\0sNaPpY", Found::SnappyFrames),
     (b"\x89LZO\0\r\n\x1a\n", Found::Lzop),
@@ -140,6 +156,7 @@ const MAGICS: [(&[u8], Found); 31] = [
     (b"\xc3\x01", Found::SingleObject),
     (b"Obj\0", Found::OldAvro),
     (b"T2JqA", Found::Base64Avro),
+    (b"\0\0\xfe\xff", Found::Utf16),
     (b"\xff\xfe", Found::Utf16),
     (b"\xfe\xff", Found::Utf16),
 ];
@@ -179,7 +196,22 @@ impl Found {
             let offset = offset as u64;
             return Some(Found::AvroAt { offset });
         }
-        text::identify(first)
+        if is_lzma(first) {
+            return Some(Found::Lzma);
+        }
+        text::identify(first).or_else(|| confluent(first))
+    }
+
+    /// What a file is by its name, where its bytes do not say.
+    pub fn by_name(path: &Path) -> Option<Self> {
+        let extension = path.extension()?;
+        let is = |name| extension.eq_ignore_ascii_case(name);
+        match () {
+            () if is("br") => Some(Found::Brotli),
+            () if is("lzma") => Some(Found::Lzma),
+            () if is("z") => Some(Found::Compress),
+            () => None,
+        }
     }
 
     /// What compressed format a payload is in.
@@ -199,6 +231,7 @@ impl Found {
                 | Found::Zstandard
                 | Found::Bzip2
                 | Found::Xz
+                | Found::Compress
                 | Found::Lz4
                 | Found::SnappyFrames
                 | Found::Zlib
@@ -214,6 +247,9 @@ impl Found {
             Found::Zstandard => "zstandard data",
             Found::Bzip2 => "bzip2 data",
             Found::Xz => "xz data",
+            Found::Lzma => "LZMA data (.lzma)",
+            Found::Compress => "data of the program compress (.Z)",
+            Found::Brotli => "brotli data",
             Found::Lz4 => "LZ4 data",
             Found::SnappyFrames => "data in Snappy's framing format",
             Found::Zlib => "zlib data",
@@ -241,6 +277,7 @@ impl Found {
             Found::AvroProtocol => "an Avro protocol",
             Found::AvroIdl => "Avro IDL",
             Found::SingleObject => "a single Avro message",
+            Found::Confluent { .. } => "what may be a Kafka message in Confluent's format",
             Found::OldAvro => "an Avro file of a version before 1.3",
             Found::AvroAt { .. } => "an Avro file with other bytes before it",
             Found::Base64Avro => "an Avro file in base64",
@@ -264,6 +301,9 @@ impl Found {
             Found::Zstandard => "unpack it first (zstd -d)",
             Found::Bzip2 => "unpack it first (bunzip2)",
             Found::Xz => "unpack it first (unxz)",
+            Found::Lzma => "unpack it first (unlzma)",
+            Found::Compress => "unpack it first (uncompress)",
+            Found::Brotli => "unpack it first (brotli -d)",
             Found::Lz4 => "unpack it first (lz4 -d)",
             Found::Zip => "unpack it first (unzip)",
             Found::Tar => "unpack it first (tar -x)",
@@ -275,7 +315,16 @@ impl Found {
             | Found::Feather
             | Found::SequenceFile
             | Found::RcFile
-            | Found::TfRecord => "only Avro files are read; convert it",
+            | Found::TfRecord
+            | Found::Hdf5
+            | Found::Npy
+            | Found::Pickle
+            | Found::Sqlite => "only Avro files are read; convert it",
+            Found::Pdf => "only Avro files are read; give the data file",
+            Found::Text | Found::Utf16 => {
+                "only Avro files are read; look at the text, and give the data file, or convert the \
+                 text with its schema"
+            }
             Found::HadoopChecksums => "give the data file that it belongs to",
             Found::AppleDouble => "give the file of the same name without '._'",
             Found::GitLfsPointer => "fetch the file itself with 'git lfs pull'",
@@ -289,8 +338,12 @@ impl Found {
             Found::SingleObject => {
                 "messages without a file are read by MessageDecoder, in Rust and Python"
             }
+            Found::Confluent { .. } => {
+                "messages without a file are read by MessageDecoder, in Rust and Python: give it what \
+                 follows the first 5 bytes, and that schema from the registry"
+            }
             Found::OldAvro => "rewrite it with Avro's tools of that version",
-            Found::AvroAt { .. } => "cut those bytes off",
+            Found::AvroAt { .. } => "cut off what is before it",
             Found::Base64Avro => "decode it first (base64 -d)",
             Found::Json => {
                 "Avro in JSON is turned into a file by avro-tools fromjson, with its schema"
@@ -300,17 +353,9 @@ impl Found {
                  file again"
             }
             Found::Zeros => "it was allocated and never written, or lost what was; copy it again",
-            Found::Hdf5
-            | Found::Npy
-            | Found::Pickle
-            | Found::Sqlite
-            | Found::Pdf
-            | Found::Utf16
-            | Found::Text
-            | Found::SecondFile
-            | Found::Whitespace
-            | Found::Padding { .. }
-            | Found::Unknown => return None,
+            Found::SecondFile | Found::Whitespace | Found::Padding { .. } | Found::Unknown => {
+                return None;
+            }
         })
     }
 }
@@ -319,7 +364,11 @@ impl Found {
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Found::AvroAt { offset: 1 } => f.write_str("an Avro file after 1 other byte"),
             Found::AvroAt { offset } => write!(f, "an Avro file after {offset} other bytes"),
+            Found::Confluent { schema_id } => {
+                write!(f, "{} (schema {schema_id})", self.name())
+            }
             Found::Padding { byte } => write!(f, "padding (bytes {byte:#04x})"),
             found => f.write_str(found.name()),
         }
@@ -333,7 +382,8 @@ impl fmt::Display for InsteadOfAvro {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(found) = self.0 else {
             return f.write_str(
-                "not an Avro object container file: it does not begin with \"Obj\" and 1",
+                "not an Avro object container file: it does not begin with \"Obj\" and 1. Records \
+                 without a file are read by MessageDecoder, with their schema",
             );
         };
         write!(f, "not an Avro object container file but {found}")?;
@@ -350,6 +400,33 @@ fn is_arrow_stream(first: &[u8]) -> bool {
         return false;
     };
     matches!(rest, [_, _, _, 0, ..])
+}
+
+/// The properties that its tools write, a dictionary of a size that they choose, and a length that
+/// is unknown or below 1 TiB.
+fn is_lzma(first: &[u8]) -> bool {
+    let Some((&0x5d, rest)) = first.split_first() else {
+        return false;
+    };
+    let (Some(dictionary), Some(length)) = (rest.first_chunk::<4>(), rest.get(4..12)) else {
+        return false;
+    };
+    let dictionary = u32::from_le_bytes(*dictionary);
+    let is_size = dictionary.count_ones() <= 2 && dictionary >= 1 << 12;
+    is_size && (length == [0xff; 8] || length[5..] == [0; 3])
+}
+
+/// A zero byte and a number of a schema below 2^24: registries count from 1. Files that begin so too
+/// are left out: images, fonts, films.
+fn confluent(first: &[u8]) -> Option<Found> {
+    let header = first.first_chunk::<5>()?;
+    let schema_id = u32::from_be_bytes([header[1], header[2], header[3], header[4]]);
+    let is_other = first[4..].starts_with(b"ftyp")
+        || [&b"\0\0\x01\0"[..], b"\0\0\x02\0", b"\0\x01\0\0"]
+            .iter()
+            .any(|magic| first.starts_with(magic));
+    let is_it = header[0] == 0 && (1..1 << 24).contains(&schema_id) && !is_other;
+    is_it.then_some(Found::Confluent { schema_id })
 }
 
 /// Protocols 2 to 5, which name themselves.

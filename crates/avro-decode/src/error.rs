@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::TimeUnit;
 use crate::limits::DEEPEST;
 use crate::shown::Shown;
+use crate::words::{are, counted};
 
 /// Binary data that is not what its schema says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,8 +95,9 @@ pub enum DecodeErrorKind {
     UnexpectedEnd,
     /// A record that stands for itself ends before its bytes do.
     #[error(
-        "the record ends, and {left} bytes follow it; `tolerate` 'trailing-block-bytes' leaves \
-         them out"
+        "the record ends, and {}; `tolerate` 'trailing-block-bytes' leaves {} out",
+        if *left == 1 { "1 byte follows it".to_owned() } else { format!("{left} bytes follow it") },
+        if *left == 1 { "it" } else { "them" }
     )]
     TrailingBytes {
         /// Bytes behind the record.
@@ -115,7 +117,7 @@ pub enum DecodeErrorKind {
     #[error("a length is negative: {0}")]
     NegativeLength(i64),
     /// A length or a block's size goes beyond the end of the input.
-    #[error("a length of {length} bytes where {remaining} are left")]
+    #[error("a length of {} where {remaining} {} left", counted(*length, "byte"), are(*remaining))]
     LengthBeyondEnd {
         /// The length read.
         length: u64,
@@ -132,7 +134,7 @@ pub enum DecodeErrorKind {
     )]
     InvalidUtf8,
     /// An enum's index is not that of a symbol.
-    #[error("enum index {index} where there are {symbols} symbols")]
+    #[error("enum index {index} where there {} {}", are(*symbols), counted(*symbols, "symbol"))]
     BadEnumIndex {
         /// The index read.
         index: i64,
@@ -140,7 +142,7 @@ pub enum DecodeErrorKind {
         symbols: usize,
     },
     /// A union's index is not that of a branch.
-    #[error("union branch {branch} where there are {branches}")]
+    #[error("union branch {branch} where there {} {branches}", are(*branches))]
     BadUnionBranch {
         /// The index read.
         branch: i64,
@@ -148,7 +150,7 @@ pub enum DecodeErrorKind {
         branches: usize,
     },
     /// The items of a block do not take the bytes that its header says.
-    #[error("a block of items takes {actual} bytes, and says {declared}")]
+    #[error("a block of items takes {}, and says {declared}", counted(*actual, "byte"))]
     BadBlockSize {
         /// Bytes by the block's header.
         declared: usize,
@@ -158,7 +160,7 @@ pub enum DecodeErrorKind {
     /// A block has more items than can be in the bytes there are, or more
     /// than [`MAX_ZERO_SIZE_ITEMS`](crate::limits::MAX_ZERO_SIZE_ITEMS) that
     /// take none.
-    #[error("a block of {count} items where at most {most} are possible")]
+    #[error("a block of {} where at most {most} {} possible", counted(*count, "item"), are(*most))]
     TooManyItems {
         /// The count read, without its sign.
         count: u64,
@@ -232,7 +234,8 @@ pub enum DecodeErrorKind {
     /// An array of a dense feature, or of a fixed dimension, has another
     /// length than its dimension.
     #[error(
-        "an array of {actual} values, where the shape says {expected}{}",
+        "an array of {}, where the shape says {expected}{}",
+        counted(*actual, "value"),
         LengthRemedy { expected: *expected, actual: *actual }
     )]
     ArrayLength {

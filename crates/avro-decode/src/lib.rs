@@ -23,6 +23,7 @@ mod value;
 mod varint;
 #[doc(hidden)]
 pub mod varints;
+mod words;
 
 pub use convert::{Clock, Convert, ConvertError, DuplicateWord, Meaning, TimeUnit, Vocabulary};
 pub use error::{DecodeError, DecodeErrorKind};

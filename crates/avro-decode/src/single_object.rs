@@ -3,6 +3,8 @@
 
 use thiserror::Error;
 
+use crate::words::counted;
+
 /// Bytes of the header: the marker, and the fingerprint of the writer's schema.
 pub const HEADER_LEN: usize = MARKER.len() + 8;
 
@@ -66,7 +68,7 @@ pub fn split(message: &[u8]) -> Result<(u64, &[u8]), SingleObjectError> {
 #[non_exhaustive]
 pub enum SingleObjectError {
     /// There is no room for a header.
-    #[error("{len} bytes, fewer than the {HEADER_LEN} of a single object's header")]
+    #[error("{}, fewer than the {HEADER_LEN} of a single object's header", counted(*len, "byte"))]
     TooShort {
         /// Bytes of the message.
         len: usize,

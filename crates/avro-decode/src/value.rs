@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::TimeUnit;
 use crate::shown::Shown;
+use crate::words::{are, counted};
 
 /// A value of any Avro type. What its numbers and places mean is told by the
 /// schema it goes with.
@@ -119,7 +120,7 @@ pub enum ValueErrorKind {
         found: &'static str,
     },
     /// A record has too many or too few fields.
-    #[error("the schema has {expected} fields, the value {found}")]
+    #[error("the schema has {}, the value {found}", counted(*expected, "field"))]
     FieldCount {
         /// Fields of the schema's record.
         expected: usize,
@@ -127,7 +128,7 @@ pub enum ValueErrorKind {
         found: usize,
     },
     /// A `fixed` has another size.
-    #[error("the schema has a fixed of {expected} bytes, the value {found}")]
+    #[error("the schema has a fixed of {}, the value {found}", counted(*expected, "byte"))]
     FixedSize {
         /// The schema's size.
         expected: usize,
@@ -135,7 +136,7 @@ pub enum ValueErrorKind {
         found: usize,
     },
     /// An enum's index is not that of a symbol.
-    #[error("enum index {index} where there are {symbols} symbols")]
+    #[error("enum index {index} where there {} {}", are(*symbols), counted(*symbols, "symbol"))]
     BadEnumIndex {
         /// The value's index.
         index: u32,
@@ -143,7 +144,7 @@ pub enum ValueErrorKind {
         symbols: usize,
     },
     /// A union's index is not that of a branch.
-    #[error("union branch {branch} where there are {branches}")]
+    #[error("union branch {branch} where there {} {branches}", are(*branches))]
     BadUnionBranch {
         /// The value's branch.
         branch: usize,

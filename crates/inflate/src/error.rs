@@ -24,7 +24,7 @@ pub enum Error {
     #[error("a code with too many words or too few")]
     Code,
     /// A match begins before the start of the stream.
-    #[error("a match at distance {distance}, {written} bytes into the stream")]
+    #[error("a match at distance {distance}, at byte {written} of the stream")]
     Distance {
         /// The distance back.
         distance: u16,
@@ -35,7 +35,7 @@ pub enum Error {
     #[error("the stream ends early")]
     Truncated,
     /// The stream decompresses to more bytes than the caller allows.
-    #[error("the stream inflates to more than {limit} bytes")]
+    #[error("the stream inflates to more than {limit} byte{}", if *limit == 1 { "" } else { "s" })]
     TooLarge {
         /// The caller's limit.
         limit: usize,

@@ -292,7 +292,8 @@ impl Decision {
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} threads", self.threads)?;
+        let plural = if self.threads == 1 { "" } else { "s" };
+        write!(f, "{} thread{plural}", self.threads)?;
         if let Some(total) = self.total_ns {
             write!(f, " for {:.0} us of work", total / 1e3)?;
         }

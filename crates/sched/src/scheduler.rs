@@ -250,7 +250,14 @@ impl fmt::Display for SchedulerStats {
         if let Some(decode) = self.decode_ns_per_record {
             write!(f, "; decoding {decode:.0} ns a record")?;
         }
-        write!(f, "; {} runs, {} chunks stolen", self.runs, self.steals)?;
+        let plural = |n: u64| if n == 1 { "" } else { "s" };
+        let (runs, steals) = (self.runs, self.steals);
+        write!(
+            f,
+            "; {runs} run{}, {steals} chunk{} stolen",
+            plural(runs),
+            plural(steals)
+        )?;
         if let Some(imbalance) = self.imbalance {
             write!(
                 f,

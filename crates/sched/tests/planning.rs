@@ -154,7 +154,7 @@ fn later_batches_are_split_by_cost() {
     for part in [
         "2 threads for 6000 us",
         "inflating 1000 ns a record",
-        "1 runs",
+        "1 run",
     ] {
         assert!(text.contains(part), "{text}");
     }

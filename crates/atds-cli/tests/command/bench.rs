@@ -21,7 +21,7 @@ fn json_has_the_promised_keys() {
          read_wait_s inflate_s decode_s consumer_wait_s \
          trailing_block_bytes trailing_file_bytes bad_checksums replaced_texts \
          raw_bytes_per_s inflated_bytes_per_s memory_peak memory_limit last_schedule \
-         dropped_records dropped_entries thread_time epoch_seconds files columns batch_size \
+         dropped_records dropped_entries truncated_lists thread_time epoch_seconds files columns batch_size \
          stopped_early"
     );
     assert_eq!(figures["records"], 2_500);

@@ -11,6 +11,7 @@ mod generate;
 mod head;
 mod help;
 mod inspect;
+mod lenience;
 mod shell;
 #[cfg(unix)]
 mod signals;

@@ -30,8 +30,7 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
             let host = rest.iter().position(|&byte| byte == b'/');
             let (host, path) = rest.split_at(host.unwrap_or(rest.len()));
             if !host.is_empty() && !host.eq_ignore_ascii_case(b"localhost") {
-                let host = String::from_utf8_lossy(host).into_owned();
-                return Err(Error::new(ErrorKind::Host(host)).in_file(given));
+                return Err(elsewhere(host, &decoded(rest)).in_file(given));
             }
             // Of `file://` alone nothing is left.
             if path.is_empty() {
@@ -41,6 +40,14 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
         }
     };
     Ok(Cow::Owned(decoded(path)))
+}
+
+#[cold]
+fn elsewhere(host: &[u8], path: &Path) -> Error {
+    Error::new(ErrorKind::Host {
+        host: String::from_utf8_lossy(host).escape_debug().to_string(),
+        path: path.to_string_lossy().escape_debug().to_string(),
+    })
 }
 
 /// The scheme of a URL, in lower case, and what follows the colon. A letter before a colon is a
@@ -122,7 +129,15 @@ mod tests {
             ),
             (
                 "file://host/a",
-                "file://host/a: a file of the machine 'host' is not read: copy or mount it, and give its path",
+                "file://host/a: a file of the machine 'host' is not read: copy or mount it, and give \
+                 its path. If it is of this machine, give 'host/a', or a URL with three slashes, \
+                 'file:///...'",
+            ),
+            (
+                "file://data/my%20x.avro",
+                "file://data/my%20x.avro: a file of the machine 'data' is not read: copy or mount it, \
+                 and give its path. If it is of this machine, give 'data/my x.avro', or a URL with \
+                 three slashes, 'file:///...'",
             ),
         ] {
             assert_eq!(

@@ -1,5 +1,6 @@
 //! Which files a data set reads.
 
+mod expansion;
 mod location;
 mod nothing;
 mod search;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use crate::once::OnceInputs;
 use crate::{Error, ErrorKind};
 
+pub use expansion::NotExpanded;
 pub(crate) use location::local_path;
 pub use nothing::NothingFound;
 

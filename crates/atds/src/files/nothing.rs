@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 
+use super::NotExpanded;
 use super::search::{Search, entries, is_hidden};
+use crate::words::counted;
 
 /// Folders that are looked into for files to suggest.
 const MAX_FOLDERS: usize = 1000;
@@ -33,6 +35,8 @@ pub struct NothingFound {
     pub suggestions: Vec<String>,
     /// The first folder of the pattern's path that does not exist.
     pub missing_folder: Option<PathBuf>,
+    /// What in the pattern a shell would have expanded.
+    pub not_expanded: Option<NotExpanded>,
 }
 
 impl fmt::Display for NothingFound {
@@ -41,6 +45,9 @@ impl fmt::Display for NothingFound {
             true => "no Avro files there (a folder's files are those named *.avro)",
             false => "no file matches this pattern",
         })?;
+        if let Some(part) = &self.not_expanded {
+            return write!(f, ": {part}");
+        }
         if let Some(folder) = &self.missing_folder {
             return write!(
                 f,
@@ -169,6 +176,7 @@ pub(super) fn of_pattern(
             .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
             .last()
             .map(Path::to_owned),
+        not_expanded: NotExpanded::in_path(given),
         ..NothingFound::default()
     };
     let mut below = Below::default();
@@ -344,11 +352,6 @@ fn common_pattern(names: &[String]) -> String {
         _ => String::new(),
     };
     format!("{}*{suffix}", Pattern::escape(prefix))
-}
-
-fn counted(n: usize, thing: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {thing}{plural}")
 }
 
 fn quoted(text: &str) -> String {

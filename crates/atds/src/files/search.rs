@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
 
-use super::Found;
 use super::nothing::{self, NothingFound};
+use super::{Found, NotExpanded};
 use crate::{Error, ErrorKind};
 
 /// The files named `*.avro` of a folder, with `recursive` those of all folders below too.
@@ -31,7 +31,10 @@ pub(super) fn pattern(
 ) -> Result<Vec<Found>, Error> {
     let text = given.to_string_lossy();
     if !text.contains(['*', '?', '[']) {
-        return Err(Error::io(missing, given));
+        return Err(match NotExpanded::in_path(given) {
+            Some(part) => Error::new(ErrorKind::NotExpanded(part)).in_file(given),
+            None => Error::io(missing, given),
+        });
     }
     let (start, parts) = parse(given)?;
     let mut search = Search::run(&start, &parts)?;

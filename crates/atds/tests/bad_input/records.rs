@@ -90,7 +90,7 @@ fn lengths_and_counts() {
         "list size wrong",
         LIST,
         &longs(&[-1, 3, 7, 0]),
-        "x.avro: block 0 at byte 639: record 1: field 'list': a block of items takes 1 bytes, and says 3",
+        "x.avro: block 0 at byte 639: record 1: field 'list': a block of items takes 1 byte, and says 3",
     );
     case(
         "list item beyond int",
@@ -120,13 +120,13 @@ fn lengths_and_counts() {
         "indices huge",
         INDICES,
         &longs(&[i64::MAX]),
-        "x.avro: block 0 at byte 637: record 1: field 'cells': a block of 9223372036854775807 items where at most 1 are possible",
+        "x.avro: block 0 at byte 637: record 1: field 'cells': a block of 9223372036854775807 items where at most 1 is possible",
     );
     case(
         "pair of one",
         PAIR,
         &[2, 0, 0, 0, 0, 0],
-        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 1 value, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
     case(
         "pair of three",

@@ -130,7 +130,7 @@ fn arrays_of_fixed_dimensions() {
         "dense, inner short",
         array(&[&[1, 2], &[3]]),
         dense(),
-        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
+        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 1 value, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
     case(
         "dense, inner long",
@@ -142,7 +142,7 @@ fn arrays_of_fixed_dimensions() {
         "dense, outer short",
         array(&[&[1, 2]]),
         dense(),
-        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
+        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 value, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
     case(
         "varlen, any inner",
@@ -160,6 +160,6 @@ fn arrays_of_fixed_dimensions() {
         "varlen, outer short",
         array(&[&[1]]),
         varlen(),
-        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 values, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
+        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 1 value, where the shape says 2; a dense feature with a `default` or a `mask` fills the rest",
     );
 }

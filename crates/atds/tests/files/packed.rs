@@ -215,6 +215,45 @@ fn what_is_packed_and_no_avro_file_is_named() {
 }
 
 #[test]
+fn what_follows_zstandard_is_said_to_follow() {
+    let folder = Folder::new();
+    let bytes = rows_file(0..30, 5, Codec::Null);
+    let packed = zstandard(&bytes);
+    for after in [&b"\n\n\n\n\n\n\n\n"[..], &[0; 512], b"garbage"] {
+        folder.write("x.avro", &[&packed[..], after].concat());
+        let (ids, error) = read(folder.rows(30).build().unwrap().iter());
+        assert_eq!(ids.concat().len(), 30);
+        let message = error.unwrap().to_string();
+        let expected = "but what follows is no other frame: cut it off, or unpack the file first";
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// Brotli's data begins with anything, so its name says what it is.
+#[test]
+fn a_name_says_what_bytes_do_not() {
+    let folder = Folder::new();
+    for (name, expected) in [
+        ("x.avro.br", "but brotli data: unpack it first (brotli -d)"),
+        ("x.avro.BR", "but brotli data: unpack it first (brotli -d)"),
+        (
+            "x.avro.Z",
+            "but data of the program compress (.Z): unpack it first (uncompress)",
+        ),
+        (
+            "x.avro.lzma",
+            "but LZMA data (.lzma): unpack it first (unlzma)",
+        ),
+    ] {
+        folder.write(name, b"\x8b\x03\x80\xff\x01");
+        let path = folder.join(name);
+        let error = Dataset::builder(&path, 5).build().map(drop).unwrap_err();
+        let message = folder.message(&error);
+        assert!(message.ends_with(expected), "{message}");
+    }
+}
+
+#[test]
 fn what_follows_gzip_is_said_to_follow() {
     let folder = Folder::new();
     let bytes = rows_file(0..30, 5, Codec::Null);

@@ -406,3 +406,41 @@ fn urls_of_files_folders_and_patterns_are_read() {
         assert!(matches!(&error.kind, ErrorKind::Scheme(scheme) if scheme == "s3"));
     }
 }
+
+/// What a shell expands, quoted or given in a program.
+#[test]
+fn braces_and_a_tilde_come_with_what_to_give() {
+    let folder = tree(&["day/a.avro", "day/b.avro", "{x,y}.avro"]);
+    for (given, expected) in [
+        (
+            "day/{a,b}.avro",
+            "day/{a,b}.avro: no such file; '{a,b}' is not expanded: give 'day/a.avro' and \
+             'day/b.avro'",
+        ),
+        (
+            "day/{a,b}*",
+            "day/{a,b}*: no file matches this pattern: '{a,b}' is not expanded: give 'day/a*' and \
+             'day/b*'",
+        ),
+    ] {
+        let message = found(&folder, given, false).unwrap_err();
+        assert_eq!(message, expected);
+    }
+    // What is there is there.
+    assert_eq!(found(&folder, "{x,y}.avro", false).unwrap(), ["{x,y}.avro"]);
+    let missing = found(&folder, "day/{a}.avro", false).unwrap_err();
+    assert!(missing.contains("No such file"), "{missing}");
+
+    let Some(home) = std::env::home_dir() else {
+        return;
+    };
+    for given in ["~/no-such-folder/x.avro", "~/no-such-folder/*.avro"] {
+        let error = Files::from(given).resolve().unwrap_err().to_string();
+        let instead = given.replace('~', home.to_str().unwrap());
+        let expected = format!("'~' is not expanded: give '{instead}'");
+        assert!(error.ends_with(&expected), "{error}");
+    }
+    let error = Files::from("file://data/x.avro").resolve().unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Host { .. }), "{error}");
+    assert!(error.to_string().contains("give 'data/x.avro'"), "{error}");
+}

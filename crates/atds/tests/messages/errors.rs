@@ -194,7 +194,7 @@ fn records_that_do_not_fit() {
     );
     case(
         b"\x04a",
-        "message 1 at byte 0: field 's': a length of 2 bytes where 1 are left",
+        "message 1 at byte 0: field 's': a length of 2 bytes where 1 is left",
     );
     case(
         b"",
@@ -202,7 +202,7 @@ fn records_that_do_not_fit() {
     );
     case(
         b"\x02a\x02\x54\x00",
-        "message 1 at byte 4: the record ends, and 1 bytes follow it; `tolerate` 'trailing-block-bytes' leaves them out",
+        "message 1 at byte 4: the record ends, and 1 byte follows it; `tolerate` 'trailing-block-bytes' leaves it out",
     );
 
     let reencoder = Reencoder::new(text.clone(), text).unwrap();

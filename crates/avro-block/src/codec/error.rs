@@ -58,8 +58,9 @@ pub enum InflateError {
     },
     /// The payload inflates to more bytes than the caller allows.
     #[error(
-        "the payload inflates to more than the limit of {limit} bytes: raise `max_block_bytes` if \
-         the file is whole"
+        "the payload inflates to more than the limit of {limit} byte{}: raise `max_block_bytes` if \
+         the file is whole",
+        if *limit == 1 { "" } else { "s" }
     )]
     TooLarge {
         /// The caller's limit.

@@ -17,6 +17,7 @@ use super::time::{Rescale, Time};
 use super::{Conversion, Convert, ConvertError, Family, Source, TimeUnit};
 use crate::plan::leaf::Leaf;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
+use crate::shown::Shown;
 
 /// How the values of a type are read, and what they mean.
 #[derive(Clone, Debug)]
@@ -555,7 +556,7 @@ pub(crate) fn in_words((schema, id): (&Schema, NodeId)) -> String {
     match (schema.logical(id), schema.logical_not_taken(id)) {
         (Some(logical), _) => format!("{name} ({})", logical.name()),
         (None, Some((logical, why))) => {
-            let (logical, why) = (logical.escape_debug(), why.escape_debug());
+            let (logical, why) = (Shown(logical), Shown(why));
             format!("{name} (logicalType '{logical}' is not taken: {why})")
         }
         (None, None) => name,

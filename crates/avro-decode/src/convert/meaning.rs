@@ -159,12 +159,10 @@ impl Meaning {
             (&M::Decimal { scale: from }, &M::Decimal { scale: to }) => {
                 (from < to).then_some(Reach::Digits(to))
             }
-            (M::Symbols(symbols), M::Symbols(known)) => {
-                let known: HashSet<&str> = known.iter().map(String::as_str).collect();
-                let mut symbols = symbols.iter();
-                let is_known = |symbol: &String| known.contains(symbol.as_str());
-                symbols.all(is_known).then_some(Reach::Symbols)
-            }
+            (M::Symbols(_), M::Symbols(_)) => self
+                .symbol_beyond(column)
+                .is_none()
+                .then_some(Reach::Symbols),
             // Avro's schema resolution takes strings for bytes, too.
             (M::Text, M::Uuid | M::Bytes) | (M::Uuid | M::Bytes, M::Text) => Some(Reach::Same),
             (M::UuidBytes, M::Bytes) | (M::Bytes, M::UuidBytes) => Some(Reach::Same),
@@ -174,6 +172,16 @@ impl Meaning {
             }
             _ => None,
         }
+    }
+
+    /// The first symbol that the list of `column` does not have, if both are of symbols.
+    pub(crate) fn symbol_beyond(&self, column: &Meaning) -> Option<&str> {
+        let (Meaning::Symbols(symbols), Meaning::Symbols(known)) = (self, column) else {
+            return None;
+        };
+        let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+        let mut symbols = symbols.iter().map(String::as_str);
+        symbols.find(|symbol| !known.contains(symbol))
     }
 
     /// Whether the values are plain ones, whose type says it all.

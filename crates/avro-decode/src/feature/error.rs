@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use crate::path::PathError;
 use crate::shown::Shown;
+use crate::words::counted;
 
 /// A feature that cannot be, whatever the schema.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -47,7 +48,7 @@ pub enum FeatureErrorKind {
         dtype: DType,
     },
     /// Its default has another number of values than its shape.
-    #[error("the default has {default} values, a row has {row_len}")]
+    #[error("the default has {}, a row has {row_len}", counted(*default, "value"))]
     DefaultLength {
         /// Values of the default.
         default: usize,
@@ -79,7 +80,7 @@ pub enum FeatureErrorKind {
     #[error("a sparse feature has at least one index key")]
     NoIndexKey,
     /// The sizes of a sparse feature are not one for each index key.
-    #[error("{sizes} sizes for {keys} index keys")]
+    #[error("{} for {}", counted(*sizes, "size"), counted(*keys, "index key"))]
     SizeCount {
         /// Sizes given.
         sizes: usize,

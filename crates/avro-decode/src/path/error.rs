@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::print::field_step;
 use crate::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
+use crate::shown::Shown;
 
 /// A text that is not a path expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub enum PathErrorKind {
     Expected(&'static str),
     /// A name without quotes goes on with a character that only names in quotes
     /// have.
-    #[error("a name of other characters than letters, digits and '_' stands in quotes: write {}", OneLine(&field_step(name)))]
+    #[error("a name of other characters than letters, digits and '_' stands in quotes: write {}{}", Shown(&field_step(name)), themselves(name))]
     NeedsQuotes {
         /// The name as it seems to be meant.
         name: String,
@@ -149,6 +150,14 @@ impl fmt::Display for Side {
 }
 
 /// Shows a text on one line, one character for each of its own.
+/// What to say of a name with characters that are shown as escapes, which expressions do not have.
+fn themselves(name: &str) -> &'static str {
+    match Shown(name).to_string() == name {
+        true => "",
+        false => ", with the characters that are escaped here as they are,",
+    }
+}
+
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {

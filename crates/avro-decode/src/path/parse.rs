@@ -185,8 +185,17 @@ impl<'a> Parser<'a> {
         if is_step(next) || is_of_filter(next) || is_mistake(next) {
             return None;
         }
-        let end = rest.find(|c| is_step(c) || is_of_filter(c));
-        let name = rest[..end.unwrap_or(rest.len())].trim_ascii_end();
+        let bytes = rest.as_bytes();
+        // `1.5` is a name, and no field `5` of a field `1`.
+        let is_decimal = |at: usize| {
+            bytes[0].is_ascii_digit()
+                && bytes[at] == b'.'
+                && bytes.get(at + 1).is_some_and(u8::is_ascii_digit)
+        };
+        let mut ends = rest.char_indices();
+        let end = ends.find(|&(at, c)| is_of_filter(c) || is_step(c) && !is_decimal(at));
+        let end = end.map_or(rest.len(), |(at, _)| at);
+        let name = rest[..end].trim_end_matches(' ');
         (name.len() > length).then(|| name.to_owned())
     }
 

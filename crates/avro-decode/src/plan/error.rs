@@ -340,7 +340,8 @@ pub enum PlanErrorKind {
     },
     /// A filter compares an enum with what is not one of its symbols.
     #[error(
-        "the enum has no symbol '{}'{}, but {}",
+        "the enum has no symbol '{}'{}, but {}; if it is a symbol of other files, read all by a \
+         `reader_schema` whose enum has it",
         Shown(symbol),
         DidYouMean(nearest),
         Quoted(symbols)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::convert::Meaning;
 use crate::feature::{Checked, Features};
 use crate::path::{Operand, Path, Step};
+use crate::shown::Shown;
 
 /// What the columns of some features mean, as far as schemas have told. Begins
 /// with nothing; [`Plan::meanings`](crate::Plan::meanings) adds what its schema
@@ -60,7 +61,11 @@ impl fmt::Display for MeaningError {
             Some(origin) => write!(f, "{column} ({column_type}) in {origin}")?,
             None => write!(f, "{column} ({column_type}) by the schema before")?,
         }
-        write!(f, ", which says what {holds}: {remedy}")
+        write!(f, ", which says what {holds}")?;
+        if let Some(symbol) = found.symbol_beyond(column) {
+            write!(f, " and lacks '{}'", Shown(symbol))?;
+        }
+        write!(f, ": {remedy}")
     }
 }
 

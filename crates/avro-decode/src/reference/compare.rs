@@ -6,6 +6,7 @@ use tensor_batch::{Batch, Column, Scalar, Values};
 use thiserror::Error;
 
 use super::{ReferenceColumn, ReferenceTensors};
+use crate::words::counted;
 
 /// Where a batch first differs from the oracle's tensors.
 #[derive(Clone, Debug, Error)]
@@ -56,7 +57,7 @@ pub enum DifferenceKind {
     #[error("another than expected")]
     Other,
     /// It has another length.
-    #[error("{actual} elements, expected {expected}")]
+    #[error("{}, expected {expected}", counted(*actual, "element"))]
     Length {
         /// By the oracle.
         expected: usize,

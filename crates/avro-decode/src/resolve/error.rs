@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::limits::{MAX_DEFAULT_PARTS, MAX_RESOLVED_PARTS};
 use crate::shown::Shown;
+use crate::words::counted;
 
 /// Data of a writer's schema that cannot be read as a reader's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +95,8 @@ impl fmt::Display for ResolveError {
                 reader: read,
             } => write!(
                 f,
-                "{writer} cannot be read as {reader}: {written} bytes, not {read}"
+                "{writer} cannot be read as {reader}: {}, not {read}",
+                counted(*written, "byte")
             ),
             ResolveErrorKind::Decimals {
                 writer: (precision, scale),

@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::limits::{MAX_NAME_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH};
+use crate::shown::Shown;
 
 /// A text that is not a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub enum SchemaErrorKind {
         expected: &'static str,
     },
     /// A logical type is not valid where it stands, and not taken.
-    #[error("logicalType '{}' is not taken: {}", .name.escape_debug(), .why.escape_debug())]
+    #[error("logicalType '{}' is not taken: {}", Shown(name), Shown(why))]
     LogicalTypeNotTaken {
         /// Its name.
         name: String,
@@ -98,7 +99,7 @@ pub enum SchemaErrorKind {
     #[error("the enum has the symbol {0:?} twice")]
     DuplicateSymbol(String),
     /// Two branches of a union are of the same type.
-    #[error("the union has two branches of type {}", .0.escape_debug())]
+    #[error("the union has two branches of type {}", Shown(.0))]
     DuplicateBranch(String),
     /// A branch of a union is a union.
     #[error("a branch of a union cannot be a union")]

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::Node;
+use crate::words::counted;
 
 /// What the values of a type stand for. Values are read and written as the
 /// type underneath.
@@ -104,7 +105,7 @@ impl LogicalType {
             return Ok(Some(logical));
         }
         let found = match node {
-            Node::Fixed(fixed) => format!("fixed of {} bytes", fixed.size),
+            Node::Fixed(fixed) => format!("fixed of {}", counted(fixed.size, "byte")),
             node => node.type_name().to_owned(),
         };
         let why = format!("it is of {} and not of {found}", logical.valid_types());
@@ -196,8 +197,9 @@ fn decimal(node: &Node, attributes: &Map<String, Json>) -> Result<LogicalType, S
     }
     match node {
         Node::Fixed(fixed) if precision > max_precision => Err(format!(
-            "its precision {precision} is above the {max_precision} digits of {} bytes",
-            fixed.size
+            "its precision {precision} is above the {} of {}",
+            counted(max_precision, "digit"),
+            counted(fixed.size, "byte")
         )),
         _ => Ok(LogicalType::Decimal { precision, scale }),
     }

@@ -24,12 +24,14 @@ fn constants_are_symbols_of_the_enum() {
         assert_eq!(
             refused(CARS, ages(filter)),
             "feature 'x': the enum has no symbol 'gren' (did you mean 'green'?), but 'red', \
-             'green'"
+             'green'; if it is a symbol of other files, read all by a `reader_schema` whose enum has \
+             it"
         );
     }
     assert_eq!(
         refused(CARS, ages("colour='purple'")),
-        "feature 'x': the enum has no symbol 'purple', but 'red', 'green'"
+        "feature 'x': the enum has no symbol 'purple', but 'red', 'green'; if it is a symbol of other \
+         files, read all by a `reader_schema` whose enum has it"
     );
     let records = r#"[{"paint": "red", "cars": [
         {"colour": "green", "age": 1}, {"colour": null, "age": 2}, {"colour": "red", "age": 3}

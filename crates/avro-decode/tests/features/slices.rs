@@ -51,7 +51,7 @@ fn dense_features_have_the_length_of_the_slice() {
     let four = Feature::dense("x", &[4], DType::Int64).at("d[0:4]");
     assert_eq!(
         tensors(SCHEMA, RECORDS, four.clone()),
-        "record 1, field 'd[0:4]', byte 49: an array of 1 values, where the shape says 4; a \
+        "record 1, field 'd[0:4]', byte 49: an array of 1 value, where the shape says 4; a \
          dense feature with a `default` or a `mask` fills the rest"
     );
     let filled = four.with_default(Fill::Scalar(Scalar::Int64(-1)));

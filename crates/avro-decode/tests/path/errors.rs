@@ -74,6 +74,10 @@ fn names_that_need_quotes() {
         ("e[größe=@x]", 4, "'größe'"),
         ("e[x=@@y]", 5, "'@y'"),
         ("e[1=@a.b-c]", 8, "'b-c'"),
+        ("1.5", 0, "'1.5'"),
+        ("a.1.5.2.b", 2, "'1.5.2'"),
+        ("1.a", 0, "'1'"),
+        ("2.5%[0]", 0, "'2.5%'"),
     ] {
         let error = refused(text);
         assert!(
@@ -86,6 +90,18 @@ fn names_that_need_quotes() {
             error.character()
         );
         assert_eq!((error.offset, error.to_string()), (offset, message));
+    }
+    for (text, write) in [
+        ("a\nb", r"'a\nb'"),
+        ("a\n", r"'a\n'"),
+        ("\u{1b}[0]", r"'\u{1b}'"),
+        ("x\u{7f}.y", r"'x\u{7f}'"),
+    ] {
+        let message = refused(text).to_string();
+        let expected = format!(
+            "write {write}, with the characters that are escaped here as they are, at character "
+        );
+        assert!(message.contains(&expected), "{message}");
     }
     let error = Reference::parse("@@a").unwrap_err();
     assert!(matches!(error.kind, Kind::NeedsQuotes { name } if name == "@a"));

@@ -75,7 +75,7 @@ fn a_fixed_dimension_of_varlen() {
     let column = ColumnSpec::varlen("x", &[UNKNOWN, 2], DType::Int32);
     assert_eq!(
         message(&schema, column, &[4, 4, 2, 2, 0, 2, 2, 0, 0]),
-        "record 0, field 'x', byte 5: an array of 1 values, where the shape says 2\
+        "record 0, field 'x', byte 5: an array of 1 value, where the shape says 2\
          ; a dense feature with a `default` or a `mask` fills the rest"
     );
 }
@@ -148,7 +148,7 @@ fn bad_strings() {
     );
     assert_eq!(
         string(&[6, b'a']),
-        "record 0, field 'x', byte 0: a length of 3 bytes where 1 are left"
+        "record 0, field 'x', byte 0: a length of 3 bytes where 1 is left"
     );
     assert_eq!(
         string(&[2, b'a', 2, 0xff]),
@@ -182,11 +182,11 @@ fn bad_union_branch() {
 fn bad_blocks() {
     assert_eq!(
         triple(&[1, 4, 2, 0, 0]),
-        "record 0, field 'x', byte 3: a block of items takes 1 bytes, and says 2"
+        "record 0, field 'x', byte 3: a block of items takes 1 byte, and says 2"
     );
     assert_eq!(
         triple(&[6, 2]),
-        "record 0, field 'x', byte 0: a block of 3 items where at most 1 are possible"
+        "record 0, field 'x', byte 0: a block of 3 items where at most 1 is possible"
     );
 }
 
@@ -214,7 +214,7 @@ fn skipped_fields() {
     assert_eq!(skipped(string, &[3, 0]), "0: a length is negative: -2");
     assert_eq!(
         skipped(string, &[4, 0]),
-        "0: a length of 2 bytes where 1 are left"
+        "0: a length of 2 bytes where 1 is left"
     );
     let map = r#"{"type": "map", "values": "int"}"#;
     assert_eq!(
@@ -223,7 +223,7 @@ fn skipped_fields() {
     );
     assert_eq!(
         skipped(map, &[4, 0, 0, 0]),
-        "0: a block of 2 items where at most 1 are possible"
+        "0: a block of 2 items where at most 1 is possible"
     );
     let fixed = r#"{"type": "fixed", "name": "F", "size": 3}"#;
     assert_eq!(skipped(fixed, &[0, 0]), "0: the input ends inside a value");

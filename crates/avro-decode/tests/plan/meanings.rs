@@ -292,7 +292,7 @@ fn symbols_have_the_numbers_of_the_first_enum() {
         assert_eq!(
             error,
             "feature 'x': the values are the numbers of the symbols 'B', 'D' (enum 'E'), but the numbers of the symbols 'A', 'B', 'C' (enum 'E') in \
-             first.avro, which says what the column holds: read them as strings, or give the feature a `vocabulary`, or a \
+             first.avro, which says what the column holds and lacks 'D': read them as strings, or give the feature a `vocabulary`, or a \
              `reader_schema` whose enum has all symbols"
         );
     }

@@ -92,11 +92,11 @@ fn values_that_are_not_the_writers() {
     );
     assert_eq!(
         refused(1, Value::Fixed(vec![])),
-        "the schema has a fixed of 1 bytes, the value 0"
+        "the schema has a fixed of 1 byte, the value 0"
     );
     assert_eq!(
         refused(2, Value::Enum(1)),
-        "enum index 1 where there are 1 symbols"
+        "enum index 1 where there is 1 symbol"
     );
     assert_eq!(
         refused(3, Value::Record(vec![Value::Null])),
@@ -141,11 +141,11 @@ fn damaged_data() {
     );
     assert_eq!(
         failed(&[1, 0, 2]).to_string(),
-        "field 'e', byte 2: enum index 1 where there are 1 symbols"
+        "field 'e', byte 2: enum index 1 where there is 1 symbol"
     );
     assert_eq!(
         failed(&[1, 0, 0, 1, 4, 2, 0]).to_string(),
-        "field 'a', byte 6: a block of items takes 1 bytes, and says 2"
+        "field 'a', byte 6: a block of items takes 1 byte, and says 2"
     );
     assert_eq!(
         failed(&[1, 0, 0, 9, 0]).to_string(),

@@ -1,0 +1,141 @@
+//! Braces and a tilde in paths, which shells expand and this library does not.
+
+use std::fmt;
+use std::path::Path;
+
+/// Paths that braces are expanded to in a message.
+const MAX_EXPANDED: usize = 4;
+
+/// What a shell would have expanded in a path that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotExpanded {
+    /// `~`, or a group of braces such as `{a,b}`.
+    pub part: String,
+    /// Paths to give instead, if they are known.
+    pub instead: Vec<String>,
+}
+
+impl NotExpanded {
+    /// What is not expanded in a path, if there is something.
+    #[cold]
+    pub(super) fn in_path(given: &Path) -> Option<Self> {
+        let text = given.to_string_lossy();
+        Self::tilde(&text).or_else(|| Self::braces(&text))
+    }
+
+    /// A `~` that stands for a home.
+    fn tilde(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix('~')?;
+        let (user, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let home = match user.is_empty() {
+            true => std::env::home_dir(),
+            // Where the home of another user is, only the system knows.
+            false => None,
+        };
+        let instead = home.map(|home| format!("{}{path}", home.display()));
+        Some(NotExpanded {
+            part: format!("~{user}"),
+            instead: instead.into_iter().collect(),
+        })
+    }
+
+    /// The first group of braces with a comma in it, as shells have them.
+    fn braces(text: &str) -> Option<Self> {
+        let open = text.find('{')?;
+        let close = open + text[open..].find('}')?;
+        let inside = &text[open + 1..close];
+        if !inside.contains(',') {
+            return None;
+        }
+        let (before, after) = (&text[..open], &text[close + 1..]);
+        let alternatives: Vec<&str> = inside.split(',').collect();
+        // Groups in groups, and several of them, are too much for a message.
+        let is_simple = alternatives.len() <= MAX_EXPANDED && !inside.contains('{');
+        let is_last = !after.contains(['{', '}']);
+        let alternatives = alternatives.iter().filter(|_| is_simple && is_last);
+        let instead = alternatives.map(|alternative| format!("{before}{alternative}{after}"));
+        Some(NotExpanded {
+            part: text[open..=close].to_owned(),
+            instead: instead.collect(),
+        })
+    }
+}
+
+/// Why the path is not found, and what to give.
+impl fmt::Display for NotExpanded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not expanded: give ", self.part.escape_debug())?;
+        match &self.instead[..] {
+            [] if self.part.starts_with('~') => f.write_str("the path of that folder"),
+            [] => f.write_str("a path or pattern for each alternative"),
+            [one] => write!(f, "'{}'", one.escape_debug()),
+            [all @ .., last] => {
+                let all: Vec<_> = all
+                    .iter()
+                    .map(|path| path.escape_debug().to_string())
+                    .collect();
+                write!(f, "'{}' and '{}'", all.join("', '"), last.escape_debug())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str) -> Option<String> {
+        NotExpanded::in_path(Path::new(path)).map(|found| found.to_string())
+    }
+
+    #[test]
+    fn braces_are_told_with_what_to_give_instead() {
+        for (path, expected) in [
+            (
+                "day/{a,b}.avro",
+                "'{a,b}' is not expanded: give 'day/a.avro' and 'day/b.avro'",
+            ),
+            (
+                "{a,b,c}*/x",
+                "'{a,b,c}' is not expanded: give 'a*/x', 'b*/x' and 'c*/x'",
+            ),
+            ("x{,1}", "'{,1}' is not expanded: give 'x' and 'x1'"),
+            (
+                "{a,b}{c,d}",
+                "'{a,b}' is not expanded: give a path or pattern for each alternative",
+            ),
+            (
+                "{a,{b,c}}",
+                "'{a,{b,c}' is not expanded: give a path or pattern for each alternative",
+            ),
+            (
+                "{1,2,3,4,5}",
+                "'{1,2,3,4,5}' is not expanded: give a path or pattern for each alternative",
+            ),
+            (
+                "~someone/x.avro",
+                "'~someone' is not expanded: give the path of that folder",
+            ),
+        ] {
+            assert_eq!(told(path).as_deref(), Some(expected));
+        }
+        for path in ["x", "{a}", "{a", "a,b}", "}{,", "a~", "./~/x", "{}"] {
+            assert_eq!(told(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_tilde_is_the_home() {
+        let Some(home) = std::env::home_dir() else {
+            return;
+        };
+        let expected = format!(
+            "'~' is not expanded: give '{}/data/x.avro'",
+            home.display().to_string().escape_debug()
+        );
+        assert_eq!(told("~/data/x.avro"), Some(expected));
+        let expected = format!("'~' is not expanded: give '{}'", home.display());
+        assert_eq!(told("~"), Some(expected));
+    }
+}
