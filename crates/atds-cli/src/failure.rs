@@ -174,9 +174,10 @@ mod tests {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
         let mut files = Vec::new();
         for path in entries.map(|entry| entry.path()) {
-            match path.is_dir() {
-                true => files.extend(rust_files(path)),
-                false => files.push(path),
+            if path.is_dir() {
+                files.extend(rust_files(path));
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
             }
         }
         files

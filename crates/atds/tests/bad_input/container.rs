@@ -35,7 +35,7 @@ fn what_is_not_avro() {
     messages.file(
         "text",
         b"id,name\n1,a\n",
-        r#"x.avro: byte 0: not an Avro object container file but text"#,
+        r#"x.avro: byte 0: not an Avro object container file but text: only Avro files are read; look at the text, and give the data file, or convert the text with its schema"#,
     );
     messages.file(
         "three bytes",

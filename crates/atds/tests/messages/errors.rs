@@ -144,7 +144,10 @@ fn headers() {
     for length in 0..10 {
         case(
             &good[..length],
-            &format!("{length} bytes, fewer than the 10 of a single object's header"),
+            &format!(
+                "{length} byte{}, fewer than the 10 of a single object's header",
+                if length == 1 { "" } else { "s" }
+            ),
         );
     }
     let mut other_format = good.clone();
