@@ -22,7 +22,9 @@ OPTIONS = {"": ["--codec", "null"], "-byte-sizes": ["--codec", "deflate", "--byt
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes files with `atds generate`, and what fastavro reads of them.")
+    parser = argparse.ArgumentParser(
+        description="Makes files with `atds generate`, and what fastavro reads of them."
+    )
     parser.add_argument("atds", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()

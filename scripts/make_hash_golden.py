@@ -5,7 +5,7 @@
     python scripts/make_hash_golden.py [FILE]
 
 Strings go through `tf.strings.to_hash_bucket_fast`, numbers through `tf.strings.as_string` before.
-TensorFlow is large and the ids never change, so that `make test` does not run this.
+TensorFlow is large and the ids never change, so that `make check` does not run this.
 """
 
 import argparse
@@ -22,7 +22,9 @@ LONGS = INTS + [2**31, -(2**31) - 1, 10**12, -(10**18), 2**63 - 1, -(2**63)]
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes golden ids of hashed strings with TensorFlow.")
+    parser = argparse.ArgumentParser(
+        description="Makes golden ids of hashed strings with TensorFlow."
+    )
     default = pathlib.Path(__file__).parents[1] / "testdata" / "hash_golden.json"
     parser.add_argument("file", nargs="?", type=pathlib.Path, default=default)
     arguments = parser.parse_args()
@@ -41,7 +43,7 @@ def strings():
     """Some words, and bytes of every length around which the algorithm has a case of its own."""
     yield from (word.encode() for word in WORDS)
     bytes_of = random.Random(0)
-    lengths = [*range(0, 135), *range(140, 300, 13), 191, 192, 193, 255, 256, 257, 300, 1000]
+    lengths = [*range(135), *range(140, 300, 13), 191, 192, 193, 255, 256, 257, 300, 1000]
     for length in lengths:
         yield bytes_of.randbytes(length)
 
@@ -49,7 +51,9 @@ def strings():
 def hashed(values):
     """Each value with its id for every number of buckets."""
     tensor = tf.constant(values, tf.string)
-    columns = [tf.strings.to_hash_bucket_fast(tensor, buckets).numpy().tolist() for buckets in BUCKETS]
+    columns = [
+        tf.strings.to_hash_bucket_fast(tensor, buckets).numpy().tolist() for buckets in BUCKETS
+    ]
     return zip(values, map(list, zip(*columns)))
 
 

@@ -33,9 +33,21 @@ fastavro.read.LOGICAL_READERS.clear()
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes Avro test files and their expected tensors.")
-    parser.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parents[1] / "testdata")
-    parser.add_argument("--compare", type=pathlib.Path, metavar="OTHER", help="fail if the result differs from this folder")
+    parser = argparse.ArgumentParser(
+        description="Makes Avro test files and their expected tensors."
+    )
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=pathlib.Path,
+        default=pathlib.Path(__file__).parents[1] / "testdata",
+    )
+    parser.add_argument(
+        "--compare",
+        type=pathlib.Path,
+        metavar="OTHER",
+        help="fail if the result differs from this folder",
+    )
     arguments = parser.parse_args()
 
     clear(arguments.folder)
@@ -61,8 +73,12 @@ def make(case, folder):
     path = folder / f"{case.name}.avro"
     writers.write(case, path)
     blocks, records = read(path)
-    assert len(records) == len(case.records), f"{case.name}: fastavro reads {len(records)} of {len(case.records)} records"
-    (folder / f"{case.name}.expected.json").write_text(expected_json(case, blocks, records), encoding="utf-8")
+    assert len(records) == len(case.records), (
+        f"{case.name}: fastavro reads {len(records)} of {len(case.records)} records"
+    )
+    (folder / f"{case.name}.expected.json").write_text(
+        expected_json(case, blocks, records), encoding="utf-8"
+    )
     if case.rows:
         lines = "".join(rows.json_line(record) + "\n" for record in records)
         (folder / "rows" / f"{case.name}.jsonl").write_text(lines, encoding="utf-8")
@@ -89,7 +105,10 @@ def expected_json(case, blocks, records):
         "blocks": blocks,
     }
     parts = [f"{dump(key)}: {dump(value)}" for key, value in head.items()]
-    for key, entries in (("features", dict(sorted(case.features.items()))), ("columns", expected.columns(records, case.features))):
+    for key, entries in (
+        ("features", dict(sorted(case.features.items()))),
+        ("columns", expected.columns(records, case.features)),
+    ):
         lines = ",\n".join(f"  {dump(name)}: {dump(entry)}" for name, entry in entries.items())
         parts.append(f"{dump(key)}: {{\n{lines}\n}}")
     return "{\n" + ",\n".join(parts) + "\n}\n"

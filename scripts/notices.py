@@ -1,6 +1,6 @@
 """Writes the licences of all code that is linked into the wheel to python/THIRD-PARTY-NOTICES.txt.
 
-They are taken from the sources of the crates in Cargo.lock, those of the C libraries in them too. scripts/wheel.sh
+They are taken from the sources of the crates in Cargo.lock, those of the C libraries in them too. scripts/wheels.sh
 calls this before it builds.
 """
 
@@ -54,7 +54,9 @@ RULE = "\n" + "=" * 80 + "\n\n"
 def linked_packages() -> list[dict]:
     """The crates of others that are linked into the module on this platform."""
     host = re.search("^host: (.*)$", output("rustc", "-vV"), re.MULTILINE)[1]
-    metadata = json.loads(output("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host))
+    metadata = json.loads(
+        output("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host)
+    )
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     linked = set()
@@ -75,7 +77,9 @@ def linked_packages() -> list[dict]:
 
 def output(*command: str) -> str:
     """What a command prints."""
-    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+    return subprocess.run(
+        command, cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8"
+    ).stdout
 
 
 def texts(package: dict) -> list[str]:
@@ -84,14 +88,24 @@ def texts(package: dict) -> list[str]:
     name = re.compile(r"(un)?licen[cs]e|copying|copyright|notice", re.IGNORECASE)
     found = []
     for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
-        if not (path.is_file() and name.match(path.name)) or path.suffix in (".rs", ".sh", ".c", ".h"):
+        if not (path.is_file() and name.match(path.name)) or path.suffix in (
+            ".rs",
+            ".sh",
+            ".c",
+            ".h",
+        ):
             continue
-        text = path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n").strip("\n") + "\n"
+        text = (
+            path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n").strip("\n")
+            + "\n"
+        )
         # Of xz this is for parts that are not built, of zstd the other choice.
         if "GENERAL PUBLIC LICENSE" not in text[:500] and text not in found:
             found.append(text)
     if not found:
-        sys.exit(f"error: {package['name']} {package['version']} comes without the text of its licence")
+        sys.exit(
+            f"error: {package['name']} {package['version']} comes without the text of its licence"
+        )
     return found
 
 

@@ -4,7 +4,6 @@ import pathlib
 
 import fastavro
 
-
 # Made in other ways than the rest: files, and folders.
 OTHERS = ("README.md", "hash_golden.json", "java")
 
@@ -15,12 +14,21 @@ def differences(one, other):
     Compression libraries of other versions may compress to other bytes. So a file with a codec may
     differ in them, if its header and each block's record count and inflated payload are the same.
     """
-    names = sorted({path.relative_to(root) for root in (one, other) for path in root.rglob("*") if path.is_file() and path.relative_to(root).parts[0] not in OTHERS})
+    names = sorted(
+        {
+            path.relative_to(root)
+            for root in (one, other)
+            for path in root.rglob("*")
+            if path.is_file() and path.relative_to(root).parts[0] not in OTHERS
+        }
+    )
     for name in names:
         a, b = one / name, other / name
         if not (a.exists() and b.exists()):
             yield f"{name}: only in {one if a.exists() else other}"
-        elif a.read_bytes() != b.read_bytes() and not (name.suffix == ".avro" and _same_blocks(a, b)):
+        elif a.read_bytes() != b.read_bytes() and not (
+            name.suffix == ".avro" and _same_blocks(a, b)
+        ):
             yield f"{name}: differs"
 
 

@@ -10,7 +10,10 @@ import struct
 def columns(records, features):
     """The column of each feature, for `records` as one batch."""
     build = {"dense": _dense, "sparse": _sparse, "varlen": _varlen}
-    return {name: build[feature["kind"]]([_field(record, name) for record in records], feature) for name, feature in sorted(features.items())}
+    return {
+        name: build[feature["kind"]]([_field(record, name) for record in records], feature)
+        for name, feature in sorted(features.items())
+    }
 
 
 def _field(record, dotted):
@@ -25,7 +28,10 @@ def _dense(rows, feature):
     shape, values = feature["shape"], []
     for row in rows:
         _flatten(row, shape, values)
-    return {"shape": [len(rows), *shape], "values": [_encode(value, feature["dtype"]) for value in values]}
+    return {
+        "shape": [len(rows), *shape],
+        "values": [_encode(value, feature["dtype"]) for value in values],
+    }
 
 
 def _flatten(node, shape, values):
@@ -51,7 +57,12 @@ def _sparse(rows, feature):
             indices.append([number, *index])
             values.append(_encode(value, feature["dtype"]))
         splits.append(len(values))
-    return {"indices": indices, "values": values, "dense_shape": [len(rows), *feature["shape"]], "row_splits": [splits]}
+    return {
+        "indices": indices,
+        "values": values,
+        "dense_shape": [len(rows), *feature["shape"]],
+        "row_splits": [splits],
+    }
 
 
 def _varlen(rows, feature):
@@ -69,7 +80,9 @@ def _varlen(rows, feature):
             indices.append(place)
             values.append(_encode(node, feature["dtype"]))
             return
-        assert shape[level] in (-1, len(node)), f"{len(node)} items where the shape says {shape[level]}"
+        assert shape[level] in (-1, len(node)), (
+            f"{len(node)} items where the shape says {shape[level]}"
+        )
         splits[level].append(splits[level][-1] + len(node))
         for i, item in enumerate(node):
             walk(item, level + 1, [*place, i])
@@ -78,7 +91,9 @@ def _varlen(rows, feature):
         walk(row, 0, [number])
     dense_shape = [len(rows)]
     for dimension, size in enumerate(shape, start=1):
-        dense_shape.append(size if size != -1 else max((place[dimension] + 1 for place in indices), default=0))
+        dense_shape.append(
+            size if size != -1 else max((place[dimension] + 1 for place in indices), default=0)
+        )
     return {"indices": indices, "values": values, "dense_shape": dense_shape, "row_splits": splits}
 
 

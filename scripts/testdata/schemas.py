@@ -20,7 +20,10 @@ def nested(avro_type, rank):
 
 def sparse_value(name, avro_type, index_types, order):
     """The record of a sparse feature, with its fields in the order given."""
-    types = {"values": array(avro_type), **{f"indices{i}": array(each) for i, each in enumerate(index_types)}}
+    types = {
+        "values": array(avro_type),
+        **{f"indices{i}": array(each) for i, each in enumerate(index_types)},
+    }
     return record(name, [field(each, types[each]) for each in order])
 
 

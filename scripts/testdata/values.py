@@ -26,10 +26,38 @@ SPECIAL = {
     "long": _INTS + [2**34, -(2**41), 2**48, -(2**55), 2**62, 2**63 - 1, -(2**63)],
     # Zeros, infinities, NaN, the largest, the smallest normal, the smallest denormal.
     "float": [0.0, -0.0, INF, -INF, NAN]
-    + [struct.unpack("<f", struct.pack("<I", bits))[0] for bits in (0x7F7FFFFF, 0xFF7FFFFF, 0x00800000, 1, 0x80000001, 0x3DCCCCCD)],
-    "double": [0.0, -0.0, INF, -INF, NAN, 1.7976931348623157e308, -1.7976931348623157e308, 2.2250738585072014e-308, 5e-324, -5e-324, 0.1],
+    + [
+        struct.unpack("<f", struct.pack("<I", bits))[0]
+        for bits in (0x7F7FFFFF, 0xFF7FFFFF, 0x00800000, 1, 0x80000001, 0x3DCCCCCD)
+    ],
+    "double": [
+        0.0,
+        -0.0,
+        INF,
+        -INF,
+        NAN,
+        1.7976931348623157e308,
+        -1.7976931348623157e308,
+        2.2250738585072014e-308,
+        5e-324,
+        -5e-324,
+        0.1,
+    ],
     "boolean": [True, False],
-    "string": ["", "a", "naïve", "Ελλάδα", "日本語", "🦀🎲", "a\u0000b", "\"quoted\\\n\t", "\u2028", "x" * 63, "y" * 64, "z" * 300],
+    "string": [
+        "",
+        "a",
+        "naïve",
+        "Ελλάδα",
+        "日本語",
+        "🦀🎲",
+        "a\u0000b",
+        '"quoted\\\n\t',
+        "\u2028",
+        "x" * 63,
+        "y" * 64,
+        "z" * 300,
+    ],
     "bytes": [b"", b"\x00", b"\xff\xfe", b"\xed\xa0\x80", bytes(range(256)), b"plain"],
 }
 

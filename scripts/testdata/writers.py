@@ -22,7 +22,9 @@ avro.datafile.SYNC_INTERVAL = NO_SYNC_INTERVAL
 
 def write(case, path):
     """Writes the case's records to `path` with the case's writer."""
-    {"fastavro": _write_fastavro, "avro": _write_avro}[case.writer](case, path, hashlib.md5(case.name.encode()).digest())
+    {"fastavro": _write_fastavro, "avro": _write_avro}[case.writer](
+        case, path, hashlib.md5(case.name.encode()).digest()
+    )
 
 
 def _write_fastavro(case, path, sync_marker):
@@ -43,7 +45,9 @@ def _write_fastavro(case, path, sync_marker):
 
 def _write_avro(case, path, sync_marker):
     schema = avro.schema.parse(json.dumps(case.schema))
-    with avro.datafile.DataFileWriter(open(path, "wb"), avro.io.DatumWriter(), schema, codec=case.codec) as writer:
+    with avro.datafile.DataFileWriter(
+        open(path, "wb"), avro.io.DatumWriter(), schema, codec=case.codec
+    ) as writer:
         writer.sync_marker = sync_marker
         for key, value in case.metadata.items():
             writer.set_meta(key, value.encode())

@@ -1,7 +1,8 @@
 """atds.tensorflow.ATDSDataset: the lines of tensorflow-io's with another import."""
 
-import atds
 import tensorflow as tf
+
+import atds
 from atds.tensorflow import ATDSDataset, DenseFeature, SparseFeature, VarlenFeature
 
 from .protocol import serve

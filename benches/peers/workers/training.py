@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-import atds
-import atds.torch
 import fastavro
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+import atds
+import atds.torch
 
 from .protocol import Measured, files_of, serve
 
