@@ -15,7 +15,7 @@ main() {
     frames=$(environment frames)
     # The large environment of the Python tests, with all frameworks.
     torch=$(scripts/venv.sh python/requirements/test.txt python/requirements/frameworks.txt)
-    wheel=$(scripts/wheel.sh)
+    wheel=$(scripts/wheels.sh)
     for venv in "$tensorflow" "$torch"; do
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
     done

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Tries a wheel in each CPython there is, from 3.10 on: scripts/smoke_wheel.sh WHEEL [PYTHON..]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+wheel=$(realpath "$1")
+shift
+folder="$(mktemp -d)"
+trap 'rm -r "$folder"' EXIT
+
+main() {
+    local python
+    [ $# -gt 0 ] || set -- python3 python3.{10..20}
+    for python in "$@"; do
+        if version=$("$python" -c 'import sys; print(*sys.version_info[:3], sep=".")' 2>/dev/null) &&
+            [ ! -e "$folder/$version" ]; then
+            try "$python" "$folder/$version"
+        fi
+    done
+}
+
+try() {
+    local python=$1 venv=$2
+    "$python" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel"
+    cd "$venv"
+    bin/atds generate data --records 1000 --files 2 >/dev/null
+    bin/python - <<'EOF'
+import platform
+import atds
+import numpy
+steps = [len(next(iter(batch.values()))) for batch in atds.Dataset("data", 100, shuffle_buffer_size=300)]
+assert steps == [100] * 10, steps
+print(f"CPython {platform.python_version()}, numpy {numpy.__version__}: the wheel works")
+EOF
+    cd - >/dev/null
+}
+
+main "$@"
