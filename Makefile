@@ -2,12 +2,13 @@
 
 FUZZ_SECONDS ?= 60
 ARGS ?=
+TARGET ?=
 # "all": test the Python package with every framework.
 FRAMEWORKS ?=
 export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers wheel fuzz bench ratios instructions bench-peers simulate fmt docs doc testdata clean
+.PHONY: help demo test check test-peers wheels packages fuzz bench ratios instructions bench-peers simulate fmt docs doc testdata clean
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,14 +16,20 @@ help: ## Say what there is to make
 demo: ## Make sample files, read them shuffled, print figures and one example (ARGS="--records N")
 	cargo run --release --locked -p atds-cli -- demo $(ARGS)
 
-test: ## Everything that must hold before a change is merged (FRAMEWORKS=all: with PyTorch, TensorFlow, DuckDB)
+test: ## Test the crates and the Python package (FRAMEWORKS=all: with PyTorch, TensorFlow, DuckDB)
 	@scripts/test.sh
+
+check: ## All other gates: format, lints, documentation, packages, licences, test data, a short fuzz run
+	@scripts/check.sh
 
 test-peers: ## Compare the Python package with tensorflow-io, value by value (needs Python 3.11)
 	@scripts/test_peers.sh
 
-wheel: ## Build the wheel of the Python package into target/wheels
-	@scripts/wheel.sh
+wheels: ## Build the Python package's wheel for release into target/wheels (TARGET=a Rust target)
+	@scripts/wheels.sh $(TARGET)
+
+packages: ## Package the crates into target/package, and build each alone
+	@scripts/packages.sh
 
 fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitizer)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
@@ -42,9 +49,10 @@ bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--h
 simulate: ## Schedules on 4 to 128 simulated threads beside their ideal (ARGS="INFLATE_NS DECODE_NS --write --date DATE")
 	cargo run --release --locked -p atds-sched --example simulate -- $(ARGS)
 
-fmt: ## Format all Rust code
+fmt: ## Format all Rust and Python code
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
+	$$(scripts/venv.sh python/requirements/check.txt)/bin/ruff format .
 
 docs: ## Build the documentation site into target/site; broken links and references are errors
 	@scripts/docs.sh
