@@ -107,9 +107,21 @@ fn an_iteration_knows_what_earlier_ones_of_the_data_set_have_learnt() {
 #[test]
 #[cfg(unix)]
 fn what_a_run_is_expected_to_take_has_the_wait_for_bytes_in_it() {
-    const BLOCKS: usize = 60;
     const EACH: Duration = Duration::from_millis(4);
-    let bytes = rows_file(0..BLOCKS as i64, 1, Codec::Null);
+    // Decoding a record takes some microseconds.
+    let has_the_wait = |ns: &f64| *ns > EACH.as_nanos() as f64 / 4.0;
+    // On a busy machine the reader can be late, and then it does not wait: once is enough.
+    let found = (0..10)
+        .map(|_| expected_ns_of_pipe(60, EACH))
+        .find(has_the_wait);
+    assert!(found.is_some());
+}
+
+/// The longest time that a run is expected to take at the end of a pipe, to which a block is
+/// written each time that it is empty and `pause` has passed.
+#[cfg(unix)]
+fn expected_ns_of_pipe(blocks: usize, pause: Duration) -> f64 {
+    let bytes = rows_file(0..blocks as i64, 1, Codec::Null);
     let folder = Folder::new();
     let path = folder.write("pipe.avro", &bytes);
     // Only what the schema is read from need be a file.
@@ -120,17 +132,17 @@ fn what_a_run_is_expected_to_take_has_the_wait_for_bytes_in_it() {
     let mut batches = dataset.iter();
     let writer = std::thread::spawn(move || {
         let mut pipe = File::create(path).unwrap();
-        for part in bytes.chunks(bytes.len().div_ceil(BLOCKS)) {
-            std::thread::sleep(EACH);
+        for part in bytes.chunks(bytes.len().div_ceil(blocks)) {
+            while rustix::io::ioctl_fionread(&pipe).unwrap() > 0 {
+                std::thread::sleep(pause / 8);
+            }
+            std::thread::sleep(pause);
             pipe.write_all(part).unwrap();
         }
     });
-    assert_eq!(batches.by_ref().flatten().count(), BLOCKS);
+    assert_eq!(batches.by_ref().flatten().count(), blocks);
     writer.join().unwrap();
-    let schedule = batches.stats().schedule.unwrap();
-    let decision = schedule.decision.unwrap();
+    let decision = batches.stats().schedule.unwrap().decision.unwrap();
     let expected = decision.expected_ns.iter();
-    let of_all = expected.map(|&(_, ns)| ns).fold(0.0, f64::max);
-    // Decoding a record takes some microseconds.
-    assert!(of_all > EACH.as_nanos() as f64 / 4.0, "{decision}");
+    expected.map(|&(_, ns)| ns).fold(0.0, f64::max)
 }
