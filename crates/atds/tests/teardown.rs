@@ -21,7 +21,8 @@ fn alone() -> MutexGuard<'static, ()> {
     guard
 }
 
-/// The names of the process's threads that a pipeline has started.
+/// The names of the process's threads that an iteration has started. Threads that read headers
+/// have done their work once `build` returns, but the kernel can list them for a moment longer.
 fn pipeline_threads() -> Vec<String> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| {
@@ -29,7 +30,8 @@ fn pipeline_threads() -> Vec<String> {
         // A thread that ends meanwhile has no name any more.
         let name = fs::read_to_string(task.join("comm")).ok()?;
         let stat = fs::read_to_string(task.join("stat")).ok()?;
-        (name.starts_with("atds-") && !is_exiting(&stat)).then(|| name.trim_end().to_owned())
+        let counts = name.starts_with("atds-") && !name.starts_with("atds-headers");
+        (counts && !is_exiting(&stat)).then(|| name.trim_end().to_owned())
     });
     names.collect()
 }
