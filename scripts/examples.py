@@ -211,9 +211,9 @@ class Page:
         if block.title:
             if block.language not in FILE_LANGUAGES:
                 raise Failed(f"a file in '{block.language}', which is not known")
-            if not any(block.title.rpartition("/")[2] in other.text for other in later):
-                if block.language != "rust":
-                    raise Failed(f"no block after it uses the file {block.title}")
+            is_used = any(block.title.rpartition("/")[2] in other.text for other in later)
+            if not is_used and block.language != "rust":
+                raise Failed(f"no block after it uses the file {block.title}")
             return "file"
         if self.path == EXPRESSIONS and (
             (block.language == "json" and block.words[1:2] and block.words[1] in EXPRESSION_WORDS)
