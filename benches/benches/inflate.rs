@@ -72,7 +72,7 @@ fn deflate_libraries(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Blocks that differ from those of the sample files.
+/// Blocks of other contents than the sample files.
 fn other_blocks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("deflate of other data");
     for (name, payloads) in other_data::blocks() {

@@ -79,7 +79,7 @@ def command(options: argparse.Namespace) -> str:
 
 
 def parse_options() -> argparse.Namespace:
-    """The command line; the defaults are those of a record."""
+    """Parse the command line. The defaults are the settings of a record."""
     parser = argparse.ArgumentParser(prog="peers", description=__doc__)
     add = parser.add_argument
     # Absolute paths of the programs that run.sh has built and installed.
@@ -88,7 +88,7 @@ def parse_options() -> argparse.Namespace:
     add("--codecs", nargs="+", choices=CODECS, default=CODECS)
     add("--threads", nargs="+", type=positive, default=thread_counts())
     add("--quick", action="store_true", help="few epochs: to see that it works")
-    add("--data", type=Path, help="a folder to keep the files in, and to use those that are there")
+    add("--data", type=Path, help="folder of the files, which are kept and reused")
     add(
         "--write",
         action="store_true",

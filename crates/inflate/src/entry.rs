@@ -36,17 +36,17 @@ pub(crate) const DISTANCE: u32 = 1;
 pub(crate) const DISTANCE_BITS: u32 = 8;
 /// The table after the end of a block. A lookup in it consumes no bit and stays in it.
 pub(crate) const HALT: u32 = 2;
-/// The first of the tables behind [`LITLEN`]. The codes that need them have 11 bits and more, and
-/// there are at most 288: the last 0.141 of the code space, so 5 of its 32 parts that five
-/// consumed bits tell apart.
+/// The first table for long codes of [`LITLEN`]. These codes have 11 bits and more, and there are at
+/// most 288: the last 0.141 of the code space. That is 5 of the 32 parts that five consumed bits give.
 pub(crate) const LITLEN_MORE: u32 = 3;
-/// The tables behind [`DISTANCE`]: 32 codes of nine bits and more are at most two of the 32 parts.
+/// The first table for long codes of [`DISTANCE`]: 32 codes of nine bits and more are at most two of
+/// the 32 parts.
 pub(crate) const DISTANCE_MORE: u32 = 8;
 /// The first of six tables of extra bits alone, of distance symbols 24 to 29.
 pub(crate) const EXTRA: u32 = 10;
 
-/// Most bits that a distance's lookup may consume: two of them and a length's between, which has
-/// at most 10 + 5, must fit the 57 bits that a round begins with. Longer ones take two lookups.
+/// Maximum number of bits that the lookup of a distance consumes. Two distances and a length between
+/// them, of at most 10 + 5 bits, must fit the 57 bits of a round. Longer distances take two lookups.
 pub(crate) const MAX_DISTANCE_BITS: u32 = 20;
 
 const _: () = assert!(2 * MAX_DISTANCE_BITS + TABLE_BITS + 5 <= 57);
@@ -60,25 +60,25 @@ pub(crate) const DISTANCE_SYMBOLS: usize = 32;
 /// Symbols of the code of code lengths (RFC 1951, 3.2.7).
 pub(crate) const LENGTH_SYMBOLS: usize = 19;
 
-/// Bits to consume.
+/// Number of bits that the lookup consumes.
 #[inline(always)]
 pub(crate) fn consumed(entry: u32) -> u32 {
     entry & 63
 }
 
-/// How many of them are the code's.
+/// Number of consumed bits that belong to the code.
 #[inline(always)]
 fn code(entry: u32) -> u32 {
     entry >> 6 & 0b11 | entry >> 12 & 0b1100
 }
 
-/// Whether it is a length's or a distance's.
+/// Whether the entry is a length or a distance.
 #[inline(always)]
 pub(crate) fn is_token(entry: u32) -> bool {
     entry.cast_signed() >= LEAST_TOKEN
 }
 
-/// The payload and the extra bits, which are in `word` behind the code.
+/// The sum of the payload and the extra bits, which follow the code in `word`.
 #[inline(always)]
 pub(crate) fn value(entry: u32, word: u32) -> u32 {
     let bits = word & ((1 << consumed(entry)) - 1);
@@ -90,7 +90,7 @@ const fn entry(extra: u32, next: u32, payload: u32) -> u32 {
     extra | first_index(next) | payload << 16
 }
 
-/// Where a table begins.
+/// Index of the first entry of a table.
 pub(crate) const fn first_index(table: u32) -> u32 {
     let whole = table << TABLE_BITS;
     match table {
@@ -99,18 +99,18 @@ pub(crate) const fn first_index(table: u32) -> u32 {
     }
 }
 
-/// The entry of a symbol whose code, or what is left of it, has `len` bits.
+/// The entry of a symbol whose code, or the rest of it, has `len` bits.
 #[inline(always)]
 pub(crate) fn with_code(entry: u32, len: u32) -> u32 {
     entry + (len | (len & 0b11) << 6 | (len & 0b1100) << 12)
 }
 
-/// An entry that consumes `len` bits and leads on to the table `next`.
+/// An entry that consumes `len` bits and leads to the table `next`.
 pub(crate) fn lead(len: u32, next: u32) -> u32 {
     with_code(entry(0, next, 0), len)
 }
 
-/// The entry of a distance symbol, of which the code's last `len` bits are left.
+/// The entry of a distance symbol whose code has `len` bits left.
 pub(crate) fn distance(symbol: usize, len: u32) -> u32 {
     let entry = DISTANCES[symbol];
     if consumed(entry) + len > MAX_DISTANCE_BITS {
@@ -119,7 +119,7 @@ pub(crate) fn distance(symbol: usize, len: u32) -> u32 {
     with_code(entry, len)
 }
 
-/// The entry of all of a table of [`EXTRA`].
+/// The only entry of a table of [`EXTRA`].
 pub(crate) fn extra_alone(table: u32) -> u32 {
     DISTANCES[(table - EXTRA + 24) as usize]
 }
@@ -142,8 +142,8 @@ pub(crate) static LITLENS: [u32; LITLEN_SYMBOLS] = {
         base += 1 << extra;
         symbol += 1;
     }
-    // The longest match has a symbol of its own; the two behind it mean the same here, as they do
-    // to libdeflate.
+    // The longest match has its own symbol. The two symbols after it mean the same, as in
+    // libdeflate.
     symbol = 285;
     while symbol < LITLEN_SYMBOLS {
         entries[symbol] = entry(0, DISTANCE, 258);
@@ -152,8 +152,8 @@ pub(crate) static LITLENS: [u32; LITLEN_SYMBOLS] = {
     entries
 };
 
-/// Distances (RFC 1951, 3.2.5). The last two symbols mean what the one before them does, as they
-/// do to libdeflate.
+/// Distances (RFC 1951, 3.2.5). The last two symbols mean the same as the symbol before them, as in
+/// libdeflate.
 static DISTANCES: [u32; DISTANCE_SYMBOLS] = {
     let mut entries = [0; DISTANCE_SYMBOLS];
     let mut base = 1;
@@ -172,13 +172,13 @@ static DISTANCES: [u32; DISTANCE_SYMBOLS] = {
 /// Marks the code length symbol that repeats the length before it.
 pub(crate) const REPEATS_LAST: u32 = 1 << 8;
 
-/// The code length that an entry of [`LENGTHS`] stands for; where the next table is in others.
+/// The code length of an entry of [`LENGTHS`], in the bits of the next table.
 #[inline(always)]
 pub(crate) fn code_length(entry: u32) -> u8 {
     (entry >> 10 & 15) as u8
 }
 
-/// Code lengths and how often they are repeated (RFC 1951, 3.2.7), as a payload.
+/// Code lengths, with their number of repetitions as the payload (RFC 1951, 3.2.7).
 pub(crate) static LENGTHS: [u32; LENGTH_SYMBOLS] = {
     const fn entry(extra: u32, length: u32, repeat: u32) -> u32 {
         extra | length << 10 | repeat << 16

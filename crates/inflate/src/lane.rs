@@ -157,7 +157,7 @@ impl Lane {
             let mut bits = Bits::new(window, self.position.bit);
             let block_type = self.header(&mut bits);
             self.position.bit = bits.position();
-            // What was read behind the end is worth no mention.
+            // A truncated payload is the error, whatever its missing bits would have said.
             self.position.left(stream.payload)?;
             if block_type? != BlockType::Stored {
                 self.table = first_index(LITLEN);

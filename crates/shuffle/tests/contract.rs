@@ -69,7 +69,7 @@ proptest! {
         let (mut taken, mut cut) = (0u128, false);
         for (&count, &unread) in counts.iter().zip(&unread) {
             prop_assert!(count <= unread);
-            prop_assert!(!cut || count == 0, "a block behind one that is left over");
+            prop_assert!(!cut || count == 0, "a block after a block that is not drained");
             cut |= count < unread;
             taken += u128::from(count);
         }
