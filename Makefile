@@ -1,4 +1,4 @@
-# Everything runs from a clean clone; `make test` installs what it needs into target/.
+# All targets run from a clean clone. Tools are installed under target/.
 
 FUZZ_SECONDS ?= 60
 ARGS ?=
@@ -10,10 +10,10 @@ export FRAMEWORKS
 .DEFAULT_GOAL := help
 .PHONY: help demo test check test-peers wheels packages fuzz bench ratios instructions bench-peers simulate fmt docs doc testdata clean
 
-help: ## Say what there is to make
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Make sample files, read them shuffled, print figures and one example (ARGS="--records N")
+demo: ## Generate sample files, read them shuffled, print statistics and one example (ARGS="--records N")
 	cargo run --release --locked -p atds-cli -- demo $(ARGS)
 
 test: ## Test the crates and the Python package (FRAMEWORKS=all: with PyTorch, TensorFlow, DuckDB)
@@ -25,7 +25,7 @@ check: ## All other gates: format, lints, documentation, packages, licences, tes
 test-peers: ## Compare the Python package with tensorflow-io, value by value (needs Python 3.11)
 	@scripts/test_peers.sh
 
-wheels: ## Build the Python package's wheel for release into target/wheels (TARGET=a Rust target)
+wheels: ## Build the wheel for release into target/wheels (TARGET=a Rust target)
 	@scripts/wheels.sh $(TARGET)
 
 packages: ## Package the crates into target/package, and build each alone
@@ -37,16 +37,16 @@ fuzz: ## Run each fuzz target for FUZZ_SECONDS=60 (ASAN=1: under AddressSanitize
 bench: ## Run the benchmarks (ARGS="-- NAME" for one)
 	cargo bench --locked -p atds-benches $(ARGS)
 
-ratios: ## Hold the pipeline against the bounds it is meant to keep (ARGS="--only NAME"; ARGS="--help")
+ratios: ## Check whether the pipeline keeps its bounds (ARGS="--only NAME"; ARGS="--help")
 	@cargo run --release --locked -p atds-benches --bin ratios -- $(ARGS)
 
-instructions: ## Count instructions of small fixed workloads (needs valgrind; ARGS="--write": a record to compare with)
+instructions: ## Count the instructions of small fixed workloads (needs valgrind; ARGS="--write" replaces the record)
 	@cargo run --release --locked -p atds-benches --bin instructions -- $(ARGS)
 
-bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick", "--write")
+bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick" or "--write")
 	@benches/peers/run.sh $(ARGS)
 
-simulate: ## Schedules on 4 to 128 simulated threads beside their ideal (ARGS="INFLATE_NS DECODE_NS --write --date DATE")
+simulate: ## Simulate schedules on 4 to 128 threads (ARGS="INFLATE_NS DECODE_NS --write --date DATE")
 	cargo run --release --locked -p atds-sched --example simulate -- $(ARGS)
 
 fmt: ## Format all Rust and Python code
@@ -60,8 +60,8 @@ docs: ## Build the documentation site into target/site; broken links and referen
 doc: ## Build the Rust crates' reference into target/doc
 	cargo doc --workspace --no-deps --locked
 
-testdata: ## Make testdata/ again with the independent writers
+testdata: ## Generate testdata/ with the independent writers
 	@scripts/python.sh scripts/make_testdata.py
 
-clean: ## Remove what was built
+clean: ## Remove all build outputs
 	cargo clean

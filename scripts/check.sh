@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything but the tests that must hold before a change is merged; scripts/test.sh has the tests.
+# Runs all gates before a merge except for the tests, which scripts/test.sh runs.
 source "$(dirname "$0")/steps.sh"
 
 fuzz_seconds="${FUZZ_SMOKE_SECONDS:-5}"
@@ -18,7 +18,7 @@ main() {
     step "licences, bans and sources" check_dependencies
     step "public API against the last tag" check_public_api
     step "test data made again" remake_testdata
-    step "papers of the latest comparison" check_papers
+    step "records of comparisons, and texts that cite them" check_records
     step "fuzz targets, $fuzz_seconds s each" fuzz_smoke
     printf '\nAll %d steps passed in %d s.\n' "$step_number" "$SECONDS"
 }
@@ -30,7 +30,7 @@ install_tools() {
     check_venv=$(scripts/venv.sh python/requirements/check.txt)
 }
 
-# Builds a tool once, into the target folder, in a hurry.
+# Builds a tool once, without optimisation, into the target folder.
 install_tool() {
     local name=$1 version=$2
     if ! "$tools/bin/$name" --version 2>/dev/null | grep -qwF "$version"; then
@@ -47,7 +47,7 @@ check_format() {
     "$check_venv/bin/cffconvert" --validate
 }
 
-# Within the workspace, a crate could lean on features that another one turns on.
+# In a build of the workspace, a crate can depend on features that another crate enables.
 check_crates_alone() {
     local crate codec
     for crate in atds-inflate avro-block avro-decode tensor-batch atds-shuffle atds-sched atds; do
@@ -71,7 +71,7 @@ check_documentation() {
 
 check_dependencies() {
     cargo deny --locked --all-features check bans licenses sources
-    # The list of known faults is fetched, which cannot be done everywhere.
+    # The list of advisories is downloaded, which is not possible everywhere.
     if cargo deny --locked fetch db 2>"$target/deny-fetch.log"; then
         cargo deny --locked --all-features check advisories
     else
@@ -94,15 +94,15 @@ remake_testdata() {
     ATDS_TESTDATA="$target/testdata" cargo test "${all[@]}" --test interop
 }
 
-# What the benchmarks' papers say of other readers is what the record has.
-check_papers() {
+# The tables in README.md and docs/speed.md agree with their record, and cited records exist.
+check_records() {
     PYTHONPATH=benches scripts/python.sh -m peers.report --check
 }
 
 # libFuzzer is C++ and is built from source.
 fuzz_smoke() {
     if [ "$(uname -s)" = Linux ] && command -v "${CXX:-c++}" >/dev/null; then
-        # The same choices every time: what is merged is not held up by chance.
+        # A fixed seed, so that chance does not decide about a merge.
         FUZZ_SEED=1 scripts/fuzz.sh "$fuzz_seconds"
     else
         echo "skipped: needs Linux and a C++ compiler"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the links in the crates' READMEs, which are shown where there is no repository beside them.
+"""Checks the links in the crates' READMEs, which package sites show without the repository.
 
     python scripts/check_readmes.py DOC
 
@@ -21,7 +21,7 @@ def main() -> None:
     crates = {path.parent.name: path for path in doc.glob("*/index.html")}
     faults = []
     for readme in sorted(ROOT.glob("crates/*/README.md")):
-        # Code has brackets too.
+        # Code has brackets as well.
         text = re.sub(r"^```.*?^```$", "", readme.read_text(), flags=re.MULTILINE | re.DOTALL)
         links = [inline or reference for inline, reference in LINK.findall(text)]
         for link in links:
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def leads(doc: Path, link: re.Match[str]) -> bool:
-    """Whether the documentation has the page, and the place in it."""
+    """Whether the documentation has the page and its anchor."""
     if link[2] is None:
         return True
     page = doc / (link[2] + "index.html" if link[2].endswith("/") else link[2])

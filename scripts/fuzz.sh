@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets with cargo-fuzz: scripts/fuzz.sh [SECONDS [TARGET..]]
 #
-# Each target starts from fuzz/corpus/TARGET, which has the committed seeds and what was learnt on this machine.
-# FUZZ_SEED=N repeats a run's choices. With ASAN=1 it runs under AddressSanitizer.
+# Each target starts from fuzz/corpus/TARGET: the committed seeds, and inputs found on this machine. FUZZ_SEED=N repeats
+# the choices of a run. ASAN=1 enables AddressSanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ main() {
         use_address_sanitizer
     fi
     install_cargo_fuzz
-    # cargo-fuzz has no --locked of its own.
+    # cargo-fuzz has no option --locked.
     cargo metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 >/dev/null
     local names=("$@")
     if [ ${#names[@]} = 0 ]; then
@@ -36,7 +36,7 @@ main() {
 use_address_sanitizer() {
     sanitizer=address
     target_dir+="-asan"
-    # Its shadow memory and its quarantine of freed memory count too.
+    # The limit includes its shadow memory and its quarantine of freed memory.
     rss_limit_mb=4096
     if cargo +nightly --version >/dev/null 2>&1; then
         toolchain=(+nightly)
@@ -45,7 +45,7 @@ use_address_sanitizer() {
     fi
 }
 
-# Builds it once, into the target folder.
+# Builds cargo-fuzz once, into the target folder.
 install_cargo_fuzz() {
     local tools="$target/tools"
     export PATH="$tools/bin:$PATH"
@@ -64,10 +64,10 @@ fuzz() {
     local name=$1 log="$target_dir/$1.log"
     mkdir -p "$target_dir"
     printf '%-24s ' "$name"
-    # It has inputs to start from, and ends by the time that it was given.
+    # A run must have seeds, and end in time.
     if cargo_fuzz run "$name" -- -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" \
         -rss_limit_mb="$rss_limit_mb" -timeout=25 >"$log" 2>&1 && grep -q 'INFO: seed corpus: files: ' "$log"; then
-        # The last line of progress: how often it ran and what it covers.
+        # The last line of progress has the number of runs and the coverage.
         sed -n -e 's/^INFO: seed corpus: files: \([0-9]*\) .*/\1 inputs, /p' \
             -e 's/^#\([0-9]*\)\tDONE *\(cov: [0-9]*\).*/\1 runs, \2/p' "$log" | tr -d '\n'
         echo

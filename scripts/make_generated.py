@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has `atds generate` make files, and writes down what fastavro reads of them.
+"""Runs `atds generate`, and writes the records that fastavro reads from the files.
 
     pip install -r scripts/requirements.txt
     python scripts/make_generated.py ATDS FOLDER
@@ -23,7 +23,7 @@ OPTIONS = {"": ["--codec", "null"], "-byte-sizes": ["--codec", "deflate", "--byt
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Makes files with `atds generate`, and what fastavro reads of them."
+        description="Runs `atds generate`, and writes the records that fastavro reads."
     )
     parser.add_argument("atds", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)

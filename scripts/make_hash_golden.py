@@ -40,7 +40,7 @@ def main():
 
 
 def strings():
-    """Some words, and bytes of every length around which the algorithm has a case of its own."""
+    """Some words, and bytes of each length around a special case of the algorithm."""
     yield from (word.encode() for word in WORDS)
     bytes_of = random.Random(0)
     lengths = [*range(135), *range(140, 300, 13), 191, 192, 193, 255, 256, 257, 300, 1000]
@@ -49,7 +49,7 @@ def strings():
 
 
 def hashed(values):
-    """Each value with its id for every number of buckets."""
+    """Each value with its ids, one for each number of buckets."""
     tensor = tf.constant(values, tf.string)
     columns = [
         tf.strings.to_hash_bucket_fast(tensor, buckets).numpy().tolist() for buckets in BUCKETS
@@ -63,7 +63,7 @@ def hashed_numbers(values, dtype):
 
 
 def in_lines(golden):
-    """JSON with a line for each entry of the lists of objects."""
+    """JSON with one line for each object of a list."""
     parts = []
     for key, value in golden.items():
         text = json.dumps(value)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes testdata/java/ with Avro 1.8.2 for Java, whose schemas have names that Avro's specification has not.
-# Needs a JDK and Debian's packages libavro-java and libjackson-java (JARS names another folder of jars).
+# Makes testdata/java/ with Avro 1.8.2 for Java. Its schemas have names that Avro's specification forbids. It needs a JDK and
+# Debian's packages libavro-java and libjackson-java. JARS is the folder of the jars.
 #
 #     scripts/make_java_testdata.sh [FOLDER]
 set -euo pipefail

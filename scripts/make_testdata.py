@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the Avro files in testdata/ with writers that are not ours, and says what their tensors must be.
+"""Makes the Avro files in testdata/ with independent writers, and their expected tensors.
 
     pip install -r scripts/requirements.txt
     python scripts/make_testdata.py [FOLDER] [--compare OTHER]
@@ -7,11 +7,11 @@
 For each case of `testdata/cases.py`, FOLDER (default: testdata) gets
 
 - NAME.avro, written by fastavro or by the Apache `avro` package;
-- NAME.expected.json: the columns of the file as one batch, by the rules of `testdata/expected.py`
-  from what fastavro reads of the file (never from what was to be written);
-- rows/NAME.jsonl for some: every record as JSON.
+- NAME.expected.json: the columns of the file as one batch, by the rules of `testdata/expected.py`,
+  from the records that fastavro reads (never from the values to write);
+- rows/NAME.jsonl, for some cases: all records as JSON.
 
-The output is the same on every run. With --compare, exit 1 if FOLDER then differs from OTHER.
+The output is the same on every run. With --compare, the exit code is 1 if FOLDER differs from OTHER.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import fastavro
 from testdata import compare, expected, rows, writers
 from testdata.cases import all_cases
 
-# One case has logical types that nobody knows.
+# One case has unknown logical types.
 warnings.simplefilter("ignore", avro.errors.IgnoredLogicalType)
 # Values of logical types are read as the underlying type.
 fastavro.read.LOGICAL_READERS.clear()
@@ -62,7 +62,7 @@ def main():
 
 
 def clear(folder):
-    """Removes what an earlier run made, so that nothing stays that no case makes."""
+    """Remove the files of earlier runs, so that no file stays without a case."""
     (folder / "rows").mkdir(parents=True, exist_ok=True)
     for pattern in ("*.avro", "*.expected.json", "rows/*.jsonl"):
         for path in folder.glob(pattern):
@@ -85,7 +85,7 @@ def make(case, folder):
 
 
 def read(path):
-    """The record count of each block, and all records, as fastavro reads them."""
+    """The record count of each block and all records, as fastavro reads them."""
     blocks, records = [], []
     with open(path, "rb") as file:
         for block in fastavro.block_reader(file):
@@ -95,7 +95,7 @@ def read(path):
 
 
 def expected_json(case, blocks, records):
-    """JSON with one feature or column a line, so that a change can be seen in a diff."""
+    """JSON with one feature or column a line, so that diffs are readable."""
     head = {
         "file": f"{case.name}.avro",
         "writer": writers.VERSIONS[case.writer],

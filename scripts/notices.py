@@ -1,6 +1,6 @@
 """Writes the licences of all code that is linked into the wheel to python/THIRD-PARTY-NOTICES.txt.
 
-They are taken from the sources of the crates in Cargo.lock, those of the C libraries in them too. scripts/wheels.sh
+The licences come from the sources of the crates in Cargo.lock, and of the C libraries in them. scripts/wheels.sh
 calls this before it builds.
 """
 
@@ -22,7 +22,7 @@ names, above each text that comes with its sources; a text that several have sta
 scripts/notices.py.
 """
 
-#: What is in the module and in no crate of Cargo.lock.
+#: Code in the module that belongs to no crate of Cargo.lock.
 OTHERS = {
     "The Rust standard library (MIT OR Apache-2.0)": "Copyright (c) The Rust Project Contributors",
     "FarmHash, whose Fingerprint64 is written anew in Rust (MIT)": "Copyright (c) 2014 Google, Inc.",
@@ -52,7 +52,7 @@ RULE = "\n" + "=" * 80 + "\n\n"
 
 
 def linked_packages() -> list[dict]:
-    """The crates of others that are linked into the module on this platform."""
+    """The crates of others that this platform links into the module."""
     host = re.search("^host: (.*)$", output("rustc", "-vV"), re.MULTILINE)[1]
     metadata = json.loads(
         output("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host)
@@ -63,7 +63,7 @@ def linked_packages() -> list[dict]:
     waiting = [id for id, package in packages.items() if package["name"] == CRATE]
     while waiting:
         id = waiting.pop()
-        # Macros run when it is built, and no code of theirs is in it.
+        # Macros run at build time, and leave none of their code in the module.
         is_macro = any("proc-macro" in target["kind"] for target in packages[id]["targets"])
         if id in linked or is_macro:
             continue
@@ -76,14 +76,14 @@ def linked_packages() -> list[dict]:
 
 
 def output(*command: str) -> str:
-    """What a command prints."""
+    """The output of a command."""
     return subprocess.run(
         command, cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8"
     ).stdout
 
 
 def texts(package: dict) -> list[str]:
-    """The licences in the sources of a crate, and of a C library in a folder of it."""
+    """The licences in the sources of a crate, and of the C library in one of its folders."""
     folder = Path(package["manifest_path"]).parent
     name = re.compile(r"(un)?licen[cs]e|copying|copyright|notice", re.IGNORECASE)
     found = []
@@ -99,7 +99,7 @@ def texts(package: dict) -> list[str]:
             path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n").strip("\n")
             + "\n"
         )
-        # Of xz this is for parts that are not built, of zstd the other choice.
+        # In xz for parts that are not built, in zstd the other choice.
         if "GENERAL PUBLIC LICENSE" not in text[:500] and text not in found:
             found.append(text)
     if not found:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packages the crates, and builds each from its package alone, with its examples and those of its documentation.
+# Packages the crates, and builds each from its package alone, with its examples and documentation examples.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ main() {
     fi
     rm -rf "$alone"
     mkdir -p "$alone"
-    # Those that are not for publishing need not build.
+    # Crates that are not for publishing need not build.
     local crates=(crates/*/) patches=()
     for package in "${crates[@]}"; do
         name=$(sed -n 's/^name = "\(.*\)"/\1/p' "$package/Cargo.toml" | head -n 1)

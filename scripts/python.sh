@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs Python with scripts/requirements.txt installed, in a virtual environment under the target folder.
+# Runs Python in a virtual environment with scripts/requirements.txt, under the target folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

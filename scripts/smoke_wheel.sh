@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries a wheel in each CPython there is, from 3.10 on: scripts/smoke_wheel.sh WHEEL [PYTHON..]
+# Tests a wheel with each installed CPython from 3.10 on: scripts/smoke_wheel.sh WHEEL [PYTHON..]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

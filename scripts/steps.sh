@@ -1,4 +1,4 @@
-# Sourced by scripts/test.sh and scripts/check.sh: runs steps by name, and stops at the first failure.
+# scripts/test.sh and scripts/check.sh source it. It runs named steps and stops at the first failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tests the Rust crates, the Python package, and both against files by other writers. FRAMEWORKS=all adds the tests with
-# PyTorch, TensorFlow and DuckDB, which are installed for that. scripts/check.sh has all other gates.
+# Tests the Rust crates and the Python package, also with files by other writers. FRAMEWORKS=all installs PyTorch,
+# TensorFlow and DuckDB and adds their tests. scripts/check.sh runs all other gates.
 source "$(dirname "$0")/steps.sh"
 
 # One set of packages and features: each dependency is compiled once.
 all=(--workspace --all-features --locked)
-# Without this, PyO3 links the module to the library of one Python.
+# Without it, PyO3 links the module to the library of one Python.
 export PYO3_BUILD_EXTENSION_MODULE=1
 
 main() {
@@ -22,7 +22,7 @@ read_generated() {
         cargo test "${all[@]}" --test interop -- head_prints_what_fastavro_reads
 }
 
-# The module that was built with the tests becomes a wheel. `make wheels` builds those for release.
+# Packs the module of the test build as a wheel. `make wheels` builds wheels for release.
 test_package() {
     local venv folder="$target/package"
     venv=$(scripts/venv.sh python/requirements/build.txt)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares the Python package with tensorflow-io, value by value, in an environment of their own: tensorflow-io is built
-# for one TensorFlow, which is not the one that the other tests use.
+# Compares the Python package with tensorflow-io, value by value. It has its own environment, because tensorflow-io is built
+# for another TensorFlow than the other tests use.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

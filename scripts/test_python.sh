@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a wheel of the Python package and tests what is installed, not the sources. With FRAMEWORKS=all the large
-# frameworks are there too, and a test that is skipped is a failure.
+# Installs a wheel of the Python package and tests the installed package, not the sources. FRAMEWORKS=all installs the large
+# frameworks too, and makes a skipped test a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ fi
 venv=$(scripts/venv.sh "${requirements[@]}")
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheel"
 
-# Away from the sources, which would be found in the place of the package.
+# In another folder, where Python does not find the sources in place of the package.
 config="$PWD/python/pyproject.toml"
 tests="$PWD/python/tests"
 examples="$PWD/scripts/examples.py"
@@ -21,11 +21,11 @@ cd "$venv"
 bin/mypy --config-file "$config" --package atds
 bin/stubtest --mypy-config-file "$config" atds._native
 
-# Each framework in a process of its own: some mind that another one's threads are there when a process forks.
+# Each framework runs in its own process, because some fail to fork beside another framework's threads.
 run() {
     local status=0
     bin/pytest --config-file "$config" --rootdir "$(dirname "$tests")" -p no:cacheprovider "$@" || status=$?
-    # 5: there is nothing to run without that framework.
+    # 5: no tests without that framework.
     [ "$status" = 0 ] || { [ "$status" = 5 ] && [ "$ATDS_FRAMEWORKS" != all ]; }
 }
 run "$tests/test_processes.py"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Prints the folder of a virtual environment with the given requirements files installed, for whichever Python comes
-# first. It is kept under the target folder by the hash of what it holds, and made once.
+# Prints the folder of a virtual environment with the given requirements files, for the first Python found. The folder is
+# under the target folder, named by the hash of the requirements, and made once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The first Python that the pinned requirements can run on.
+# Prints the first Python that the pinned requirements support.
 find_python() {
     local candidate
     for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds the wheel of the Python package, checks it, and prints its path: scripts/wheels.sh [TARGET]
 #
-# TARGET is a Rust target, by default x86_64-unknown-linux-gnu, whose wheel runs on every Linux with glibc 2.17 or later
-# (manylinux2014) and CPython 3.10 or later. Other targets are untried: rustup must have them, and Linux wheels are linked
-# by zig, wheels for other systems by what their Rust target needs.
+# TARGET is a Rust target. The default, x86_64-unknown-linux-gnu, gives a wheel for Linux with glibc 2.17 or later
+# (manylinux2014) and CPython 3.10 or later. Other targets are untried. rustup must have them. zig links wheels for Linux;
+# wheels for other systems need the linker of their Rust target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +32,7 @@ build() {
     local venv options=()
     venv=$(scripts/venv.sh python/requirements/build.txt python/requirements/zig.txt)
     case "$rust_target" in
-    # The linker of zig knows the symbols of each glibc; the system's knows only its own.
+    # The linker of zig knows the symbols of each glibc, the linker of the system only those of its own.
     *-linux-gnu*) options=(--zig --compatibility manylinux2014 --auditwheel check) ;;
     *-linux-musl*) options=(--zig --compatibility musllinux_1_2 --auditwheel check) ;;
     esac
@@ -41,7 +41,7 @@ build() {
         --interpreter "$venv/bin/python" --target "$rust_target" "${options[@]}" --out "$1"
 }
 
-# The newest version of glibc that the module needs.
+# Checks the newest version of glibc that the module needs.
 check_glibc() {
     local module newest
     module=$(mktemp)

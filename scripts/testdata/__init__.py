@@ -1,1 +1,1 @@
-"""Avro test files by independent writers, and what their tensors must be."""
+"""Avro test files by independent writers, and their expected tensors."""

@@ -1,4 +1,4 @@
-"""The test files: for each its schema, records, features, writer, codec and block size."""
+"""The test files: schema, records, features, writer, codec and block size of each."""
 
 import dataclasses
 
@@ -32,7 +32,7 @@ def all_cases():
     yield from _schema_change()
 
 
-# Every kind x type x rank.
+# Each kind x type x rank.
 
 
 def _kinds(writer):
@@ -71,7 +71,7 @@ def _sparse_case(writer, count=12):
     for number, avro_type in enumerate(AVRO_TYPES):
         for shape in shapes:
             rank, name = len(shape), f"{avro_type}_rank{len(shape)}"
-            # Indices of both types, and `values` in every place among them.
+            # Indices of both types, and `values` at each position among them.
             index_types = [
                 "long" if size > 2**31 or (number + i) % 2 else "int"
                 for i, size in enumerate(shape)
@@ -132,7 +132,7 @@ def _varlen_case(writer, count=10):
     )
 
 
-# Sizes: none, one, many, giant; arrays with nothing in them.
+# Sizes: none, one, many, giant; empty arrays.
 
 
 def _edges(writer):
@@ -177,7 +177,7 @@ def _empty_arrays(writer):
 
 
 def _trailing_empty_arrays(writer):
-    """The one value has index 0 in both unknown dimensions: the empty arrays around it do not count."""
+    """The only value has index 0 in both unknown dimensions; the empty arrays do not count."""
     schema = record("TrailingEmpty", [field("v", nested("int", 2))])
     records = [{"v": [[1], []]}, {"v": [[], [], []]}]
     return Case(
@@ -237,7 +237,7 @@ def _record_counts(writer):
 
 
 def _nullable(writer):
-    """Nullable fields in which no value is null: read as if they were not nullable."""
+    """Nullable fields without a null, which read as plain fields."""
     sparse_type = sparse_value("Ids", "long", ["long", "int"], ["indices1", "indices0", "values"])
     plain = {
         "f": ("float", dense([], "float32"), 1.5),
@@ -253,7 +253,7 @@ def _nullable(writer):
     }
     fields, features, row = [], {}, {}
     for name, (avro_type, feature, value) in plain.items():
-        # A named type is defined once and referred to by name after that.
+        # A named type is defined once, then referred to by name.
         again = "Ids" if avro_type is sparse_type else avro_type
         for suffix, union in (
             ("null_first", ["null", avro_type]),
@@ -268,7 +268,7 @@ def _nullable(writer):
     )
 
 
-# Every codec.
+# Each codec.
 
 
 def _codecs(writer):
@@ -320,7 +320,7 @@ def _codecs(writer):
         )
 
 
-# Two files of one data set whose schemas differ, though not in what is asked for.
+# Two files of one data set, whose schemas differ outside of the features.
 
 
 def _schema_change():

@@ -1,15 +1,15 @@
-"""Whether two folders of test data say the same."""
+"""Compares two folders of test data."""
 
 import pathlib
 
 import fastavro
 
-# Made in other ways than the rest: files, and folders.
+# Files and folders that other scripts make.
 OTHERS = ("README.md", "hash_golden.json", "java")
 
 
 def differences(one, other):
-    """Lines that say what differs: none if all is the same byte for byte.
+    """A line for each difference; none if all files are equal byte by byte.
 
     Compression libraries of other versions may compress to other bytes. So a file with a codec may
     differ in them, if its header and each block's record count and inflated payload are the same.

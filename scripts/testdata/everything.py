@@ -1,4 +1,4 @@
-"""Fields of every Avro type around the selected ones, nested records, and logical types."""
+"""Fields of all Avro types around the selected fields, nested records, and logical types."""
 
 import datetime
 import decimal
@@ -15,7 +15,7 @@ def cases(writer, case):
 
 
 def _every_type(writer, case):
-    """Between two selected fields stands one of every type that a reader has to skip."""
+    """Fields of each type that a reader must skip, between selected fields."""
     unselected = [
         field("u_null", "null"),
         field("u_boolean", "boolean"),
@@ -154,7 +154,7 @@ def _every_value(i, union):
 
 
 def _nested_records(writer, case):
-    """Features reached by dotted names, with fields before and behind them on every level."""
+    """Features with dotted names, with fields before and after them on each level."""
     profile = record(
         "Profile",
         [
@@ -214,7 +214,7 @@ def _nested_records(writer, case):
 
 
 def _logical_types(writer, case):
-    """Logical types change nothing for a tensor: the underlying type decides."""
+    """Logical types do not change a tensor: the underlying type decides."""
 
     def logical(avro_type, name, **attributes):
         return {"type": avro_type, "logicalType": name, **attributes}

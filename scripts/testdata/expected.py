@@ -1,4 +1,4 @@
-"""What the tensors of a file must be, worked out from what fastavro reads of it.
+"""The expected tensors of a file, computed from the records that fastavro reads.
 
 The rules are those of the original ATDS reader: dense, sparse and varlen features, the whole file as
 one batch of N rows. Written to be read, not to be fast; it shares nothing with the Rust code.
@@ -24,7 +24,7 @@ def _field(record, dotted):
 
 
 def _dense(rows, feature):
-    """`[N, d1..dr]`, all values in row-major order."""
+    """All values of `[N, d1..dr]` in row-major order."""
     shape, values = feature["shape"], []
     for row in rows:
         _flatten(row, shape, values)
@@ -66,7 +66,7 @@ def _sparse(rows, feature):
 
 
 def _varlen(rows, feature):
-    """COO with the place of each value, and one list of row splits per level, rows first.
+    """COO with the position of each value, and a list of row splits for each level, rows first.
 
     A dimension of -1 becomes the largest index that a value has in it plus one; empty arrays do not
     count, so it is 0 where there is no value at all.
@@ -98,7 +98,7 @@ def _varlen(rows, feature):
 
 
 def _encode(value, dtype):
-    """Exactly: floats as the hex digits of their IEEE 754 bits, strings as the hex digits of their bytes."""
+    """Exact values: floats as hex digits of their IEEE 754 bits, strings as hex digits of their bytes."""
     if dtype == "float32":
         return f"0x{struct.unpack('<I', struct.pack('<f', value))[0]:08x}"
     if dtype == "float64":

@@ -1,4 +1,4 @@
-"""Records as JSON lines, for every Avro type: what `atds head` must print, up to the spelling of numbers."""
+"""Records as JSON lines, for each Avro type: the output of `atds head`, except for the form of numbers."""
 
 import json
 import math

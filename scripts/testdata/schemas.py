@@ -1,4 +1,4 @@
-"""Short ways to say schemas and features."""
+"""Helpers that build schemas and features."""
 
 
 def record(name, fields, **attributes):
@@ -14,12 +14,12 @@ def array(items):
 
 
 def nested(avro_type, rank):
-    """The type inside `rank` arrays."""
+    """The type, nested in `rank` arrays."""
     return array(nested(avro_type, rank - 1)) if rank else avro_type
 
 
 def sparse_value(name, avro_type, index_types, order):
-    """The record of a sparse feature, with its fields in the order given."""
+    """The record of a sparse feature, with its fields in the given order."""
     types = {
         "values": array(avro_type),
         **{f"indices{i}": array(each) for i, each in enumerate(index_types)},

@@ -1,4 +1,4 @@
-"""Values to write: the difficult ones of each Avro type first, then seeded random ones."""
+"""Values to write: special values of each Avro type first, then seeded random values."""
 
 import random
 import struct
@@ -63,7 +63,7 @@ SPECIAL = {
 
 
 class Values:
-    """An endless supply of values of one Avro type: the special ones once, then random ones."""
+    """An endless series of values of one Avro type: each special value once, then random values."""
 
     def __init__(self, avro_type, seed):
         self.avro_type = avro_type
@@ -77,7 +77,7 @@ class Values:
         return RANDOM[self.avro_type](self.rng)
 
     def nested(self, lengths):
-        """Arrays nested in arrays; `lengths` gives each level's length as a number or a function."""
+        """Nested arrays. `lengths` has the length of each level, as a number or a function."""
         if not lengths:
             return self.next()
         length = lengths[0](self.rng) if callable(lengths[0]) else lengths[0]

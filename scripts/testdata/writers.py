@@ -1,4 +1,4 @@
-"""The two writers. Sync markers, random by default in both, follow from the file's name."""
+"""The two writers. Sync markers, which both draw at random, are derived from the name of the file."""
 
 import hashlib
 import importlib.metadata
@@ -15,13 +15,13 @@ CODECS = {
     "avro": ("null", "deflate", "snappy", "zstandard", "bzip2"),
 }
 
-# Blocks end where a case says, never at a number of bytes.
+# A case decides where blocks end; no block ends at a number of bytes.
 NO_SYNC_INTERVAL = 1 << 30
 avro.datafile.SYNC_INTERVAL = NO_SYNC_INTERVAL
 
 
 def write(case, path):
-    """Writes the case's records to `path` with the case's writer."""
+    """Write the records of the case to `path` with its writer."""
     {"fastavro": _write_fastavro, "avro": _write_avro}[case.writer](
         case, path, hashlib.md5(case.name.encode()).digest()
     )
