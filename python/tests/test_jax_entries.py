@@ -126,7 +126,7 @@ def test_more_entries_than_there_is_room_for(sparse: str) -> None:
         ("x", "^nse must be a whole number"),
         ({"s": 1.5}, r"^nse of 's' must be a whole number, 0 to .*, not 1.5$"),
         ({"t": 5}, r"^nse is given for 't', which is no column that is a BCOO; those are 's', 'v'"),
-        (100, r"^feature 'v' has a dimension that varies from batch to batch, \(None,\), which"),
+        (100, r"^feature 'v' has a dimension that varies from batch to batch, \(None,\), and so"),
     ],
 )
 def test_what_is_no_number_of_entries(sparse: str, nse: Any, said: str) -> None:

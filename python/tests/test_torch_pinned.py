@@ -253,6 +253,20 @@ def test_a_batch_with_other_things_in_it(allocator: Allocator) -> None:
     assert (moved["csr"].layout, moved["d"]["e"].device.type) == (torch.sparse_csr, "meta")
 
 
+def test_a_batch_is_a_tree_of_tensors(mixed: str) -> None:
+    """As PyTorch's own transformations see it: a dict, and not a leaf."""
+    tree = torch.utils._pytree
+    batch = next(iter(atds.torch.Dataset(mixed, 50, FEATURES)))
+    leaves, spec = tree.tree_flatten(batch)
+    assert all(isinstance(leaf, torch.Tensor) for leaf in leaves)
+    again = tree.tree_unflatten(
+        [leaf + 1 if leaf.dtype != torch.bool else leaf for leaf in leaves], spec
+    )
+    assert type(again) is atds.torch.Batch
+    assert torch.equal(again["wide"], batch["wide"] + 1)
+    assert type(again["bag"]) is atds.torch.Bag
+
+
 def test_to_a_device_with_one_copy(
     mixed: str, allocator: Allocator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,10 @@
 
 mod common;
 
+use std::ffi::OsString;
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use atds::{Codec, DatasetBuilder, Threads};
 use common::{Folder, container, rows_file};
@@ -24,16 +26,24 @@ fn alone() -> MutexGuard<'static, ()> {
 /// The names of the process's threads that an iteration has started. Threads that read headers
 /// have done their work once `build` returns, but the kernel can list them for a moment longer.
 fn pipeline_threads() -> Vec<String> {
+    threads_by_id().into_iter().map(|(_, name)| name).collect()
+}
+
+/// The same with their ids.
+fn threads_by_id() -> Vec<(OsString, String)> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
-    let names = tasks.filter_map(|task| {
+    let threads = tasks.filter_map(|task| {
         let task = task.ok()?.path();
+        let id = task.file_name()?.to_owned();
         // A thread that ends meanwhile has no name any more.
         let name = fs::read_to_string(task.join("comm")).ok()?;
         let stat = fs::read_to_string(task.join("stat")).ok()?;
         let counts = name.starts_with("atds-") && !name.starts_with("atds-headers");
-        (counts && !is_exiting(&stat)).then(|| name.trim_end().to_owned())
+        (counts && !is_exiting(&stat)).then(|| (id, name.trim_end().to_owned()))
     });
-    names.collect()
+    let mut threads: Vec<_> = threads.collect();
+    threads.sort();
+    threads
 }
 
 /// Whether a thread has left its code for good, by its line in `stat` (proc(5)):
@@ -71,6 +81,59 @@ fn the_threads_of_a_pipeline_are_seen() {
     }
     drop(iteration);
     assert_eq!(pipeline_threads(), Vec::<String>::new());
+}
+
+#[test]
+fn kept_threads_are_those_of_every_epoch() {
+    let _alone = alone();
+    let folder = Folder::of_rows(2, 300, 20, Codec::Deflate);
+    let dataset = folder.rows(16).threads(Threads::Fixed(3));
+    let dataset = dataset.keep_threads(true).build().unwrap();
+    let read = |taken: usize| {
+        dataset
+            .iter()
+            .take(taken)
+            .map(|it| it.unwrap().rows())
+            .sum()
+    };
+    let all: usize = read(usize::MAX);
+    assert_eq!(all, 601);
+    let kept = threads_by_id();
+    let names: Vec<_> = kept.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    // Whether they are left at once, half way or at the end, and for a part of the records too.
+    for taken in [0, 1, 5, usize::MAX] {
+        let _: usize = read(taken);
+        assert_eq!(threads_by_id(), kept);
+    }
+    let shard = dataset.shard(1, 2).unwrap();
+    assert_eq!(
+        shard
+            .iter()
+            .map(|batch| batch.unwrap().rows())
+            .sum::<usize>(),
+        301
+    );
+    assert_eq!(threads_by_id(), kept);
+    // Iterations side by side have their own, which stay as well.
+    let (mut one, mut other) = (dataset.iter(), dataset.iter());
+    assert!(one.next().is_some() && other.next().is_some());
+    drop((one, other));
+    assert!(threads_by_id().len() <= 8);
+    drop((dataset, shard));
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+}
+
+#[test]
+fn an_iteration_is_ended_in_time() {
+    let _alone = alone();
+    let folder = Folder::of_rows(2, 300, 20, Codec::Deflate);
+    let mut iteration = folder.rows(16).build().unwrap().iter();
+    assert!(iteration.next().is_some());
+    while !iteration.stop_within(Duration::from_millis(1)) {}
+    assert_eq!(pipeline_threads(), Vec::<String>::new());
+    assert!(iteration.next().is_none());
+    assert!(iteration.stop_within(Duration::ZERO));
 }
 
 #[test]

@@ -12,6 +12,7 @@ import numpy as np
 from atds import _native
 from atds._options import AUTOTUNE
 from atds.dataset import Dataset
+from atds.errors import Error
 from atds.feature_sets import parse_features
 from atds.files import look_up, refuse
 from atds.options import PipelineOptions, checked, spelled_out
@@ -40,8 +41,15 @@ class ATDSDataset(Wrapped):
     >>> [int(tf.shape(batch["d0"])[0]) for batch in dataset]
     [64, 64, 64, 8]
 
+    It knows its cardinality: the batches of an epoch are counted here, from the heads of the
+    blocks. So Keras knows when an epoch ends. The files are those that are found here.
+
+    >>> int(dataset.cardinality())
+    4
+
     All arguments but ``features`` may be tensors of a graph, so that it can be made in
-    ``Dataset.interleave``.
+    ``Dataset.interleave``. The cardinality is then unknown, as it is with ``check_files=False``,
+    with pipes and with files that are packed as a whole by gzip or zstandard.
 
     Args:
         filenames: A ``tf.string`` tensor, or what becomes one, of one file or several; patterns
@@ -96,7 +104,11 @@ class ATDSDataset(Wrapped):
         rows = tf.get_static_value(arguments[1]) if always else None
         rows = None if rows is None else int(rows)
         self._element_spec = epochs.columns.element_spec(rows)
-        super().__init__(flat.map(lambda *tensors: epochs.columns.tensors(tensors, rows)))
+        batches = flat.map(lambda *tensors: epochs.columns.tensors(tensors, rows))
+        number = epochs.count([tf.get_static_value(argument) for argument in arguments])
+        if number is not None:
+            batches = batches.apply(tf.data.experimental.assert_cardinality(number))
+        super().__init__(batches)
 
     @property
     def element_spec(self) -> dict[str, Any]:
@@ -114,12 +126,35 @@ class _Epochs:
     def __init__(self, features: Mapping[str, Any], options: dict[str, Any]) -> None:
         self.columns = Columns(features)
         self._recursive = options.pop("recursive")
+        # The files whose records were counted.
+        self._counted: list[str] | None = None
         # Pipes that an iteration has read.
         self._read_once: set[str] = set()
         self._features = features
         self._checked: _Checked | None = None
         self._options = options
         self._numbers = itertools.count()
+
+    def count(self, arguments: list[Any]) -> int | None:
+        """The number of batches of each epoch; None where it cannot be known, or only by reading
+        all of the files.
+
+        Args:
+            arguments: Those of :meth:`begin`; None for one that only a graph knows.
+        """
+        if any(argument is None for argument in arguments) or not self._options["check_files"]:
+            return None
+        try:
+            found = self._look_up(arguments[0])
+            paths = found.paths()
+            if found.read_once() or any(map(_is_packed, paths)):
+                return None
+            number = len(self._dataset(paths, *arguments[1:]))
+        except (Error, OSError):
+            # What is wrong is said where an iteration begins.
+            return None
+        self._counted = paths
+        return number
 
     def begin(
         self,
@@ -132,15 +167,45 @@ class _Epochs:
         seed: Any,
     ) -> Iterator[Arrays]:
         """Begins the next epoch."""
-        threads = int(num_parallel_calls)
-        found = look_up([os.fsdecode(name) for name in filenames], self._recursive)
+        dataset = self._dataset(
+            self._counted or self._found(filenames),
+            batch_size,
+            drop_remainder,
+            reader_buffer_size,
+            shuffle_buffer_size,
+            num_parallel_calls,
+            seed,
+        )
+        dataset.set_epoch(next(self._numbers))
+        return self._arrays(dataset)
+
+    def _look_up(self, filenames: np.ndarray[Any, Any]) -> _native.Files:
+        return look_up([os.fsdecode(name) for name in filenames], self._recursive)
+
+    def _found(self, filenames: np.ndarray[Any, Any]) -> list[str]:
+        """The files of an iteration."""
+        found = self._look_up(filenames)
         once = set(found.read_once())
         if once & self._read_once:
             refuse(found, "an earlier iteration has read it")
         self._read_once |= once
+        return found.paths()
+
+    def _dataset(
+        self,
+        paths: list[str],
+        batch_size: Any,
+        drop_remainder: Any,
+        reader_buffer_size: Any,
+        shuffle_buffer_size: Any,
+        num_parallel_calls: Any,
+        seed: Any,
+    ) -> Dataset:
+        """The data set of arrays of an epoch."""
+        threads = int(num_parallel_calls)
         dataset = _Epoch(
             self._checked,
-            found.paths(),
+            paths,
             int(batch_size),
             self._features,
             drop_remainder=bool(drop_remainder),
@@ -153,8 +218,7 @@ class _Epochs:
             **self._options,
         )
         self._checked = dataset._files, dataset._schemas
-        dataset.set_epoch(next(self._numbers))
-        return self._arrays(dataset)
+        return dataset
 
     def _arrays(self, dataset: Dataset) -> Iterator[Arrays]:
         batches = iter(dataset)
@@ -176,6 +240,12 @@ class _Epoch(Dataset):
         if self._checked is None or self._checked[0] != self._files:
             return super()._file_schemas()
         return _native.FileSchemas.of(self._checked[1])
+
+
+def _is_packed(path: str) -> bool:
+    """Whether a file is packed as a whole, so that counting its records is to read all of it."""
+    with open(path, "rb") as file:
+        return file.read(4) != b"Obj\x01"
 
 
 def _seed(seed: int | None) -> int:

@@ -60,9 +60,10 @@ class Batch(dict[str, Any]):
         whole allocation. A batch that is there is returned itself, and so is any, with a warning,
         where there is no accelerator.
         """
-        packed = self._packed
-        if packed is not None and all(packing.is_within(t, packed) for t in _tensors(self)):
-            return self
+        if self._packed is not None:
+            memory = self._packed.untyped_storage().data_ptr()
+            if all(packing.is_within(tensor, memory) for tensor in _tensors(self)):
+                return self
         if not packing.is_pinning_possible(stacklevel=2):
             return self
         tensors, packed = packing.pack(dict(self))
@@ -90,6 +91,20 @@ class Batch(dict[str, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         # In another process it is in other memory.
         return type(self), (dict(self),)
+
+
+def _register(tree: Any) -> None:
+    """Makes batches trees of tensors for transformations of PyTorch, as dicts are, and no leaves."""
+    register = getattr(tree, "register_pytree_node", None)
+    if register is not None:
+        register(
+            Batch,
+            lambda batch: (list(batch.values()), list(batch)),
+            lambda values, names: Batch(zip(names, values, strict=True)),
+        )
+
+
+_register(torch.utils._pytree)
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -48,11 +49,11 @@ def map_tensors(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
     """The same structure of mappings, tuples and lists with other tensors."""
     if isinstance(value, Tensor):
         return function(value)
-    if isinstance(value, Mapping):
-        return {key: map_tensors(item, function) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         items = [map_tensors(item, function) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, Mapping):
+        return {key: map_tensors(item, function) for key, item in value.items()}
     return value
 
 
@@ -75,21 +76,11 @@ def is_pinning_possible(stacklevel: int) -> bool:
 
 def pack(value: Any) -> tuple[Any, Tensor]:
     """The same structure with all tensors in one allocation of pinned memory, and that."""
-    sources: list[tuple[int, Any]] = []
-    size = 0
-
-    def place(tensor: Tensor) -> int:
-        nonlocal size
-        offset = size
-        sources.append((offset, _bytes(tensor).numpy()))
-        size = offset + math.ceil(tensor.nbytes / ALIGNMENT) * ALIGNMENT
-        return offset
-
     # First where each goes, since the allocation is made once for all of them.
-    layout = _Layout(place)
+    layout = _Layout()
     map_tensors(value, layout.add)
-    packed = pinned_bytes(size)
-    _native.copy_into(packed.numpy(), sources)
+    packed = pinned_bytes(layout.size)
+    _native.copy_into(packed.numpy(), layout.sources)
     views = layout.views(packed)
     return map_tensors(value, lambda _: next(views)), packed
 
@@ -97,9 +88,11 @@ def pack(value: Any) -> tuple[Any, Tensor]:
 class _Layout:
     """Where the tensors of a structure lie in an allocation, in the order of the structure."""
 
-    def __init__(self, place: Callable[[Tensor], int]) -> None:
-        self._place = place
-        self._makers: list[Callable[[Tensor], Tensor]] = []
+    def __init__(self) -> None:
+        self.size = 0
+        #: The bytes of each tensor and their offset.
+        self.sources: list[tuple[int, Any]] = []
+        self._makers: list[Callable[[_Typed], Tensor]] = []
 
     def add(self, tensor: Tensor) -> Tensor:
         if tensor.requires_grad or tensor.layout not in (torch.strided, torch.sparse_coo):
@@ -112,21 +105,37 @@ class _Layout:
         return tensor
 
     def views(self, packed: Tensor) -> Iterator[Tensor]:
-        return (make(packed) for make in self._makers)
+        """The tensors in an allocation."""
+        typed = _Typed(packed)
+        return (make(typed) for make in self._makers)
 
-    def _dense(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
+    def _dense(self, tensor: Tensor) -> Callable[[_Typed], Tensor]:
         tensor = tensor.contiguous()
-        offset = self._place(tensor)
-        end, dtype, shape = offset + tensor.nbytes, tensor.dtype, tensor.shape
-        return lambda packed: packed[offset:end].view(dtype).view(shape)
+        offset = self.size
+        self.sources.append((offset, _bytes(tensor)))
+        self.size = offset + math.ceil(tensor.nbytes / ALIGNMENT) * ALIGNMENT
+        dtype, shape, stride = tensor.dtype, tensor.shape, tensor.stride()
+        first = offset // tensor.itemsize
+        return lambda typed: typed[dtype].as_strided(shape, stride, first)
 
-    def _sparse(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
+    def _sparse(self, tensor: Tensor) -> Callable[[_Typed], Tensor]:
         # The indices of each value lie together.
         indices, values = self._dense(tensor._indices().t()), self._dense(tensor._values())
         shape, is_coalesced = tensor.shape, tensor.is_coalesced()
-        return lambda packed: sparse_tensor(
-            indices(packed).t(), values(packed), shape, is_coalesced
-        )
+        return lambda typed: sparse_tensor(indices(typed).t(), values(typed), shape, is_coalesced)
+
+
+class _Typed(dict[torch.dtype, Tensor]):
+    """All of an allocation as a vector of each dtype."""
+
+    def __init__(self, packed: Tensor) -> None:
+        super().__init__()
+        self._packed = packed
+
+    def __missing__(self, dtype: torch.dtype) -> Tensor:
+        vector = self._packed.view(dtype)
+        self[dtype] = vector
+        return vector
 
 
 def sparse_tensor(indices: Tensor, values: Tensor, shape: Any, is_coalesced: bool) -> Tensor:
@@ -136,33 +145,40 @@ def sparse_tensor(indices: Tensor, values: Tensor, shape: Any, is_coalesced: boo
     )
 
 
-def _bytes(tensor: Tensor) -> Tensor:
-    """The memory of a contiguous tensor as uint8 ``[n]``."""
-    return tensor.reshape(-1).view(torch.uint8)
+def _bytes(tensor: Tensor) -> Any:
+    """The memory of a contiguous tensor as an array of uint8 ``[n]``."""
+    try:
+        # NumPy's views cost less than PyTorch's.
+        array = tensor.numpy()
+    except TypeError:
+        # It has not all dtypes.
+        return tensor.reshape(-1).view(torch.uint8).numpy()
+    return array.reshape(-1).view(np.uint8)
 
 
 def copy_to(value: Any, packed: Tensor, device: torch.device) -> Any:
     """The same structure on a device, with one copy of a packed allocation for all tensors in it;
     others are copied one by one. The host does not wait for the copies."""
-    copied = _copied_beside(packed, device).untyped_storage()
+    copied = _Typed(_copied_beside(packed, device))
+    memory = packed.untyped_storage().data_ptr()
 
     def moved(tensor: Tensor) -> Tensor:
         if tensor.is_sparse:
             indices, values = moved(tensor._indices()), moved(tensor._values())
             return sparse_tensor(indices, values, tensor.shape, tensor.is_coalesced())
-        if not is_within(tensor, packed):
+        if not is_within(tensor, memory):
             return tensor.to(device, non_blocking=True)
-        view = torch.empty(0, dtype=tensor.dtype, device=device)
-        return view.set_(copied, tensor.storage_offset(), tensor.size(), tensor.stride())
+        vector = copied[tensor.dtype]
+        return vector.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
 
     return map_tensors(value, moved)
 
 
-def is_within(tensor: Tensor, packed: Tensor) -> bool:
-    """Whether a tensor lies in a packed allocation."""
+def is_within(tensor: Tensor, memory: int) -> bool:
+    """Whether a tensor lies in the allocation that begins at an address."""
     if tensor.requires_grad or tensor.layout is not torch.strided:
         return False
-    return tensor.untyped_storage().data_ptr() == packed.untyped_storage().data_ptr()
+    return tensor.untyped_storage().data_ptr() == memory
 
 
 def _copied_beside(packed: Tensor, device: torch.device) -> Tensor:

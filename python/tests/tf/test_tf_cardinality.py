@@ -1,0 +1,125 @@
+"""The cardinality of ATDSDataset, which Keras asks for."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Write
+from frameworks import need
+
+tf = need("tensorflow")
+at = need("atds.tensorflow")
+
+LABEL = {"s_label": at.DenseFeature([], tf.int32)}
+TRAINED = {**LABEL, "d0": at.DenseFeature([8], tf.float32)}
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "options", "batches"),
+    [
+        (64, {}, 4),
+        (64, {"drop_remainder": True}, 3),
+        (200, {}, 1),
+        (1, {"shuffle_buffer_size": 50, "seed": 1}, 200),
+        (201, {"drop_remainder": True}, 0),
+        (tf.constant(50, tf.int64), {"num_parallel_calls": tf.data.AUTOTUNE}, 4),
+    ],
+)
+def test_the_batches_are_counted(
+    clicks: str, batch_size: Any, options: dict[str, Any], batches: int
+) -> None:
+    dataset = at.ATDSDataset(clicks, batch_size, LABEL, **options)
+    assert int(dataset.cardinality()) == batches
+    for _ in range(2):
+        assert len(list(dataset)) == batches
+    through = dataset.map(lambda batch: batch["s_label"]).prefetch(2)
+    assert int(through.cardinality()) == batches
+    assert int(dataset.repeat(3).cardinality()) == 3 * batches
+    assert len(list(dataset.repeat(3))) == 3 * batches
+
+
+def test_keras_fits_without_a_warning(clicks: str, capfd: pytest.CaptureFixture[str]) -> None:
+    keras = need("keras")
+    dataset = at.ATDSDataset(clicks, 64, TRAINED, shuffle_buffer_size=100, seed=1)
+    pairs = dataset.map(lambda batch: (batch["d0"], tf.cast(batch["s_label"], tf.float32)))
+    model = keras.Sequential([keras.layers.Dense(1, activation="sigmoid")])
+    model.compile("sgd", "binary_crossentropy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        history = model.fit(pairs, epochs=3, validation_data=pairs, verbose=2)
+        evaluated = model.evaluate(pairs, verbose=0)
+        predicted = model.predict(pairs, verbose=0)
+    assert len(history.history["loss"]) == 3
+    assert evaluated > 0
+    assert predicted.shape == (200, 1)
+    # The number of steps is known from the first epoch on.
+    out = capfd.readouterr()
+    assert out.out.count("4/4 - ") == 3
+    assert "ran out of data" not in out.out + out.err
+
+
+def test_where_it_is_unknown(clicks: str, tmp_path: Path) -> None:
+    def cardinality(*args: Any, **options: Any) -> int:
+        return int(at.ATDSDataset(*args, **options).cardinality())
+
+    unknown = int(tf.data.UNKNOWN_CARDINALITY)
+    assert cardinality(clicks, 64, LABEL, check_files=False) == unknown
+    packed = tmp_path / "packed.avro"
+    with gzip.open(packed, "wb") as file:
+        file.write(Path(clicks, "part-00000.avro").read_bytes())
+    dataset = at.ATDSDataset(str(packed), 64, LABEL)
+    assert int(dataset.cardinality()) == unknown
+    assert len(list(dataset)) == 2
+    pipe = tmp_path / "pipe.avro"
+    os.mkfifo(pipe)
+    assert cardinality(str(pipe), 64, LABEL) == unknown
+    # Arguments that only a graph knows.
+    files = tf.data.Dataset.from_tensor_slices(sorted(map(str, Path(clicks).glob("*.avro"))))
+    read = files.interleave(lambda name: at.ATDSDataset(name, 30, LABEL))
+    assert int(read.cardinality()) == unknown
+    assert sum(int(tf.shape(batch["s_label"])[0]) for batch in read) == 200
+
+
+def test_faults_come_where_an_iteration_begins(clicks: str, tmp_path: Path, write: Write) -> None:
+    missing = at.ATDSDataset(str(tmp_path / "missing.avro"), 64, LABEL)
+    with pytest.raises(tf.errors.NotFoundError):
+        next(iter(missing))
+    other = at.ATDSDataset(write([{"name": "n", "type": "int"}], [{"n": 1}]), 64, LABEL)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="s_label"):
+        next(iter(other))
+    cut = tmp_path / "cut.avro"
+    cut.write_bytes(Path(clicks, "part-00000.avro").read_bytes()[:-100])
+    damaged = at.ATDSDataset(str(cut), 8, LABEL)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cut.avro"):
+        list(damaged)
+
+
+def test_files_that_change_are_not_passed_over(clicks: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(clicks, tmp_path / "files")
+    dataset = at.ATDSDataset(str(folder), 50, LABEL)
+    # The files are those that were there.
+    shutil.copy(folder / "part-00000.avro", folder / "part-00009.avro")
+    assert len(list(dataset)) == 4
+    (folder / "part-00001.avro").unlink()
+    with pytest.raises(tf.errors.NotFoundError):
+        list(dataset)
+    shutil.copy(folder / "part-00000.avro", folder / "part-00001.avro")
+    assert len(list(dataset)) == 4
+
+
+def test_cardinality_in_a_graph(clicks: str) -> None:
+    @tf.function
+    def total() -> Any:
+        count = tf.constant(0)
+        for batch in at.ATDSDataset(clicks, 64, LABEL):
+            count += tf.shape(batch["s_label"])[0]
+        return count
+
+    assert int(total()) == 200
