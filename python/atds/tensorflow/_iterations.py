@@ -33,6 +33,95 @@ def from_iterators(
         specs: The ``tf.TensorSpec`` of each tensor of an element.
     """
 
+    def following(number: Any) -> Any:
+        return _pull(number, specs)
+
+    return _generator(begin, arguments, following, specs)
+
+
+def from_counted_iterators(
+    begin: Callable[..., Iterator[Arrays]],
+    arguments: Sequence[Any],
+    specs: Sequence[Any],
+    count: int,
+) -> Any:
+    """The same with a known cardinality.
+
+    ``assert_cardinality`` would do, were it not that it fails without end where an iteration fails
+    early, so that ``ignore_errors`` never comes back. A ``map`` has the cardinality of what it is
+    a map of. So here it is one of numbers below ``count``, zipped with the iteration, which is the
+    same for all of them.
+
+    Args:
+        count: How many elements each iteration has, above 0. One that has fewer or more fails.
+    """
+    number_spec = tf.TensorSpec([], tf.int64)
+
+    def begin_counted(*values: Any) -> Iterator[Arrays]:
+        return _Counted(begin(*values), count)
+
+    def following(number: Any) -> Any:
+        return [tf.identity(number)]
+
+    # It has no end, and `repeat` says so.
+    iteration = _generator(begin_counted, arguments, following, [number_spec]).repeat()
+    steps = tf.data.Dataset.zip((tf.data.Dataset.range(count), iteration))
+    return steps.map(lambda _, number: tuple(_pull(number[0], specs)))
+
+
+class _Counted(Iterator[Arrays]):
+    """An iteration that has a number of elements, or fails; what has failed fails again."""
+
+    def __init__(self, elements: Iterator[Arrays], count: int) -> None:
+        self._elements = elements
+        self._count = count
+        self._left = count
+        self._error: Exception | None = None
+
+    def __next__(self) -> Arrays:
+        if self._error is not None:
+            raise self._error
+        try:
+            return self._next()
+        except Exception as error:
+            self._error = error
+            raise
+
+    def _next(self) -> Arrays:
+        element = next(self._elements, None)
+        if element is None:
+            raise self._changed("fewer")
+        self._left -= 1
+        if self._left == 0 and next(self._elements, None) is not None:
+            raise self._changed("more")
+        return element
+
+    def _changed(self, word: str) -> Exception:
+        return ValueError(
+            f"the files have {word} than the {self._count} batches that were counted when the data "
+            "set was made: make it again, or with check_files=False, by which it counts none"
+        )
+
+    def close(self) -> None:
+        close = getattr(self._elements, "close", None)
+        if close is not None:
+            close()
+
+
+def _pull(number: Any, specs: Sequence[Any]) -> list[Any]:
+    """The tensors of the next element of an iteration."""
+    tensors = tf.numpy_function(_next, [number], [spec.dtype for spec in specs])
+    return [tf.ensure_shape(t, spec.shape) for t, spec in zip(tensors, specs, strict=True)]
+
+
+def _generator(
+    begin: Callable[..., Iterator[Arrays]],
+    arguments: Sequence[Any],
+    following: Callable[[Any], Any],
+    specs: Sequence[Any],
+) -> Any:
+    """A ``tf.data.Dataset`` whose elements ``following`` makes of the number of an iteration."""
+
     @graph_function(*(tf.TensorSpec(value.shape, value.dtype) for value in arguments))
     def init(*arguments: Any) -> Any:
         @entry
@@ -47,15 +136,11 @@ def from_iterators(
             return tf.ensure_shape(tf.identity(number), [])
 
     @graph_function(tf.TensorSpec([], tf.int64))
-    def following(number: Any) -> Any:
-        tensors = tf.numpy_function(_next, [number], [spec.dtype for spec in specs])
-        return [tf.ensure_shape(t, spec.shape) for t, spec in zip(tensors, specs, strict=True)]
-
-    @graph_function(tf.TensorSpec([], tf.int64))
     def finalize(number: Any) -> Any:
         return tf.numpy_function(_end, [number], tf.int64)
 
-    functions = [f.get_concrete_function() for f in (init, following, finalize)]
+    next_function = graph_function(tf.TensorSpec([], tf.int64))(following)
+    functions = [f.get_concrete_function() for f in (init, next_function, finalize)]
     variant = tf.raw_ops.GeneratorDataset(
         init_func_other_args=list(arguments),
         next_func_other_args=[],

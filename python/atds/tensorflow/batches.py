@@ -19,7 +19,12 @@ from atds.options import PipelineOptions, checked, spelled_out
 from atds.tensorflow import _arguments
 from atds.tensorflow._columns import Columns
 from atds.tensorflow._framework import tf
-from atds.tensorflow._iterations import Arrays, Wrapped, from_iterators
+from atds.tensorflow._iterations import (
+    Arrays,
+    Wrapped,
+    from_counted_iterators,
+    from_iterators,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,17 +103,18 @@ class ATDSDataset(Wrapped):
             _arguments.integer("num_parallel_calls", num_parallel_calls, 1, 1, autotune=True),
             tf.constant(_seed(seed), tf.int64),
         ]
-        flat = from_iterators(epochs.begin, arguments, epochs.columns.flat())
+        count = epochs.count([tf.get_static_value(argument) for argument in arguments])
+        specs = epochs.columns.flat()
+        if count:
+            flat = from_counted_iterators(epochs.begin, arguments, specs, count)
+        else:
+            flat = from_iterators(epochs.begin, arguments, specs)
         # Only where batches have one size each is it known.
         always = tf.get_static_value(arguments[2])
         rows = tf.get_static_value(arguments[1]) if always else None
         rows = None if rows is None else int(rows)
         self._element_spec = epochs.columns.element_spec(rows)
-        batches = flat.map(lambda *tensors: epochs.columns.tensors(tensors, rows))
-        number = epochs.count([tf.get_static_value(argument) for argument in arguments])
-        if number is not None:
-            batches = batches.apply(tf.data.experimental.assert_cardinality(number))
-        super().__init__(batches)
+        super().__init__(flat.map(lambda *tensors: epochs.columns.tensors(tensors, rows)))
 
     @property
     def element_spec(self) -> dict[str, Any]:

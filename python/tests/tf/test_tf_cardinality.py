@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Write
+from conftest import Write, generate
 from frameworks import need
 
 tf = need("tensorflow")
@@ -28,7 +28,6 @@ TRAINED = {**LABEL, "d0": at.DenseFeature([8], tf.float32)}
         (64, {"drop_remainder": True}, 3),
         (200, {}, 1),
         (1, {"shuffle_buffer_size": 50, "seed": 1}, 200),
-        (201, {"drop_remainder": True}, 0),
         (tf.constant(50, tf.int64), {"num_parallel_calls": tf.data.AUTOTUNE}, 4),
     ],
 )
@@ -49,11 +48,12 @@ def test_keras_fits_without_a_warning(clicks: str, capfd: pytest.CaptureFixture[
     keras = need("keras")
     dataset = at.ATDSDataset(clicks, 64, TRAINED, shuffle_buffer_size=100, seed=1)
     pairs = dataset.map(lambda batch: (batch["d0"], tf.cast(batch["s_label"], tf.float32)))
-    model = keras.Sequential([keras.layers.Dense(1, activation="sigmoid")])
-    model.compile("sgd", "binary_crossentropy")
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("adam", "mse")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        history = model.fit(pairs, epochs=3, validation_data=pairs, verbose=2)
+        # Keras shuffles arrays, and warns of its own default for any other data.
+        history = model.fit(pairs, epochs=3, validation_data=pairs, shuffle=False, verbose=2)
         evaluated = model.evaluate(pairs, verbose=0)
         predicted = model.predict(pairs, verbose=0)
     assert len(history.history["loss"]) == 3
@@ -80,6 +80,8 @@ def test_where_it_is_unknown(clicks: str, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.avro"
     os.mkfifo(pipe)
     assert cardinality(str(pipe), 64, LABEL) == unknown
+    # No batch at all.
+    assert cardinality(clicks, 201, LABEL, drop_remainder=True) == unknown
     # Arguments that only a graph knows.
     files = tf.data.Dataset.from_tensor_slices(sorted(map(str, Path(clicks).glob("*.avro"))))
     read = files.interleave(lambda name: at.ATDSDataset(name, 30, LABEL))
@@ -102,16 +104,50 @@ def test_faults_come_where_an_iteration_begins(clicks: str, tmp_path: Path, writ
 
 
 def test_files_that_change_are_not_passed_over(clicks: str, tmp_path: Path) -> None:
-    folder = shutil.copytree(clicks, tmp_path / "files")
+    folder = Path(shutil.copytree(clicks, tmp_path / "files"))
+    one, other = folder / "part-00000.avro", folder / "part-00001.avro"
     dataset = at.ATDSDataset(str(folder), 50, LABEL)
     # The files are those that were there.
-    shutil.copy(folder / "part-00000.avro", folder / "part-00009.avro")
+    shutil.copy(one, folder / "part-00009.avro")
     assert len(list(dataset)) == 4
-    (folder / "part-00001.avro").unlink()
+    other.unlink()
     with pytest.raises(tf.errors.NotFoundError):
         list(dataset)
-    shutil.copy(folder / "part-00000.avro", folder / "part-00001.avro")
+    shutil.copy(one, other)
     assert len(list(dataset)) == 4
+    small = next(iter(at.ATDSDataset(str(one), 1000, LABEL)))
+    assert len(small["s_label"]) == 100
+    for content, word in (("few", "fewer"), ("many", "more")):
+        generate(
+            tmp_path / content, "--files", "1", "--records", {"few": "10", "many": "999"}[content]
+        )
+        shutil.copy(tmp_path / content / "part-00000.avro", other)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"have {word} than the 4 batches"):
+            list(dataset)
+        # It ends where errors are passed over.
+        assert len(list(dataset.ignore_errors())) == 3
+
+
+def test_a_fault_in_the_middle(numbers: str, tmp_path: Path) -> None:
+    """The records of a block are counted, and cannot be read."""
+    content = bytearray(Path(numbers).read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 12] = b"\xff" * 12
+    damaged = tmp_path / "damaged.avro"
+    damaged.write_bytes(content)
+    features = {"n": at.DenseFeature([], tf.int64)}
+    dataset = at.ATDSDataset(str(damaged), 10, features)
+    assert int(dataset.cardinality()) == 100
+    iterator, seen = iter(dataset), 0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="damaged.avro"):
+        for _ in iterator:
+            seen += 1
+    assert 40 < seen < 60
+    # It ends, whatever asks for more.
+    with pytest.raises(tf.errors.InvalidArgumentError, match="damaged.avro"):
+        next(iterator)
+    for tolerant in (dataset.ignore_errors(), dataset.prefetch(2).ignore_errors()):
+        assert len(list(tolerant)) == seen
 
 
 def test_cardinality_in_a_graph(clicks: str) -> None:
