@@ -278,7 +278,7 @@ def test_to_a_device_with_one_copy(
 
     monkeypatch.setattr(packing, "_copied_beside", copied)
     packed = next(iter(atds.torch.Dataset(mixed, 50, FEATURES, pin_memory=True)))
-    moved = packing.copy_to(dict(packed), packed._packed, torch.device("cpu"))
+    moved = packing.copy_to(dict(packed), packed._packed, torch.device("cpu"), True)
     assert copies == allocator.sizes
     same(moved, dict(packed))
     memory = {part.untyped_storage().data_ptr() for part in parts(moved)}
@@ -286,7 +286,7 @@ def test_to_a_device_with_one_copy(
     assert memory != {part.untyped_storage().data_ptr() for part in parts(dict(packed))}
     # A part of a tensor is that part, and what is not packed is copied by itself.
     changed = {"part": packed["triple"][3:9, ::2], "other": torch.arange(4)}
-    moved = packing.copy_to(changed, packed._packed, torch.device("cpu"))
+    moved = packing.copy_to(changed, packed._packed, torch.device("cpu"), True)
     same(moved, changed)
 
 

@@ -30,14 +30,15 @@ class Batch(dict[str, Any]):
     _packed: Tensor | None = None
 
     def to(self, device: str | int | torch.device, non_blocking: bool = False) -> Self:
-        """The batch on a device; itself if all its tensors are there.
+        """The batch on a device; itself if all its tensors are there. A batch in pinned memory is
+        copied as a whole.
 
         Args:
             device: The device.
-            non_blocking: Whether the host does not wait for the copy. The batch must then be in
-                pinned memory, see :meth:`pin_memory`: it is copied at once on a stream of its own,
-                beside what the current stream is at, and what is done with the result on the
-                current stream waits for the copy.
+            non_blocking: Whether the host does not wait for the copy, which has an effect for a
+                batch in pinned memory, see :meth:`pin_memory`. The copy is then made on a stream of
+                its own, beside the work of the current stream, and later work of the current
+                stream waits for it.
         """
         device = torch.device(device)
         if device.type != "cpu":
@@ -45,13 +46,13 @@ class Batch(dict[str, Any]):
             device = torch.empty(0, device=device).device
         if all(tensor.device == device for tensor in _tensors(self)):
             return self
-        if self._packed is None or device.type == "cpu" or not non_blocking:
-            return self._like(
-                packing.map_tensors(
-                    dict(self), lambda tensor: tensor.to(device, non_blocking=non_blocking)
-                )
-            )
-        return self._like(packing.copy_to(dict(self), self._packed, device))
+        if self._packed is not None:
+            return self._like(packing.copy_to(dict(self), self._packed, device, non_blocking))
+
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.to(device, non_blocking=non_blocking)
+
+        return self._like(packing.map_tensors(dict(self), moved))
 
     def pin_memory(self) -> Self:
         """The batch in pinned memory, from which copies to an accelerator are made without the

@@ -156,10 +156,10 @@ def _bytes(tensor: Tensor) -> Any:
     return array.reshape(-1).view(np.uint8)
 
 
-def copy_to(value: Any, packed: Tensor, device: torch.device) -> Any:
+def copy_to(value: Any, packed: Tensor, device: torch.device, non_blocking: bool) -> Any:
     """The same structure on a device, with one copy of a packed allocation for all tensors in it;
-    others are copied one by one. The host does not wait for the copies."""
-    copied = _Typed(_copied_beside(packed, device))
+    others are copied one by one. With ``non_blocking`` the host does not wait for the copies."""
+    copied = _Typed(_copied_beside(packed, device) if non_blocking else packed.to(device))
     memory = packed.untyped_storage().data_ptr()
 
     def moved(tensor: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ def copy_to(value: Any, packed: Tensor, device: torch.device) -> Any:
             indices, values = moved(tensor._indices()), moved(tensor._values())
             return sparse_tensor(indices, values, tensor.shape, tensor.is_coalesced())
         if not is_within(tensor, memory):
-            return tensor.to(device, non_blocking=True)
+            return tensor.to(device, non_blocking=non_blocking)
         vector = copied[tensor.dtype]
         return vector.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
 
