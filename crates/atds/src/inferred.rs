@@ -13,6 +13,8 @@ const MAX_NAMES: usize = 10;
 /// What was inferred of schemas so far.
 pub(crate) struct Merged {
     first: Inferred,
+    /// Whether fields that only later schemas have become features too.
+    takes_later: bool,
     /// The columns of the first schema, masks among them.
     taken: HashSet<String>,
     /// The expressions that only later schemas have, in the order they were met.
@@ -34,6 +36,7 @@ impl Merged {
                 .chain(masks.into_iter().flatten())
         });
         Merged {
+            takes_later: false,
             taken: columns.cloned().collect(),
             only_later: Vec::new(),
             later_file: None,
@@ -41,6 +44,12 @@ impl Merged {
             rounded: BTreeSet::new(),
             first,
         }
+    }
+
+    /// Makes features, with a mask, of the fields that only later schemas have.
+    pub(crate) fn taking_later(mut self) -> Self {
+        self.takes_later = true;
+        self
     }
 
     /// Adds masks where the schema of a later file allows nulls or lacks fields, and
@@ -76,6 +85,14 @@ impl Merged {
             let expression = feature.expression();
             // A branch of a union in one schema may be all there is in another.
             if !known.contains(&way_of(expression)) && self.seen.insert(expression.to_owned()) {
+                if self.takes_later && self.taken.insert(feature.name.clone()) {
+                    let mask = free_name(&feature.name, &mut self.taken);
+                    self.first.features.push(feature.clone().with_mask(mask));
+                    if is_binary.contains(&*feature.name) {
+                        self.first.binary.push(feature.name.clone());
+                    }
+                    continue;
+                }
                 self.only_later.push(expression.to_owned());
                 self.later_file.get_or_insert(file);
             }
@@ -185,6 +202,23 @@ mod tests {
         let Inferred { features, .. } = merged.finish(&["0".into(), "1".into(), "2".into()]);
         let masks = features.iter().map(|one| one.missing.mask.as_deref());
         assert!(masks.eq([Some("a.mask"), Some("b.mask"), Some("c.mask")]));
+    }
+
+    #[test]
+    fn fields_of_later_files_can_be_features_with_masks() {
+        let mut merged = Merged::new(inferred([("a", false), ("c.mask", false)])).taking_later();
+        merged.add(&inferred([("a", false), ("b", true), ("c", false)]), 1);
+        merged.add(&inferred([("a", false), ("c.mask", false), ("c", true)]), 2);
+        assert_eq!(merged.only_later, [""; 0]);
+        let Inferred { features, .. } = merged.finish(&[]);
+        let found = features.iter();
+        let found = found.map(|one| (&*one.name, one.missing.mask.as_deref()));
+        assert!(found.eq([
+            ("a", None),
+            ("c.mask", Some("c.mask.mask")),
+            ("b", Some("b.mask")),
+            ("c", Some("c.mask#2")),
+        ]));
     }
 
     #[test]

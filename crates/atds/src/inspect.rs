@@ -207,10 +207,10 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
 
 /// Reads all of several files, and returns the features as the records of all of them have them.
 ///
-/// They are those of [`FileSchemas::infer`](crate::schema::FileSchemas::infer), as exact as those of an
-/// [`Inspection`]: lists are dense where they have one length in all files, and the dimensions of
-/// sparse features are one above the largest index of any file. An input that can be read once is
-/// not copied here.
+/// They are as exact as those of an [`Inspection`]: lists are dense where they have one length in
+/// all files, and the dimensions of sparse features are one above the largest index of any file.
+/// Numbers are as wide as any file needs. A field that some files lack has a mask. An input that
+/// can be read once is not copied here.
 ///
 /// # Errors
 /// As [`Files::resolve`] and [`inspect`], and files whose schemas no features fit together.
@@ -220,7 +220,7 @@ pub fn inspect_features(
 ) -> Result<Vec<Feature>, Error> {
     let files = files.into().looked_up()?;
     let schemas = FileSchemas::read(&files, |_, _| ControlFlow::Continue(()))?;
-    let mut inferred = schemas.infer(&files.resolve()?)?;
+    let mut inferred = schemas.infer_all(&files.resolve()?)?;
     let (features, _) = scan_exact(&files, &schemas, &mut inferred, options)?;
     Ok(features)
 }

@@ -134,6 +134,20 @@ impl FileSchemas {
     /// A header that cannot be read, a schema that is none, or has too many fields, or
     /// has no feature.
     pub fn infer(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
+        self.infer_by(files, Merged::new)
+    }
+
+    /// The same with a feature for each field of any file: those that the first file lacks come
+    /// last, and have a mask.
+    pub(crate) fn infer_all(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
+        self.infer_by(files, |first| Merged::new(first).taking_later())
+    }
+
+    fn infer_by(
+        &self,
+        files: &[PathBuf],
+        merged: impl Fn(Inferred) -> Merged,
+    ) -> Result<Inferred, Error> {
         let mut texts = self.texts(files);
         let Some((first, text)) = texts.next() else {
             let none = || Error::new(ErrorKind::NoFiles);
@@ -142,7 +156,7 @@ impl FileSchemas {
         let schema = text.and_then(|text| parse_text(&text));
         let inferred = schema.and_then(|schema| infer_features(&schema));
         let inferred = inferred.map_err(|error| error.in_file(&files[first]))?;
-        let mut merged = Merged::new(inferred);
+        let mut merged = merged(inferred);
         for (file, text) in texts {
             // What is wrong with another file is found when the features are held
             // against it.

@@ -324,11 +324,14 @@ fn the_features_of_several_files_read_them_all() {
     folder.write("3.avro", &container(other, Codec::Null, [(1, vec![0, 10])]));
     let found = inspect_features(folder.path(), &options).unwrap();
     let list = masked(Feature::varlen("list", &[-1], DType::Int32));
-    assert_eq!(found, [id(), list, masked(cells)]);
+    let new = masked(Feature::dense("new", &[], DType::Int32));
+    assert_eq!(found, [id(), list, masked(cells), new]);
 
     let dataset = Dataset::builder(folder.path(), 16).features(found).build();
     let batch = dataset.unwrap().iter().next().unwrap().unwrap();
     assert_eq!(batch.dense::<i64>("id").unwrap(), [0, 1, 2, 3, 4, 5]);
+    let has_new = [false, false, false, false, false, true];
+    assert_eq!(batch.dense::<bool>("new.mask").unwrap(), has_new);
 }
 
 #[test]
