@@ -27,7 +27,9 @@ def pipe(tmp_path: Path) -> str:
 
 #: A data set whose second file is a pipe, an iterator that waits for it, and what ends that.
 WAITING = """
-    import os, signal, sys, threading, time, atds
+    import logging, os, signal, sys, threading, time, atds
+    # A busy machine takes long enough for the warning that nobody writes to the pipe.
+    logging.getLogger("atds").setLevel(logging.ERROR)
     # Which is ignored where the tests run in the background of a shell.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     file, pipe = sys.argv[1:]
