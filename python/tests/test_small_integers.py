@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -128,16 +129,16 @@ def test_the_ends_of_the_range_and_what_is_outside(write: Write, dtype: Any) -> 
         for outside in (info.min - 1, info.max + 1):
             message = f"block 0, record 1, field 'x': {outside} is not in the range of {dtype}"
             file = write([{"name": "x", "type": avro}], [{"x": 0}, {"x": outside}])
-            with pytest.raises(atds.AtdsError, match=message):
+            with pytest.raises(atds.DataError, match=message):
                 list(atds.Dataset(file, 8, feature))
             many = {"type": "array", "items": avro}
             file = write([{"name": "x", "type": many}], [{"x": []}, {"x": [0, outside]}])
-            with pytest.raises(atds.AtdsError, match=f"{outside} is not in the range of {dtype}"):
+            with pytest.raises(atds.DataError, match=f"{outside} is not in the range of {dtype}"):
                 list(atds.Dataset(file, 8, lists))
-    with pytest.raises(atds.AtdsError, match="ask for it with cast=True"):
+    with pytest.raises(atds.FeatureError, match="ask for it with cast=True"):
         atds.Dataset(file, 8, {"x": atds.VarlenFeature([-1], dtype)})
     for bad in (info.min - 1, info.max + 1, 0.5):
-        with pytest.raises(atds.AtdsError, match=f"which is no {dtype}"):
+        with pytest.raises(atds.FeatureError, match=f"which is no {dtype}"):
             atds.Dataset(file, 8, {"x": atds.VarlenFeature([-1], dtype, default=bad)})
 
 
@@ -145,11 +146,11 @@ def test_a_vocabulary_has_to_fit(write: Write) -> None:
     file = write([{"name": "x", "type": "string"}], [{"x": "a"}])
     words = [str(word) for word in range(129)]
     with pytest.raises(
-        atds.AtdsError, match="the vocabulary has the id 128, which is outside int8"
+        atds.FeatureError, match="the vocabulary has the id 128, which is outside int8"
     ):
         atds.Dataset(file, 8, {"x": atds.DenseFeature([], "int8", vocabulary=words)})
     with pytest.raises(
-        atds.AtdsError, match="the vocabulary has the id -1, which is outside uint8"
+        atds.FeatureError, match="the vocabulary has the id -1, which is outside uint8"
     ):
         atds.Dataset(file, 8, {"x": atds.DenseFeature([], "uint8", vocabulary=words)})
     feature = atds.DenseFeature([], "uint8", vocabulary=words, unknown=200)
@@ -168,17 +169,15 @@ def test_all_dtypes_have_a_numpy_array_or_an_array_of_their_own(write: Write) ->
 
 @pytest.mark.parametrize("dtype", SMALL)
 def test_arrow(file: str, dtype: Any) -> None:
-    dataset = atds.Dataset(file, 64, features(dtype))
-    batch = next(iter(dataset))
-    table = pa.record_batch(batch)
+    table = pa.table(atds.Dataset(file, 64, features(dtype)))
     arrow = pa.from_numpy_dtype(np.dtype(dtype))
     assert table["n"].type == arrow
-    assert table["n"].to_pylist() == list(range(64))
+    assert table["n"].to_pylist() == list(range(100))
     assert table["ragged"].type.value_type == arrow
-    assert table["ragged"].to_pylist() == [record(n)["list"] for n in range(64)]
-    assert table["pair"].to_pylist() == [[n, 100] for n in range(64)]
-    stream = pa.table(dataset)
-    assert stream["maybe"].to_pylist() == [n if n % 3 else 5 for n in range(100)]
+    assert table["ragged"].to_pylist() == [record["list"] for record in RECORDS]
+    assert table["pair"].to_pylist() == [record["pair"] for record in RECORDS]
+    # What has a mask is null.
+    assert table["maybe"].to_pylist() == [record["maybe"] for record in RECORDS]
 
 
 @pytest.mark.parametrize("dtype", SMALL)
@@ -188,7 +187,7 @@ def test_torch(file: str, dtype: Any) -> None:
         pytest.skip(f"this PyTorch has no {dtype}")
     import atds.torch
 
-    (batch, _), *_ = atds.torch.Dataset(file, 64, features(dtype), sparse="bag")
+    batch = next(iter(atds.torch.Dataset(file, 64, features(dtype), sparse="bag")))
     assert batch["n"].dtype == getattr(torch, dtype)
     assert batch["pair"].tolist() == [[n, 100] for n in range(64)]
     assert batch["ragged"].values.dtype == batch["n"].dtype
@@ -216,7 +215,8 @@ def test_tensorflow(file: str, dtype: Any) -> None:
     tf = need("tensorflow")
     import atds.tensorflow as at
 
-    dataset = at.ATDSDataset(file, 64, features(dtype))
+    asked = {name: one for name, one in features(dtype).items() if name != "entries"}
+    dataset = at.ATDSDataset(file, 64, asked)
     batch = next(iter(dataset))
     for name, tensor in batch.items():
         assert dataset.element_spec[name].is_compatible_with(tensor), name
@@ -224,6 +224,74 @@ def test_tensorflow(file: str, dtype: Any) -> None:
     assert batch["pair"].numpy().tolist() == [[n, 100] for n in range(64)]
     assert batch["ragged"].to_list() == [record(n)["list"] for n in range(64)]
     assert batch["s"].values.dtype == batch["n"].dtype
-    (arrays, *_) = atds.Dataset(file, 64, features(dtype))
+    arrays = next(iter(atds.Dataset(file, 64, asked)))
     assert arrays["ragged"].to_tf().dtype == getattr(tf, dtype)
     assert arrays["s"].to_tf().dtype == getattr(tf, dtype)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_bytes_and_fixed_are_uint8_lists(write: Write, size: int) -> None:
+    fixed = {"type": "fixed", "name": "F", "size": 6}
+    fields = [
+        {"name": "image", "type": fixed},
+        {"name": "blob", "type": "bytes"},
+        {"name": "maybe", "type": ["null", "bytes"]},
+    ]
+    rng = np.random.default_rng(size)
+    lengths = rng.integers(0, 300, 50) * (size > 0)
+    records = [
+        {"image": rng.bytes(6), "blob": rng.bytes(n), "maybe": rng.bytes(n % 4) if n % 3 else None}
+        for n in lengths
+    ]
+    file = write(fields, records)
+    features = {
+        "image": atds.DenseFeature([6], "uint8"),
+        "square": atds.FixedLenFeature([2, 3], np.uint8, expression="image"),
+        "blob": atds.VarlenFeature([-1], "uint8", "ragged"),
+        "coo": atds.VarlenFeature([-1], "uint8", expression="blob"),
+        "padded": atds.DenseFeature([None], "uint8", expression="blob", default=9),
+        "maybe": atds.DenseFeature([3], "uint8", default=9, mask="has"),
+        "text": atds.DenseFeature([], "bytes", expression="blob"),
+    }
+    (batch,) = atds.Dataset(file, 64, features)
+    with open(file, "rb") as opened:
+        read: list[Any] = list(fastavro.reader(opened))
+    images = np.stack([np.frombuffer(record["image"], np.uint8) for record in read])
+    assert batch["image"].dtype == np.uint8
+    assert np.array_equal(batch["image"], images)
+    assert np.array_equal(batch["square"], images.reshape(-1, 2, 3))
+    blobs = [record["blob"] for record in read]
+    joined = np.frombuffer(b"".join(blobs), np.uint8)
+    assert np.array_equal(batch["blob"].values, joined)
+    assert np.diff(batch["blob"].row_splits[0]).tolist() == [len(blob) for blob in blobs]
+    assert np.array_equal(batch["coo"].values, joined)
+    assert batch["padded"].shape == (50, max(map(len, blobs)))
+    for row, blob in zip(batch["padded"], blobs, strict=True):
+        assert row.tobytes() == blob.ljust(len(row), b"\t")
+    for row, has, record in zip(batch["maybe"], batch["has"], read, strict=True):
+        there = record["maybe"] or b""
+        assert row.tobytes() == there.ljust(3, b"\t")
+        assert has.tolist() == [i < len(there) for i in range(3)]
+    assert batch["text"].tolist() == blobs
+
+
+def test_what_is_no_list_of_bytes(write: Write) -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+    fields = [
+        {"name": "price", "type": decimal},
+        {"name": "text", "type": "string"},
+        {"name": "blob", "type": "bytes"},
+    ]
+    file = write(fields, [{"price": Decimal("1.23"), "text": "a", "blob": b"abc"}])
+    for name, message in [
+        ("price", "read as int64, float64 or string, not uint8"),
+        ("text", "read as string, not uint8"),
+    ]:
+        with pytest.raises(atds.FeatureError, match=message):
+            atds.Dataset(file, 1, {name: atds.DenseFeature([], "uint8")})
+    with pytest.raises(atds.FeatureError, match="shape"):
+        atds.Dataset(file, 1, {"blob": atds.DenseFeature([], "uint8")})
+    with pytest.raises(atds.FeatureError, match="read as uint8 or string, not int8"):
+        atds.Dataset(file, 1, {"blob": atds.DenseFeature([], "int8")})
+    with pytest.raises(atds.DataError, match="an array of 3 values, where the shape says 4"):
+        list(atds.Dataset(file, 1, {"blob": atds.DenseFeature([4], "uint8")}))

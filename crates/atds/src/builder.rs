@@ -33,7 +33,7 @@ impl Dataset {
 }
 
 /// Builds a [`Dataset`]; every option has a default.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct DatasetBuilder {
     files: Files,
@@ -58,9 +58,16 @@ pub struct DatasetBuilder {
 #[derive(Clone)]
 struct OnCheck(Arc<dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync>);
 
-impl fmt::Debug for OnCheck {
+impl fmt::Debug for DatasetBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnCheck")
+        f.debug_struct("DatasetBuilder")
+            .field("files", &self.files)
+            .field("features", &self.features.as_ref().map(Vec::len))
+            .field("engine", &self.engine)
+            .field("read", &self.read)
+            .field("epochs", &self.epochs)
+            .field("memory_limit", &self.memory_limit)
+            .finish_non_exhaustive()
     }
 }
 

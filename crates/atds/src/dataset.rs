@@ -1,6 +1,7 @@
 //! A dataset and the iteration over its batches.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,9 +39,23 @@ use crate::{Error, ErrorKind};
 /// memory of a few batches and inflated blocks, mapped files up to the memory
 /// limit, and what was measured to choose the number of threads by; the threads
 /// only with [`keep_threads`](crate::DatasetBuilder::keep_threads).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Dataset {
     settings: Arc<Settings>,
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Settings { engine, epochs, .. } = &*self.settings;
+        f.debug_struct("Dataset")
+            .field("files", &self.files().len())
+            .field("first_file", &self.files().first())
+            .field("batching", &engine.batching)
+            .field("threads", &engine.threads)
+            .field("epochs", epochs)
+            .field("columns", self.spec())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What [`DatasetBuilder::build`] has checked.
@@ -266,7 +281,6 @@ impl IntoIterator for &Dataset {
 ///
 /// The first error is the last item; the batches before it are whole. Dropping
 /// this stops the threads and waits for them.
-#[derive(Debug)]
 pub struct Batches {
     /// `None` once the iteration is over.
     ready: Option<Receiver<Result<Ready, Error>>>,
@@ -278,6 +292,17 @@ pub struct Batches {
     budget: Arc<Budget>,
     counters: Arc<Counters>,
     sampled: Arc<[Sampled]>,
+}
+
+impl fmt::Debug for Batches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stats = self.stats();
+        f.debug_struct("Batches")
+            .field("steps", &stats.steps)
+            .field("records", &stats.records)
+            .field("is_over", &self.ready.is_none())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Batches {

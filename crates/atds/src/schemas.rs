@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
+use std::fmt;
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ use crate::{Error, ErrorKind, Files};
 /// features against each. Another process that builds a data set of the same
 /// files needs only the schemas of [`Dataset::schemas`](crate::Dataset::schemas),
 /// see [`DatasetBuilder::schemas`](crate::DatasetBuilder::schemas).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct FileSchemas {
     schemas: Vec<FileSchema>,
     /// Why the header of the first file that is at fault cannot be read. The files
@@ -42,6 +43,15 @@ struct FileSchema {
     file: usize,
     /// `None` beyond [`MAX_SCHEMA_BYTES`]: then it is read again.
     text: Option<Arc<str>>,
+}
+
+impl fmt::Debug for FileSchemas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileSchemas")
+            .field("schemas", &self.schemas.len())
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
 }
 
 impl FileSchemas {

@@ -1,5 +1,6 @@
 //! What a run did, where its time went, and what was decided.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,10 +77,16 @@ impl Stats {
 }
 
 /// Reads the figures of one iteration, whoever has the iterator.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StatsHandle {
     counters: Arc<Counters>,
     budget: Arc<Budget>,
+}
+
+impl fmt::Debug for StatsHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StatsHandle").field(&self.stats()).finish()
+    }
 }
 
 impl StatsHandle {

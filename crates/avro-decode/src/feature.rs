@@ -343,6 +343,11 @@ impl Feature {
         self
     }
 
+    /// Whether bytes are read as lists of uint8.
+    pub(crate) fn takes_octets(&self) -> bool {
+        self.dtype == DType::UInt8 && matches!(self.convert, Convert::Exact | Convert::Cast)
+    }
+
     /// The expression, or the name.
     pub fn expression(&self) -> &str {
         self.expression.as_deref().unwrap_or(&self.name)

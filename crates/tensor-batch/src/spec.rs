@@ -1,5 +1,6 @@
 //! What a batch holds: the columns, their dtypes, shapes and layouts.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::{DType, Scalar, SpecError, SpecErrorKind};
@@ -232,9 +233,27 @@ pub const UNKNOWN: i64 = -1;
 pub const MAX_RANK: usize = 31;
 
 /// The checked columns of a batch, in the sorted order of their names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct BatchSpec {
     columns: Arc<[ColumnSpec]>,
+}
+
+/// The first columns, a line each.
+impl fmt::Debug for BatchSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Columns that are shown, so that they fit a screen.
+        const SHOWN: usize = 20;
+        let mut map = f.debug_map();
+        for column in self.columns.iter().take(SHOWN) {
+            let ColumnSpec { name, dtype, kind } = column;
+            map.entry(name, &format_args!("{dtype} {kind:?}"));
+        }
+        if self.columns.len() > SHOWN {
+            map.finish_non_exhaustive()
+        } else {
+            map.finish()
+        }
+    }
 }
 
 impl BatchSpec {

@@ -5,6 +5,7 @@ mod location;
 mod nothing;
 mod search;
 
+use std::fmt;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,13 +45,26 @@ pub(crate) type Found = (PathBuf, Metadata);
 /// blocks, mapped, or read for several epochs.
 ///
 /// Files that are packed as a whole by gzip or zstandard are unpacked while they are read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Files {
     given: Vec<PathBuf>,
     recursive: bool,
     inputs: Arc<OnceInputs>,
     /// What was found, if these were looked up already.
     found: Option<Arc<[PathBuf]>>,
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Paths that are shown.
+        const SHOWN: usize = 4;
+        let first = &self.given[..self.given.len().min(SHOWN)];
+        f.debug_struct("Files")
+            .field("given", &self.given.len())
+            .field("first", &first)
+            .field("recursive", &self.recursive)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Files {

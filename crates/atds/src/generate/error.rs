@@ -103,7 +103,7 @@ pub enum ShapeErrorKind {
     #[error("samples are made for dense and varlen features, and for sparse ones of a shape")]
     Kind,
     /// No Avro type is read as its dtype.
-    #[error("no Avro type is read as {dtype}, unless it is cast")]
+    #[error("samples of {dtype} are made only where it is cast")]
     DType {
         /// The dtype.
         dtype: DType,

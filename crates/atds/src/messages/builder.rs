@@ -1,5 +1,6 @@
 //! The options of a decoder of messages.
 
+use std::fmt;
 use std::sync::Arc;
 
 use avro_decode::{Absent, Feature, Features, OutOfBounds, Plan, PlanOptions, Schema};
@@ -12,7 +13,7 @@ use crate::source::check_depth;
 use crate::{Error, ErrorKind, Tolerate};
 
 /// Builds a [`MessageDecoder`]; every option has a default.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct MessageDecoderBuilder {
     writers: Vec<Arc<Schema>>,
@@ -20,6 +21,17 @@ pub struct MessageDecoderBuilder {
     framing: Framing,
     plan: PlanOptions,
     memory_limit: u64,
+}
+
+impl fmt::Debug for MessageDecoderBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessageDecoderBuilder")
+            .field("writers", &self.writers.len())
+            .field("features", &self.features.len())
+            .field("framing", &self.framing)
+            .field("memory_limit", &self.memory_limit)
+            .finish_non_exhaustive()
+    }
 }
 
 impl MessageDecoderBuilder {

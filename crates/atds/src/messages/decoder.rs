@@ -1,5 +1,6 @@
 //! Batches of messages.
 
+use std::fmt;
 use std::sync::Arc;
 
 use avro_decode::{ExecutedEach, Feature, Plan, Schema};
@@ -44,7 +45,6 @@ use crate::{Error, ErrorKind};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct MessageDecoder {
     plans: Arc<Writers<Plan>>,
     builder: BatchBuilder,
@@ -54,6 +54,15 @@ pub struct MessageDecoder {
     dropped_entries: u64,
     truncated_lists: u64,
     tolerated: Tolerated,
+}
+
+impl fmt::Debug for MessageDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessageDecoder")
+            .field("columns", self.spec())
+            .field("memory_limit", &self.memory_limit)
+            .finish_non_exhaustive()
+    }
 }
 
 impl MessageDecoder {

@@ -1,5 +1,6 @@
 //! Messages as messages of another schema.
 
+use std::fmt;
 use std::sync::Arc;
 
 use avro_decode::{DecodeError, DecodeErrorKind, Resolution, Schema, Transcoder, single_object};
@@ -31,11 +32,16 @@ use crate::{Error, ErrorKind};
 /// assert_eq!(out, [6, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Reencoder {
     transcoders: Writers<Transcoder>,
     /// What each message starts with.
     header: Option<[u8; single_object::HEADER_LEN]>,
+}
+
+impl fmt::Debug for Reencoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reencoder").finish_non_exhaustive()
+    }
 }
 
 impl Reencoder {
@@ -81,13 +87,23 @@ impl Reencoder {
 }
 
 /// Builds a [`Reencoder`]; every option has a default.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct ReencoderBuilder {
     writers: Vec<Arc<Schema>>,
     reader: Arc<Schema>,
     input: Framing,
     output: Framing,
+}
+
+impl fmt::Debug for ReencoderBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReencoderBuilder")
+            .field("writers", &self.writers.len())
+            .field("input", &self.input)
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ReencoderBuilder {

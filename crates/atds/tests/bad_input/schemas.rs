@@ -122,10 +122,19 @@ fn dense_features() {
                 DType::Float32 | DType::Float64 if is_integer => "",
                 _ => "; ask for it with `cast=true`",
             };
-            let expected = format!(
-                "x.avro: feature 'f': the values are {}, read as {dtype}, not {asked}{instead}",
-                ty.trim_matches('"')
-            );
+            let is_bytes = ty == "\"bytes\"";
+            let dtypes = match is_bytes {
+                // As a list, which a scalar is not.
+                true => "uint8 or string",
+                false => dtype.name(),
+            };
+            let expected = match is_bytes && asked == DType::UInt8 {
+                true => "x.avro: feature 'f': the shape has rank 0, the schema 1".to_owned(),
+                false => format!(
+                    "x.avro: feature 'f': the values are {}, read as {dtypes}, not {asked}{instead}",
+                    ty.trim_matches('"')
+                ),
+            };
             case(
                 &ty,
                 &[],
@@ -178,7 +187,7 @@ fn dense_features() {
         r#"{"type": "fixed", "name": "F", "size": 4}"#,
         &[],
         DType::Int32,
-        "x.avro: feature 'f': the values are fixed 'F', read as string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`",
+        "x.avro: feature 'f': the values are fixed 'F', read as uint8 or string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`",
     );
     case(
         r#"{"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}"#,

@@ -5,6 +5,7 @@
 mod common;
 
 mod checks;
+mod debug;
 mod evolution;
 mod inspect;
 mod meanings;

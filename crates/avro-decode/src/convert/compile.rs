@@ -12,6 +12,7 @@ use super::ids::{Ids, NumberIds, TextIds};
 use super::meaning::{Clock, Form, Meaning, Reach};
 use super::number_text::{NumberText, NumberTextIds};
 use super::numbers::Numbers;
+use super::octets::Octets;
 use super::text::{Bytes, Text};
 use super::time::{Rescale, Time};
 use super::{Conversion, Convert, ConvertError, Family, Source, TimeUnit};
@@ -209,6 +210,9 @@ impl<'a> Types<'a> {
             }
             (Data::Bytes(_), Some(LogicalType::Uuid)) => Meaning::Uuid,
             (Data::Bytes(_), Some(LogicalType::BigDecimal)) => Meaning::BigDecimal,
+            (Data::Bytes(_), _) if dtype == DType::UInt8 && form == Form::Elements => {
+                Meaning::Number
+            }
             (Data::Bytes(_), _) => match self.reader.0.node(self.reader.1) {
                 Node::String => Meaning::Text,
                 _ => Meaning::Bytes,
@@ -319,6 +323,11 @@ impl<'a> Types<'a> {
                 }));
             }
             (&Data::Bytes(bytes), _, DType::String) => Some(Family::Text(self.text(bytes))),
+            (Data::Bytes(_), _, DType::UInt8)
+                if self.within == Within::Itself && are_octets(self.reader) =>
+            {
+                Some(Family::Octets(Octets))
+            }
             (Data::Enum(_), _, DType::String) => {
                 let symbols = self.symbols(|_, symbol| symbol.into());
                 symbols.map(|table| Family::EnumSymbols(EnumSymbols(table)))
@@ -474,6 +483,13 @@ impl<'a> Types<'a> {
             castable: *convert == Convert::Exact && has(asked, &Convert::Cast),
         }
     }
+}
+
+/// Whether values of a type can be read as lists of their bytes: `bytes` and `fixed` that stand
+/// for nothing else.
+pub(crate) fn are_octets((schema, ty): (&Schema, NodeId)) -> bool {
+    matches!(schema.node(ty), Node::Bytes | Node::Fixed(_))
+        && matches!(schema.logical(ty), None | Some(LogicalType::Unknown(_)))
 }
 
 fn form(convert: &Convert) -> Form {

@@ -75,7 +75,7 @@ pub enum ConvertError {
 fn instead(expected: &[DType], asked: DType, castable: bool) -> &'static str {
     match (expected, asked) {
         _ if castable => "; ask for it with `cast=true`",
-        ([DType::String], asked) if asked.is_integer() => {
+        ([DType::String] | [DType::UInt8, DType::String], asked) if asked.is_integer() => {
             "; ask for ids, by `hash_buckets` or a `vocabulary`"
         }
         _ => "",

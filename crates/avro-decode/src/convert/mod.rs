@@ -22,6 +22,7 @@ mod meaning;
 mod narrow;
 mod number_text;
 mod numbers;
+mod octets;
 mod out;
 mod text;
 mod time;
@@ -32,7 +33,9 @@ pub use meaning::{Clock, Meaning};
 pub use time::TimeUnit;
 pub use vocabulary::{DuplicateWord, Vocabulary};
 
-pub(crate) use compile::{Asked, Compiled, Refusal, Within, in_words, operand, source, units};
+pub(crate) use compile::{
+    Asked, Compiled, Refusal, Within, are_octets, in_words, operand, source, units,
+};
 pub(crate) use duration::WIDTH as DURATION_WIDTH;
 pub(crate) use farmhash::fingerprint64;
 pub(crate) use out::Out;
@@ -51,6 +54,7 @@ use enums::{EnumIds, EnumSymbols};
 use ids::{NumberIds, TextIds};
 use number_text::{NumberText, NumberTextIds};
 use numbers::Numbers;
+use octets::Octets;
 use text::Text;
 use time::Time;
 
@@ -66,6 +70,7 @@ pub enum Convert {
     /// | long, time-micros, timestamp-*, local-timestamp-* | int64 |
     /// | float, double, boolean | float32, float64, bool |
     /// | string, bytes, fixed | string |
+    /// | bytes, fixed | uint8, a list of the bytes, which is a dimension of the feature |
     /// | enum | string (the symbol) or int32 (its index) |
     /// | decimal | float64 (the nearest), int64 (the unscaled number) or string (the bytes) |
     /// | uuid | string (the text; of a fixed its 36 characters, or its 16 bytes where strings are [any bytes](crate::Feature::any_bytes)) |
@@ -118,6 +123,16 @@ impl Source {
             Source::Other(conversion) => conversion.width(),
         }
     }
+
+    /// Whether a value becomes a list, whose length the data says.
+    pub(crate) fn is_octets(&self) -> bool {
+        matches!(self, Source::Other(conversion) if matches!(conversion.0, Family::Octets(_)))
+    }
+
+    /// Whether a value becomes one element.
+    pub(crate) fn is_one(&self) -> bool {
+        self.width() == 1 && !self.is_octets()
+    }
 }
 
 /// A compiled conversion to one dtype.
@@ -137,6 +152,7 @@ enum Family {
     Decimal(Decimal),
     Duration(Duration),
     Time(Time),
+    Octets(Octets),
 }
 
 impl Conversion {
@@ -167,6 +183,7 @@ impl Conversion {
             Family::Decimal(decimal) => decimal.read(cursor, out),
             Family::Duration(duration) => duration.read(cursor, out),
             Family::Time(time) => time.read(cursor, out),
+            Family::Octets(octets) => octets.read(cursor, out),
             Family::Text(_) | Family::EnumSymbols(_) | Family::NumberText(_) => other_dtype(),
         }
     }

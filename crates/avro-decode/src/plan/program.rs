@@ -113,6 +113,19 @@ pub(crate) struct Items {
     pub(crate) length: Length,
     /// Which items are read; all of them if there is none.
     pub(crate) part: Option<Box<Part>>,
+    /// How the data says how many there are.
+    pub(crate) coding: Coding,
+}
+
+/// How the data says how many items a list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// An array: blocks with a count each.
+    Blocks,
+    /// The bytes of `bytes`: their number before them.
+    Delimited,
+    /// The bytes of a `fixed` of this size.
+    Fixed(usize),
 }
 
 /// A walk through an array or a map.

@@ -4,7 +4,7 @@ use tensor_batch::{Layout, Segment, UNKNOWN, Values};
 
 use super::cursor::{Cursor, Fault};
 use super::leaf::{Leaf, Nullable, null};
-use super::program::Items;
+use super::program::{Coding, Items};
 use super::run::Run;
 use super::sink::Mask;
 use super::sparse_row::SparseRow;
@@ -272,6 +272,7 @@ impl SparseField {
             min_item: self.min_item,
             length: Length::Any,
             part: None,
+            coding: Coding::Blocks,
         };
         let mut kernel = Kernel {
             source: &self.source,

@@ -7,7 +7,7 @@ use super::blocks::each_block;
 use super::cursor::{Cursor, Fault};
 use super::leaf::{Leaf, Nullable, for_leaf, null};
 use super::part::{Part, array_part};
-use super::program::{Items, Read};
+use super::program::{Coding, Items, Read};
 use super::run::Run;
 use super::sink::{
     Append, AppendStrings, ConvertAppend, ConvertInPlace, InPlace, Mask, Sink, strings_of,
@@ -298,6 +298,9 @@ impl<'x> Kernel<'x> {
                 leaves(cursor, nullable, 1, width, sink)?;
                 Ok(width)
             }
+            (Some(items), part) if items.coding != Coding::Blocks => {
+                octets(cursor, items, part.as_mut(), sink)
+            }
             (Some(items), Some(kernel)) => {
                 let read = array_part(cursor, items, kernel.part, kernel.skips, |cursor, n| {
                     leaves(cursor, nullable, n, width, sink)
@@ -326,6 +329,45 @@ impl<'x> Kernel<'x> {
         }
         Ok(())
     }
+}
+
+/// Reads bytes as a list of values. Returns the list's length.
+fn octets<S: Sink>(
+    cursor: &mut Cursor<'_>,
+    items: &Items,
+    part: Option<&mut PartKernel<'_>>,
+    sink: &mut S,
+) -> Result<usize, Fault> {
+    let start = *cursor;
+    let there = match items.coding {
+        Coding::Fixed(size) => size,
+        _ => cursor.length()?,
+    };
+    let most = part.as_ref().map_or(usize::MAX, |kernel| kernel.part.most);
+    let count = there.min(most);
+    let fits = match items.length {
+        Length::Any => true,
+        Length::Exactly(length) => count == length,
+        Length::AtMost(length) => count <= length,
+    };
+    if !fits {
+        *cursor = start;
+        return Err(wrong_length(items.length.most(), there));
+    }
+    // The bytes are there, before anything is allocated for them.
+    let mut end = *cursor;
+    if let Err(fault) = end.bytes(there) {
+        *cursor = start;
+        return Err(fault);
+    }
+    sink.take(cursor, count)?;
+    *cursor = end;
+    if let Some(kernel) = part
+        && count < there
+    {
+        *kernel.truncated += 1;
+    }
+    Ok(count)
 }
 
 /// Reads `n` values.

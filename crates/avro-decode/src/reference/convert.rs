@@ -14,7 +14,7 @@ use crate::schema::{LogicalType, Node, NodeId, Schema};
 use crate::{Convert, DecodeErrorKind, Meaning, TimeUnit, Value};
 
 /// The elements of `dtype` that `value`, of the type at `id`, becomes: three
-/// for a duration, else one. A value that was written as another type is
+/// for a duration, all bytes as uint8, else one. A value that was written as another type is
 /// resolved before. `column` is what the elements of its column mean, if that
 /// is known to be something else than the type says.
 ///
@@ -42,6 +42,12 @@ pub(crate) fn convert(
             Scalar::Int64(part)
         });
         return Ok(parts.collect());
+    }
+    if let (DType::UInt8, Value::Bytes(bytes) | Value::Fixed(bytes)) = (dtype, value)
+        && matches!(logical, None | Some(LogicalType::Unknown(_)))
+        && matches!(convert, Convert::Exact | Convert::Cast)
+    {
+        return Ok(bytes.iter().map(|&byte| Scalar::UInt8(byte)).collect());
     }
     let scalar = match convert {
         Convert::Exact | Convert::Cast => element(schema, id, value, dtype)?,

@@ -287,3 +287,27 @@ fn items_without_bytes_are_bounded_in_a_block() {
         "record 0, field 'nulls', byte 0: a block of 1048577 items where at most 1048576 are possible"
     );
 }
+
+#[test]
+fn bytes_as_uint8_of_another_length() {
+    let pair = |ty: &str, data: &[u8]| {
+        let column = ColumnSpec::dense("x", &[2], DType::UInt8);
+        message(&field_of(ty), column, data)
+    };
+    let start = "record 1, field 'x', byte 3: ";
+    for (data, found) in [(&[4, 1, 2, 2, 9][..], 1), (&[4, 1, 2, 6, 7, 8, 9], 3)] {
+        let expected = format!("{start}an array of {found} values, where the shape says 2");
+        let message = pair("\"bytes\"", data);
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert_eq!(
+        pair("\"bytes\"", &[4, 1, 2, 4, 7]),
+        format!("{start}a length of 2 bytes where 1 are left")
+    );
+    let fixed = r#"{"type": "fixed", "name": "F", "size": 2}"#;
+    let message = pair(fixed, &[1, 2, 3]);
+    assert!(
+        message.starts_with("record 1, field 'x', byte 2: "),
+        "{message}"
+    );
+}

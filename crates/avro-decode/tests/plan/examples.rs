@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use avro_decode::{Features, OutOfBounds, Plan, PlanOptions, Schema};
-use tensor_batch::{Batch, Column, ColumnSpec, DType, Layout, Strings, UNKNOWN};
+use avro_decode::{Feature, Features, Fill, OutOfBounds, Plan, PlanOptions, Schema};
+use tensor_batch::{Batch, Column, ColumnSpec, DType, Layout, Scalar, Strings, UNKNOWN};
 
 use crate::harness::{Ran, field_of, plan_of, record_of, run};
 
@@ -281,4 +281,71 @@ fn a_plan_of_no_columns_skips_records() {
     let schema = record_of(r#"{"name": "a", "type": "int"}, {"name": "b", "type": "string"}"#);
     let batch = read(&schema, Vec::new(), &[2, 2, b'x', 4, 0], 2);
     assert_eq!((batch.rows(), batch.columns().len()), (2, 0));
+}
+
+#[test]
+fn bytes_and_fixed_as_uint8() {
+    let schema = record_of(
+        r#"{"name": "fixed", "type": {"type": "fixed", "name": "F", "size": 4}},
+           {"name": "bytes", "type": "bytes"},
+           {"name": "maybe", "type": ["null", "bytes"]},
+           {"name": "many", "type": {"type": "array", "items": "bytes"}}"#,
+    );
+    let ragged = |feature: Feature| feature.with_layout(Layout::Ragged);
+    let fill = || Fill::Scalar(Scalar::UInt8(7));
+    let features = [
+        Feature::dense("fixed", &[4], DType::UInt8),
+        Feature::fixed_len("square", &[Some(2), Some(2)], DType::UInt8).at("fixed"),
+        ragged(Feature::varlen("bytes", &[-1], DType::UInt8)),
+        Feature::varlen("coo", &[-1], DType::UInt8).at("bytes"),
+        ragged(Feature::varlen("cut", &[2], DType::UInt8).at("bytes")).with_truncate(),
+        Feature::dense("maybe", &[3], DType::UInt8)
+            .with_default(fill())
+            .with_mask("has"),
+        ragged(Feature::varlen("many", &[-1, -1], DType::UInt8)),
+        Feature::dense("first", &[2], DType::UInt8)
+            .at("many[0]")
+            .with_default(fill()),
+        Feature::dense("text", &[], DType::String).at("bytes"),
+    ];
+    let features = Features::new(features).expect("good features");
+    let plan = Plan::compile(&schema, &features, &PlanOptions::default()).expect("they fit");
+    let data = [
+        &[1, 2, 3, 255][..],
+        &[6, b'a', 0x80, 0][..],
+        &[2, 4, 9, 8],
+        &[4, 2, 5, 0, 0],
+        &[5, 6, 7, 8],
+        &[0],
+        &[0],
+        &[0],
+    ]
+    .concat();
+    let ran = run(&plan, &data, &[2], 2).expect("good data");
+    assert_eq!((ran.position, ran.truncated), (data.len(), 1));
+    let batch = ran.batch;
+    assert_eq!(
+        batch.dense::<u8>("fixed"),
+        Ok(&[1, 2, 3, 255, 5, 6, 7, 8][..])
+    );
+    assert_eq!(batch.dense::<u8>("square"), batch.dense::<u8>("fixed"));
+    let bytes = batch.ragged::<u8>("bytes").expect("ragged");
+    assert_eq!([bytes.row(0), bytes.row(1)], [&[b'a', 0x80, 0][..], &[]]);
+    let coo = batch.sparse::<u8>("coo").expect("coordinates");
+    assert_eq!(coo.values, [b'a', 0x80, 0]);
+    assert_eq!(
+        (coo.indices, coo.dense_shape),
+        (&[0, 0, 0, 1, 0, 2][..], &[2, 3][..])
+    );
+    let cut = batch.ragged::<u8>("cut").expect("ragged");
+    assert_eq!([cut.row(0), cut.row(1)], [&[b'a', 0x80][..], &[]]);
+    assert_eq!(batch.dense::<u8>("maybe"), Ok(&[9, 8, 7, 7, 7, 7][..]));
+    let has = [true, true, false, false, false, false];
+    assert_eq!(batch.dense::<bool>("has"), Ok(&has[..]));
+    let many = batch.ragged::<u8>("many").expect("ragged");
+    assert_eq!((many.values, many.row(0)), (&[5][..], &[5][..]));
+    assert_eq!(many.row_splits[1].as_slice(), [0, 1, 1]);
+    assert_eq!(batch.dense::<u8>("first"), Ok(&[5, 7, 7, 7][..]));
+    let words = texts(batch.strings("text").expect("strings"));
+    assert_eq!(words, [&[b'a', 0x80, 0][..], b""]);
 }

@@ -56,7 +56,11 @@ impl Case {
     pub(crate) fn plan(&self) -> Plan {
         match Plan::compile(&self.schema, &self.features, &self.options) {
             Ok(plan) => plan,
-            Err(error) => panic!("the features were made to fit, but {error}"),
+            Err(error) => {
+                let expressions: Vec<_> = self.features.iter().collect();
+                let schema = &self.schema;
+                panic!("the features were made to fit, but {error}: {expressions:?} of {schema}")
+            }
         }
     }
 

@@ -31,7 +31,7 @@ fn the_cases_are_of_every_sort() {
     assert!(missed.is_empty(), "{missed:?} of {:#?}", seen.0);
 }
 
-const SORTS: [&str; 81] = [
+const SORTS: [&str; 82] = [
     "meanings of another schema",
     "field",
     "namespace",
@@ -87,6 +87,7 @@ const SORTS: [&str; 81] = [
     "int16",
     "uint8",
     "uint16",
+    "bytes as uint8",
     "float16",
     "bfloat16",
     "reader schema",
@@ -284,6 +285,11 @@ impl Seen {
 
     fn convert(&mut self, feature: &Feature) {
         self.count(feature.dtype.name());
+        let is_octets = feature.dtype == tensor_batch::DType::UInt8;
+        self.count_if(
+            is_octets && feature.convert == Convert::Exact,
+            "bytes as uint8",
+        );
         self.count(match feature.convert {
             Convert::Exact => "exact",
             Convert::Cast => "cast",

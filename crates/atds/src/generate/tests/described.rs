@@ -85,11 +85,11 @@ fn features_without_samples_are_refused() {
             Feature::sparse_keys("x", &["a"], "b", &[10], DType::Int32),
         ),
         (
-            "no Avro type is read as float16, unless it is cast",
+            "samples of float16 are made only where it is cast",
             Feature::dense("x", &[], DType::Float16),
         ),
         (
-            "no Avro type is read as uint16, unless it is cast",
+            "samples of uint16 are made only where it is cast",
             Feature::dense("x", &[], DType::UInt16),
         ),
         (

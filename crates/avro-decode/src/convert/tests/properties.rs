@@ -133,7 +133,8 @@ fn all_cases() -> Vec<Case> {
                 if reader == "fewer" {
                     case.symbols = Some(vec![Some(1), None, Some(0)]);
                 }
-                if case.compile().is_err() {
+                // Lists of bytes are read by the plan, which knows their length.
+                if case.compile().map_or(true, |source| source.is_octets()) {
                     continue;
                 }
                 for column in columns(reader, dtype, convert) {

@@ -8,10 +8,11 @@ use super::operations::{in_turn, program};
 use super::values::{not_an_element, unwrap_nullable};
 use super::{Compiler, Place};
 use crate::DecodeErrorKind;
+use crate::convert::Source;
 use crate::feature::FeatureKind;
 use crate::path::{Filter, Path, Slice, Step};
 use crate::plan::part::Part;
-use crate::plan::program::{Action, Each, Items, List, Operation, Pick, Which};
+use crate::plan::program::{Action, Coding, Each, Items, List, Operation, Pick, Read, Which};
 use crate::plan::skip::Skip;
 use crate::plan::writer::Length;
 use crate::plan::{self, PlanError, PlanErrorKind};
@@ -224,6 +225,7 @@ impl<'f> Compiler<'f> {
                         min_item,
                         length,
                         part,
+                        coding: Coding::Blocks,
                     },
                     read,
                 ),
@@ -265,6 +267,40 @@ impl<'f> Compiler<'f> {
             most: most.unwrap_or(usize::MAX),
             item: Skip::all(is_map.then_some(Skip::Length).into_iter().chain([value])),
         }))
+    }
+
+    /// The bytes of `bytes` or `fixed` as the innermost list of a feature, read by `source`.
+    pub(super) fn octets(
+        &mut self,
+        place: Place<'_>,
+        consumer: &Consumer<'f>,
+        writer: usize,
+        source: Source,
+    ) -> Action {
+        let coding = match place.writer_schema().node(place.writer()) {
+            Node::Fixed(fixed) => Coding::Fixed(fixed.size),
+            _ => Coding::Delimited,
+        };
+        let part = most(consumer).map(|most| {
+            Box::new(Part {
+                slice: Slice::default(),
+                most,
+                item: Skip::Bytes(1),
+            })
+        });
+        let items = Items {
+            min_item: 1,
+            length: self.list(consumer).map_or(Length::Any, |list| list.length),
+            part,
+            coding,
+        };
+        let read = Read {
+            writer,
+            nullable: None,
+            source,
+            registers: consumer.registers.as_slice().into(),
+        };
+        Action::Array(items, read)
     }
 
     /// The dimension of a consumer's feature that its next list is.

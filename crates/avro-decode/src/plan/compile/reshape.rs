@@ -6,6 +6,7 @@ use super::branches::find_branch;
 use super::fields::{FieldPlaces, leads_to};
 use super::unions::{field_branches, is_several};
 use super::values::{array_rank, unwrap_nullable};
+use crate::convert::are_octets;
 use crate::feature::{Checked, FeatureKind, lists};
 use crate::path::Step;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
@@ -40,6 +41,9 @@ fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<
     let (arrays, is_duration) = match end(places, schema, &checked.path.steps) {
         Some(end) => {
             let (arrays, innermost) = array_rank(schema, end).ok()?;
+            // Bytes as numbers are a list.
+            let is_octets = checked.feature.takes_octets() && are_octets((schema, innermost));
+            let arrays = arrays + usize::from(is_octets);
             // The three numbers of a duration are a list, too.
             let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration);
             (arrays, is_duration)

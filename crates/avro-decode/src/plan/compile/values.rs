@@ -8,7 +8,7 @@ use super::operations::in_turn;
 use super::unions::is_several;
 use super::writers::out_of_bounds;
 use super::{Compiler, Place};
-use crate::convert::{DURATION_WIDTH, Source, Within};
+use crate::convert::{DURATION_WIDTH, Source, Within, are_octets};
 use crate::feature::{Feature, FeatureKind};
 use crate::plan::leaf::{Leaf, Nullable};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
@@ -38,10 +38,12 @@ pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<()
         let schema_type = schema.describe(innermost);
         return Err(PlanErrorKind::NotAnElement { schema_type });
     }
+    // Bytes are a dimension of numbers.
+    let is_octets = consumer.checked.feature.takes_octets() && are_octets((schema, innermost));
     // The three numbers of a duration are a dimension.
     let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration)
         && consumer.checked.feature.dtype != DType::String;
-    let schema_rank = consumer.registers.len() + arrays + usize::from(is_duration);
+    let schema_rank = consumer.registers.len() + arrays + usize::from(is_duration || is_octets);
     if schema_rank != consumer.shape.len() {
         return Err(consumer.rank_mismatch(schema_rank));
     }
@@ -79,8 +81,15 @@ impl<'f> Compiler<'f> {
                         .map_err(error)?;
                     let source = self.text_source(source, feature);
                     let is_key = matches!(consumer.goal, Goal::Value(_));
-                    if is_key && source.width() > 1 {
+                    if is_key && !source.is_one() {
                         return Err(error(not_an_element(consumer.goal, place)));
+                    }
+                    if source.is_octets() {
+                        pass.extend(self.present(&mut consumer));
+                        let action = self.octets(place, &consumer, writer, source);
+                        pass.push(Operation::new(text, action));
+                        passes.push(pass);
+                        continue;
                     }
                     let registers = consumer.registers.as_slice().into();
                     pass.extend(self.present(&mut consumer));
@@ -242,7 +251,7 @@ impl<'f> Compiler<'f> {
                 Role::Indices(_) => return Err(bad(array)),
             };
             let min_item = usize::try_from(array.at(item).min_len()).unwrap_or(usize::MAX);
-            if source.width() > 1 || min_item == 0 {
+            if !source.is_one() || min_item == 0 {
                 return Err(bad(array));
             }
             let field = SparseField {

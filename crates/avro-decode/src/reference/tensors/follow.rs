@@ -202,9 +202,14 @@ fn slice_of(slice: Slice, length: usize) -> impl Iterator<Item = usize> {
 
 /// The dimensions of what `steps` lead to from the type `ty`: one for each
 /// `[*]`, slice and filter, one for each array at the end, one for the three numbers
-/// of a duration. `None` if they lead to nothing in the schema.
-pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<usize> {
-    let go = |ty: NodeId, steps: &[Step]| dimensions(schema, ty, steps);
+/// of a duration, one for bytes where they are `octets`. `None` if they lead to nothing in the schema.
+pub(super) fn dimensions(
+    schema: &Schema,
+    ty: NodeId,
+    steps: &[Step],
+    octets: bool,
+) -> Option<usize> {
+    let go = |ty: NodeId, steps: &[Step]| dimensions(schema, ty, steps, octets);
     match (schema.node(ty), steps) {
         (Node::Null, _) => None,
         (Node::Union(branches), [Step::Branch(name), rest @ ..]) => {
@@ -236,6 +241,11 @@ pub(super) fn dimensions(schema: &Schema, ty: NodeId, steps: &[Step]) -> Option<
         ) => Some(1 + go(*item, rest)?),
         (Node::Array(item) | Node::Map(item), [_, rest @ ..]) => go(*item, rest),
         (Node::Array(item), []) => Some(1 + go(*item, steps)?),
+        (Node::Bytes | Node::Fixed(_), [])
+            if octets && matches!(schema.logical(ty), None | Some(LogicalType::Unknown(_))) =>
+        {
+            Some(1)
+        }
         (_, []) => Some(usize::from(
             schema.logical(ty) == Some(&LogicalType::Duration),
         )),

@@ -8,7 +8,7 @@ use crate::feature::{Checked, FeatureKind, SparseKeys, lists as lists_of};
 use crate::plan::MeaningOf;
 use crate::reference::convert::convert;
 use crate::schema::Schema;
-use crate::{DecodeErrorKind, PlanOptions, Value};
+use crate::{Convert, DecodeErrorKind, PlanOptions, Value};
 
 /// What a feature has of one record.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ impl Row {
         }
     }
 
-    /// A value converted; three for a duration.
+    /// A value converted; three for a duration, all bytes as uint8.
     pub(super) fn converted(&mut self, checked: &Checked, place: Place<'_>) -> Vec<Scalar> {
         let feature = &checked.feature;
         let (schema, ty, value) = (place.schema, place.ty, place.value);
@@ -135,7 +135,14 @@ impl Row {
                 return;
             }
             Found::At(place) if !is_array(place) => {
-                let parts = self.converted(checked, place);
+                let mut parts = self.converted(checked, place);
+                if let Some(dim) = dim
+                    && checked.feature.truncate
+                    && parts.len() > dim
+                {
+                    parts.truncate(dim);
+                    self.truncated += 1;
+                }
                 self.list(checked, dim, level, parts.len());
                 for (i, value) in parts.into_iter().enumerate() {
                     let value = Some(value);
@@ -195,7 +202,10 @@ fn fills(checked: &Checked) -> bool {
 fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
     let shape = &checked.shape;
     let steps = &checked.path.steps;
-    let lists = dimensions(root.schema, root.schema.root(), steps);
+    let feature = &checked.feature;
+    let octets =
+        feature.dtype == DType::UInt8 && matches!(feature.convert, Convert::Exact | Convert::Cast);
+    let lists = dimensions(root.schema, root.schema.root(), steps, octets);
     // Where the schema lacks the end, the lists on the way are all there are.
     let lists = lists.unwrap_or_else(|| lists_of(&checked.path));
     if lists == 1

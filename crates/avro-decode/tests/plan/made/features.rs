@@ -6,7 +6,9 @@ use avro_decode::feature::{FeatureKind, SparseKeys};
 use avro_decode::path::{Operand, Path, Step};
 use avro_decode::reference::{ReferenceColumn, faults, tensors};
 use avro_decode::schema::{Node, NodeId};
-use avro_decode::{DecodeErrorKind, Feature, Features, Fill, Plan, PlanOptions, Schema, Value};
+use avro_decode::{
+    Convert, DecodeErrorKind, Feature, Features, Fill, Plan, PlanOptions, Schema, Value,
+};
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
@@ -104,9 +106,15 @@ impl Maker<'_> {
     fn of_values(&mut self, name: &str) -> Option<Feature> {
         let Way { path, lists, end } = self.way(To::Values)?;
         let (arrays, leaf) = arrays(self.schema, end)?;
-        let (dtype, convert) = choice(self.schema, leaf, self.source);
+        let (mut dtype, mut convert) = choice(self.schema, leaf, self.source);
         let is_duration = is_duration(self.schema, leaf);
-        let rank = lists + arrays + usize::from(is_duration);
+        let is_bytes = matches!(self.schema.node(leaf), Node::Bytes | Node::Fixed(_))
+            && self.schema.logical(leaf).is_none();
+        let is_octets = is_bytes && self.source.below(3) == 2;
+        if is_octets {
+            (dtype, convert) = (DType::UInt8, Convert::Exact);
+        }
+        let rank = lists + arrays + usize::from(is_duration || is_octets);
         let expression = path.to_string();
         let plain = Feature::var_len_of_rank(name, dtype, rank).at(&expression);
         let plain = plain.with_convert(convert.clone());
