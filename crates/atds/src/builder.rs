@@ -449,6 +449,9 @@ impl DatasetBuilder {
             records: self.sample_records,
             plan: &self.plan,
             lenience: self.read.lenience,
+            max_bytes: usize::try_from(self.memory_limit)
+                .unwrap_or(usize::MAX)
+                .min(self.read.lenience.max_block_bytes),
             inputs: self.files.inputs(),
         };
         sample_lengths(&mut inferred, files, &options);

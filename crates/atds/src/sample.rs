@@ -24,6 +24,8 @@ pub(crate) struct SampleOptions<'a> {
     pub(crate) records: u64,
     pub(crate) plan: &'a PlanOptions,
     pub(crate) lenience: Lenience,
+    /// Bytes that a block may have at most, decompressed, for its records to be looked at.
+    pub(crate) max_bytes: usize,
     pub(crate) inputs: &'a OnceInputs,
 }
 
@@ -170,12 +172,7 @@ impl Sample {
         for block in &self.blocks {
             let codec = self.header.codec();
             inflater
-                .inflate(
-                    codec,
-                    &block.payload,
-                    &mut data,
-                    options.lenience.max_block_bytes,
-                )
+                .inflate(codec, &block.payload, &mut data, options.max_bytes)
                 .map_err(|error| Error::new(ErrorKind::Container(error.into())))?;
             let rows = block.count.min(options.records - records);
             for mut slots in builder.slots(&[rows as usize]) {

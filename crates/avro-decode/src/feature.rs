@@ -296,7 +296,7 @@ impl Feature {
     /// | kind | in each dimension of known length |
     /// |---|---|
     /// | dense | the first values of a longer list; a shorter list still needs a [default](Feature::with_default) or a [mask](Feature::with_mask) |
-    /// | varlen | the first values of a longer list; a shorter list is as it is, where without `truncate` it is an error |
+    /// | varlen | the first values of a longer list; a shorter list is as it is, where without `truncate` it is an error; a ragged column's dimension then varies |
     /// | sparse | the entries whose indices are below it; the others are left out as by [`OutOfBounds::Drop`](crate::OutOfBounds::Drop) |
     ///
     /// Values that are left out are not checked. How many lists were cut is counted in

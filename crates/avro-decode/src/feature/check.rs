@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tensor_batch::{
-    BatchSpec, ColumnKind, ColumnSpec, DType, Scalar, SpecError, SpecErrorKind, UNKNOWN, Values,
+    BatchSpec, ColumnKind, ColumnSpec, DType, Layout, Scalar, SpecError, SpecErrorKind, UNKNOWN,
+    Values,
 };
 
 use super::{
@@ -260,10 +261,12 @@ impl Draft {
                 let given = given.clone().unwrap_or_else(|| vec![UNKNOWN; lists]);
                 shape = given.iter().map(|&dim| usize::try_from(dim).ok()).collect();
                 let layout = *layout;
-                ColumnKind::Varlen {
-                    shape: given,
-                    layout,
-                }
+                // Lists that are cut may also be shorter, which row splits show.
+                let shape = match (feature.truncate, layout) {
+                    (true, Layout::Ragged) => vec![UNKNOWN; given.len()],
+                    _ => given,
+                };
+                ColumnKind::Varlen { shape, layout }
             }
             FeatureKind::Sparse {
                 shape: sizes,

@@ -198,13 +198,13 @@ fn show(batch: &Batch) -> String {
 
 fn values(values: &Values) -> String {
     match values {
-        Values::Int32(values) => format!("{values:?}"),
-        Values::Int64(values) => format!("{values:?}"),
-        Values::Float16(values) => format!("{values:?}"),
-        Values::BFloat16(values) => format!("{values:?}"),
-        Values::Float32(values) => format!("{values:?}"),
-        Values::Float64(values) => format!("{values:?}"),
-        Values::Bool(values) => format!("{values:?}"),
+        Values::Int32(values) => format!("{:?}", values.as_slice()),
+        Values::Int64(values) => format!("{:?}", values.as_slice()),
+        Values::Float16(values) => format!("{:?}", values.as_slice()),
+        Values::BFloat16(values) => format!("{:?}", values.as_slice()),
+        Values::Float32(values) => format!("{:?}", values.as_slice()),
+        Values::Float64(values) => format!("{:?}", values.as_slice()),
+        Values::Bool(values) => format!("{:?}", values.as_slice()),
         Values::String(strings) => {
             let strings = strings.iter().map(String::from_utf8_lossy);
             format!("{:?}", strings.collect::<Vec<_>>())

@@ -1,7 +1,7 @@
 //! Lists that are cut to the lengths of their dimensions.
 
-use avro_decode::{Feature, Fill};
-use tensor_batch::{DType, Layout, Scalar};
+use avro_decode::{Feature, Features, Fill};
+use tensor_batch::{ColumnKind, DType, Layout, Scalar, UNKNOWN};
 
 use crate::harness::{refused, tensors};
 
@@ -79,6 +79,13 @@ fn varlen_lists_may_be_shorter() {
         truncated(m.clone().with_layout(Layout::Ragged)),
         "m: [1, 2, 4, 5, 7, 1, 2, 3, 4] split [[0, 3, 5], [0, 2, 4, 5, 7, 9]]"
     );
+    let ragged = m.clone().with_layout(Layout::Ragged).with_truncate();
+    let features = Features::new([ragged]).unwrap();
+    let varies = ColumnKind::Varlen {
+        shape: vec![UNKNOWN; 2],
+        layout: Layout::Ragged,
+    };
+    assert_eq!(features.spec().columns()[0].kind, varies);
     assert_eq!(
         truncated(Feature::varlen("m", &[1, -1], DType::Int32)),
         "m: [1, 2, 3, 1, 2] at [[0, 0, 0], [0, 0, 1], [0, 0, 2], [1, 0, 0], [1, 0, 1]] of [2, 1, 3]"
