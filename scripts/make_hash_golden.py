@@ -4,8 +4,8 @@
     pip install tensorflow
     python scripts/make_hash_golden.py [FILE]
 
-Strings go through `tf.strings.to_hash_bucket_fast`, numbers through `tf.strings.as_string` before.
-TensorFlow is large and the ids never change, so that `make check` does not run this.
+The ids come from `tf.strings.to_hash_bucket_fast`; numbers go through `tf.strings.as_string` first.
+TensorFlow is large and the ids never change, so `make check` does not run this.
 """
 
 import argparse
