@@ -3,8 +3,8 @@
 
     python scripts/check_readmes.py DOC
 
-A link must be absolute, and one into the documentation of these crates must lead to a page of DOC,
-the folder that `cargo doc` writes.
+A link must be absolute. A link into the documentation of these crates must lead to a page of DOC, the
+folder that `cargo doc` writes.
 """
 
 import re

@@ -4,8 +4,8 @@
     pip install -r scripts/requirements.txt
     python scripts/make_generated.py ATDS FOLDER
 
-FOLDER gets, for each preset, with and without byte sizes, PRESET.avro and rows/PRESET.jsonl: a folder that
-`ATDS_TESTDATA` can name for the `interop` test of the command, which holds what `atds head` prints against the rows.
+FOLDER gets PRESET.avro and rows/PRESET.jsonl for each preset, with and without byte sizes. The test `interop` of the
+command compares the output of `atds head` with the rows, if `ATDS_TESTDATA` names the folder.
 """
 
 import argparse

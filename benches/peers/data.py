@@ -74,8 +74,8 @@ class Data:
     def _preset(self, preset: str, features: dict[str, dict], codecs: list[str]) -> dict:
         """Make the files of a preset with some codecs, if they do not exist.
 
-        The records come from `atds generate`; the files are fastavro's, since a comparison should
-        not rest on files that one side wrote.
+        The records come from `atds generate`. fastavro writes the files, because no side of a
+        comparison should read files that it wrote itself.
         """
         folder = self.folder / preset
         missing = [codec for codec in codecs if not (folder / codec).exists()]
@@ -100,7 +100,7 @@ class Data:
     ) -> tuple[str, str]:
         """Make records for features. Replaces earlier records.
 
-        Gives the folder and the features file.
+        Returns the folder and the features file.
         """
         folder, path = self.folder / "narrow", "narrow.json"
         shutil.rmtree(folder, ignore_errors=True)

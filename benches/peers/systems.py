@@ -87,11 +87,11 @@ class Atds:
 
 
 class Worker:
-    """A system in a process of its own, which answers to a line with a line.
+    """A system in a process of its own, which answers each line with a line.
 
-    It lives as long as the comparison, so that neither the start of a runtime nor its first
-    allocations are measured; or, where it is short-lived, for a turn, as the command does: where
-    the memory of a process happens to lie makes some percent of difference.
+    The process lives as long as the comparison, so the start of a runtime and its first
+    allocations do not count. A short-lived process lives for one turn, as the command does,
+    because the place of its memory makes some percent of difference.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Worker:
     def peak_memory(self, job: Job, epochs: int) -> tuple[int, int]:
         """The resident memory before the dataset, and the peak after that.
 
-        Of a fresh process.
+        Both are those of a new process.
         """
         self.close()
         answer = self._ask(vars(job) | {"epochs": epochs, "warm_up": 1})

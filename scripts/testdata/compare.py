@@ -11,8 +11,8 @@ OTHERS = ("README.md", "hash_golden.json", "java")
 def differences(one, other):
     """A line for each difference; none if all files are equal byte by byte.
 
-    Compression libraries of other versions may compress to other bytes. So a file with a codec may
-    differ in them, if its header and each block's record count and inflated payload are the same.
+    Other versions of a compression library can give other bytes. So compressed payloads can differ, if
+    the header and each block's record count and decompressed payload are equal.
     """
     names = sorted(
         {

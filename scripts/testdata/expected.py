@@ -1,7 +1,7 @@
 """The expected tensors of a file, computed from the records that fastavro reads.
 
 The rules are those of the original ATDS reader: dense, sparse and varlen features, the whole file as
-one batch of N rows. Written to be read, not to be fast; it shares nothing with the Rust code.
+one batch of N rows. The code is simple rather than fast, and shares nothing with the Rust code.
 """
 
 import struct
@@ -68,8 +68,8 @@ def _sparse(rows, feature):
 def _varlen(rows, feature):
     """COO with the position of each value, and a list of row splits for each level, rows first.
 
-    A dimension of -1 becomes the largest index that a value has in it plus one; empty arrays do not
-    count, so it is 0 where there is no value at all.
+    A dimension of -1 becomes the largest index of a value plus one. Empty arrays do not count, so the
+    dimension is 0 without values.
     """
     shape = feature["shape"]
     splits = [[0] for _ in shape]

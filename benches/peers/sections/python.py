@@ -44,7 +44,7 @@ def cases(
 ) -> list[dict]:
     """Measure all features of `ads` by codec and batch size, the systems in turn.
 
-    Of each system it is said how often it reads the files in an iteration.
+    `systems` has the number of times that an iteration of each system reads the files.
     """
     return [
         {

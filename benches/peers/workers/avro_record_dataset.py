@@ -1,7 +1,7 @@
 """tensorflow-io's AvroRecordDataset.
 
-It is slow enough that whole epochs would take most of the comparison's time: some batches are
-measured from where it is well under way.
+It is so slow that whole epochs would take most of the time of a comparison. So some batches in the
+middle of an epoch are measured.
 """
 
 import json

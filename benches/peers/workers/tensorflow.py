@@ -19,7 +19,7 @@ def versions() -> dict[str, str]:
 def epoch_of(dataset: type, **kinds: type) -> Callable[[dict], tuple[int, float]]:
     """Run an epoch of an `ATDSDataset` of either package, as a training loop does.
 
-    `kinds` are the features' classes, by their names in a features file.
+    `kinds` maps names of kinds in a features file to classes of features.
     """
 
     def feature(kind: str, shape: list[int], dtype: str) -> object:

@@ -1,7 +1,7 @@
 """A click model in PyTorch on the CPU, with one of several kinds of input.
 
-The model is a network over dense features and embeddings of sparse ones, trained one step a batch
-with one thread, so that on two cores it and its input need not share one.
+The model is a network over dense features and embeddings of sparse features. It trains one step per
+batch with one thread. So on two cores, the model and its input have a core each.
 """
 
 import itertools
