@@ -119,3 +119,20 @@ fn what_is_at_fault_is_escaped() {
         harmless(&ran);
     }
 }
+
+/// What a note quotes of the schema's JSON stands in it as it is, and is escaped once, by JSON.
+#[test]
+fn reasons_are_escaped_once() {
+    let dir = TempDir::new().unwrap();
+    let decimal = serde_json::json!({"type": "bytes", "logicalType": "decimal", "precision": "9"});
+    let fields = serde_json::json!([{"name": "f", "type": decimal}]);
+    let schema = serde_json::json!({"type": "record", "name": "R", "fields": fields});
+    let file = file(dir.path(), &schema);
+    let note = r#"its precision is "9", which is no number of digits"#;
+    let found = atds(&["inspect", "--json", &file]).json();
+    let notes = found["notes"].as_array().unwrap();
+    let told = |value: &Value| value["note"].as_str().unwrap().contains(note);
+    assert!(notes.iter().any(told), "{notes:?}");
+    let said = atds(&["inspect", &file]).ok();
+    assert!(said.contains(note), "{said}");
+}
