@@ -195,6 +195,17 @@ def test_what_is_packed_already_is_not_packed_again(mixed: str, allocator: Alloc
     assert again.pin_memory()["triple"].unique().tolist() == [7]
 
 
+def test_columns_are_changed_each_by_itself(mixed: str, allocator: Allocator) -> None:
+    """A change of one is none of another, as autograd sees it."""
+    batch = next(iter(atds.torch.Dataset(mixed, 50, FEATURES, pin_memory=True)))
+    weight = torch.ones(3, requires_grad=True)
+    product = (batch["triple"] * weight).sum()
+    batch["half"].add_(1)
+    batch["wide"].zero_()
+    product.backward()
+    assert torch.equal(weight.grad, batch["triple"].sum(0))
+
+
 def test_bags_and_ragged_columns_are_pinned_alone(mixed: str, allocator: Allocator) -> None:
     batch = next(iter(atds.torch.Dataset(mixed, 50, FEATURES)))
     for number, name in enumerate(("bag", "list", "nested"), 1):
@@ -248,6 +259,9 @@ def test_a_batch_with_other_things_in_it(allocator: Allocator) -> None:
     assert packed["a"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert (packed["b"], packed["c"][0], packed["c"][1].shape) == ("text", 1, (0,))
     assert packed["d"]["e"].item() == 1
+    # What is on a device cannot be pinned, as PyTorch says of a tensor too.
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        batch.to("meta").pin_memory()
     moved = atds.torch.Batch(batch, w=weight, csr=csr).to("meta")
     assert moved["w"].requires_grad
     assert (moved["csr"].layout, moved["d"]["e"].device.type) == (torch.sparse_csr, "meta")
@@ -260,10 +274,10 @@ def test_a_batch_is_a_tree_of_tensors(mixed: str) -> None:
     leaves, spec = tree.tree_flatten(batch)
     assert all(isinstance(leaf, torch.Tensor) for leaf in leaves)
     again = tree.tree_unflatten(
-        [leaf + 1 if leaf.dtype != torch.bool else leaf for leaf in leaves], spec
+        [leaf * 2 if leaf.dtype != torch.bool else leaf for leaf in leaves], spec
     )
     assert type(again) is atds.torch.Batch
-    assert torch.equal(again["wide"], batch["wide"] + 1)
+    assert torch.equal(again["wide"], batch["wide"] * 2)
     assert type(again["bag"]) is atds.torch.Bag
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,8 +81,8 @@ def pack(value: Any) -> tuple[Any, Tensor]:
     map_tensors(value, layout.add)
     packed = pinned_bytes(layout.size)
     _native.copy_into(packed.numpy(), layout.sources)
-    views = layout.views(packed)
-    return map_tensors(value, lambda _: next(views)), packed
+    tensors = layout.tensors(packed)
+    return map_tensors(value, lambda _: next(tensors)), packed
 
 
 class _Layout:
@@ -92,11 +92,12 @@ class _Layout:
         self.size = 0
         #: The bytes of each tensor and their offset.
         self.sources: list[tuple[int, Any]] = []
-        self._makers: list[Callable[[_Typed], Tensor]] = []
+        self._makers: list[Callable[[Tensor], Tensor]] = []
 
     def add(self, tensor: Tensor) -> Tensor:
-        if tensor.requires_grad or tensor.layout not in (torch.strided, torch.sparse_coo):
-            # Not of a pipeline: PyTorch knows how to pin it.
+        is_known = tensor.layout in (torch.strided, torch.sparse_coo)
+        if tensor.requires_grad or tensor.device.type != "cpu" or not is_known:
+            # Not of a pipeline: PyTorch pins it, or says why not.
             self._makers.append(lambda _: tensor.pin_memory())
         elif tensor.is_sparse:
             self._makers.append(self._sparse(tensor))
@@ -104,38 +105,38 @@ class _Layout:
             self._makers.append(self._dense(tensor))
         return tensor
 
-    def views(self, packed: Tensor) -> Iterator[Tensor]:
+    def tensors(self, packed: Tensor) -> Iterator[Tensor]:
         """The tensors in an allocation."""
-        typed = _Typed(packed)
-        return (make(typed) for make in self._makers)
+        return (make(packed) for make in self._makers)
 
-    def _dense(self, tensor: Tensor) -> Callable[[_Typed], Tensor]:
+    def _dense(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
         tensor = tensor.contiguous()
         offset = self.size
         self.sources.append((offset, _bytes(tensor)))
         self.size = offset + math.ceil(tensor.nbytes / ALIGNMENT) * ALIGNMENT
         dtype, shape, stride = tensor.dtype, tensor.shape, tensor.stride()
         first = offset // tensor.itemsize
-        return lambda typed: typed[dtype].as_strided(shape, stride, first)
+        return lambda packed: _tensor_in(packed, dtype, shape, stride, first)
 
-    def _sparse(self, tensor: Tensor) -> Callable[[_Typed], Tensor]:
+    def _sparse(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
         # The indices of each value lie together.
         indices, values = self._dense(tensor._indices().t()), self._dense(tensor._values())
         shape, is_coalesced = tensor.shape, tensor.is_coalesced()
-        return lambda typed: sparse_tensor(indices(typed).t(), values(typed), shape, is_coalesced)
+        return lambda packed: sparse_tensor(
+            indices(packed).t(), values(packed), shape, is_coalesced
+        )
 
 
-class _Typed(dict[torch.dtype, Tensor]):
-    """All of an allocation as a vector of each dtype."""
+def _tensor_in(
+    memory: Tensor, dtype: torch.dtype, shape: Sequence[int], stride: Sequence[int], first: int
+) -> Tensor:
+    """A tensor in the memory of another, whose first item is the one of this number.
 
-    def __init__(self, packed: Tensor) -> None:
-        super().__init__()
-        self._packed = packed
-
-    def __missing__(self, dtype: torch.dtype) -> Tensor:
-        vector = self._packed.view(dtype)
-        self[dtype] = vector
-        return vector
+    No view: views count changes of each other's values, by which autograd would take a change of
+    one column for a change of all.
+    """
+    tensor = torch.empty(0, dtype=dtype, device=memory.device)
+    return tensor.set_(memory.untyped_storage(), first, shape, stride)
 
 
 def sparse_tensor(indices: Tensor, values: Tensor, shape: Any, is_coalesced: bool) -> Tensor:
@@ -159,7 +160,7 @@ def _bytes(tensor: Tensor) -> Any:
 def copy_to(value: Any, packed: Tensor, device: torch.device, non_blocking: bool) -> Any:
     """The same structure on a device, with one copy of a packed allocation for all tensors in it;
     others are copied one by one. With ``non_blocking`` the host does not wait for the copies."""
-    copied = _Typed(_copied_beside(packed, device) if non_blocking else packed.to(device))
+    copied = _copied_beside(packed, device) if non_blocking else packed.to(device)
     memory = packed.untyped_storage().data_ptr()
 
     def moved(tensor: Tensor) -> Tensor:
@@ -168,8 +169,9 @@ def copy_to(value: Any, packed: Tensor, device: torch.device, non_blocking: bool
             return sparse_tensor(indices, values, tensor.shape, tensor.is_coalesced())
         if not is_within(tensor, memory):
             return tensor.to(device, non_blocking=non_blocking)
-        vector = copied[tensor.dtype]
-        return vector.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        return _tensor_in(
+            copied, tensor.dtype, tensor.size(), tensor.stride(), tensor.storage_offset()
+        )
 
     return map_tensors(value, moved)
 
