@@ -69,9 +69,10 @@ fn faults_are_those_that_the_plan_finds() {
         assert!(!agreed(&plan, &mut builder, &record[..at]), "ends at {at}");
         for change in [0x01, 0x02, 0x40, 0x80, 0xff] {
             record[at] ^= change;
-            match agreed(&plan, &mut builder, &record) {
-                true => sound += 1,
-                false => faulty += 1,
+            if agreed(&plan, &mut builder, &record) {
+                sound += 1;
+            } else {
+                faulty += 1;
             }
             record[at] ^= change;
         }

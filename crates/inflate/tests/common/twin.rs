@@ -42,9 +42,10 @@ impl Code {
             .for_each(|&symbol| counts[usize::from(lengths[symbol])] += 1);
         let space: usize = (1..16).map(|length| counts[length] << (15 - length)).sum();
         let is_one_bit = symbols.len() == 1 && counts[1] == 1;
-        match space == 1 << 15 || symbols.is_empty() || is_one_bit {
-            true => Ok(Code { counts, symbols }),
-            false => Err(Error::Code),
+        if space == 1 << 15 || symbols.is_empty() || is_one_bit {
+            Ok(Code { counts, symbols })
+        } else {
+            Err(Error::Code)
         }
     }
 }
@@ -172,9 +173,10 @@ impl Twin<'_> {
 
     fn fits(&self, more: usize) -> Result<(), Error> {
         let limit = self.limit;
-        match self.out.len() + more <= limit {
-            true => Ok(()),
-            false => Err(Error::TooLarge { limit }),
+        if self.out.len() + more <= limit {
+            Ok(())
+        } else {
+            Err(Error::TooLarge { limit })
         }
     }
 
