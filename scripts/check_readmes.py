@@ -30,7 +30,8 @@ def main() -> None:
                 faults.append(f"{readme.relative_to(ROOT)}: {link} is relative")
             elif own and own[1].replace("-", "_") in crates and not leads(doc, own):
                 faults.append(f"{readme.relative_to(ROOT)}: {link} leads nowhere")
-    sys.exit("\n".join(faults))
+    if faults:
+        sys.exit("\n".join(faults))
 
 
 def leads(doc: Path, link: re.Match[str]) -> bool:
