@@ -10,6 +10,7 @@ export PATH="$tools/bin:$PATH"
 main() {
     step "tools" install_tools
     step "format" check_format
+    # One of them, incompatible_msrv, holds the code to the rust-version of Cargo.toml.
     step "lints" cargo clippy "${all[@]}" --all-targets -- -D warnings
     step "each crate and codec alone" check_crates_alone
     step "documentation of the crates" check_documentation
@@ -19,6 +20,7 @@ main() {
     step "public API against the last tag" check_public_api
     step "test data made again" remake_testdata
     step "records of comparisons, and texts that cite them" check_records
+    step "wheel for release" scripts/wheels.sh
     step "fuzz targets, $fuzz_seconds s each" fuzz_smoke
     printf '\nAll %d steps passed in %d s.\n' "$step_number" "$SECONDS"
 }

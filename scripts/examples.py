@@ -133,6 +133,7 @@ class RustPrograms:
             (folder / "src/bin" / f"{name}.rs").write_text(text)
         path = REPOSITORY / "crates/atds"
         manifest = '[package]\nname = "atds-examples"\nversion = "0.0.0"\nedition = "2024"\n'
+        manifest += "[profile.dev]\ndebug = false\n"
         manifest += f'[dependencies]\natds = {{ path = "{path}" }}\n'
         (folder / "Cargo.toml").write_text(manifest)
         (folder / "Cargo.lock").write_bytes((REPOSITORY / "Cargo.lock").read_bytes())
