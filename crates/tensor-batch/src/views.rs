@@ -56,7 +56,7 @@ impl<'a, V> SparseView<'a, V> {
     ///
     /// # Panics
     /// If there is no value `i`.
-    pub fn index(&self, i: usize) -> &'a [i64] {
+    pub fn indices_of(&self, i: usize) -> &'a [i64] {
         let width = self.dense_shape.len();
         &self.indices[i * width..][..width]
     }
@@ -188,7 +188,7 @@ impl Batch {
     /// # let batch = builder.finish();
     /// let ads = batch.sparse::<f32>("ads")?;
     /// for (i, weight) in ads.values.iter().enumerate() {
-    ///     let &[row, ad] = ads.index(i) else { unreachable!("a row and one dimension") };
+    ///     let &[row, ad] = ads.indices_of(i) else { unreachable!("a row and one dimension") };
     ///     println!("row {row} has ad {ad} with {weight}");
     /// }
     /// assert_eq!(ads.dense_shape, [batch.rows() as i64, 100]);

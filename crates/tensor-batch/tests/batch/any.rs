@@ -23,7 +23,7 @@ pub(crate) fn any_spec() -> impl Strategy<Value = BatchSpec> {
 }
 
 fn any_column() -> impl Strategy<Value = ColumnSpec> {
-    let dtype = prop::sample::select(&DType::ALL[..]);
+    let dtype = prop::sample::select(DType::ALL);
     let layout = prop::sample::select(&[Layout::Coo, Layout::Ragged][..]);
     let dims = vec(prop_oneof![Just(UNKNOWN), 1..4i64], 1..4);
     let fill = dtype.prop_flat_map(any_scalar);

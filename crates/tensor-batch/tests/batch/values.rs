@@ -10,7 +10,7 @@ use crate::any::any_scalar;
 use crate::model::scalars;
 
 fn any_scalars() -> impl Strategy<Value = (DType, Vec<Scalar>)> {
-    let dtype = prop::sample::select(&DType::ALL[..]);
+    let dtype = prop::sample::select(DType::ALL);
     dtype.prop_flat_map(|dtype| (Just(dtype), vec(any_scalar(dtype), 0..20)))
 }
 

@@ -211,7 +211,7 @@ fn lists_and_entries_have_views() {
     let coo = batch.sparse::<u8>("coo").expect("coordinates");
     assert_eq!((coo.values, coo.nnz()), (&[7, 255, 1][..], 3));
     assert_eq!(coo.dense_shape, [3, 10, 5]);
-    let indices: Vec<_> = (0..3).map(|i| coo.index(i)).collect();
+    let indices: Vec<_> = (0..3).map(|i| coo.indices_of(i)).collect();
     assert_eq!(indices, [[0, 3, 0], [0, 9, 4], [1, 0, 1]]);
     assert_eq!(indices.concat(), coo.indices);
 
