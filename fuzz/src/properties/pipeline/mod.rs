@@ -6,7 +6,7 @@ mod reading;
 
 use std::sync::Arc;
 
-use avro_decode::{Feature, Features, Plan, PlanOptions, infer};
+use avro_decode::{DecodeErrorKind, Feature, Features, Plan, PlanOptions, infer};
 use tensor_batch::Batch;
 
 use super::input::Input;
@@ -50,10 +50,13 @@ fn check(file: &[u8], features: Option<&[Feature]>, options: &Options) {
     plan_options.out_of_bounds = options.out_of_bounds;
     match (&one.spec, oracle::schema(file)) {
         (Some(spec), Some(schema)) => {
-            let features = checked(features.unwrap_or(&infer(&schema).features), options);
+            let mut inferred = infer(&schema).features;
+            one.set_sampled(&mut inferred);
+            let features = checked(features.unwrap_or(&inferred), options);
             let features = features.expect("the dataset has them");
             assert_eq!(features.spec(), spec);
             let expected = oracle::read(file, schema, &features, &plan_options);
+            check_sampled(&one, &expected);
             hold_against(&one, &expected, options);
         }
         (Some(_), None) => panic!("a file without a schema is read"),
@@ -68,6 +71,18 @@ fn check(file: &[u8], features: Option<&[Feature]>, options: &Options) {
             });
             assert!(is_misfit || one.has_no_features(), "{:?}", one.error);
         }
+    }
+}
+
+/// The features that are dense by a sample fit its records.
+fn check_sampled(outcome: &Outcome, expected: &Expected) {
+    let Some(sampled) = outcome.sampled.first() else {
+        return;
+    };
+    let records = expected.records.len().min(sampled.records as usize);
+    if let Err(error) = expected.tensors(0..records) {
+        let is_length = matches!(error.kind, DecodeErrorKind::ArrayLength { .. });
+        assert!(!is_length, "{error}, of {records} records sampled");
     }
 }
 

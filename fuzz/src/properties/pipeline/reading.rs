@@ -4,7 +4,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use atds::{Batch, BatchSpec, Dataset, Error, ErrorKind, Feature, Layout, OutOfBounds, Threads};
+use atds::features::Sampled;
+use atds::{
+    Batch, BatchSpec, ColumnKind, Dataset, Error, ErrorKind, Feature, Layout, OutOfBounds, Threads,
+};
 use tempfile::NamedTempFile;
 
 use crate::properties::input::Input;
@@ -56,6 +59,8 @@ impl Options {
 pub(super) struct Outcome {
     /// The columns, if the dataset could be built.
     pub(super) spec: Option<BatchSpec>,
+    /// The features that are dense by a sample.
+    pub(super) sampled: Vec<Sampled>,
     pub(super) batches: Vec<Batch>,
     /// What ended it before the end.
     pub(super) error: Option<Error>,
@@ -87,6 +92,7 @@ pub(super) fn read(
     }
     let mut outcome = Outcome {
         spec: None,
+        sampled: Vec::new(),
         batches: Vec::new(),
         error: None,
     };
@@ -94,6 +100,7 @@ pub(super) fn read(
         Err(error) => outcome.error = Some(error),
         Ok(dataset) => {
             outcome.spec = Some(dataset.spec().clone());
+            outcome.sampled = dataset.sampled().to_vec();
             let mut batches = dataset.iter();
             for batch in &mut batches {
                 match batch {
@@ -156,6 +163,27 @@ impl Outcome {
             kind,
             Some(ErrorKind::NoFeatures { .. } | ErrorKind::TooManyFields { .. })
         )
+    }
+
+    /// Gives the features that are dense by a sample their shapes.
+    pub(super) fn set_sampled(&self, features: &mut [Feature]) {
+        let spec = self.spec.as_ref().expect("the dataset was built");
+        for sampled in &self.sampled {
+            let mut features = features.iter_mut();
+            let feature = features.find(|one| one.name == sampled.feature);
+            let column = spec
+                .columns()
+                .iter()
+                .find(|one| one.name == sampled.feature);
+            let (Some(feature), Some(column)) = (feature, column) else {
+                panic!("no column of {sampled:?}");
+            };
+            let ColumnKind::Dense { shape } = &column.kind else {
+                panic!("{column:?} is dense by a sample");
+            };
+            let dense = Feature::dense(&feature.name, shape, feature.dtype);
+            feature.kind = dense.kind;
+        }
     }
 
     /// Panics unless the other has the same batches and the same error.
