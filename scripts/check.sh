@@ -84,7 +84,7 @@ check_dependencies() {
 check_public_api() {
     local tag
     if tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null); then
-        install_tool cargo-semver-checks 0.45.0
+        install_tool cargo-semver-checks 0.51.0
         cargo semver-checks --workspace --baseline-rev "$tag"
     else
         echo "skipped: no version has been tagged yet"
