@@ -8,12 +8,17 @@ shift
 folder="$(mktemp -d)"
 trap 'rm -r "$folder"' EXIT
 
+print_version='
+import sys
+assert sys.version_info >= (3, 10)
+print(*sys.version_info[:3], sep=".")
+'
+
 main() {
-    local python
+    local python version
     [ $# -gt 0 ] || set -- python3 python3.{10..20}
     for python in "$@"; do
-        if version=$("$python" -c 'import sys; print(*sys.version_info[:3], sep=".")' 2>/dev/null) &&
-            [ ! -e "$folder/$version" ]; then
+        if version=$("$python" -c "$print_version" 2>/dev/null) && [ ! -e "$folder/$version" ]; then
             try "$python" "$folder/$version"
         fi
     done
