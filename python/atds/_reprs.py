@@ -64,8 +64,8 @@ def html(
 ) -> str:
     """A table of names and values for a notebook, and tables with a header below it. All texts
     are escaped; tables that are too long are cut."""
-    parts = [f"<strong>{_cell(title)}</strong>", _table((), list(rows))]
-    parts += [_table(header, body) for header, body in tables if body]
+    parts = [f"<strong>{_cell(title)}</strong>"]
+    parts += [_table(header, body) for header, body in [((), list(rows)), *tables] if body]
     return f"<div>{''.join(parts)}</div>"
 
 

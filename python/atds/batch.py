@@ -104,6 +104,11 @@ class _Exported:
 def summary(column: Any) -> str:
     """A column in a few words: its dtype and shape, of several parts each."""
     if isinstance(column, tuple):
+        if hasattr(column, "dense_shape"):
+            sparse: Any = column
+            entries = counted(len(sparse.values), "entry", "entries")
+            of = f"{sparse.values.dtype} {list(sparse.dense_shape)}"
+            return f"{type(column).__name__}({of}, {entries})"
         parts = ", ".join(summary(part) for part in column if hasattr(part, "dtype"))
         return f"{type(column).__name__}({parts})"
     if hasattr(column, "dtype") and hasattr(column, "shape"):

@@ -77,6 +77,12 @@ impl Dataset {
         self.dataset.is_here()
     }
 
+    /// Ends the threads that wait for the next epoch.
+    fn end_threads(&self, py: Python<'_>) -> PyResult<()> {
+        let dataset = self.dataset.get(py, WHAT)?.clone();
+        interruptible(py, move || dataset.end_threads())
+    }
+
     /// The batches of one epoch.
     fn epoch(&self, py: Python<'_>, epoch: u64) -> PyResult<Batches> {
         let batches = self.dataset.get(py, WHAT)?.epoch(epoch);

@@ -60,6 +60,19 @@ def test_a_batch_of_many_columns() -> None:
     assert repr(batch).startswith("Batch of 1 record\n")
 
 
+def test_a_batch_of_sparse_columns(clicks: str) -> None:
+    features = {
+        "coo": atds.SparseFeature([50_001], "float32", expression="sp0"),
+        "rows": atds.SparseFeature([50_001], "float32", expression="sp0", layout="ragged"),
+    }
+    batch = next(iter(atds.Dataset(clicks, 64, features)))
+    entries = f"{len(batch['coo'].values)} entries"
+    assert repr(batch).splitlines()[1:] == [
+        f"  coo: SparseTensor(float32 [64, 50001], {entries})",
+        f"  rows: RaggedSparseTensor(float32 [64, 50001], {entries})",
+    ]
+
+
 def test_an_iterator(numbers: str, number: Any) -> None:
     batches = iter(atds.Dataset(numbers, 300, number))
     assert repr(batches) == "<atds.Batches: 0 batches, 0 records so far>"

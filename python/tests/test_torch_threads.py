@@ -154,3 +154,21 @@ def test_a_data_set_of_arrays_keeps_none(numbers: str) -> None:
     dataset = atds.Dataset(numbers, 64, NUMBER)
     list(dataset)
     assert_no_threads()
+
+
+def test_with_ends_the_threads_that_wait(many: str) -> None:
+    features = {"s_label": atds.DenseFeature([], "int32")}
+    with atds.torch.Dataset(many, 64, features, num_parallel_calls=3) as dataset:
+        first = [batch["s_label"].tolist() for batch in dataset]
+        assert len(threads()) == 4
+    assert_no_threads()
+    # It can be iterated over again, and iterations that go on are not ended.
+    batches = iter(dataset)
+    next(batches)
+    dataset.close()
+    assert [batch["s_label"].tolist() for batch in batches] == first[1:]
+    del batches
+    assert len(threads()) == 4
+    dataset.close()
+    dataset.close()
+    assert_no_threads()

@@ -214,6 +214,13 @@ impl Dataset {
         self.slice(records, file_records)
     }
 
+    /// Ends the threads that wait for the next iteration of the data set and of its slices, see
+    /// [`keep_threads`](crate::DatasetBuilder::keep_threads). Iterations go on, and the next
+    /// iteration starts threads.
+    pub fn end_threads(&self) {
+        self.settings.kept.end_threads();
+    }
+
     /// The part of this data set that reads `records` of an epoch, by their places
     /// in the order in which the epoch has the files and their blocks, before the
     /// shuffle buffer. Where files or blocks are shuffled, these are other records

@@ -63,6 +63,13 @@ impl Kept {
         lock(&self.threads).extend(threads);
     }
 
+    /// Ends all threads that wait, and waits for them.
+    pub(crate) fn end_threads(&self) {
+        let gear = self.gear();
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        drop((gear, threads));
+    }
+
     /// A scheduler for an iteration of the data set, with what earlier ones have learnt.
     pub(crate) fn scheduler(&self, threads: Threads) -> Scheduler {
         let last = lock(&self.scheduler);
@@ -94,4 +101,31 @@ fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
 
 fn keep<T>(slot: &Mutex<Option<T>>, value: T) {
     *lock(slot) = Some(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn threads_wait_for_the_next_iteration_until_they_are_ended() {
+        let kept = Kept::default();
+        let iteration = || {
+            let (id_out, id) = channel();
+            let job = move || id_out.send(thread::current().id()).unwrap();
+            let thread = kept.begin("test", job).unwrap();
+            assert!(thread.wait(None).unwrap().is_ok());
+            kept.keep_threads([thread]);
+            id.recv().unwrap()
+        };
+        let first = iteration();
+        assert_eq!(iteration(), first);
+        kept.end_threads();
+        let second = iteration();
+        assert_ne!(second, first);
+        assert_eq!(iteration(), second);
+    }
 }

@@ -37,7 +37,7 @@ from atds.torch.shares import (
 from atds.torch.tensors import Sparse, converters, torch_features
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
 _LOG = logging.getLogger("atds")
 
@@ -99,7 +99,7 @@ class Dataset(IterableDataset[Batch]):
     ranks cannot share evenly, at most ``world_size - 1`` unless ``drop_remainder`` is true.
 
     The pipeline has threads of its own, which wait between epochs for the next one and end with the
-    data set, or with the worker. So a few workers are enough, and
+    data set, with the worker, or by :meth:`close`. So a few workers are enough, and
     ``num_workers=0`` is often the fastest: batches then do not go from one process to another.
     ``num_parallel_calls`` is the number of threads of each worker. With :data:`atds.AUTOTUNE` it is
     as many as pay, up to the worker's part of the cores, which the workers and the ranks of this
@@ -404,6 +404,19 @@ class Dataset(IterableDataset[Batch]):
         them. The iterations of workers have figures in the workers."""
         latest = self._latest
         return _native.no_stats() if latest is None or not latest.is_here() else latest.snapshot()
+
+    def close(self) -> None:
+        """Ends the threads of this process that wait for the next epoch, as the end of a ``with``
+        block does. Iterations go on, and the next epoch starts threads again."""
+        for native in (self._dataset._made, self._limited):
+            if native is not None and native.is_here():
+                native.end_threads()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
