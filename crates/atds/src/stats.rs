@@ -85,7 +85,11 @@ pub struct StatsHandle {
 
 impl fmt::Debug for StatsHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("StatsHandle").field(&self.stats()).finish()
+        let stats = self.stats();
+        f.debug_struct("StatsHandle")
+            .field("steps", &stats.steps)
+            .field("records", &stats.records)
+            .finish_non_exhaustive()
     }
 }
 

@@ -39,7 +39,7 @@ fn debug_text_fits_a_screen() {
     fits(&batches, "is_over: false");
     let batch = batches.next().expect("a batch").expect("a good one");
     fits(&batch, "rows: 1024");
-    fits(&batch, "\"d0\": sparse float32 [1024, 8] (8192 values)");
+    fits(&batch, "\"d0\": dense float32 [1024, 8]");
     for (_, column) in batch.columns() {
         fits(&column, "");
     }
