@@ -30,6 +30,9 @@ enum Choice<'f> {
     Keys,
 }
 
+/// Consumers that choose alike, and read as many elements at most.
+type Group<'f> = ((Choice<'f>, Option<usize>), Vec<Consumer<'f>>);
+
 impl<'f> Compiler<'f> {
     /// An array or a map, of whose elements `item` is the type.
     pub(super) fn items(
@@ -39,7 +42,7 @@ impl<'f> Compiler<'f> {
         consumers: Vec<Consumer<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let mut groups: Vec<((Choice<'f>, Option<usize>), Vec<Consumer<'f>>)> = Vec::new();
+        let mut groups: Vec<Group<'f>> = Vec::new();
         for consumer in consumers {
             let choice = (choice(place, item, &consumer, at)?, most(&consumer));
             match groups.iter_mut().find(|(other, _)| *other == choice) {
