@@ -3,50 +3,50 @@
 use crate::Error;
 use crate::kernel::MAX_ROUNDS;
 
-/// Number of bytes at which a read from a window can start. A power of two: a mask is the whole
-/// bounds check.
-pub(crate) const SPAN: usize = 1024;
+/// Number of bytes of a span at which a read can start. A power of two: a mask is the whole bounds
+/// check.
+pub(crate) const SPAN_BYTES: usize = 1024;
 
 // A round consumes at most 55 bits, the header of a block some 4,600.
-const _: () = assert!(MAX_ROUNDS * 7 + 8 <= SPAN);
+const _: () = assert!(MAX_ROUNDS * 7 + 8 <= SPAN_BYTES);
 
 /// The part of a payload that is being read, with zeros after its end.
-pub(crate) type Window = [u8; SPAN + 8];
+pub(crate) type Span = [u8; SPAN_BYTES + 8];
 
-/// The window of `payload` from `base` on. If it crosses the end, it is copied to `tail`.
-pub(crate) fn window<'a>(payload: &'a [u8], base: usize, tail: &'a mut Window) -> &'a Window {
+/// The span of `payload` from `base` on. If it crosses the end, it is copied to `tail`.
+pub(crate) fn span<'a>(payload: &'a [u8], base: usize, tail: &'a mut Span) -> &'a Span {
     let rest = payload.get(base..).unwrap_or_default();
-    if let Some(window) = rest.first_chunk() {
-        return window;
+    if let Some(span) = rest.first_chunk() {
+        return span;
     }
     tail[..rest.len()].copy_from_slice(rest);
     tail[rest.len()..].fill(0);
     tail
 }
 
-/// The bits of `window` from `bit` on, at least 57. The first bit is the lowest.
+/// The bits of `span` from `bit` on, at least 57. The first bit is the lowest.
 #[inline(always)]
-pub(crate) fn word(window: &Window, bit: usize) -> u64 {
-    let at = bit / 8 % SPAN;
-    let bytes = window[at..at + 8].try_into().expect("eight bytes");
+pub(crate) fn word(span: &Span, bit: usize) -> u64 {
+    let at = bit / 8 % SPAN_BYTES;
+    let bytes = span[at..at + 8].try_into().expect("eight bytes");
     u64::from_le_bytes(bytes) >> (bit % 8)
 }
 
-/// The next bits of a window.
+/// The next bits of a span.
 pub(crate) struct Bits<'a> {
-    window: &'a Window,
-    /// Bit of the window at which `word` begins.
+    span: &'a Span,
+    /// Bit of the span at which `word` begins.
     bit: usize,
     word: u64,
 }
 
 impl<'a> Bits<'a> {
-    pub(crate) fn new(window: &'a Window, bit: usize) -> Self {
-        let word = word(window, bit);
-        Bits { window, bit, word }
+    pub(crate) fn new(span: &'a Span, bit: usize) -> Self {
+        let word = word(span, bit);
+        Bits { span, bit, word }
     }
 
-    /// Bit of the window at which the next bits begin.
+    /// Bit of the span at which the next bits begin.
     pub(crate) fn position(&self) -> usize {
         self.bit
     }
@@ -54,7 +54,7 @@ impl<'a> Bits<'a> {
     /// Loads at least 57 bits.
     #[inline(always)]
     pub(crate) fn refill(&mut self) {
-        self.word = word(self.window, self.bit);
+        self.word = word(self.span, self.bit);
     }
 
     /// The next bits; those that are not loaded are zeros.
@@ -76,9 +76,9 @@ impl<'a> Bits<'a> {
 /// A position in a payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
-    /// Byte at which the window begins.
+    /// Byte at which the span begins.
     pub(crate) base: usize,
-    /// Bit within the window.
+    /// Bit within the span.
     pub(crate) bit: usize,
 }
 
@@ -88,7 +88,7 @@ impl Position {
         Position { base: byte, bit: 0 }
     }
 
-    /// Moves the start of the window to this position.
+    /// Moves the start of the span to this position.
     pub(crate) fn slide(&mut self) {
         self.base += self.bit / 8;
         self.bit %= 8;

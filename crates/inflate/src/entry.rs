@@ -78,7 +78,7 @@ pub(crate) fn is_token(entry: u32) -> bool {
     entry.cast_signed() >= LEAST_TOKEN
 }
 
-/// The sum of the payload and the extra bits, which follow the code in `word`.
+/// The sum of the base and the extra bits, which follow the code in `word`.
 #[inline(always)]
 pub(crate) fn value(entry: u32, word: u32) -> u32 {
     let bits = word & ((1 << consumed(entry)) - 1);
@@ -86,8 +86,8 @@ pub(crate) fn value(entry: u32, word: u32) -> u32 {
 }
 
 /// An entry whose code has no bits yet: see [`with_code`].
-const fn entry(extra: u32, next: u32, payload: u32) -> u32 {
-    extra | first_index(next) | payload << 16
+const fn entry(extra: u32, next: u32, base: u32) -> u32 {
+    extra | first_index(next) | base << 16
 }
 
 /// Index of the first entry of a table.
@@ -178,7 +178,7 @@ pub(crate) fn code_length(entry: u32) -> u8 {
     (entry >> 10 & 15) as u8
 }
 
-/// Code lengths, with their number of repetitions as the payload (RFC 1951, 3.2.7).
+/// Code lengths (RFC 1951, 3.2.7). The base is the number of repetitions, before the extra bits.
 pub(crate) static LENGTHS: [u32; LENGTH_SYMBOLS] = {
     const fn entry(extra: u32, length: u32, repeat: u32) -> u32 {
         extra | length << 10 | repeat << 16

@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::Peekable;
 use std::ops::Range;
 
-use crate::bits::Window;
+use crate::bits::Span;
 use crate::copy::prefetch_start;
 use crate::kernel::Kernel;
 use crate::lane::{Lane, Progress};
@@ -15,8 +15,8 @@ use crate::{Error, LANES, Stream};
 /// Decompresses streams, several at a time. It owns some 300 KB of tables.
 pub struct Inflater {
     lanes: Box<[Lane]>,
-    /// Copies of the lanes' windows that cross the end of a payload.
-    tails: Box<[Window; LANES]>,
+    /// Copies of the lanes' spans that cross the end of a payload.
+    tails: Box<[Span; LANES]>,
     /// The literals and matches of one lane, until they are written.
     tokens: Box<Tokens>,
     kernel: Kernel,
@@ -114,14 +114,14 @@ impl Inflater {
 
     /// Runs the lookups of `lanes`, and returns the number of lookups of each.
     fn look_up<T>(&mut self, lanes: Range<usize>, running: &Running<'_, T>) -> usize {
-        let mut windows = [&[0; _]; LANES];
+        let mut spans = [&[0; _]; LANES];
         let tails = self.tails[lanes.clone()].iter_mut();
-        for ((nth, tail), window) in lanes.clone().zip(tails).zip(&mut windows) {
+        for ((nth, tail), span) in lanes.clone().zip(tails).zip(&mut spans) {
             if let Some((_, stream)) = &running[nth] {
-                *window = self.lanes[nth].window(stream.payload, tail);
+                *span = self.lanes[nth].span(stream.payload, tail);
             }
         }
-        self.kernel.run(&mut self.lanes[lanes], &windows)
+        self.kernel.run(&mut self.lanes[lanes], &spans)
     }
 
     /// Calls `done` if the stream has ended or failed.

@@ -8,7 +8,7 @@ mod generic;
 mod x86;
 
 use crate::LANES;
-use crate::bits::Window;
+use crate::bits::Span;
 use crate::lane::Lane;
 use crate::tokens::Tokens;
 
@@ -75,26 +75,25 @@ impl Kernel {
         those_of_machine.chain([Kernel::Generic])
     }
 
-    /// Makes lookups in all `lanes`, which read `windows`, until a lane halts or [`MAX_LOOKUPS`] are
+    /// Makes lookups in all `lanes`, which read `spans`, until a lane halts or [`MAX_LOOKUPS`] are
     /// done. Returns the number of lookups of each lane.
-    pub(crate) fn run(self, lanes: &mut [Lane], windows: &[&Window; LANES]) -> usize {
+    pub(crate) fn run(self, lanes: &mut [Lane], spans: &[&Span; LANES]) -> usize {
         match lanes.len() {
-            1 => self.run_all::<1>(lanes, windows),
-            2 => self.run_all::<2>(lanes, windows),
-            3 => self.run_all::<3>(lanes, windows),
-            _ => self.run_all::<4>(lanes, windows),
+            1 => self.run_all::<1>(lanes, spans),
+            2 => self.run_all::<2>(lanes, spans),
+            3 => self.run_all::<3>(lanes, spans),
+            _ => self.run_all::<4>(lanes, spans),
         }
     }
 
-    fn run_all<const N: usize>(self, lanes: &mut [Lane], windows: &[&Window; LANES]) -> usize {
-        let (Some(lanes), Some(windows)) = (lanes.first_chunk_mut(), windows.first_chunk::<N>())
-        else {
+    fn run_all<const N: usize>(self, lanes: &mut [Lane], spans: &[&Span; LANES]) -> usize {
+        let (Some(lanes), Some(spans)) = (lanes.first_chunk_mut(), spans.first_chunk::<N>()) else {
             return 0;
         };
         match self {
-            Kernel::Generic => generic::run(lanes, windows),
+            Kernel::Generic => generic::run(lanes, spans),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 | Kernel::Avx512 => x86::run(lanes, windows),
+            Kernel::Avx2 | Kernel::Avx512 => x86::run(lanes, spans),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The state of one stream in progress.
 
 use crate::Error;
-use crate::bits::{Bits, Position, Window, window};
+use crate::bits::{Bits, Position, Span, span};
 use crate::copy;
 use crate::entry::{
     EXTRA, HALT, LITLEN, TABLE_LEN, TABLES, consumed, extra_alone, first_index, lead,
@@ -70,7 +70,7 @@ impl Lane {
     pub(crate) fn start(
         &mut self,
         stream: &mut ActiveStream<'_>,
-        tail: &mut Window,
+        tail: &mut Span,
     ) -> Result<Progress, Error> {
         self.position = Position::at(0);
         self.written = 0;
@@ -96,9 +96,9 @@ impl Lane {
         table == HALTED
     }
 
-    /// The window that the next lookups read.
-    pub(crate) fn window<'w>(&self, payload: &'w [u8], tail: &'w mut Window) -> &'w Window {
-        window(payload, self.position.base, tail)
+    /// The span that the next lookups read.
+    pub(crate) fn span<'w>(&self, payload: &'w [u8], tail: &'w mut Span) -> &'w Span {
+        span(payload, self.position.base, tail)
     }
 
     /// Writes the bytes of the last `lookups` lookups, and reads on to the next lookup.
@@ -108,7 +108,7 @@ impl Lane {
         lookups: usize,
         tokens: &mut Tokens,
         stream: &mut ActiveStream<'_>,
-        tail: &mut Window,
+        tail: &mut Span,
     ) -> Result<Progress, Error> {
         let is_sound = self.position.left(stream.payload);
         let sound = match is_sound {
@@ -149,12 +149,12 @@ impl Lane {
     fn next_block(
         &mut self,
         stream: &mut ActiveStream<'_>,
-        tail: &mut Window,
+        tail: &mut Span,
     ) -> Result<Progress, Error> {
         while !self.is_last_block {
             self.position.slide();
-            let window = window(stream.payload, self.position.base, tail);
-            let mut bits = Bits::new(window, self.position.bit);
+            let span = span(stream.payload, self.position.base, tail);
+            let mut bits = Bits::new(span, self.position.bit);
             let block_type = self.header(&mut bits);
             self.position.bit = bits.position();
             // A truncated payload is the error, whatever its missing bits would have said.

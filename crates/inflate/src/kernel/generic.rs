@@ -1,7 +1,7 @@
 //! The loops in plain Rust.
 
 use super::{LOOKUPS_PER_CHECK, LOOKUPS_PER_ROUND, Lookups, MAX_CHECKS, ROUNDS_PER_CHECK};
-use crate::bits::{Window, word};
+use crate::bits::{Span, word};
 use crate::entry::{LITERAL, NEXT, TABLE_LEN, consumed, is_token, value};
 use crate::lane::Lane;
 use crate::tokens::{CAPACITY, Tokens};
@@ -11,13 +11,13 @@ use crate::tokens::{CAPACITY, Tokens};
 /// A lookup waits some seven cycles for the one before it in its stream: a load, a mask and the
 /// address. Lookups of the other streams fill this time.
 #[inline(always)]
-pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
+pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], spans: &[&Span; N]) -> usize {
     let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bit);
     let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table & NEXT);
     let mut checks = 0;
     while checks < MAX_CHECKS {
         for round in 0..ROUNDS_PER_CHECK {
-            let mut words: [_; N] = std::array::from_fn(|lane| word(windows[lane], bits[lane]));
+            let mut words: [_; N] = std::array::from_fn(|lane| word(spans[lane], bits[lane]));
             let mut entries = [0u32; N];
             for nth in 0..LOOKUPS_PER_ROUND {
                 for lane in 0..N {

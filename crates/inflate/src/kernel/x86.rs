@@ -16,7 +16,7 @@ use super::{
     LOOKUPS_PER_CHECK, LOOKUPS_PER_ROUND, Lookups, MAX_CHECKS, MAX_ROUNDS, ROUNDS_PER_CHECK,
     generic,
 };
-use crate::bits::{SPAN, Window};
+use crate::bits::{SPAN_BYTES, Span};
 use crate::entry::{NEXT, TABLE_BITS, TABLE_LEN, TABLES, consumed};
 use crate::lane::Lane;
 use crate::tokens::{Tokens, WIDTH};
@@ -42,21 +42,21 @@ pub(super) fn has_masks() -> bool {
 }
 
 /// See [`Kernel::run`](super::Kernel::run). Only where [`is_supported`].
-pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
+pub(super) fn run<const N: usize>(lanes: &mut [Lane; N], spans: &[&Span; N]) -> usize {
     debug_assert!(is_supported());
     // SAFETY: the kernel is only chosen where the processor has what it needs.
-    unsafe { run_bmi(lanes, windows) }
+    unsafe { run_bmi(lanes, spans) }
 }
 
 /// The generic loop with fewer instructions. It goes lane by lane, so that registers suffice. The
 /// processor works on the next lanes while one waits.
 #[target_feature(enable = "bmi1,bmi2")]
-fn run_bmi<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usize {
+fn run_bmi<const N: usize>(lanes: &mut [Lane; N], spans: &[&Span; N]) -> usize {
     // Hidden from the compiler, which would copy the masked values first.
     let (index_bits, no_next) = black_box((TABLE_BITS, !NEXT));
     let mut bits: [_; N] = std::array::from_fn(|lane| lanes[lane].position.bit);
     let mut tables: [_; N] = std::array::from_fn(|lane| lanes[lane].table & NEXT);
-    const { assert!(7 + 63 * MAX_ROUNDS < 8 * SPAN) };
+    const { assert!(7 + 63 * MAX_ROUNDS < 8 * SPAN_BYTES) };
     assert!(bits.iter().all(|&bit| bit < 8));
     let mut checks = 0;
     while checks < MAX_CHECKS {
@@ -64,7 +64,7 @@ fn run_bmi<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usi
             for nth in 0..N {
                 let lane = &mut lanes[nth];
                 // SAFETY: each of the rounds before has added 63 at most to what was less than 8.
-                let mut word = unsafe { word(windows[nth], bits[nth]) };
+                let mut word = unsafe { word(spans[nth], bits[nth]) };
                 let mut sum = 0u32;
                 for step in round * LOOKUPS_PER_ROUND..(round + 1) * LOOKUPS_PER_ROUND {
                     let index = tables[nth] | _bzhi_u32(word as u32, index_bits);
@@ -93,16 +93,16 @@ fn run_bmi<const N: usize>(lanes: &mut [Lane; N], windows: &[&Window; N]) -> usi
     checks * LOOKUPS_PER_CHECK
 }
 
-/// The bits of `window` from `bit` on.
+/// The bits of `span` from `bit` on.
 ///
 /// # Safety
 ///
-/// `bit / 8` is less than [`SPAN`].
+/// `bit / 8` is less than [`SPAN_BYTES`].
 #[inline(always)]
-unsafe fn word(window: &Window, bit: usize) -> u64 {
-    debug_assert!(bit / 8 < SPAN);
-    // SAFETY: a window has eight bytes more than the span.
-    let bytes = unsafe { window.as_ptr().add(bit / 8).cast::<[u8; 8]>().read() };
+unsafe fn word(span: &Span, bit: usize) -> u64 {
+    debug_assert!(bit / 8 < SPAN_BYTES);
+    // SAFETY: a span has eight bytes more than `SPAN_BYTES`.
+    let bytes = unsafe { span.as_ptr().add(bit / 8).cast::<[u8; 8]>().read() };
     u64::from_le_bytes(bytes) >> (bit % 8)
 }
 
