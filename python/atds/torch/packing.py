@@ -170,7 +170,7 @@ def copy_to(value: Any, packed: Tensor, device: torch.device, non_blocking: bool
         if not is_within(tensor, memory):
             return tensor.to(device, non_blocking=non_blocking)
         return _tensor_in(
-            copied, tensor.dtype, tensor.size(), tensor.stride(), tensor.storage_offset()
+            copied, tensor.dtype, tensor.size(), tensor.stride(), int(tensor.storage_offset())
         )
 
     return map_tensors(value, moved)
