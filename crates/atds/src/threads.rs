@@ -139,6 +139,8 @@ impl std::fmt::Debug for Shared {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use std::sync::mpsc::{channel, sync_channel};
 
     use super::*;
