@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atds::Codec;
 use atds_benches::SampleFiles;
-use avro_block::{InflateBuffer, InflateJob, Inflater};
+use avro_block::{DecompressBuffer, DecompressJob, Decompressor};
 use bytes::Bytes;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -19,11 +19,11 @@ fn inflate(criterion: &mut Criterion) {
         let payloads = payloads(codec);
         group.throughput(Throughput::Bytes(inflated_bytes(codec, &payloads)));
         group.bench_function(codec.name(), |bencher| {
-            let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+            let (mut inflater, mut out) = (Decompressor::new(), DecompressBuffer::new());
             bencher.iter(|| {
                 for payload in &payloads {
                     inflater
-                        .inflate(codec, payload, &mut out, MAX_BLOCK_BYTES)
+                        .decompress(codec, payload, &mut out, MAX_BLOCK_BYTES)
                         .expect("a sound payload");
                 }
                 out.len()
@@ -97,15 +97,15 @@ fn compare(group: &mut BenchmarkGroup<'_, WallTime>, data: &str, payloads: &[Byt
         });
     });
     group.bench_function(name("atds-inflate, eight at a time"), |bencher| {
-        let mut inflater = Inflater::new();
-        let mut buffers = vec![InflateBuffer::new(); 8];
+        let mut inflater = Decompressor::new();
+        let mut buffers = vec![DecompressBuffer::new(); 8];
         bencher.iter(|| {
             for payloads in payloads.chunks(buffers.len()) {
                 let jobs = payloads.iter().zip(&mut buffers);
                 let mut jobs: Vec<_> = jobs
-                    .map(|(payload, out)| InflateJob::new(payload, out, MAX_BLOCK_BYTES))
+                    .map(|(payload, out)| DecompressJob::new(payload, out, MAX_BLOCK_BYTES))
                     .collect();
-                inflater.inflate_many(Codec::Deflate, &mut jobs);
+                inflater.decompress_many(Codec::Deflate, &mut jobs);
                 assert!(jobs.iter().all(|job| job.result.is_ok()));
             }
         });
@@ -119,9 +119,9 @@ fn payloads(codec: Codec) -> Vec<Bytes> {
 }
 
 fn inflated_bytes(codec: Codec, payloads: &[Bytes]) -> u64 {
-    let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+    let (mut inflater, mut out) = (Decompressor::new(), DecompressBuffer::new());
     let mut inflated = |payload: &Bytes| {
-        let result = inflater.inflate(codec, payload, &mut out, MAX_BLOCK_BYTES);
+        let result = inflater.decompress(codec, payload, &mut out, MAX_BLOCK_BYTES);
         result.expect("a sound payload");
         out.len() as u64
     };

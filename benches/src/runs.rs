@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atds::Codec;
 use atds::generate::{GenerateOptions, Preset};
-use avro_block::{InflateBuffer, InflateJob, Inflater};
+use avro_block::{DecompressBuffer, DecompressJob, Decompressor};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
 use bytes::Bytes;
 use tensor_batch::{Batch, BatchBuilder};
@@ -50,9 +50,9 @@ pub fn runs(mut options: GenerateOptions, batches: usize, batch_size: usize) -> 
 /// A plan for some features of a preset, with the memory of its batches.
 #[derive(Debug)]
 pub struct Decoder {
-    inflater: Inflater,
+    inflater: Decompressor,
     /// Buffers of the blocks that are decompressed together, as in the pipeline.
-    inflated: [InflateBuffer; TOGETHER],
+    inflated: [DecompressBuffer; TOGETHER],
     plan: Plan,
     builder: BatchBuilder,
 }
@@ -67,8 +67,8 @@ impl Decoder {
         let schema = Schema::parse(&preset.schema()).expect("the preset's schema");
         let plan = Plan::compile(&Arc::new(schema), features, &PlanOptions::default());
         Decoder {
-            inflater: Inflater::new(),
-            inflated: [(); TOGETHER].map(|()| InflateBuffer::new()),
+            inflater: Decompressor::new(),
+            inflated: [(); TOGETHER].map(|()| DecompressBuffer::new()),
             plan: plan.expect("features of the preset"),
             builder: BatchBuilder::new(features.spec().clone()),
         }
@@ -102,7 +102,7 @@ impl Decoder {
 }
 
 /// Decompresses runs of one codec, each to its buffer.
-fn inflate(inflater: &mut Inflater, runs: &[Run], buffers: &mut [InflateBuffer]) {
+fn inflate(inflater: &mut Decompressor, runs: &[Run], buffers: &mut [DecompressBuffer]) {
     let Some(codec) = runs.first().map(|run| run.codec) else {
         return;
     };
@@ -111,9 +111,9 @@ fn inflate(inflater: &mut Inflater, runs: &[Run], buffers: &mut [InflateBuffer])
     }
     let jobs = runs.iter().zip(buffers);
     let mut jobs: Vec<_> = jobs
-        .map(|(run, buffer)| InflateJob::new(&run.payload, buffer, MAX_BLOCK_BYTES))
+        .map(|(run, buffer)| DecompressJob::new(&run.payload, buffer, MAX_BLOCK_BYTES))
         .collect();
-    inflater.inflate_many(codec, &mut jobs);
+    inflater.decompress_many(codec, &mut jobs);
     for job in jobs {
         job.result.expect("a sound payload");
     }

@@ -23,7 +23,7 @@ class Error(Exception):
         file: The file, or the pattern or folder that was given for files.
         offset: The byte of the file: of the fault itself where the block is not compressed, else
             of the block it is in. Of messages the byte of the message.
-        inflated_offset: The byte in the inflated block, where the block is compressed.
+        decompressed_offset: The byte in the decompressed block, where the block is compressed.
         block: The block of the file, counted from 0.
         record: The record of the block, counted from 0; without blocks, the message of those
             that were given.
@@ -37,7 +37,7 @@ class Error(Exception):
         *,
         file: str | None = None,
         offset: int | None = None,
-        inflated_offset: int | None = None,
+        decompressed_offset: int | None = None,
         block: int | None = None,
         record: int | None = None,
         field: str | None = None,
@@ -46,7 +46,7 @@ class Error(Exception):
         super().__init__(message)
         self.file = file
         self.offset = offset
-        self.inflated_offset = inflated_offset
+        self.decompressed_offset = decompressed_offset
         self.block = block
         self.record = record
         self.field = field

@@ -173,7 +173,7 @@ class Inspection:
         records: Number of records.
         file_bytes: Bytes of the file.
         raw_bytes: Bytes of the blocks' payloads as they lie in the file.
-        inflated_bytes: Bytes of the blocks' payloads, inflated.
+        decompressed_bytes: Bytes of the blocks' payloads, decompressed.
         features: The features as all records agree: dense where all arrays of a field have the
             same length, sparse with dimensions one above the largest index.
         left_out: The types of the values that no feature reads.
@@ -193,7 +193,7 @@ class Inspection:
     records: int
     file_bytes: int
     raw_bytes: int
-    inflated_bytes: int
+    decompressed_bytes: int
     features: dict[str, Feature]
     left_out: dict[str, str]
     paths: tuple[InspectedPath, ...]
@@ -203,8 +203,8 @@ class Inspection:
 
     @property
     def compression_ratio(self) -> float:
-        """Inflated bytes over raw ones; 1 for a file without blocks."""
-        return self.inflated_bytes / self.raw_bytes if self.raw_bytes else 1.0
+        """Decompressed bytes over raw ones; 1 for a file without blocks."""
+        return self.decompressed_bytes / self.raw_bytes if self.raw_bytes else 1.0
 
     def __repr__(self) -> str:
         blocks = f"{counted(self.records, 'record')} in {counted(self.blocks, 'block')}"
@@ -217,7 +217,7 @@ class Inspection:
             ("blocks", f"{self.blocks:,}"),
             ("codec", self.codec if self.packing is None else f"{self.codec} in {self.packing}"),
             ("bytes of the file", f"{self.file_bytes:,}"),
-            ("bytes decompressed", f"{self.inflated_bytes:,}"),
+            ("bytes decompressed", f"{self.decompressed_bytes:,}"),
         ]
         features = [(name, repr(feature)) for name, feature in self.features.items()]
         paths = [

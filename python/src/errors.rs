@@ -108,7 +108,7 @@ fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let at = &error.place;
     place.set_item("file", at.file.as_ref().map(|file| file.as_os_str()))?;
     place.set_item("offset", at.offset)?;
-    place.set_item("inflated_offset", at.inflated_offset)?;
+    place.set_item("decompressed_offset", at.decompressed_offset)?;
     place.set_item("block", at.block)?;
     place.set_item("record", at.record)?;
     place.set_item("field", at.field.as_deref())?;

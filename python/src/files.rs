@@ -183,7 +183,7 @@ pub(crate) fn inspect<'py>(
     dict.set_item("records", found.records)?;
     dict.set_item("file_bytes", found.file_bytes)?;
     dict.set_item("raw_bytes", found.raw_bytes)?;
-    dict.set_item("inflated_bytes", found.inflated_bytes)?;
+    dict.set_item("decompressed_bytes", found.decompressed_bytes)?;
     let features = atds::features::to_json(&found.features).to_string();
     dict.set_item("features", features)?;
     dict.set_item("binary", &found.binary)?;

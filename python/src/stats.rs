@@ -44,9 +44,9 @@ fn to_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> 
     dict.set_item("records", stats.records)?;
     dict.set_item("steps", stats.steps)?;
     dict.set_item("raw_bytes", stats.raw_bytes)?;
-    dict.set_item("inflated_bytes", stats.inflated_bytes)?;
+    dict.set_item("decompressed_bytes", stats.decompressed_bytes)?;
     dict.set_item("read_wait_s", stats.read_wait.as_secs_f64())?;
-    dict.set_item("inflate_s", stats.inflate.as_secs_f64())?;
+    dict.set_item("decompress_s", stats.decompress.as_secs_f64())?;
     dict.set_item("decode_s", stats.decode.as_secs_f64())?;
     dict.set_item("consumer_wait_s", stats.consumer_wait.as_secs_f64())?;
     dict.set_item("batch_wait_s", stats.batch_wait.as_secs_f64())?;

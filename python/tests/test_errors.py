@@ -291,7 +291,7 @@ def test_a_record_that_does_not_fit(write: Any) -> None:
     assert error.field == "n"
     assert error.file == file
     assert error.block is not None and error.record is not None
-    assert error.inflated_offset is None
+    assert error.decompressed_offset is None
     assert f"block {error.block} at byte {error.offset}: record {error.record}: field 'n': " in (
         str(error)
     )

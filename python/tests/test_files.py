@@ -26,7 +26,7 @@ def test_inspection(samples: Path) -> None:
     found = atds.inspect(file, sample=10)
     assert (found.path, found.codec, found.records) == (str(file), "deflate", 100)
     assert found.file_bytes == file.stat().st_size > found.raw_bytes > 0
-    assert found.inflated_bytes / found.raw_bytes == found.compression_ratio > 1
+    assert found.decompressed_bytes / found.raw_bytes == found.compression_ratio > 1
     assert found.blocks > 1
     assert found.schema["name"] == "ads"
     assert found.metadata["atds.preset"] == b"ads"

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Number of epochs, in each of which the files are read once
     #[arg(long, value_name = "E", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     epochs: u64,
-    /// Threads to inflate and decode with: a number, or auto for as many as pay
+    /// Threads to decompress and decode with: a number, or auto for as many as pay
     #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = options::threads)]
     threads: Threads,
     /// Maximum number of prefetched batches [default: 2]

@@ -17,11 +17,11 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
         "seconds": seconds,
         "records_per_s": per(stats.records as f64, seconds),
         "raw_bytes": stats.raw_bytes,
-        "inflated_bytes": stats.inflated_bytes,
+        "decompressed_bytes": stats.decompressed_bytes,
         "ms_per_step": per(seconds * 1e3, stats.steps as f64),
         "threads": stats.threads,
         "read_wait_s": stats.read_wait.as_secs_f64(),
-        "inflate_s": stats.inflate.as_secs_f64(),
+        "decompress_s": stats.decompress.as_secs_f64(),
         "decode_s": stats.decode.as_secs_f64(),
         "consumer_wait_s": stats.consumer_wait.as_secs_f64(),
         "trailing_block_bytes": stats.tolerated.trailing_block_bytes,
@@ -29,7 +29,7 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
         "bad_checksums": stats.tolerated.bad_checksums,
         "replaced_texts": stats.tolerated.replaced_texts,
         "raw_bytes_per_s": per(stats.raw_bytes as f64, seconds),
-        "inflated_bytes_per_s": per(stats.inflated_bytes as f64, seconds),
+        "decompressed_bytes_per_s": per(stats.decompressed_bytes as f64, seconds),
         "memory_peak": stats.memory_peak,
         "memory_limit": stats.memory_limit,
         "last_schedule": stats.schedule.as_ref().map(ToString::to_string),
@@ -59,7 +59,10 @@ pub(crate) fn print(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         "records/s",
         count(per(stats.records as f64, seconds) as u64),
     )?;
-    for (name, n) in [("raw", stats.raw_bytes), ("inflated", stats.inflated_bytes)] {
+    for (name, n) in [
+        ("raw", stats.raw_bytes),
+        ("decompressed", stats.decompressed_bytes),
+    ] {
         let rate = per(n as f64 / 1e6, seconds);
         line(name, format!("{}, {rate:.1} MB/s", bytes(n)))?;
     }
@@ -91,7 +94,11 @@ fn thread_time(stats: &Stats) -> [Part; 5] {
     let waits = |time: Duration| time.as_secs_f64() * threads;
     let measured = [
         ("read_wait", "waiting for bytes", waits(stats.read_wait)),
-        ("inflate", "inflating", stats.inflate.as_secs_f64()),
+        (
+            "decompress",
+            "decompressing",
+            stats.decompress.as_secs_f64(),
+        ),
         ("decode", "decoding", stats.decode.as_secs_f64()),
         (
             "consumer_wait",
@@ -169,9 +176,9 @@ mod tests {
         stats.records = 2_500;
         stats.steps = 3;
         stats.raw_bytes = 1_234_567;
-        stats.inflated_bytes = 7_654_321;
+        stats.decompressed_bytes = 7_654_321;
         stats.read_wait = Duration::from_millis(111);
-        stats.inflate = Duration::from_millis(1_222);
+        stats.decompress = Duration::from_millis(1_222);
         stats.decode = Duration::from_millis(333);
         stats.consumer_wait = Duration::from_millis(44);
         stats.elapsed = Duration::from_millis(1_555);
@@ -214,11 +221,11 @@ mod tests {
                 ),
             ),
             (
-                "inflated",
+                "decompressed",
                 format!(
                     "{}, {:.1} MB/s",
-                    bytes(size("inflated_bytes")),
-                    rate("inflated_bytes_per_s")
+                    bytes(size("decompressed_bytes")),
+                    rate("decompressed_bytes_per_s")
                 ),
             ),
             ("step", format!("{:.3} ms", number("ms_per_step"))),
@@ -233,7 +240,7 @@ mod tests {
             ("threads", json["threads"].to_string()),
             ("time of threads", format!("{seconds:.3} s")),
             ("  waiting for bytes", part("read_wait")),
-            ("  inflating", part("inflate")),
+            ("  decompressing", part("decompress")),
             ("  decoding", part("decode")),
             ("  waiting for caller", part("consumer_wait")),
             ("  other", part("other")),

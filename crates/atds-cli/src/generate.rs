@@ -143,9 +143,9 @@ impl Made {
             "files": self.generated.files.len(),
             "records": self.generated.records,
             "raw_bytes": self.generated.raw_bytes,
-            "inflated_bytes": self.generated.inflated_bytes,
+            "decompressed_bytes": self.generated.decompressed_bytes,
             "seconds": self.seconds,
-            "inflated_bytes_per_s": per(self.generated.inflated_bytes as f64, self.seconds),
+            "decompressed_bytes_per_s": per(self.generated.decompressed_bytes as f64, self.seconds),
         })
     }
 
@@ -154,17 +154,17 @@ impl Made {
             files,
             records,
             raw_bytes,
-            inflated_bytes,
+            decompressed_bytes,
             ..
         } = &self.generated;
         format!(
-            "{} in {}, {} ({} inflated), in {:.2} s ({:.1} MB/s inflated)",
+            "{} in {}, {} ({} decompressed), in {:.2} s ({:.1} MB/s decompressed)",
             counted(*records, "record"),
             counted(files.len() as u64, "file"),
             bytes(*raw_bytes),
-            bytes(*inflated_bytes),
+            bytes(*decompressed_bytes),
             self.seconds,
-            per(*inflated_bytes as f64 / 1e6, self.seconds),
+            per(*decompressed_bytes as f64 / 1e6, self.seconds),
         )
     }
 }

@@ -213,7 +213,7 @@ fn to_json(found: &Inspection) -> Value {
         "records": found.records,
         "file_bytes": found.file_bytes,
         "raw_bytes": found.raw_bytes,
-        "inflated_bytes": found.inflated_bytes,
+        "decompressed_bytes": found.decompressed_bytes,
         "compression_ratio": found.compression_ratio(),
         "metadata": metadata,
         "features": features::to_json(&found.features),
@@ -255,7 +255,7 @@ fn schema(found: &Inspection) -> Value {
 
 fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", printable(&found.path.display().to_string()))?;
-    let mut line = |name: &str, text: String| writeln!(out, "  {name:<10}{text}");
+    let mut line = |name: &str, text: String| writeln!(out, "  {name:<14}{text}");
     if let Some(packing) = found.packing {
         line("packed", packing.to_string())?;
     }
@@ -266,8 +266,8 @@ fn print(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     line("raw", bytes(found.raw_bytes))?;
     let ratio = found.compression_ratio();
     line(
-        "inflated",
-        format!("{}, {ratio:.3} times raw", bytes(found.inflated_bytes)),
+        "decompressed",
+        format!("{}, {ratio:.3} times raw", bytes(found.decompressed_bytes)),
     )?;
     for (key, value) in &found.metadata {
         line(

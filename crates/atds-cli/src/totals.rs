@@ -21,7 +21,7 @@ pub(crate) struct Totals {
     blocks: u64,
     file_bytes: u64,
     raw_bytes: u64,
-    inflated_bytes: u64,
+    decompressed_bytes: u64,
     /// Number of files of each codec, and of those packed as a whole of each packing.
     codecs: BTreeMap<String, u64>,
     packed: BTreeMap<&'static str, u64>,
@@ -37,7 +37,7 @@ impl Totals {
         self.blocks += found.blocks;
         self.file_bytes += found.file_bytes;
         self.raw_bytes += found.raw_bytes;
-        self.inflated_bytes += found.inflated_bytes;
+        self.decompressed_bytes += found.decompressed_bytes;
         *self.codecs.entry(found.codec.clone()).or_default() += 1;
         if let Some(packing) = found.packing {
             *self.packed.entry(packing.name()).or_default() += 1;
@@ -59,7 +59,7 @@ impl Totals {
     fn compression_ratio(&self) -> f64 {
         match self.raw_bytes {
             0 => 1.0,
-            raw => self.inflated_bytes as f64 / raw as f64,
+            raw => self.decompressed_bytes as f64 / raw as f64,
         }
     }
 
@@ -72,7 +72,7 @@ impl Totals {
             "blocks": self.blocks,
             "file_bytes": self.file_bytes,
             "raw_bytes": self.raw_bytes,
-            "inflated_bytes": self.inflated_bytes,
+            "decompressed_bytes": self.decompressed_bytes,
             "compression_ratio": self.compression_ratio(),
             "codecs": self.codecs,
             "packed": self.packed,
@@ -97,14 +97,14 @@ impl Totals {
             count(self.blocks),
             bytes(self.file_bytes),
             bytes(self.raw_bytes),
-            bytes(self.inflated_bytes),
+            bytes(self.decompressed_bytes),
         ];
         print_row(&row, codec, &format!("total of {files}{failed}"), out)?;
-        let mut line = |name: &str, text: String| writeln!(out, "  {name:<10}{text}");
+        let mut line = |name: &str, text: String| writeln!(out, "  {name:<14}{text}");
         writeln_list(&mut line, "codecs", self.codecs.iter())?;
         writeln_list(&mut line, "packed", self.packed.iter())?;
         line(
-            "inflated",
+            "decompressed",
             format!("{:.3} times raw", self.compression_ratio()),
         )?;
         line("schemas", count(self.schemas.len() as u64))?;
@@ -131,7 +131,7 @@ fn writeln_list<'a, K: AsRef<str> + 'a>(
 
 /// The head of the table.
 pub(crate) fn print_head(out: &mut dyn Write) -> io::Result<()> {
-    let names = ["records", "blocks", "file", "raw", "inflated"];
+    let names = ["records", "blocks", "file", "raw", "decompressed"];
     print_row(&names.map(str::to_owned), "codec", "path", out)
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn print_file(found: &Inspection, out: &mut dyn Write) -> io::Result<
         count(found.blocks),
         bytes(found.file_bytes),
         bytes(found.raw_bytes),
-        bytes(found.inflated_bytes),
+        bytes(found.decompressed_bytes),
     ];
     let codec = match found.packing.map(Packing::name) {
         None => found.codec.clone(),
@@ -153,9 +153,9 @@ pub(crate) fn print_file(found: &Inspection, out: &mut dyn Write) -> io::Result<
 }
 
 fn print_row(row: &[String; 5], codec: &str, path: &str, out: &mut dyn Write) -> io::Result<()> {
-    let [records, blocks, file, raw, inflated] = row;
+    let [records, blocks, file, raw, decompressed] = row;
     writeln!(
         out,
-        "{records:>13}  {blocks:>9}  {file:>8}  {raw:>8}  {inflated:>8}  {codec:<9}  {path}"
+        "{records:>13}  {blocks:>9}  {file:>8}  {raw:>8}  {decompressed:>12}  {codec:<9}  {path}"
     )
 }

@@ -1,39 +1,39 @@
-//! Blocks inflated together, before it is their turn to be decoded: several at
-//! once are inflated faster than one after another.
+//! Blocks decompressed together, before it is their turn to be decoded: several at
+//! once are decompressed faster than one after another.
 
 use std::collections::VecDeque;
 use std::mem;
 use std::time::Instant;
 
-use avro_block::{Codec, InflateBuffer, InflateJob, Inflater};
+use avro_block::{Codec, DecompressBuffer, DecompressJob, Decompressor};
 use tensor_batch::reuse;
 
 use crate::block::BlockData;
-use crate::limits::{MAX_PART_BYTES, SMALL_INFLATED, TOGETHER, TOGETHER_BYTES};
+use crate::limits::{MAX_PART_BYTES, SMALL_DECOMPRESSED, TOGETHER, TOGETHER_BYTES};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::{Spare, fits};
 use crate::task::Done;
 use crate::window::Section;
 
-/// The blocks of a task that have been inflated and are not decoded yet. The
+/// The blocks of a task that have been decompressed and are not decoded yet. The
 /// buffers of those that do not wait are used again and again, and stay in the
 /// cache.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    blocks: VecDeque<Inflated>,
-    buffers: Vec<InflateBuffer>,
-    jobs: Vec<InflateJob<'static>>,
-    /// Bytes that blocks inflate to at most, but for a few.
+    blocks: VecDeque<Decompressed>,
+    buffers: Vec<DecompressBuffer>,
+    jobs: Vec<DecompressJob<'static>>,
+    /// Bytes that blocks decompress to at most, but for a few.
     most: usize,
 }
 
 /// A block of the task.
 #[derive(Clone, Copy, Debug)]
-struct Inflated {
+struct Decompressed {
     /// Its place.
     block: usize,
-    /// Where it was inflated to.
+    /// Where it was decompressed to.
     buffer: usize,
     /// Whether it was. If not, there was no room for all at once, or it is at
     /// fault.
@@ -47,36 +47,36 @@ impl Ahead {
     }
 
     /// The buffer for the block of the first of `visits`, those that a task is still to
-    /// make, which is compressed, and whether the block is in it: inflated with some
+    /// make, which is compressed, and whether the block is in it: decompressed with some
     /// behind it, if not with one before it. Its memory may be taken away.
     pub(crate) fn take(
         &mut self,
         visits: &[Visit],
         blocks: &Section<'_>,
-        inflater: &mut Inflater,
+        decompressor: &mut Decompressor,
         spare: &Spare,
         room: &Room<'_>,
         done: &mut Done,
-    ) -> (&mut InflateBuffer, bool) {
+    ) -> (&mut DecompressBuffer, bool) {
         let next = self.blocks.front().map(|next| next.block);
         if next != visits.first().map(|visit| visit.place) {
             self.choose(visits, blocks);
             self.fit_buffers(spare);
-            self.inflate(blocks, inflater, spare, room, done);
+            self.decompress(blocks, decompressor, spare, room, done);
         }
-        let Some(inflated) = self.blocks.pop_front() else {
+        let Some(decompressed) = self.blocks.pop_front() else {
             unreachable!("the first is always chosen");
         };
-        let buffer = &mut self.buffers[inflated.buffer];
-        if !inflated.is_good {
+        let buffer = &mut self.buffers[decompressed.buffer];
+        if !decompressed.is_good {
             // Something larger may be needed.
             spare.give_misfit(mem::take(buffer));
         }
-        (buffer, inflated.is_good)
+        (buffer, decompressed.is_good)
     }
 
-    /// Notes that a block has inflated to `len` bytes. Slowly forgotten, as one that does
-    /// not fit is inflated with a detour.
+    /// Notes that a block has decompressed to `len` bytes. Slowly forgotten, as one that does
+    /// not fit is decompressed with a detour.
     pub(crate) fn note(&mut self, len: usize) {
         self.most = len.max(self.most - self.most / 2048);
     }
@@ -96,15 +96,15 @@ impl Ahead {
             _ => 1,
         };
         let mut bytes = 0;
-        // Blocks that have been inflated before are not looked at.
+        // Blocks that have been decompressed before are not looked at.
         let (first, later) = visits.split_at(1);
-        let later = later.iter().filter(|visit| visit.to_inflate > 0);
+        let later = later.iter().filter(|visit| visit.to_decompress > 0);
         for &Visit { place: block, .. } in first.iter().chain(later) {
             let BlockData::Compressed(payload) = &blocks[block].data else {
                 continue;
             };
             if blocks[block].file.codec != codec {
-                // Inflated by itself, it would cost those behind it theirs.
+                // Decompressed by itself, it would cost those behind it theirs.
                 break;
             }
             bytes += payload.len();
@@ -113,7 +113,7 @@ impl Ahead {
                 break;
             }
             let is_good = false;
-            self.blocks.push_back(Inflated {
+            self.blocks.push_back(Decompressed {
                 block,
                 buffer,
                 is_good,
@@ -136,23 +136,23 @@ impl Ahead {
             0
         };
         let most = *fits(self.most).end();
-        let fits = least.max(1)..=most.max(SMALL_INFLATED);
+        let fits = least.max(1)..=most.max(SMALL_DECOMPRESSED);
         let buffers = self.buffers.iter_mut().take(self.blocks.len());
         for buffer in buffers.filter(|buffer| !fits.contains(&buffer.capacity())) {
             spare.give_misfit(mem::replace(buffer, spare.take(self.most)));
         }
     }
 
-    fn inflate(
+    fn decompress(
         &mut self,
         blocks: &Section<'_>,
-        inflater: &mut Inflater,
+        decompressor: &mut Decompressor,
         spare: &Spare,
         room: &Room<'_>,
         done: &mut Done,
     ) {
         let start = Instant::now();
-        // Whatever they inflate to, there is room for all of them.
+        // Whatever they decompress to, there is room for all of them.
         let share = room.left() / self.blocks.len();
         let mut jobs = reuse(mem::take(&mut self.jobs));
         let chosen = self.blocks.iter().zip(&mut self.buffers);
@@ -163,18 +163,18 @@ impl Ahead {
             let max_block_bytes = blocks[chosen.block].file.lenience.max_block_bytes;
             let limit = max_block_bytes.min(share + payload.len());
             let limit = limit.min(spare.limit(buffer));
-            Some(InflateJob::new(payload, buffer, limit))
+            Some(DecompressJob::new(payload, buffer, limit))
         }));
         let first = &blocks[self.blocks[0].block];
-        inflater.set_tolerates_checksums(first.file.lenience.tolerate.checksum);
-        let bad_checksums = inflater.bad_checksums();
-        inflater.inflate_many(first.file.codec, &mut jobs);
-        let bad_checksums = inflater.bad_checksums() - bad_checksums;
+        decompressor.set_tolerates_checksums(first.file.lenience.tolerate.checksum);
+        let bad_checksums = decompressor.bad_checksums();
+        decompressor.decompress_many(first.file.codec, &mut jobs);
+        let bad_checksums = decompressor.bad_checksums() - bad_checksums;
         first.note_checksums(bad_checksums, &mut done.tolerated);
-        for (inflated, job) in self.blocks.iter_mut().zip(&jobs) {
-            inflated.is_good = job.result.is_ok();
+        for (decompressed, job) in self.blocks.iter_mut().zip(&jobs) {
+            decompressed.is_good = job.result.is_ok();
         }
         self.jobs = reuse(jobs);
-        done.inflate_ns += start.elapsed().as_nanos() as u64;
+        done.decompress_ns += start.elapsed().as_nanos() as u64;
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use avro_block::{Block, Codec, InflateBuffer, InflateError, Inflater};
+use avro_block::{Block, Codec, DecompressBuffer, DecompressError, Decompressor};
 use avro_decode::{Plan, Skipper, prefetch_place};
 use bytes::Bytes;
 
@@ -53,7 +53,7 @@ pub(crate) struct WindowBlock {
     offset: u64,
     /// Bytes before its payload.
     header_len: u32,
-    /// Bytes of a record on average, once it is inflated.
+    /// Bytes of a record on average, once it is decompressed.
     record_len: u32,
     /// Records in the block.
     pub(crate) count: u64,
@@ -61,7 +61,7 @@ pub(crate) struct WindowBlock {
     records: Range<u64>,
     /// Records that have been read or got past.
     pub(crate) taken: u64,
-    /// Where the next record starts in the inflated payload.
+    /// Where the next record starts in the decompressed payload.
     pub(crate) position: usize,
     /// These two before the block was visited last.
     before: (u64, usize),
@@ -75,8 +75,8 @@ pub(crate) enum BlockData {
     Compressed(Bytes),
     /// As it lies in the file, which is not compressed.
     Plain(Bytes),
-    /// Inflated, or the copy of what is not compressed.
-    Inflated(Lent),
+    /// Decompressed, or the copy of what is not compressed.
+    Decompressed(Lent),
 }
 
 impl BlockData {
@@ -84,7 +84,7 @@ impl BlockData {
     pub(crate) fn len(&self) -> usize {
         match self {
             BlockData::Compressed(bytes) | BlockData::Plain(bytes) => bytes.len(),
-            BlockData::Inflated(buffer) => buffer.len(),
+            BlockData::Decompressed(buffer) => buffer.len(),
         }
     }
 }
@@ -127,15 +127,15 @@ impl WindowBlock {
         Ok(())
     }
 
-    /// Has the block wait as what it was inflated to.
-    pub(crate) fn wait_in(&mut self, inflated: Lent) {
-        self.record_len = record_len(inflated.len(), self.count);
-        self.data = BlockData::Inflated(inflated);
+    /// Has the block wait as what it was decompressed to.
+    pub(crate) fn wait_in(&mut self, decompressed: Lent) {
+        self.record_len = record_len(decompressed.len(), self.count);
+        self.data = BlockData::Decompressed(decompressed);
     }
 
     /// The error of a block that there is no memory for.
     #[cold]
-    pub(crate) fn no_memory(&self, error: InflateError) -> Error {
+    pub(crate) fn no_memory(&self, error: DecompressError) -> Error {
         self.locate(Error::new(ErrorKind::Container(error.into())))
     }
 
@@ -165,27 +165,27 @@ impl WindowBlock {
         }
     }
 
-    /// Records that are to be inflated when the first of them is read.
-    pub(crate) fn to_inflate(&self) -> u64 {
-        match self.inflated() {
+    /// Records that are to be decompressed when the first of them is read.
+    pub(crate) fn to_decompress(&self) -> u64 {
+        match self.decompressed() {
             Some(_) => 0,
             None => self.count,
         }
     }
 
     /// The records' bytes; `None` as long as they are compressed.
-    pub(crate) fn inflated(&self) -> Option<&[u8]> {
+    pub(crate) fn decompressed(&self) -> Option<&[u8]> {
         match &self.data {
             BlockData::Compressed(_) => None,
             BlockData::Plain(bytes) => Some(bytes),
-            BlockData::Inflated(buffer) => Some(buffer),
+            BlockData::Decompressed(buffer) => Some(buffer),
         }
     }
 
     /// The bytes of the next records, so many of them, if they are as long as most; none
     /// as long as the block is compressed.
     pub(crate) fn next_bytes(&self, records: u64) -> &[u8] {
-        let bytes = self.inflated().unwrap_or_default();
+        let bytes = self.decompressed().unwrap_or_default();
         let unread = bytes.get(self.position..).unwrap_or_default();
         let len = u64::from(self.record_len).saturating_mul(records);
         &unread[..len.min(unread.len() as u64) as usize]
@@ -207,7 +207,7 @@ impl WindowBlock {
         if !self.file.plan.asks_ahead() {
             return false;
         }
-        let (Some(bytes), Some(behind)) = (self.inflated(), next.inflated()) else {
+        let (Some(bytes), Some(behind)) = (self.decompressed(), next.decompressed()) else {
             return false;
         };
         let gap = behind
@@ -222,7 +222,7 @@ impl WindowBlock {
         self.taken == self.count
     }
 
-    /// How far the block has been read: records, and bytes once inflated.
+    /// How far the block has been read: records, and bytes once decompressed.
     fn cursor(&self) -> (u64, usize) {
         (self.taken, self.position)
     }
@@ -256,7 +256,7 @@ impl WindowBlock {
         let bytes = self.payload_bytes() as u64;
         let most = match &self.data {
             BlockData::Compressed(_) => bytes.saturating_mul(self.file.codec.max_expansion()),
-            BlockData::Plain(_) | BlockData::Inflated(_) => bytes,
+            BlockData::Plain(_) | BlockData::Decompressed(_) => bytes,
         };
         let records = self.count;
         if records.saturating_mul(self.file.plan.min_record_len()) > most {
@@ -269,8 +269,8 @@ impl WindowBlock {
     /// An error if a block of no records has any bytes.
     pub(crate) fn check_empty(
         &self,
-        inflater: &mut Inflater,
-        buffer: &mut InflateBuffer,
+        decompressor: &mut Decompressor,
+        buffer: &mut DecompressBuffer,
         tolerated: &mut Tolerated,
     ) -> Result<(), Error> {
         let BlockData::Compressed(payload) = &self.data else {
@@ -279,25 +279,25 @@ impl WindowBlock {
         if payload.is_empty() {
             return Ok(());
         }
-        match self.inflate(inflater, payload, buffer, MAX_EMPTY_BYTES, tolerated) {
+        match self.decompress(decompressor, payload, buffer, MAX_EMPTY_BYTES, tolerated) {
             Ok(()) => self.check_end(buffer.len(), tolerated),
             Err(error) => Err(self.locate(Error::new(ErrorKind::Container(error.into())))),
         }
     }
 
-    /// Inflates the `payload` of the block into `buffer`, to `limit` bytes at most.
-    pub(crate) fn inflate(
+    /// Decompresses the `payload` of the block into `buffer`, to `limit` bytes at most.
+    pub(crate) fn decompress(
         &self,
-        inflater: &mut Inflater,
+        decompressor: &mut Decompressor,
         payload: &[u8],
-        buffer: &mut InflateBuffer,
+        buffer: &mut DecompressBuffer,
         limit: usize,
         tolerated: &mut Tolerated,
-    ) -> Result<(), InflateError> {
-        inflater.set_tolerates_checksums(self.file.lenience.tolerate.checksum);
-        let before = inflater.bad_checksums();
-        inflater.inflate(self.file.codec, payload, buffer, limit)?;
-        self.note_checksums(inflater.bad_checksums() - before, tolerated);
+    ) -> Result<(), DecompressError> {
+        decompressor.set_tolerates_checksums(self.file.lenience.tolerate.checksum);
+        let before = decompressor.bad_checksums();
+        decompressor.decompress(self.file.codec, payload, buffer, limit)?;
+        self.note_checksums(decompressor.bad_checksums() - before, tolerated);
         Ok(())
     }
 
@@ -324,7 +324,7 @@ impl WindowBlock {
             left => {
                 let records = self.count;
                 let mut error = Error::new(ErrorKind::TrailingBytes { records, left });
-                error.place.inflated_offset = Some(self.position as u64);
+                error.place.decompressed_offset = Some(self.position as u64);
                 Err(self.locate(error))
             }
         }
@@ -352,7 +352,7 @@ impl WindowBlock {
             .in_block(self.index, self.offset);
         if self.file.codec == Codec::Null {
             // The block lies in the file as it is: name the very byte.
-            if let Some(offset) = error.place.inflated_offset.take() {
+            if let Some(offset) = error.place.decompressed_offset.take() {
                 error.place.offset = Some(self.offset + u64::from(self.header_len) + offset);
             }
         }

@@ -35,7 +35,7 @@ pub(crate) struct Budget {
 struct Held {
     /// Compressed blocks on their way to the window.
     queued: u64,
-    /// Compressed and inflated blocks of the window.
+    /// Compressed and decompressed blocks of the window.
     window: u64,
     /// What is known of the batch being made.
     making: u64,
@@ -212,7 +212,7 @@ impl Budget {
         held.note_peak();
     }
 
-    /// A block of the window grows by `bytes`, since it is inflated.
+    /// A block of the window grows by `bytes`, since it is decompressed.
     pub(crate) fn grow(&self, bytes: u64) {
         let mut held = self.wait_for_consumer(|held| held.total() + bytes);
         held.window += bytes;

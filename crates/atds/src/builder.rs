@@ -208,7 +208,7 @@ impl DatasetBuilder {
         self
     }
 
-    /// Threads that inflate and decode, besides the one that reads: a number,
+    /// Threads that decompress and decode, besides the one that reads: a number,
     /// or as many as pay ([`Threads::Auto`], the default). The batches are the
     /// same for any number.
     pub fn threads(mut self, threads: Threads) -> Self {
@@ -273,12 +273,12 @@ impl DatasetBuilder {
         self
     }
 
-    /// Bytes of blocks, compressed and inflated, and of batches that are held at
-    /// most (4 GiB by default). Where they are reached, reading, inflating and
+    /// Bytes of blocks, compressed and decompressed, and of batches that are held at
+    /// most (4 GiB by default). Where they are reached, reading, decompressing and
     /// batching wait for the caller to take a batch. A window and a batch that
     /// need more than seven eighths are an error; the last eighth is what may be
     /// read ahead. Not counted are what each thread works with (the blocks it
-    /// inflates at a time, the rows it decodes), how many records each block gives to batches
+    /// decompresses at a time, the rows it decodes), how many records each block gives to batches
     /// that are planned (40 bytes for each), memory kept to be used again, and
     /// batches that the caller holds.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
@@ -304,7 +304,7 @@ impl DatasetBuilder {
         self
     }
 
-    /// Bytes that a block may have at most, compressed and inflated (1 GiB by default): a larger
+    /// Bytes that a block may have at most, compressed and decompressed (1 GiB by default): a larger
     /// one is an error. A block is held whole, so this bounds what a damaged size costs.
     pub fn max_block_bytes(mut self, bytes: usize) -> Self {
         self.read.lenience.max_block_bytes = bytes;

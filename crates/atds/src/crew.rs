@@ -10,7 +10,7 @@ use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
 use crate::budget::Budget;
 use crate::kept::Kept;
-use crate::limits::{COPIED_ALONE, INFLATED_AT_ONCE, TOGETHER_BATCHES};
+use crate::limits::{COPIED_ALONE, DECOMPRESSED_AT_ONCE, TOGETHER_BATCHES};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::stats::Counters;
@@ -176,14 +176,14 @@ impl Crew {
         } = &mut self.gear.memory;
         work.clear();
         work.extend(visits.iter().map(|visit| BlockWork {
-            records_to_inflate: visit.to_inflate,
+            records_to_decompress: visit.to_decompress,
             records_to_decode: visit.take(),
         }));
         // What the first of a batch's workers writes need not be brought to its place.
         let mut others = 1..batches;
         let start = others.find_map(|batch| visits.iter().position(|it| it.takes[batch] > 0));
         let together = match visits.first().map(|visit| window[visit.place].file.codec) {
-            Some(Codec::Deflate) => INFLATED_AT_ONCE,
+            Some(Codec::Deflate) => DECOMPRESSED_AT_ONCE,
             _ => 1,
         };
         let wishes = Wishes { together, start };
@@ -253,8 +253,8 @@ impl Crew {
         self.counters.scheduler().record(
             report,
             &Observed {
-                records_inflated: done.records_inflated,
-                inflate_ns: done.inflate_ns,
+                records_decompressed: done.records_decompressed,
+                decompress_ns: done.decompress_ns,
                 records_decoded: done.records_decoded,
                 decode_ns: done.decode_ns,
             },

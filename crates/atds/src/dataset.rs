@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use avro_block::{InflateBuffer, Inflater};
+use avro_block::{DecompressBuffer, Decompressor};
 use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
 
@@ -36,7 +36,7 @@ use crate::{Error, ErrorKind};
 ///
 /// A dataset is a description: each [`iter`](Dataset::iter) reads the files
 /// anew, with threads of its own. Kept from one iteration to the next are the
-/// memory of a few batches and inflated blocks, mapped files up to the memory
+/// memory of a few batches and decompressed blocks, mapped files up to the memory
 /// limit, and what was measured to choose the number of threads by; the threads
 /// only with [`keep_threads`](crate::DatasetBuilder::keep_threads).
 #[derive(Clone)]
@@ -140,7 +140,7 @@ impl Dataset {
     }
 
     /// Records of each file, counted anew each time by reading a few bytes of
-    /// every block and inflating none; for a slice those that it was made with. Files
+    /// every block and decompressing none; for a slice those that it was made with. Files
     /// that are packed as a whole are unpacked to count them, which takes about as long as reading
     /// them: that is logged, and done once for a data set.
     ///
@@ -352,8 +352,8 @@ impl Batches {
             budget: budget.clone(),
             counters: counters.clone(),
             detach: (waits && !settings.read.mmap).then(|| kept.spare.clone()),
-            inflater: Inflater::new(),
-            inflated: InflateBuffer::new(),
+            decompressor: Decompressor::new(),
+            decompressed: DecompressBuffer::new(),
             outlet: Outlet::new(
                 Planner::new(settings.engine.batching),
                 budget.clone(),

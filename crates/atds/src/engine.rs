@@ -322,8 +322,8 @@ impl Engine {
         let needed = self.window.held().wrapping_add_signed(done.grown) + bytes;
         self.budget.check(needed).map_err(failed)?;
         if batches == 1 {
-            // Blocks that were inflated and are drained are counted with it.
-            self.crew.note_alone_bytes(needed + done.inflated_bytes);
+            // Blocks that were decompressed and are drained are counted with it.
+            self.crew.note_alone_bytes(needed + done.decompressed_bytes);
         }
 
         self.counters.add_work(&done);

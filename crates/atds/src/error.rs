@@ -53,8 +53,8 @@ pub struct Place {
     pub unpacked: bool,
     /// The block of the file, counted from 0.
     pub block: Option<u64>,
-    /// The byte in the inflated block, where the block is compressed.
-    pub inflated_offset: Option<u64>,
+    /// The byte in the decompressed block, where the block is compressed.
+    pub decompressed_offset: Option<u64>,
     /// The record of the block, counted from 0; without blocks, the message of
     /// those that were given.
     pub record: Option<u64>,
@@ -398,11 +398,11 @@ impl Error {
     }
 
     /// A fault in a record; its number counts from record `first_record` of the
-    /// block, its offset from the start of the inflated block.
+    /// block, its offset from the start of the decompressed block.
     #[cold]
     pub(crate) fn decode(error: DecodeError, first_record: u64) -> Self {
         let mut located = Error::new(ErrorKind::Decode(error.kind));
-        located.place.inflated_offset = Some(error.offset as u64);
+        located.place.decompressed_offset = Some(error.offset as u64);
         located.place.record = error.record.map(|record| first_record + record);
         located.place.field = error.field;
         located
@@ -508,8 +508,8 @@ impl fmt::Display for Located<'_> {
             write!(f, "field '{field}': ")?;
         }
         kind.fmt(f)?;
-        if let Some(offset) = place.inflated_offset {
-            write!(f, " (byte {offset} of the inflated block)")?;
+        if let Some(offset) = place.decompressed_offset {
+            write!(f, " (byte {offset} of the decompressed block)")?;
         }
         Ok(())
     }

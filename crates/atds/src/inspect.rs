@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use avro_block::{Header, InflateBuffer, Inflater};
+use avro_block::{DecompressBuffer, Decompressor, Header};
 use avro_decode::feature::FeatureKind;
 use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeErrorKind, Feature, Inferred, LeftOut, Rounded, Schema, SchemaError};
@@ -60,8 +60,8 @@ pub struct Inspection {
     pub file_bytes: u64,
     /// Bytes of the blocks' payloads as they lie in the file.
     pub raw_bytes: u64,
-    /// Bytes of the blocks' payloads, inflated.
-    pub inflated_bytes: u64,
+    /// Bytes of the blocks' payloads, decompressed.
+    pub decompressed_bytes: u64,
     /// The features, as all records agree: dense where every array of a field
     /// has the same length, varlen where not, sparse with dimensions one above
     /// the largest index; decimals that no int64 holds as their bytes.
@@ -87,12 +87,12 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Inflated bytes over raw ones; 1 for a file without blocks.
+    /// Decompressed bytes over raw ones; 1 for a file without blocks.
     pub fn compression_ratio(&self) -> f64 {
         if self.raw_bytes == 0 {
             return 1.0;
         }
-        self.inflated_bytes as f64 / self.raw_bytes as f64
+        self.decompressed_bytes as f64 / self.raw_bytes as f64
     }
 }
 
@@ -104,7 +104,7 @@ pub struct InspectOptions {
     pub sample: u64,
     /// What is wrong with the file and read nevertheless; nothing by default.
     pub tolerate: Tolerate,
-    /// Bytes that a block may have at most, compressed and inflated; 1 GiB by default.
+    /// Bytes that a block may have at most, compressed and decompressed; 1 GiB by default.
     pub max_block_bytes: usize,
     /// Whether the schema must be by the specification, see
     /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.
@@ -240,8 +240,8 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
     let header = &figures.header;
     let schema = parse_by(header.schema(), options.strict).map_err(|error| error.in_file(path))?;
     let mut inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
-    let (features, inflated_bytes) = match inferred.features.is_empty() {
-        true => (Vec::new(), inflate_all(path, options)?),
+    let (features, decompressed_bytes) = match inferred.features.is_empty() {
+        true => (Vec::new(), decompress_all(path, options)?),
         false => scan_file(path, &mut inferred, options)?,
     };
     let paths = avro_decode::paths(&schema);
@@ -261,7 +261,7 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
         records: figures.records,
         file_bytes: figures.file_bytes,
         raw_bytes: figures.raw_bytes,
-        inflated_bytes,
+        decompressed_bytes,
         features,
         binary: inferred.binary,
         rounded: inferred.rounded,
@@ -330,7 +330,7 @@ impl Figures {
     }
 }
 
-/// The features as a file's records have them, and the inflated bytes.
+/// The features as a file's records have them, and the decompressed bytes.
 fn scan_file(
     path: &Path,
     inferred: &mut Inferred,
@@ -344,7 +344,7 @@ fn scan_file(
     })
 }
 
-/// The features as the data has them, and the inflated bytes. Decimals that are
+/// The features as the data has them, and the decompressed bytes. Decimals that are
 /// beyond int64 in these files become their bytes.
 fn scan_exact(
     files: &Files,
@@ -374,7 +374,7 @@ fn scan_exact(
     }
 }
 
-/// The features as the data has them, and the inflated bytes.
+/// The features as the data has them, and the decompressed bytes.
 fn scan(
     files: &Files,
     schemas: &FileSchemas,
@@ -413,7 +413,7 @@ fn scan(
             Some(seen) => seen.feature(feature.clone()),
             None => feature.clone(),
         });
-    Ok((features.collect(), batches.stats().inflated_bytes))
+    Ok((features.collect(), batches.stats().decompressed_bytes))
 }
 
 /// The batches here are no batches of the caller's, who cannot make them smaller.
@@ -425,19 +425,19 @@ fn of_inspecting(mut error: Error) -> Error {
     error
 }
 
-/// Inflates all blocks of a file whose records are of no interest.
-fn inflate_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
+/// Decompresses all blocks of a file whose records are of no interest.
+fn decompress_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
     let read = options.records().reading();
     let blocks = FileBlocks::open(path, &mut Opener::once(read), &options.stop())?;
     let (codec, unpacked) = (blocks.header().codec(), blocks.packing().is_some());
-    let (mut inflater, mut buffer) = (Inflater::new(), InflateBuffer::new());
-    inflater.set_tolerates_checksums(options.tolerate.checksum);
+    let (mut decompressor, mut buffer) = (Decompressor::new(), DecompressBuffer::new());
+    decompressor.set_tolerates_checksums(options.tolerate.checksum);
     let mut bytes = 0;
     for block in blocks {
         options.check_cancelled()?;
         let block = block?;
-        inflater
-            .inflate(codec, &block.payload, &mut buffer, options.max_block_bytes)
+        decompressor
+            .decompress(codec, &block.payload, &mut buffer, options.max_block_bytes)
             .map_err(|error| {
                 Error::new(ErrorKind::Container(error.into()))
                     .in_file(path)

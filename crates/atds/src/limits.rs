@@ -28,7 +28,7 @@ pub(crate) const SAMPLE_BLOCKS: usize = 16;
 /// file without any.
 pub(crate) const SAMPLE_FILES: usize = 16;
 
-/// Bytes that a block may have, compressed and inflated, unless
+/// Bytes that a block may have, compressed and decompressed, unless
 /// [`max_block_bytes`](crate::DatasetBuilder::max_block_bytes) says otherwise. Writers make blocks of some ten KB to
 /// some MB; a few put a whole file into one.
 pub const MAX_BLOCK_BYTES: usize = 1 << 30;
@@ -80,22 +80,22 @@ pub(crate) const SLAB_BYTES: usize = 64 << 20;
 /// small buffers serve for any small block.
 pub(crate) const SMALL_BUFFER: usize = 256;
 
-/// Bytes of the smallest buffer that an inflater asks for: no buffer of as many is
-/// too large to inflate into.
-pub(crate) const SMALL_INFLATED: usize = 4 << 10;
+/// Bytes of the smallest buffer that a decompressor asks for: no buffer of as many is
+/// too large to decompress into.
+pub(crate) const SMALL_DECOMPRESSED: usize = 4 << 10;
 
-/// Blocks that are inflated together: enough to hide that each waits for its own
+/// Blocks that are decompressed together: enough to hide that each waits for its own
 /// bits, few enough to be in the cache when they are decoded.
 pub(crate) const TOGETHER: usize = 8;
 
 /// Of these so many are in progress at a time. Tasks of fewer, or of some more, are
-/// not inflated as fast.
-pub(crate) const INFLATED_AT_ONCE: usize = 4;
+/// not decompressed as fast.
+pub(crate) const DECOMPRESSED_AT_ONCE: usize = 4;
 
 #[cfg(test)]
-const _: () = assert!(INFLATED_AT_ONCE == atds_inflate::LANES);
+const _: () = assert!(DECOMPRESSED_AT_ONCE == atds_inflate::LANES);
 
-/// Bytes of compressed payloads that are inflated together, for each block that may be
+/// Bytes of compressed payloads that are decompressed together, for each block that may be
 /// among them: fewer blocks if they are larger.
 pub(crate) const TOGETHER_BYTES: usize = 32 << 10;
 
@@ -153,7 +153,7 @@ pub(crate) const GROUP_BYTES: u64 = 1 << 20;
 /// thousand records has about as many if it is shuffled.
 pub(crate) const GROUP_VISITS: usize = 1024;
 
-/// Bytes that a block which says it has no records is inflated to, to see that it has
+/// Bytes that a block which says it has no records is decompressed to, to see that it has
 /// no bytes either.
 pub(crate) const MAX_EMPTY_BYTES: usize = 1 << 20;
 

@@ -118,7 +118,7 @@ impl Outlet {
 
     /// Sends a block on its way, with the batches that can be drawn now.
     pub(crate) fn push(&mut self, block: WindowBlock) -> Result<(), Over> {
-        let place = self.planner.push(block.unread(), block.to_inflate());
+        let place = self.planner.push(block.unread(), block.to_decompress());
         self.bytes += block.bytes();
         self.group.steps.push_back(Step::Put(place, block));
         while self.planner.is_full() {

@@ -27,9 +27,9 @@ pub(crate) struct Visit {
     pub(crate) place: usize,
     /// Its records that are unread before.
     pub(crate) unread: u64,
-    /// Its records that are inflated then: none if an earlier batch has had them
-    /// inflated.
-    pub(crate) to_inflate: u64,
+    /// Its records that are decompressed then: none if an earlier batch has had them
+    /// decompressed.
+    pub(crate) to_decompress: u64,
     /// Records that it gives to each of the batches.
     pub(crate) takes: [u64; TOGETHER_BATCHES],
 }
@@ -69,8 +69,8 @@ pub(crate) struct Planner {
     first: usize,
     /// Records of each block that are unread.
     unread: Vec<u64>,
-    /// Records of each block that are to be inflated.
-    to_inflate: Vec<u64>,
+    /// Records of each block that are to be decompressed.
+    to_decompress: Vec<u64>,
     /// Records of all blocks that are unread.
     records: u64,
     /// What each block gives to the batch that is drawn, and which give any.
@@ -84,7 +84,7 @@ enum Order {
     /// One block after the other, each behind those before it.
     Kept,
     /// Drawn from all, which take the places of drained blocks. So those that are
-    /// still to be inflated are among those that are not, and memory is read while
+    /// still to be decompressed are among those that are not, and memory is read while
     /// there is other work.
     Shuffled {
         sampler: Sampler,
@@ -112,7 +112,7 @@ impl Planner {
             },
             first: 0,
             unread: Vec::new(),
-            to_inflate: Vec::new(),
+            to_decompress: Vec::new(),
             records: 0,
             takes: Vec::new(),
             giving: Vec::new(),
@@ -123,7 +123,7 @@ impl Planner {
     pub(crate) fn begin_epoch(&mut self, epoch: u64) {
         self.first = 0;
         self.unread.clear();
-        self.to_inflate.clear();
+        self.to_decompress.clear();
         self.records = 0;
         if let Order::Shuffled { sampler, drained } = &mut self.order {
             *sampler = Sampler::new(self.seed, epoch);
@@ -131,22 +131,22 @@ impl Planner {
         }
     }
 
-    /// Takes a block in of which so many records are read, and so many inflated
+    /// Takes a block in of which so many records are read, and so many decompressed
     /// when it is read first; returns its place.
-    pub(crate) fn push(&mut self, unread: u64, to_inflate: u64) -> usize {
+    pub(crate) fn push(&mut self, unread: u64, to_decompress: u64) -> usize {
         self.records += unread;
         if let Order::Shuffled { drained, .. } = &mut self.order
             && let Some(Reverse(place)) = drained.pop()
         {
             if let Some(drained) = self.unread.get_mut(place) {
-                (*drained, self.to_inflate[place]) = (unread, to_inflate);
+                (*drained, self.to_decompress[place]) = (unread, to_decompress);
                 return place;
             }
             // Those that are left are behind the last too.
             drained.clear();
         }
         self.unread.push(unread);
-        self.to_inflate.push(to_inflate);
+        self.to_decompress.push(to_decompress);
         self.first + self.unread.len() - 1
     }
 
@@ -197,7 +197,7 @@ impl Planner {
             let mut visit = Visit {
                 place: self.first + block,
                 unread,
-                to_inflate: mem::take(&mut self.to_inflate[block]),
+                to_decompress: mem::take(&mut self.to_decompress[block]),
                 ..Visit::default()
             };
             visit.takes[0] = take;
@@ -225,7 +225,7 @@ impl Planner {
             Order::Kept => {
                 let drained = self.unread.iter().take_while(is_drained).count();
                 self.unread.drain(..drained);
-                self.to_inflate.drain(..drained);
+                self.to_decompress.drain(..drained);
                 self.first += drained;
             }
             // Behind the last that is not.
@@ -233,7 +233,7 @@ impl Planner {
                 let drained = self.unread.iter().rev().take_while(is_drained).count();
                 let left = self.unread.len() - drained;
                 self.unread.truncate(left);
-                self.to_inflate.truncate(left);
+                self.to_decompress.truncate(left);
             }
         }
     }

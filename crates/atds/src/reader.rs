@@ -1,4 +1,4 @@
-//! The reader thread: files in, blocks out. It frames, and inflates nothing that has
+//! The reader thread: files in, blocks out. It frames, and decompresses nothing that has
 //! records.
 
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use atds_shuffle::{block_order, file_order};
-use avro_block::{Block, Header, InflateBuffer, Inflater};
+use avro_block::{Block, DecompressBuffer, Decompressor, Header};
 use avro_decode::Skipper;
 
 use crate::block::{FileContext, WindowBlock};
@@ -52,8 +52,8 @@ pub(crate) struct Reader {
     /// that were read with them and will not.
     pub(crate) detach: Option<Arc<Spare>>,
     /// For blocks that say they have no records.
-    pub(crate) inflater: Inflater,
-    pub(crate) inflated: InflateBuffer,
+    pub(crate) decompressor: Decompressor,
+    pub(crate) decompressed: DecompressBuffer,
     pub(crate) outlet: Outlet,
 }
 
@@ -254,7 +254,11 @@ impl Reader {
             let mut block = WindowBlock::new(block, records, context.clone());
             if block.count == 0 {
                 let mut tolerated = Tolerated::default();
-                block.check_empty(&mut self.inflater, &mut self.inflated, &mut tolerated)?;
+                block.check_empty(
+                    &mut self.decompressor,
+                    &mut self.decompressed,
+                    &mut tolerated,
+                )?;
                 self.counters.tolerated.add(&tolerated);
                 // There may be any number of them.
                 self.outlet.attend().map_err(|Over| None)?;

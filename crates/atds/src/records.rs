@@ -21,7 +21,7 @@ pub struct RecordOptions {
     /// What is wrong with the file and read nevertheless; nothing by default. What was passed over
     /// is logged at the end of the file.
     pub tolerate: Tolerate,
-    /// Bytes that a block may have at most, compressed and inflated; 1 GiB by default.
+    /// Bytes that a block may have at most, compressed and decompressed; 1 GiB by default.
     pub max_block_bytes: usize,
     /// Whether the file's schema must be by the specification, see
     /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.

@@ -1,11 +1,11 @@
-//! How far blocks may inflate before the memory limit is reached.
+//! How far blocks may decompress before the memory limit is reached.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::Error;
 use crate::budget::Budget;
 
-/// How many bytes blocks may still inflate to, all workers together.
+/// How many bytes blocks may still decompress to, all workers together.
 #[derive(Debug)]
 pub(crate) struct Room<'a> {
     pub(crate) budget: &'a Budget,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use avro_block::{Block, Header, InflateBuffer, Inflater};
+use avro_block::{Block, DecompressBuffer, Decompressor, Header};
 use avro_decode::feature::FeatureKind;
 use avro_decode::path::{Path, Step};
 use avro_decode::{Feature, Features, Inferred, Plan, PlanOptions, Sampled};
@@ -163,16 +163,16 @@ impl Sample {
         let schema = Arc::new(parse_schema(&self.header)?);
         let plan = Plan::compile(&schema, &features, options.plan)
             .map_err(|error| Error::new(ErrorKind::Plan(Box::new(error))))?;
-        let mut inflater = Inflater::new();
-        inflater.set_tolerates_checksums(options.lenience.tolerate.checksum);
-        let mut data = InflateBuffer::new();
+        let mut decompressor = Decompressor::new();
+        decompressor.set_tolerates_checksums(options.lenience.tolerate.checksum);
+        let mut data = DecompressBuffer::new();
         let mut builder = BatchBuilder::new(plan.spec().clone());
         let mut seen: Vec<Option<Seen>> = lists.iter().map(|_| None).collect();
         let mut records = 0;
         for block in &self.blocks {
             let codec = self.header.codec();
-            inflater
-                .inflate(codec, &block.payload, &mut data, options.max_bytes)
+            decompressor
+                .decompress(codec, &block.payload, &mut data, options.max_bytes)
                 .map_err(|error| Error::new(ErrorKind::Container(error.into())))?;
             let rows = block.count.min(options.records - records);
             for mut slots in builder.slots(&[rows as usize]) {

@@ -56,7 +56,7 @@ pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lenience {
     pub(crate) tolerate: Tolerate,
-    /// Bytes of a block, compressed and inflated.
+    /// Bytes of a block, compressed and decompressed.
     pub(crate) max_block_bytes: usize,
 }
 
@@ -417,7 +417,7 @@ enum IndexedBytes {
 }
 
 impl IndexedBlocks {
-    /// Opens the file and indexes its blocks, which inflates none; `None` for a packed file,
+    /// Opens the file and indexes its blocks, which decompresses none; `None` for a packed file,
     /// which has no index. An index of a large file takes a while: `stopped` ends it early, with
     /// an error.
     pub(crate) fn open(

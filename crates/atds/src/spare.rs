@@ -5,7 +5,7 @@ use std::mem;
 use std::ops::{Deref, RangeInclusive};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use avro_block::{InflateBuffer, InflateError};
+use avro_block::{DecompressBuffer, DecompressError};
 
 use crate::limits::{MAX_SPARE_BYTES, SMALL_BUFFER};
 use crate::slab::Slab;
@@ -18,7 +18,7 @@ pub(crate) struct Spare(Mutex<Buffers>);
 struct Buffers {
     /// By their capacity, of which there are few. Of those with the same, the
     /// one that was given last may still be in a cache.
-    buffers: BTreeMap<usize, Vec<InflateBuffer>>,
+    buffers: BTreeMap<usize, Vec<DecompressBuffer>>,
     slab: Slab,
     /// Bytes of memory that the buffers hold besides the slab.
     bytes: usize,
@@ -27,13 +27,16 @@ struct Buffers {
 /// A buffer that a block waits in, given back when it is dropped, wherever that is.
 #[derive(Debug)]
 pub(crate) struct Lent {
-    buffer: InflateBuffer,
+    buffer: DecompressBuffer,
     spare: Arc<Spare>,
 }
 
 impl Spare {
-    /// What has been inflated into `buffer`, with its memory if that is not much more.
-    pub(crate) fn keep(self: &Arc<Self>, buffer: &mut InflateBuffer) -> Result<Lent, InflateError> {
+    /// What has been decompressed into `buffer`, with its memory if that is not much more.
+    pub(crate) fn keep(
+        self: &Arc<Self>,
+        buffer: &mut DecompressBuffer,
+    ) -> Result<Lent, DecompressError> {
         match fits(buffer.len()).contains(&buffer.capacity()) {
             true => Ok(self.lent(mem::take(buffer))),
             false => self.copy(buffer),
@@ -41,22 +44,22 @@ impl Spare {
     }
 
     /// A copy of `bytes`, in a buffer that fits.
-    pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8]) -> Result<Lent, InflateError> {
+    pub(crate) fn copy(self: &Arc<Self>, bytes: &[u8]) -> Result<Lent, DecompressError> {
         let mut buffer = self.take(bytes.len());
         buffer.assign(bytes)?;
         Ok(self.lent(buffer))
     }
 
-    fn lent(self: &Arc<Self>, buffer: InflateBuffer) -> Lent {
+    fn lent(self: &Arc<Self>, buffer: DecompressBuffer) -> Lent {
         Lent {
             buffer,
             spare: self.clone(),
         }
     }
 
-    /// Bytes that may be inflated into `buffer`. A part of the slab would be lost if it was
+    /// Bytes that may be decompressed into `buffer`. A part of the slab would be lost if it was
     /// left for larger memory.
-    pub(crate) fn limit(&self, buffer: &InflateBuffer) -> usize {
+    pub(crate) fn limit(&self, buffer: &DecompressBuffer) -> usize {
         match self.lock().slab.have(buffer.room()) {
             true => buffer.capacity(),
             false => usize::MAX,
@@ -64,7 +67,7 @@ impl Spare {
     }
 
     /// The smallest buffer that fits `len` bytes, or one made for them.
-    pub(crate) fn take(&self, len: usize) -> InflateBuffer {
+    pub(crate) fn take(&self, len: usize) -> DecompressBuffer {
         let mut spare = self.lock();
         let fitting = spare.buffers.range_mut(fits(len));
         if let Some(buffer) = fitting.map(|(_, alike)| alike).find_map(Vec::pop) {
@@ -73,19 +76,19 @@ impl Spare {
             }
             return buffer;
         }
-        let part = spare.slab.part(InflateBuffer::capacity_for(len));
+        let part = spare.slab.part(DecompressBuffer::capacity_for(len));
         // One without any memory finds its own.
-        part.map(InflateBuffer::with_room).unwrap_or_default()
+        part.map(DecompressBuffer::with_room).unwrap_or_default()
     }
 
     /// Takes a buffer back that a block has waited in.
-    fn give(&self, buffer: InflateBuffer) {
+    fn give(&self, buffer: DecompressBuffer) {
         self.lock().give(buffer, MAX_SPARE_BYTES);
     }
 
     /// Takes a buffer back that no block fits. There may never be one, so that only
     /// what cannot be freed is kept.
-    pub(crate) fn give_misfit(&self, buffer: InflateBuffer) {
+    pub(crate) fn give_misfit(&self, buffer: DecompressBuffer) {
         // Mostly there is none: its memory was taken away.
         if buffer.capacity() > 0 {
             self.lock().give(buffer, 0);
@@ -114,7 +117,7 @@ impl Drop for Lent {
 impl Buffers {
     /// Takes a buffer back: a part of the slab, or one with which the others hold
     /// `most` bytes.
-    fn give(&mut self, buffer: InflateBuffer, most: usize) {
+    fn give(&mut self, buffer: DecompressBuffer, most: usize) {
         let capacity = buffer.capacity();
         if !self.slab.have(buffer.room()) {
             if capacity == 0 || self.bytes + capacity > most {
@@ -128,7 +131,7 @@ impl Buffers {
 }
 
 /// The capacities of buffers that `len` bytes may wait in: a third more at most. As
-/// blocks are inflated into buffers for the largest of them, those that are much
+/// blocks are decompressed into buffers for the largest of them, those that are much
 /// smaller have others.
 pub(crate) fn fits(len: usize) -> RangeInclusive<usize> {
     len..=len + len / 3 + SMALL_BUFFER
@@ -139,7 +142,7 @@ mod tests {
     use super::*;
     use crate::limits::MAX_PART_BYTES;
 
-    fn filled(mut buffer: InflateBuffer, len: usize) -> InflateBuffer {
+    fn filled(mut buffer: DecompressBuffer, len: usize) -> DecompressBuffer {
         buffer.assign(&vec![7; len]).expect("memory");
         buffer
     }
@@ -198,16 +201,16 @@ mod tests {
         let spare = Spare::default();
         let part = spare.take(16_000);
         assert_eq!(spare.limit(&part), part.capacity());
-        assert_eq!(spare.limit(&InflateBuffer::new()), usize::MAX);
-        let own = filled(InflateBuffer::new(), 16_000);
+        assert_eq!(spare.limit(&DecompressBuffer::new()), usize::MAX);
+        let own = filled(DecompressBuffer::new(), 16_000);
         assert_eq!(spare.limit(&own), usize::MAX);
     }
 
     #[test]
     fn buffers_without_memory_are_not_kept() {
         let spare = Spare::default();
-        spare.give_misfit(InflateBuffer::new());
-        spare.give(InflateBuffer::new());
+        spare.give_misfit(DecompressBuffer::new());
+        spare.give(DecompressBuffer::new());
         assert!(spare.lock().buffers.is_empty());
     }
 }

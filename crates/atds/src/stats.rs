@@ -28,12 +28,12 @@ pub struct Stats {
     pub steps: u64,
     /// Bytes of the blocks that were read, as they lie in the files.
     pub raw_bytes: u64,
-    /// Bytes of the blocks that were decoded, inflated.
-    pub inflated_bytes: u64,
+    /// Bytes of the blocks that were decoded, decompressed.
+    pub decompressed_bytes: u64,
     /// Time the pipeline waited for bytes.
     pub read_wait: Duration,
-    /// Time spent inflating, of all threads together.
-    pub inflate: Duration,
+    /// Time spent decompressing, of all threads together.
+    pub decompress: Duration,
     /// Time spent decoding, of all threads together.
     pub decode: Duration,
     /// Time the pipeline waited for the consumer: with a batch in hand, or for
@@ -43,7 +43,7 @@ pub struct Stats {
     pub batch_wait: Duration,
     /// Time since the iteration began, or that it took.
     pub elapsed: Duration,
-    /// Threads that inflated and decoded the last batch.
+    /// Threads that decompressed and decoded the last batch.
     pub threads: usize,
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped_entries: u64,
@@ -54,10 +54,10 @@ pub struct Stats {
     pub dropped_records: u64,
     /// What was passed over, of what [`tolerate`](crate::DatasetBuilder::tolerate) allows.
     pub tolerated: Tolerated,
-    /// The most bytes held at a time: compressed, inflated and ready.
+    /// The most bytes held at a time: compressed, decompressed and ready.
     pub memory_peak: u64,
     /// The most bytes that the window held at a time: blocks that wait to be read
-    /// to their end, as far as they are inflated by then, mapped ones too.
+    /// to their end, as far as they are decompressed by then, mapped ones too.
     pub window_peak: u64,
     /// The limit on `memory_peak`.
     pub memory_limit: u64,
@@ -110,9 +110,9 @@ pub(crate) struct Counters {
     pub(crate) records: AtomicU64,
     pub(crate) steps: AtomicU64,
     pub(crate) raw_bytes: AtomicU64,
-    pub(crate) inflated_bytes: AtomicU64,
+    pub(crate) decompressed_bytes: AtomicU64,
     pub(crate) read_wait: Nanos,
-    pub(crate) inflate: Nanos,
+    pub(crate) decompress: Nanos,
     pub(crate) decode: Nanos,
     pub(crate) consumer_wait: Nanos,
     pub(crate) batch_wait: Nanos,
@@ -134,9 +134,9 @@ impl Counters {
             records: AtomicU64::default(),
             steps: AtomicU64::default(),
             raw_bytes: AtomicU64::default(),
-            inflated_bytes: AtomicU64::default(),
+            decompressed_bytes: AtomicU64::default(),
             read_wait: Nanos::default(),
-            inflate: Nanos::default(),
+            decompress: Nanos::default(),
             decode: Nanos::default(),
             consumer_wait: Nanos::default(),
             batch_wait: Nanos::default(),
@@ -153,13 +153,15 @@ impl Counters {
 
     /// Adds the work on a batch.
     pub(crate) fn add_work(&self, done: &Done) {
-        self.inflated_bytes.fetch_add(done.inflated_bytes, Relaxed);
+        self.decompressed_bytes
+            .fetch_add(done.decompressed_bytes, Relaxed);
         self.dropped_entries
             .fetch_add(done.dropped_entries, Relaxed);
         self.truncated_lists
             .fetch_add(done.truncated_lists, Relaxed);
         self.tolerated.add(&done.tolerated);
-        self.inflate.add(Duration::from_nanos(done.inflate_ns));
+        self.decompress
+            .add(Duration::from_nanos(done.decompress_ns));
         self.decode.add(Duration::from_nanos(done.decode_ns));
     }
 
@@ -187,9 +189,9 @@ impl Counters {
             records: self.records.load(Relaxed),
             steps: self.steps.load(Relaxed),
             raw_bytes: self.raw_bytes.load(Relaxed),
-            inflated_bytes: self.inflated_bytes.load(Relaxed),
+            decompressed_bytes: self.decompressed_bytes.load(Relaxed),
             read_wait: self.read_wait.get(),
-            inflate: self.inflate.get(),
+            decompress: self.decompress.get(),
             decode: self.decode.get(),
             consumer_wait: self.consumer_wait.get() + budget.waited(),
             batch_wait: self.batch_wait.get(),

@@ -35,12 +35,12 @@ pub(crate) struct Parts<'a>(pub(crate) [Option<RowSlots<'a>>; TOGETHER_BATCHES])
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) records_decoded: u64,
-    pub(crate) records_inflated: u64,
-    /// Inflated bytes of the blocks first read by this task.
-    pub(crate) inflated_bytes: u64,
-    /// By how much blocks that wait have more bytes, since they were inflated.
+    pub(crate) records_decompressed: u64,
+    /// Decompressed bytes of the blocks first read by this task.
+    pub(crate) decompressed_bytes: u64,
+    /// By how much blocks that wait have more bytes, since they were decompressed.
     pub(crate) grown: i64,
-    pub(crate) inflate_ns: u64,
+    pub(crate) decompress_ns: u64,
     pub(crate) decode_ns: u64,
     pub(crate) dropped_entries: u64,
     pub(crate) truncated_lists: u64,
@@ -50,10 +50,10 @@ pub(crate) struct Done {
 impl Done {
     pub(crate) fn add(&mut self, other: &Done) {
         self.records_decoded += other.records_decoded;
-        self.records_inflated += other.records_inflated;
-        self.inflated_bytes += other.inflated_bytes;
+        self.records_decompressed += other.records_decompressed;
+        self.decompressed_bytes += other.decompressed_bytes;
         self.grown += other.grown;
-        self.inflate_ns += other.inflate_ns;
+        self.decompress_ns += other.decompress_ns;
         self.decode_ns += other.decode_ns;
         self.dropped_entries += other.dropped_entries;
         self.truncated_lists += other.truncated_lists;
@@ -124,13 +124,13 @@ impl Parts<'_> {
         &mut self,
         visit: &Visit,
         block: &mut WindowBlock,
-        inflated: Option<&[u8]>,
+        decompressed: Option<&[u8]>,
         scratch: &mut Scratch,
         done: &mut Done,
     ) -> Result<(), Failed> {
         for (slots, take) in self.0.iter_mut().zip(visit.takes) {
             if let (Some(slots), 1..) = (slots, take) {
-                decode(block, inflated, take, scratch, slots, done)
+                decode(block, decompressed, take, scratch, slots, done)
                     .map_err(|error| failed(error, slots))?;
             }
         }
@@ -160,21 +160,21 @@ fn failed(error: Error, slots: &RowSlots<'_>) -> Failed {
     Failed { error, row }
 }
 
-/// Decodes the next `take` records of a block from its inflated bytes: those it
-/// has, or those that were inflated for this alone.
+/// Decodes the next `take` records of a block from its decompressed bytes: those it
+/// has, or those that were decompressed for this alone.
 fn decode(
     block: &mut WindowBlock,
-    inflated: Option<&[u8]>,
+    decompressed: Option<&[u8]>,
     take: u64,
     scratch: &mut Scratch,
     slots: &mut RowSlots<'_>,
     done: &mut Done,
 ) -> Result<(), Error> {
-    let data = inflated.or_else(|| block.inflated());
-    let data = data.expect("inflated before");
+    let data = decompressed.or_else(|| block.decompressed());
+    let data = data.expect("decompressed before");
     let len = data.len();
     if block.taken == 0 {
-        done.inflated_bytes += len as u64;
+        done.decompressed_bytes += len as u64;
     }
     let (first, position) = block.next_record(data)?;
     let plan = &block.file.plan;

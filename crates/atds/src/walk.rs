@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use avro_block::{Block, Codec, InflateBuffer, Inflater};
+use avro_block::{Block, Codec, DecompressBuffer, Decompressor};
 use avro_decode::{DecodeError, Schema, replaced_texts};
 
 use crate::files::local_path;
@@ -21,13 +21,13 @@ pub(crate) struct Walk {
     schema: Arc<Schema>,
     codec: Codec,
     blocks: FileBlocks,
-    inflater: Inflater,
+    decompressor: Decompressor,
     lenience: Lenience,
     tolerated: Tolerated,
-    inflated: InflateBuffer,
+    decompressed: DecompressBuffer,
     /// The block being read.
     block: Option<Block>,
-    /// Where its next record starts, once inflated.
+    /// Where its next record starts, once decompressed.
     position: usize,
     /// Records of it that have been read.
     read: u64,
@@ -44,17 +44,17 @@ impl Walk {
         let blocks = FileBlocks::open(&path, &mut Opener::once(read), &Stop::default())?;
         let schema = parse_by(blocks.header().schema(), options.strict);
         let schema = schema.map_err(|error| error.in_file(&path))?;
-        let mut inflater = Inflater::new();
-        inflater.set_tolerates_checksums(lenience.tolerate.checksum);
+        let mut decompressor = Decompressor::new();
+        decompressor.set_tolerates_checksums(lenience.tolerate.checksum);
         Ok(Walk {
             codec: blocks.header().codec(),
             path,
             schema: Arc::new(schema),
             blocks,
-            inflater,
+            decompressor,
             lenience,
             tolerated: Tolerated::default(),
-            inflated: InflateBuffer::new(),
+            decompressed: DecompressBuffer::new(),
             block: None,
             position: 0,
             read: 0,
@@ -81,7 +81,7 @@ impl Walk {
     }
 
     /// What `decode` makes of the next record, which starts at the place it is
-    /// given in the inflated block; it moves the place to the record's end.
+    /// given in the decompressed block; it moves the place to the record's end.
     /// Nothing is to be read after an error.
     pub(crate) fn next<T>(
         &mut self,
@@ -91,7 +91,7 @@ impl Walk {
             return Ok(None);
         }
         let replaced = replaced_texts();
-        let record = decode(&self.schema, &self.inflated, &mut self.position);
+        let record = decode(&self.schema, &self.decompressed, &mut self.position);
         self.tolerated.replaced_texts += replaced_texts() - replaced;
         let record = record.map_err(|error| {
             let mut error = Error::decode(error, 0);
@@ -102,22 +102,22 @@ impl Walk {
         Ok(Some(record))
     }
 
-    /// Whether there is another record; inflates the next block where one ends.
+    /// Whether there is another record; decompresses the next block where one ends.
     fn is_at_record(&mut self) -> Result<bool, Error> {
         loop {
             match &self.block {
                 Some(block) if self.read < block.count => return Ok(true),
                 Some(_)
-                    if self.position < self.inflated.len()
+                    if self.position < self.decompressed.len()
                         && self.lenience.tolerate.trailing_block_bytes =>
                 {
-                    let left = self.inflated.len() - self.position;
+                    let left = self.decompressed.len() - self.position;
                     self.tolerated.trailing_block_bytes += left as u64;
                 }
-                Some(block) if self.position < self.inflated.len() => {
+                Some(block) if self.position < self.decompressed.len() => {
                     let kind = ErrorKind::TrailingBytes {
                         records: block.count,
-                        left: self.inflated.len() - self.position,
+                        left: self.decompressed.len() - self.position,
                     };
                     return Err(self.locate(Error::new(kind)));
                 }
@@ -129,11 +129,11 @@ impl Walk {
             };
             let block = block?;
             (self.position, self.read) = (0, 0);
-            let inflated = &mut self.inflated;
+            let decompressed = &mut self.decompressed;
             let limit = self.lenience.max_block_bytes;
-            let result = self
-                .inflater
-                .inflate(self.codec, &block.payload, inflated, limit);
+            let result =
+                self.decompressor
+                    .decompress(self.codec, &block.payload, decompressed, limit);
             self.block = Some(block);
             result.map_err(|error| self.locate(Error::new(ErrorKind::Container(error.into()))))?;
         }
@@ -143,7 +143,7 @@ impl Walk {
     fn end(&mut self) {
         self.block = None;
         self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
-        self.tolerated.bad_checksums = self.inflater.bad_checksums();
+        self.tolerated.bad_checksums = self.decompressor.bad_checksums();
         if !self.tolerated.is_empty() && !self.is_over {
             let (path, text) = (self.path.display(), self.tolerated.text());
             log::warn!("{path}: passed over: {text}");

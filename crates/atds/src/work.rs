@@ -1,9 +1,9 @@
-//! What a worker does: inflate a block once, decode some of its records.
+//! What a worker does: decompress a block once, decode some of its records.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use avro_block::{InflateBuffer, Inflater};
+use avro_block::{DecompressBuffer, Decompressor};
 use avro_decode::{Scratch, prefetch_value};
 
 use crate::ahead::Ahead;
@@ -27,7 +27,7 @@ pub(crate) struct Workshop {
 /// What a worker uses again and again.
 #[derive(Debug, Default)]
 struct Tools {
-    inflater: Inflater,
+    decompressor: Decompressor,
     ahead: Ahead,
     scratch: Scratch,
 }
@@ -46,7 +46,7 @@ impl Workshop {
         self.tools.len()
     }
 
-    /// Runs task `number` as `worker`. `room` is how far blocks may inflate
+    /// Runs task `number` as `worker`. `room` is how far blocks may decompress
     /// together before the memory limit is reached.
     pub(crate) fn run(
         &self,
@@ -67,7 +67,7 @@ impl Workshop {
         let result = self.read_blocks(&mut task, &mut tools, room, &mut done);
         task.parts.end();
         let total = start.elapsed().as_nanos() as u64;
-        done.decode_ns = total.saturating_sub(done.inflate_ns);
+        done.decode_ns = total.saturating_sub(done.decompress_ns);
         task.worker = Some(worker);
         task.result = result.map(|()| done);
     }
@@ -110,10 +110,10 @@ impl Workshop {
             let position = block.position;
             read += match &block.data {
                 BlockData::Compressed(_) => {
-                    self.inflate_and_read(later, blocks, parts, tools, room, done)?;
+                    self.decompress_and_read(later, blocks, parts, tools, room, done)?;
                     blocks[visit.place].position
                 }
-                BlockData::Plain(_) | BlockData::Inflated(_) => {
+                BlockData::Plain(_) | BlockData::Decompressed(_) => {
                     parts.decode(visit, block, None, &mut tools.scratch, done)?;
                     block.position - position
                 }
@@ -129,8 +129,8 @@ impl Workshop {
     }
 
     /// Decodes the records that the batches get at the first of some of a task's
-    /// visits, of a block that is still to be inflated.
-    fn inflate_and_read(
+    /// visits, of a block that is still to be decompressed.
+    fn decompress_and_read(
         &self,
         visits: &[Visit],
         blocks: &mut Section<'_>,
@@ -140,7 +140,7 @@ impl Workshop {
         done: &mut Done,
     ) -> Result<(), Failed> {
         let Tools {
-            inflater,
+            decompressor,
             ahead,
             scratch,
             ..
@@ -148,23 +148,24 @@ impl Workshop {
         let visit = &visits[0];
         let block = &blocks[visit.place];
         let payload_len = block.data.len();
-        let (buffer, is_good) = ahead.take(visits, blocks, inflater, &self.spare, room, done);
+        let (buffer, is_good) = ahead.take(visits, blocks, decompressor, &self.spare, room, done);
         let block = &mut blocks[visit.place];
-        let inflated = if is_good {
-            done.records_inflated += block.count;
+        let decompressed = if is_good {
+            done.records_decompressed += block.count;
             room.take(buffer.len().saturating_sub(payload_len))
         } else {
-            inflate(block, inflater, buffer, room, done)
+            decompress(block, decompressor, buffer, room, done)
         };
-        inflated.map_err(|error| parts.failed(visit, error))?;
+        decompressed.map_err(|error| parts.failed(visit, error))?;
         let len = buffer.len();
         // Now that it is in a cache.
         parts.decode(visit, block, Some(buffer), scratch, done)?;
         if block.unread() > 0 {
-            let inflated = self.spare.keep(buffer);
-            let inflated = inflated.map_err(|error| parts.failed(visit, block.no_memory(error)))?;
+            let decompressed = self.spare.keep(buffer);
+            let decompressed =
+                decompressed.map_err(|error| parts.failed(visit, block.no_memory(error)))?;
             done.grown += len as i64 - payload_len as i64;
-            block.wait_in(inflated);
+            block.wait_in(decompressed);
         }
         ahead.note(len);
         Ok(())
@@ -197,11 +198,11 @@ fn find(blocks: &Section<'_>, visits: &[Visit], is_first: bool) {
     group(from, to).for_each(WindowBlock::find);
 }
 
-/// Inflates a compressed block into `buffer`.
-fn inflate(
+/// Decompresses a compressed block into `buffer`.
+fn decompress(
     block: &WindowBlock,
-    inflater: &mut Inflater,
-    buffer: &mut InflateBuffer,
+    decompressor: &mut Decompressor,
+    buffer: &mut DecompressBuffer,
     room: &Room<'_>,
     done: &mut Done,
 ) -> Result<(), Error> {
@@ -209,13 +210,14 @@ fn inflate(
         return Ok(());
     };
     let start = Instant::now();
-    // The payload is let go once it is inflated: only the difference counts.
+    // The payload is let go once it is decompressed: only the difference counts.
     let most = block.file.lenience.max_block_bytes;
     let limit = most.min(room.left() + payload.len());
-    if let Err(error) = block.inflate(inflater, payload, buffer, limit, &mut done.tolerated) {
-        let too_large = matches!(error, avro_block::InflateError::TooLarge { .. });
+    if let Err(error) = block.decompress(decompressor, payload, buffer, limit, &mut done.tolerated)
+    {
+        let too_large = matches!(error, avro_block::DecompressError::TooLarge { .. });
         if too_large && limit < most {
-            // No fault of the block. How large it is shows when it is inflated: twice what there
+            // No fault of the block. How large it is shows when it is decompressed: twice what there
             // was is asked for, so that a few tries find a limit that will do.
             let grown = (2 * limit.min(most / 2)).saturating_sub(payload.len()) as u64 + 1;
             let kind = room.budget.exceeded(room.used() + grown);
@@ -224,8 +226,8 @@ fn inflate(
         let kind = ErrorKind::Container(error.into());
         return Err(block.locate(Error::new(kind)));
     }
-    done.inflate_ns += start.elapsed().as_nanos() as u64;
-    done.records_inflated += block.count;
+    done.decompress_ns += start.elapsed().as_nanos() as u64;
+    done.records_decompressed += block.count;
     room.take(buffer.len().saturating_sub(payload.len()))
 }
 

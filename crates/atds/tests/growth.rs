@@ -107,7 +107,7 @@ const THREADS: usize = 2;
 /// unused counts.
 const HUGE_PAGES: u64 = 4 << 20;
 
-/// Whatever else there is: buffers that blocks are inflated to, tasks, plans.
+/// Whatever else there is: buffers that blocks are decompressed to, tasks, plans.
 const OTHER: u64 = 512 << 10;
 
 #[test]

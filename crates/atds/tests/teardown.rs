@@ -250,7 +250,7 @@ fn before_very_many_empty_blocks() {
     assert!(stats.stats().raw_bytes < file.len() as u64 / 2);
 }
 
-/// One block takes far longer to inflate than the rest of the test.
+/// One block takes far longer to decompress than the rest of the test.
 #[test]
 fn while_a_huge_block_is_read() {
     let _alone = alone();

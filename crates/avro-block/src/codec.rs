@@ -3,8 +3,8 @@
 
 mod buffer;
 mod compress;
+mod decompress;
 mod error;
-mod inflate;
 mod refused;
 #[cfg(any(feature = "zstandard", feature = "bzip2", feature = "xz"))]
 mod stream;
@@ -23,10 +23,10 @@ mod zstandard;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-pub use buffer::InflateBuffer;
+pub use buffer::DecompressBuffer;
 pub use compress::Compressor;
-pub use error::{CompressError, InflateError};
-pub use inflate::{InflateJob, Inflater};
+pub use decompress::{DecompressJob, Decompressor};
+pub use error::{CompressError, DecompressError};
 
 /// How the payloads of a file are compressed.
 ///
@@ -39,7 +39,7 @@ pub enum Codec {
     Null,
     /// Raw deflate (RFC 1951), without zlib's header and checksum.
     Deflate,
-    /// Snappy's raw format, then the CRC-32 of the inflated bytes, big-endian.
+    /// Snappy's raw format, then the CRC-32 of the decompressed bytes, big-endian.
     Snappy,
     /// Zstandard (RFC 8878).
     Zstandard,
@@ -98,7 +98,7 @@ impl Codec {
         }
     }
 
-    /// No payload of this codec inflates to more than this many times its bytes: what the format
+    /// No payload of this codec decompresses to more than this many times its bytes: what the format
     /// allows, rounded up to a power of two.
     pub fn max_expansion(self) -> u64 {
         match self {
@@ -114,7 +114,7 @@ impl Codec {
         }
     }
 
-    /// Whether this build can inflate and compress with it (cargo feature of the same name).
+    /// Whether this build can decompress and compress with it (cargo feature of the same name).
     pub fn is_enabled(self) -> bool {
         match self {
             Self::Null => true,

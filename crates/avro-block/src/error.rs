@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use crate::codec::{Codec, CompressError, InflateError};
+use crate::codec::{Codec, CompressError, DecompressError};
 use crate::diagnose::{Found, InsteadOfAvro};
 use crate::sync::SyncMarker;
 
@@ -127,9 +127,9 @@ pub enum ErrorKind {
     /// The header names a codec that Avro does not define.
     #[error("{}", unknown_codec(.0))]
     UnknownCodec(String),
-    /// A payload that its codec cannot inflate.
+    /// A payload that its codec cannot decompress.
     #[error(transparent)]
-    Inflate(#[from] InflateError),
+    Decompress(#[from] DecompressError),
     /// A payload that could not be compressed.
     #[error(transparent)]
     Compress(#[from] CompressError),

@@ -1,4 +1,4 @@
-//! An index of a file's blocks, made without inflating any.
+//! An index of a file's blocks, made without decompressing any.
 
 use std::io::{Read, Seek, SeekFrom};
 

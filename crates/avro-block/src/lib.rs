@@ -22,7 +22,8 @@ pub use after_block::TrailingBytes;
 pub use block::Block;
 pub use buffers::ReadBuffers;
 pub use codec::{
-    Codec, CompressError, Compressor, InflateBuffer, InflateError, InflateJob, Inflater,
+    Codec, CompressError, Compressor, DecompressBuffer, DecompressError, DecompressJob,
+    Decompressor,
 };
 pub use diagnose::Found;
 pub use error::{Error, ErrorKind, Part};

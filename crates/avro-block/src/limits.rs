@@ -57,13 +57,13 @@ pub(crate) const MIN_PADDING: u64 = 16;
 /// with a letter or two.
 pub(crate) const MIN_TEXT: u64 = 4;
 
-/// Inflated bytes a writer gathers before it closes a block: the common default of Avro writers.
+/// Decompressed bytes a writer gathers before it closes a block: the common default of Avro writers.
 pub(crate) const DEFAULT_BLOCK_BYTES: usize = 16_000;
 
 /// Bytes of an unknown codec's name that its error keeps: a name is a word, a file may hold more.
 pub(crate) const MAX_CODEC_NAME: usize = 64;
 
-/// Inflated bytes per compressed byte that the first guess at a block's size assumes. Records of
+/// Decompressed bytes per compressed byte that the first guess at a block's size assumes. Records of
 /// training data compress by 1.3 to 3; a guess too high costs memory, one too low a second pass.
 pub(crate) const FIRST_RATIO: usize = 4;
 
@@ -71,20 +71,20 @@ pub(crate) const FIRST_RATIO: usize = 4;
 /// not make the buffers of the blocks after them large.
 pub(crate) const MAX_GUESSED_RATIO: usize = 16;
 
-/// Smallest size an inflate buffer starts from, so that small payloads do not double their way up.
-pub(crate) const MIN_INFLATE_BYTES: usize = 4096;
+/// Smallest size a decompress buffer starts from, so that small payloads do not double their way up.
+pub(crate) const MIN_DECOMPRESS_BYTES: usize = 4096;
 
-/// Most inflated bytes per compressed byte that deflate can encode (RFC 1951: 258 bytes from two
+/// Most decompressed bytes per compressed byte that deflate can encode (RFC 1951: 258 bytes from two
 /// bits, so 1,032). Beyond it more room cannot help.
 #[cfg(feature = "deflate")]
 pub(crate) const DEFLATE_MAX_RATIO: usize = 1032;
 
-/// Fewest deflate payloads that are inflated together: with two, waiting for one is not hidden
+/// Fewest deflate payloads that are decompressed together: with two, waiting for one is not hidden
 /// behind the other.
 #[cfg(feature = "deflate")]
 pub(crate) const MIN_TOGETHER: usize = 3;
 
-/// Most inflated bytes per compressed byte that Snappy can encode: 64 bytes from a copy element
+/// Most decompressed bytes per compressed byte that Snappy can encode: 64 bytes from a copy element
 /// of three, so 21⅓. A larger declared length is a lie and is refused before it is allocated.
 #[cfg(feature = "snappy")]
 pub(crate) const SNAPPY_MAX_RATIO: usize = 22;

@@ -21,7 +21,7 @@ pub struct WriterOptions {
     pub codec: Codec,
     /// Level of compression, within [`Codec::levels`]; `None`, the default, for the codec's own.
     pub level: Option<i32>,
-    /// Inflated bytes at which a block is closed: a block holds at least this many, unless it is
+    /// Decompressed bytes at which a block is closed: a block holds at least this many, unless it is
     /// the last or closed by [`Writer::flush_block`]. Default 16,000.
     pub block_bytes: usize,
     /// The file's sync marker; `None`, the default, for a random one.
@@ -141,15 +141,15 @@ impl<W: Write> Writer<W> {
         result
     }
 
-    /// Writes a block of `count` records, encoded end to end in `inflated`, behind the open block,
+    /// Writes a block of `count` records, encoded end to end in `decompressed`, behind the open block,
     /// which is closed. A block of no records is written too.
     ///
     /// # Errors
     ///
     /// If compressing or writing fails.
-    pub fn write_block(&mut self, count: u64, inflated: &[u8]) -> Result<(), Error> {
+    pub fn write_block(&mut self, count: u64, decompressed: &[u8]) -> Result<(), Error> {
         self.flush_block()?;
-        self.write_whole(count, inflated)
+        self.write_whole(count, decompressed)
     }
 
     /// Closes the open block, flushes the underlying writer and gives it back.
@@ -173,9 +173,9 @@ impl<W: Write> Writer<W> {
         self.offset
     }
 
-    fn write_whole(&mut self, count: u64, inflated: &[u8]) -> Result<(), Error> {
+    fn write_whole(&mut self, count: u64, decompressed: &[u8]) -> Result<(), Error> {
         self.compressor
-            .compress(inflated, &mut self.payload)
+            .compress(decompressed, &mut self.payload)
             .map_err(|error| self.error(error))?;
         self.block.clear();
         varint::encode(count as i64, &mut self.block);

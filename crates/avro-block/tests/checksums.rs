@@ -1,7 +1,9 @@
 //! Wrong and missing checksums, and payloads of another format.
 #![allow(clippy::unwrap_used)]
 
-use avro_block::{Codec, Compressor, Found, InflateBuffer, InflateError, InflateJob, Inflater};
+use avro_block::{
+    Codec, Compressor, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Found,
+};
 
 fn compress(codec: Codec, bytes: &[u8]) -> Vec<u8> {
     let mut payload = Vec::new();
@@ -14,18 +16,22 @@ fn sample() -> Vec<u8> {
     (0..3000u32).map(|i| (i * i % 61) as u8).collect()
 }
 
-/// What a payload inflates to, and how many wrong checksums were passed over.
-fn inflate(codec: Codec, payload: &[u8], tolerates: bool) -> (Result<Vec<u8>, InflateError>, u64) {
-    let mut inflater = Inflater::new();
-    inflater.set_tolerates_checksums(tolerates);
-    let mut out = InflateBuffer::new();
-    let result = inflater.inflate(codec, payload, &mut out, 1 << 20);
+/// What a payload decompresses to, and how many wrong checksums were passed over.
+fn decompress(
+    codec: Codec,
+    payload: &[u8],
+    tolerates: bool,
+) -> (Result<Vec<u8>, DecompressError>, u64) {
+    let mut decompressor = Decompressor::new();
+    decompressor.set_tolerates_checksums(tolerates);
+    let mut out = DecompressBuffer::new();
+    let result = decompressor.decompress(codec, payload, &mut out, 1 << 20);
     let result = result.map(|()| out.to_vec());
-    let mut one_of_many = InflateBuffer::new();
-    let mut jobs = [InflateJob::new(payload, &mut one_of_many, 1 << 20)];
-    inflater.inflate_many(codec, &mut jobs);
+    let mut one_of_many = DecompressBuffer::new();
+    let mut jobs = [DecompressJob::new(payload, &mut one_of_many, 1 << 20)];
+    decompressor.decompress_many(codec, &mut jobs);
     assert_eq!(jobs[0].result.is_ok(), result.is_ok());
-    (result, inflater.bad_checksums() / 2)
+    (result, decompressor.bad_checksums() / 2)
 }
 
 /// A zstandard frame with its checksum.
@@ -44,22 +50,22 @@ fn zstandard_with_checksum(bytes: &[u8]) -> Vec<u8> {
 fn a_snappy_payload_without_its_checksum() {
     let mut payload = compress(Codec::Snappy, &sample());
     payload.truncate(payload.len() - 4);
-    let (result, bad) = inflate(Codec::Snappy, &payload, false);
+    let (result, bad) = decompress(Codec::Snappy, &payload, false);
     let error = result.unwrap_err();
-    assert_eq!((&error, bad), (&InflateError::MissingChecksum, 0));
+    assert_eq!((&error, bad), (&DecompressError::MissingChecksum, 0));
     assert!(
         error.to_string().contains("`tolerate` 'checksum'"),
         "{error}"
     );
-    assert_eq!(inflate(Codec::Snappy, &payload, true), (Ok(sample()), 1));
+    assert_eq!(decompress(Codec::Snappy, &payload, true), (Ok(sample()), 1));
     // Of no bytes.
     let payload = &compress(Codec::Snappy, &[])[..1];
-    assert_eq!(inflate(Codec::Snappy, payload, true), (Ok(vec![]), 1));
+    assert_eq!(decompress(Codec::Snappy, payload, true), (Ok(vec![]), 1));
     // One that is cut elsewhere.
     let payload = compress(Codec::Snappy, &sample());
-    let (result, bad) = inflate(Codec::Snappy, &payload[..payload.len() - 9], true);
+    let (result, bad) = decompress(Codec::Snappy, &payload[..payload.len() - 9], true);
     assert!(
-        matches!(result, Err(InflateError::Corrupt { .. })),
+        matches!(result, Err(DecompressError::Corrupt { .. })),
         "{result:?}"
     );
     assert_eq!(bad, 0);
@@ -98,18 +104,18 @@ fn a_wrong_checksum() {
         (Codec::Zstandard, frames, in_frames),
         (Codec::Xz, xz, sample()),
     ] {
-        let (result, bad) = inflate(codec, &payload, false);
+        let (result, bad) = decompress(codec, &payload, false);
         let error = result.unwrap_err();
         assert_eq!(bad, 0);
         match codec {
-            Codec::Snappy => assert!(matches!(error, InflateError::ChecksumMismatch { .. })),
-            codec => assert_eq!(error, InflateError::WrongChecksum { codec }),
+            Codec::Snappy => assert!(matches!(error, DecompressError::ChecksumMismatch { .. })),
+            codec => assert_eq!(error, DecompressError::WrongChecksum { codec }),
         }
         assert!(
             error.to_string().contains("`tolerate` 'checksum'"),
             "{error}"
         );
-        assert_eq!(inflate(codec, &payload, true), (Ok(bytes), 1), "{codec}");
+        assert_eq!(decompress(codec, &payload, true), (Ok(bytes), 1), "{codec}");
     }
 }
 
@@ -119,7 +125,7 @@ fn other_damage_stays_an_error() {
     for codec in Codec::ALL.into_iter().filter(|codec| *codec != Codec::Null) {
         let payload = compress(codec, &sample());
         for len in 0..payload.len() {
-            let (result, _) = inflate(codec, &payload[..len], true);
+            let (result, _) = decompress(codec, &payload[..len], true);
             if let Ok(bytes) = result {
                 assert_eq!((codec, bytes), (Codec::Snappy, sample()), "cut at {len}");
                 assert_eq!(len, payload.len() - 4);
@@ -156,9 +162,9 @@ fn a_payload_of_another_format_is_named() {
             Found::Lz4,
         ),
     ] {
-        let (result, _) = inflate(codec, payload, true);
+        let (result, _) = decompress(codec, payload, true);
         let error = result.unwrap_err();
-        assert_eq!(error, InflateError::OtherFormat { codec, found });
+        assert_eq!(error, DecompressError::OtherFormat { codec, found });
         assert!(error.to_string().contains(&found.to_string()), "{error}");
     }
 }

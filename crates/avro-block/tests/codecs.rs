@@ -1,7 +1,9 @@
 //! Every codec: round trips, limits, corruption, cut streams.
 #![allow(clippy::unwrap_used)]
 
-use avro_block::{Codec, CompressError, Compressor, InflateBuffer, InflateError, Inflater};
+use avro_block::{
+    Codec, CompressError, Compressor, DecompressBuffer, DecompressError, Decompressor,
+};
 use proptest::prelude::*;
 
 /// The codecs that are compiled in.
@@ -9,19 +11,19 @@ fn codecs() -> impl Iterator<Item = Codec> {
     Codec::ALL.into_iter().filter(|codec| codec.is_enabled())
 }
 
-fn compress(codec: Codec, inflated: &[u8]) -> Vec<u8> {
+fn compress(codec: Codec, decompressed: &[u8]) -> Vec<u8> {
     let mut payload = Vec::new();
     Compressor::new(codec, None)
         .unwrap()
-        .compress(inflated, &mut payload)
+        .compress(decompressed, &mut payload)
         .unwrap();
     payload
 }
 
-/// Inflates with state of its own.
-fn inflate(codec: Codec, payload: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
-    let mut out = InflateBuffer::new();
-    let result = Inflater::new().inflate(codec, payload, &mut out, limit);
+/// Decompresses with state of its own.
+fn decompress(codec: Codec, payload: &[u8], limit: usize) -> Result<Vec<u8>, DecompressError> {
+    let mut out = DecompressBuffer::new();
+    let result = Decompressor::new().decompress(codec, payload, &mut out, limit);
     assert!(out.capacity() <= limit, "{codec} took more than its limit");
     match result {
         Ok(()) => Ok(out.to_vec()),
@@ -50,14 +52,14 @@ fn sample(len: usize) -> Vec<u8> {
 #[test]
 fn every_codec_round_trips() {
     for codec in codecs() {
-        let mut inflater = Inflater::new();
-        let mut out = InflateBuffer::new();
+        let mut decompressor = Decompressor::new();
+        let mut out = DecompressBuffer::new();
         // Large and small in turn, through the same state.
         for len in [0, 1, 100, 5 << 20, 17, 16_000, 0, 70_000] {
             let bytes = sample(len);
             let payload = compress(codec, &bytes);
-            inflater
-                .inflate(codec, &payload, &mut out, 8 << 20)
+            decompressor
+                .decompress(codec, &payload, &mut out, 8 << 20)
                 .unwrap();
             assert!(*out == bytes, "{codec}, {len} bytes");
         }
@@ -73,7 +75,7 @@ fn every_level_round_trips() {
             let mut compressor = Compressor::new(codec, Some(level)).unwrap();
             compressor.compress(&bytes, &mut payload).unwrap();
             assert_eq!(
-                inflate(codec, &payload, 4096).unwrap(),
+                decompress(codec, &payload, 4096).unwrap(),
                 bytes,
                 "{codec} {level}"
             );
@@ -97,8 +99,8 @@ fn codecs_left_out_say_so() {
         if codec.is_enabled() {
             continue;
         }
-        let error = inflate(codec, &[], 10).unwrap_err();
-        assert_eq!(error, InflateError::Disabled(codec));
+        let error = decompress(codec, &[], 10).unwrap_err();
+        assert_eq!(error, DecompressError::Disabled(codec));
         let error = Compressor::new(codec, None).unwrap_err();
         assert_eq!(error, CompressError::Disabled(codec));
     }
@@ -111,17 +113,17 @@ fn the_limit_is_exact() {
             for bytes in [sample(len), vec![0; len]] {
                 let payload = compress(codec, &bytes);
                 assert_eq!(
-                    inflate(codec, &payload, len).as_ref(),
+                    decompress(codec, &payload, len).as_ref(),
                     Ok(&bytes),
                     "{codec} {len}"
                 );
                 let limit = len - 1;
-                let error = inflate(codec, &payload, limit).unwrap_err();
-                assert_eq!(error, InflateError::TooLarge { limit }, "{codec} {len}");
+                let error = decompress(codec, &payload, limit).unwrap_err();
+                assert_eq!(error, DecompressError::TooLarge { limit }, "{codec} {len}");
             }
         }
         let nothing = compress(codec, &[]);
-        assert_eq!(inflate(codec, &nothing, 0), Ok(vec![]), "{codec}");
+        assert_eq!(decompress(codec, &nothing, 0), Ok(vec![]), "{codec}");
     }
 }
 
@@ -129,12 +131,14 @@ fn the_limit_is_exact() {
 fn a_larger_buffer_does_not_lift_the_limit() {
     for codec in codecs() {
         let payload = compress(codec, &sample(5000));
-        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
-        inflater.inflate(codec, &payload, &mut out, 5000).unwrap();
-        let error = inflater
-            .inflate(codec, &payload, &mut out, 4999)
+        let (mut decompressor, mut out) = (Decompressor::new(), DecompressBuffer::new());
+        decompressor
+            .decompress(codec, &payload, &mut out, 5000)
+            .unwrap();
+        let error = decompressor
+            .decompress(codec, &payload, &mut out, 4999)
             .unwrap_err();
-        assert_eq!(error, InflateError::TooLarge { limit: 4999 }, "{codec}");
+        assert_eq!(error, DecompressError::TooLarge { limit: 4999 }, "{codec}");
     }
 }
 
@@ -144,9 +148,9 @@ fn a_bomb_takes_no_more_than_the_limit() {
     let limit = 1_000_000;
     for codec in codecs() {
         let payload = compress(codec, &zeros);
-        // `inflate` holds the buffer's memory against the limit.
-        let error = inflate(codec, &payload, limit).unwrap_err();
-        assert_eq!(error, InflateError::TooLarge { limit }, "{codec}");
+        // `decompress` holds the buffer's memory against the limit.
+        let error = decompress(codec, &payload, limit).unwrap_err();
+        assert_eq!(error, DecompressError::TooLarge { limit }, "{codec}");
     }
 }
 
@@ -154,19 +158,21 @@ fn a_bomb_takes_no_more_than_the_limit() {
 fn a_buffer_takes_no_more_than_the_payload_explains() {
     for codec in codecs() {
         let payload = compress(codec, &sample(100_000));
-        let mut out = InflateBuffer::new();
-        let mut inflater = Inflater::new();
-        inflater
-            .inflate(codec, &payload, &mut out, usize::MAX)
+        let mut out = DecompressBuffer::new();
+        let mut decompressor = Decompressor::new();
+        decompressor
+            .decompress(codec, &payload, &mut out, usize::MAX)
             .unwrap();
         assert!(out.capacity() <= 500_000, "{codec}: {out:?}");
 
-        // Nor does a block that inflates far make the guess for the next one large.
+        // Nor does a block that decompresses far make the guess for the next one large.
         let far = compress(codec, &vec![0; 4 << 20]);
-        inflater.inflate(codec, &far, &mut out, usize::MAX).unwrap();
-        let mut fresh = InflateBuffer::new();
-        inflater
-            .inflate(codec, &payload, &mut fresh, usize::MAX)
+        decompressor
+            .decompress(codec, &far, &mut out, usize::MAX)
+            .unwrap();
+        let mut fresh = DecompressBuffer::new();
+        decompressor
+            .decompress(codec, &payload, &mut fresh, usize::MAX)
             .unwrap();
         assert!(fresh.capacity() <= 20 * payload.len(), "{codec}: {fresh:?}");
     }
@@ -177,11 +183,17 @@ fn a_buffer_keeps_its_memory() {
     for codec in codecs() {
         let large = compress(codec, &sample(200_000));
         let small = compress(codec, &sample(10));
-        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
-        inflater.inflate(codec, &large, &mut out, 1 << 20).unwrap();
+        let (mut decompressor, mut out) = (Decompressor::new(), DecompressBuffer::new());
+        decompressor
+            .decompress(codec, &large, &mut out, 1 << 20)
+            .unwrap();
         let (place, capacity) = (out.as_ptr(), out.capacity());
-        inflater.inflate(codec, &small, &mut out, 1 << 20).unwrap();
-        inflater.inflate(codec, &large, &mut out, 1 << 20).unwrap();
+        decompressor
+            .decompress(codec, &small, &mut out, 1 << 20)
+            .unwrap();
+        decompressor
+            .decompress(codec, &large, &mut out, 1 << 20)
+            .unwrap();
         assert_eq!((out.as_ptr(), out.capacity()), (place, capacity), "{codec}");
     }
 }
@@ -192,7 +204,7 @@ fn a_stream_cut_at_any_byte_is_an_error() {
         for bytes in [vec![], sample(600), vec![5; 4000]] {
             let payload = compress(codec, &bytes);
             for cut in 0..payload.len() {
-                let result = inflate(codec, &payload[..cut], 1 << 20);
+                let result = decompress(codec, &payload[..cut], 1 << 20);
                 assert!(result.is_err(), "{codec}: {cut} of {} bytes", payload.len());
             }
         }
@@ -202,7 +214,7 @@ fn a_stream_cut_at_any_byte_is_an_error() {
 #[test]
 fn an_empty_payload_is_no_stream() {
     for codec in codecs() {
-        let result = inflate(codec, &[], 100);
+        let result = decompress(codec, &[], 100);
         assert_eq!(result.is_ok(), codec == Codec::Null, "{codec}: {result:?}");
     }
 }
@@ -211,9 +223,9 @@ fn an_empty_payload_is_no_stream() {
 fn noise_is_an_error() {
     let noise = [0xff; 300];
     for codec in codecs().filter(|codec| *codec != Codec::Null) {
-        let error = inflate(codec, &noise, 1 << 20).unwrap_err();
+        let error = decompress(codec, &noise, 1 << 20).unwrap_err();
         assert!(
-            matches!(error, InflateError::Corrupt { codec: named, .. } if named == codec),
+            matches!(error, DecompressError::Corrupt { codec: named, .. } if named == codec),
             "{codec}: {error:?}"
         );
     }
@@ -232,9 +244,9 @@ fn a_flipped_bit_never_gives_other_bytes() {
         for bit in 0..payload.len() * 8 {
             let mut flipped = payload.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            match inflate(codec, &flipped, 1 << 20) {
+            match decompress(codec, &flipped, 1 << 20) {
                 // A bit that means nothing, such as bzip2's block size.
-                Ok(inflated) => assert_eq!(inflated, bytes, "{codec}, bit {bit}"),
+                Ok(decompressed) => assert_eq!(decompressed, bytes, "{codec}, bit {bit}"),
                 Err(_) => errors += 1,
             }
         }
@@ -250,10 +262,10 @@ fn snappy_checks_its_crc() {
     let stored = payload.split_off(payload.len() - 4);
     let expected = u32::from_be_bytes(stored.try_into().unwrap());
     payload.extend((expected ^ 1).to_be_bytes());
-    let error = inflate(Codec::Snappy, &payload, 1000).unwrap_err();
+    let error = decompress(Codec::Snappy, &payload, 1000).unwrap_err();
     assert_eq!(
         error,
-        InflateError::ChecksumMismatch {
+        DecompressError::ChecksumMismatch {
             expected: expected ^ 1,
             actual: expected
         }
@@ -267,10 +279,10 @@ fn snappy_checks_its_crc() {
 fn snappy_lengths_are_not_believed() {
     // 2^32 - 1 bytes declared by five.
     let payload = [0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0];
-    let mut out = InflateBuffer::new();
-    let result = Inflater::new().inflate(Codec::Snappy, &payload, &mut out, usize::MAX);
+    let mut out = DecompressBuffer::new();
+    let result = Decompressor::new().decompress(Codec::Snappy, &payload, &mut out, usize::MAX);
     assert!(
-        matches!(result, Err(InflateError::Corrupt { .. })),
+        matches!(result, Err(DecompressError::Corrupt { .. })),
         "{result:?}"
     );
     assert_eq!(out.capacity(), 0);
@@ -282,7 +294,7 @@ fn what_follows_a_deflate_stream_is_passed_over() {
     let bytes = sample(100);
     let mut payload = compress(Codec::Deflate, &bytes);
     payload.extend([1, 2, 3]);
-    assert_eq!(inflate(Codec::Deflate, &payload, 1000).unwrap(), bytes);
+    assert_eq!(decompress(Codec::Deflate, &payload, 1000).unwrap(), bytes);
 }
 
 #[test]
@@ -294,11 +306,11 @@ fn streams_and_frames_may_follow_one_another() {
         }
         let payload = [compress(codec, &first), compress(codec, &second)].concat();
         let both = [first.clone(), second.clone()].concat();
-        assert_eq!(inflate(codec, &payload, 5300).unwrap(), both, "{codec}");
+        assert_eq!(decompress(codec, &payload, 5300).unwrap(), both, "{codec}");
         let cut = &payload[..payload.len() - 1];
-        assert!(inflate(codec, cut, 5300).is_err(), "{codec}");
+        assert!(decompress(codec, cut, 5300).is_err(), "{codec}");
         let noise = [compress(codec, &first), vec![1, 2, 3, 4, 5, 6, 7]].concat();
-        assert!(inflate(codec, &noise, 1 << 20).is_err(), "{codec}");
+        assert!(decompress(codec, &noise, 1 << 20).is_err(), "{codec}");
     }
 }
 
@@ -316,8 +328,8 @@ fn xz_may_not_ask_for_gigabytes() {
     let status = encoder.process_vec(&[0; 10], &mut payload, Action::Finish);
     assert!(matches!(status, Ok(Status::StreamEnd)));
     assert!(matches!(
-        inflate(Codec::Xz, &payload, 1000),
-        Err(InflateError::NeedsMemory { .. })
+        decompress(Codec::Xz, &payload, 1000),
+        Err(DecompressError::NeedsMemory { .. })
     ));
 }
 
@@ -334,17 +346,17 @@ fn zstandard_may_not_ask_for_gigabytes() {
     let one_segment = [&MAGIC[..], &sizes, &block[..3], b"a"].concat();
     let small = compress(Codec::Zstandard, b"small");
 
-    let (mut inflater, mut large) = (Inflater::new(), InflateBuffer::new());
+    let (mut decompressor, mut large) = (Decompressor::new(), DecompressBuffer::new());
     let zeros = compress(Codec::Zstandard, &[0; 100_000]);
-    inflater
-        .inflate(Codec::Zstandard, &zeros, &mut large, 1 << 20)
+    decompressor
+        .decompress(Codec::Zstandard, &zeros, &mut large, 1 << 20)
         .unwrap();
     for payload in [large_window, one_segment] {
         for payload in [payload.clone(), [&small[..], &payload].concat()] {
             // Into any room: where all fits, the library needs no window.
-            for out in [&mut InflateBuffer::new(), &mut large] {
-                let result = inflater.inflate(Codec::Zstandard, &payload, out, 1 << 20);
-                let is_refused = matches!(result, Err(InflateError::NeedsMemory { .. }));
+            for out in [&mut DecompressBuffer::new(), &mut large] {
+                let result = decompressor.decompress(Codec::Zstandard, &payload, out, 1 << 20);
+                let is_refused = matches!(result, Err(DecompressError::NeedsMemory { .. }));
                 assert!(is_refused, "{result:?}");
             }
         }
@@ -357,9 +369,9 @@ fn a_zstandard_frame_has_the_size_it_says() {
     // An empty last block, where 9,992 bytes were promised.
     let frame = b"\x28\xb5\x2f\xfd\x80\x00\x08\x27\x00\x00\x01\x00\x00";
     for limit in [5000, 1 << 20] {
-        let result = inflate(Codec::Zstandard, frame, limit);
+        let result = decompress(Codec::Zstandard, frame, limit);
         assert!(
-            matches!(result, Err(InflateError::Corrupt { .. })),
+            matches!(result, Err(DecompressError::Corrupt { .. })),
             "{result:?}"
         );
     }
@@ -379,7 +391,7 @@ fn damage_of_zstandard_is_found_by_its_checksum() {
         for at in 0..payload.len() {
             let mut damaged = payload.clone();
             damaged[at] ^= 0x10;
-            let result = inflate(Codec::Zstandard, &damaged, 1 << 20);
+            let result = decompress(Codec::Zstandard, &damaged, 1 << 20);
             assert!(
                 result.is_err() || result.as_ref() == Ok(&noise),
                 "byte {at}"
@@ -407,41 +419,45 @@ fn errors_do_not_depend_on_the_room_there_is() {
             [vec![0; 17], vec![0xb1], vec![0; 15], vec![0xb1]].concat(),
         ));
     }
-    let (mut inflater, mut large) = (Inflater::new(), InflateBuffer::new());
-    inflater
-        .inflate(Codec::Null, &[0; 1 << 18], &mut large, 1 << 18)
+    let (mut decompressor, mut large) = (Decompressor::new(), DecompressBuffer::new());
+    decompressor
+        .decompress(Codec::Null, &[0; 1 << 18], &mut large, 1 << 18)
         .unwrap();
     for (codec, payload) in damaged {
-        let result = inflater.inflate(codec, &payload, &mut large, 1 << 18);
+        let result = decompressor.decompress(codec, &payload, &mut large, 1 << 18);
         let result = result.map(|()| large.to_vec());
-        assert_eq!(result, inflate(codec, &payload, 1 << 18));
+        assert_eq!(result, decompress(codec, &payload, 1 << 18));
     }
 }
 
 #[test]
-fn an_inflater_recovers_from_errors() {
+fn an_decompressor_recovers_from_errors() {
     for codec in codecs().filter(|codec| *codec != Codec::Null) {
         let bytes = sample(9000);
         let payload = compress(codec, &bytes);
-        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+        let (mut decompressor, mut out) = (Decompressor::new(), DecompressBuffer::new());
         for broken in [&payload[..payload.len() / 2], &[0xff; 50]] {
-            assert!(inflater.inflate(codec, broken, &mut out, 1 << 20).is_err());
-            inflater
-                .inflate(codec, &payload, &mut out, 1 << 20)
+            assert!(
+                decompressor
+                    .decompress(codec, broken, &mut out, 1 << 20)
+                    .is_err()
+            );
+            decompressor
+                .decompress(codec, &payload, &mut out, 1 << 20)
                 .unwrap();
             assert!(*out == bytes, "{codec}");
         }
     }
 }
 
-/// Workers take inflaters, buffers and blocks along, and hand errors back.
+/// Workers take decompressors, buffers and blocks along, and hand errors back.
 #[test]
 fn workers_may_have_their_own() {
     fn send<T: Send>() {}
     fn share<T: Send + Sync>() {}
-    send::<Inflater>();
+    send::<Decompressor>();
     send::<Compressor>();
-    share::<InflateBuffer>();
+    share::<DecompressBuffer>();
     share::<avro_block::Block>();
     share::<avro_block::Error>();
 }
@@ -453,7 +469,7 @@ proptest! {
     fn any_bytes_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
         for codec in codecs() {
             let payload = compress(codec, &bytes);
-            prop_assert_eq!(inflate(codec, &payload, bytes.len()), Ok(bytes.clone()));
+            prop_assert_eq!(decompress(codec, &payload, bytes.len()), Ok(bytes.clone()));
         }
     }
 
@@ -470,9 +486,9 @@ proptest! {
                 let end = payload.len().min(at + damage.len());
                 payload.splice(at..end, damage.iter().copied());
             }
-            // Only that it returns, within the limit that `inflate` checks.
-            let _ = inflate(codec, &payload, 10_000);
-            let _ = inflate(codec, &damage, 10_000);
+            // Only that it returns, within the limit that `decompress` checks.
+            let _ = decompress(codec, &payload, 10_000);
+            let _ = decompress(codec, &damage, 10_000);
         }
     }
 }

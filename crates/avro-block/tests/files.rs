@@ -6,8 +6,8 @@ mod common;
 use std::io::{Cursor, Seek, Write};
 
 use avro_block::{
-    BlockIndex, BlockReader, Codec, Compressor, ErrorKind, InflateBuffer, Inflater, MappedBlocks,
-    Part, Writer, WriterOptions, block_at, map_file, read_block_at,
+    BlockIndex, BlockReader, Codec, Compressor, DecompressBuffer, Decompressor, ErrorKind,
+    MappedBlocks, Part, Writer, WriterOptions, block_at, map_file, read_block_at,
 };
 use bytes::Bytes;
 use common::*;
@@ -31,12 +31,12 @@ fn write(options: WriterOptions) -> Vec<u8> {
 fn read(file: &[u8]) -> (Vec<u8>, u64) {
     let blocks = BlockReader::new(file).unwrap();
     let codec = blocks.header().codec();
-    let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+    let (mut decompressor, mut out) = (Decompressor::new(), DecompressBuffer::new());
     let (mut bytes, mut count) = (Vec::new(), 0);
     for block in blocks {
         let block = block.unwrap();
-        inflater
-            .inflate(codec, &block.payload, &mut out, 1 << 24)
+        decompressor
+            .decompress(codec, &block.payload, &mut out, 1 << 24)
             .unwrap();
         bytes.extend_from_slice(&out);
         count += block.count;
@@ -237,9 +237,9 @@ fn a_payload_error_carries_the_position_it_is_given() {
         assert!(Compressor::new(Codec::Deflate, None).is_err());
         return;
     }
-    let mut out = InflateBuffer::new();
-    let error = Inflater::new()
-        .inflate(Codec::Deflate, &[0xff; 9], &mut out, 100)
+    let mut out = DecompressBuffer::new();
+    let error = Decompressor::new()
+        .decompress(Codec::Deflate, &[0xff; 9], &mut out, 100)
         .map_err(|error| avro_block::Error::new(error, 48123, Some(3)))
         .unwrap_err();
     assert_eq!(

@@ -4,8 +4,8 @@
 mod common;
 
 use avro_block::{
-    BlockIndex, BlockReader, Codec, ErrorKind, Frame, Framer, InflateBuffer, Inflater, Limits,
-    MappedBlocks, Part, SyncMarker, TrailingBytes,
+    BlockIndex, BlockReader, Codec, DecompressBuffer, Decompressor, ErrorKind, Frame, Framer,
+    Limits, MappedBlocks, Part, SyncMarker, TrailingBytes,
 };
 use bytes::Bytes;
 use common::*;
@@ -497,9 +497,9 @@ proptest! {
         let behind_a_header = [plain_header(), bytes.clone()].concat();
         for file in [bytes, behind_a_header] {
             let told = tell_whole(&file, true);
-            let mut out = InflateBuffer::new();
+            let mut out = DecompressBuffer::new();
             for block in told.blocks {
-                Inflater::new().inflate(Codec::Null, &block.payload, &mut out, 100).unwrap_or(());
+                Decompressor::new().decompress(Codec::Null, &block.payload, &mut out, 100).unwrap_or(());
             }
         }
     }

@@ -3,7 +3,9 @@
 
 use apache_avro::types::{Record, Value};
 use apache_avro::{Bzip2Settings, DeflateSettings, Schema, XzSettings, ZstandardSettings};
-use avro_block::{BlockIndex, BlockReader, Codec, InflateBuffer, Inflater, Writer, WriterOptions};
+use avro_block::{
+    BlockIndex, BlockReader, Codec, DecompressBuffer, Decompressor, Writer, WriterOptions,
+};
 
 const SCHEMA: &str = r#"{
     "type": "record", "name": "r", "fields": [
@@ -66,12 +68,12 @@ fn their_files_are_read() {
         assert_eq!(blocks.header().codec(), codec);
         assert_eq!(blocks.header().get("who"), Some(&b"they"[..]));
         assert_eq!(Schema::parse_str(blocks.header().schema()).unwrap(), schema);
-        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+        let (mut decompressor, mut out) = (Decompressor::new(), DecompressBuffer::new());
         let (mut bytes, mut counts) = (Vec::new(), Vec::new());
         for block in blocks {
             let block = block.unwrap();
-            inflater
-                .inflate(codec, &block.payload, &mut out, 1 << 20)
+            decompressor
+                .decompress(codec, &block.payload, &mut out, 1 << 20)
                 .unwrap();
             bytes.extend_from_slice(&out);
             counts.push(block.count);

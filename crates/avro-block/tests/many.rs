@@ -1,7 +1,9 @@
-//! Payloads inflated together: what becomes of each must not depend on the others.
+//! Payloads decompressed together: what becomes of each must not depend on the others.
 #![allow(clippy::unwrap_used)]
 
-use avro_block::{Codec, Compressor, InflateBuffer, InflateError, InflateJob, Inflater};
+use avro_block::{
+    Codec, Compressor, DecompressBuffer, DecompressError, DecompressJob, Decompressor,
+};
 
 /// Records of a kind: some repetition, some noise.
 fn sample(len: usize, seed: usize) -> Vec<u8> {
@@ -41,25 +43,25 @@ fn together_is_as_one_by_one() {
     const LIMIT: usize = 50_000;
     for codec in Codec::ALL.into_iter().filter(|codec| codec.is_enabled()) {
         let payloads = payloads(codec);
-        let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+        let (mut decompressor, mut out) = (Decompressor::new(), DecompressBuffer::new());
         let mut alone = |payload: &Vec<u8>| {
-            let result = inflater.inflate(codec, payload, &mut out, LIMIT);
+            let result = decompressor.decompress(codec, payload, &mut out, LIMIT);
             result.map(|()| out.to_vec())
         };
         let expected: Vec<_> = payloads.iter().map(&mut alone).collect();
-        let too_large = Err(InflateError::TooLarge { limit: LIMIT });
+        let too_large = Err(DecompressError::TooLarge { limit: LIMIT });
         assert!(expected.contains(&too_large), "{codec}");
 
-        let mut buffers = vec![InflateBuffer::new(); payloads.len()];
+        let mut buffers = vec![DecompressBuffer::new(); payloads.len()];
         for together in [1, 2, 3, 4, 7, payloads.len()] {
-            let mut inflater = Inflater::new();
+            let mut decompressor = Decompressor::new();
             let mut results = Vec::new();
             for (payloads, buffers) in payloads.chunks(together).zip(buffers.chunks_mut(together)) {
                 let jobs = payloads.iter().zip(buffers);
                 let mut jobs: Vec<_> = jobs
-                    .map(|(payload, out)| InflateJob::new(payload, out, LIMIT))
+                    .map(|(payload, out)| DecompressJob::new(payload, out, LIMIT))
                     .collect();
-                inflater.inflate_many(codec, &mut jobs);
+                decompressor.decompress_many(codec, &mut jobs);
                 results.extend(jobs.into_iter().map(|job| {
                     assert!(
                         job.out.capacity() <= LIMIT,
@@ -81,15 +83,15 @@ fn buffers_are_used_again() {
     let payloads: Vec<_> = (0..6)
         .map(|nth| compress(Codec::Deflate, &sample(9_000, nth)))
         .collect();
-    let mut buffers = vec![InflateBuffer::new(); payloads.len()];
-    let mut inflater = Inflater::new();
+    let mut buffers = vec![DecompressBuffer::new(); payloads.len()];
+    let mut decompressor = Decompressor::new();
     let mut places = Vec::new();
     for _ in 0..2 {
         let jobs = payloads.iter().zip(&mut buffers);
         let mut jobs: Vec<_> = jobs
-            .map(|(payload, out)| InflateJob::new(payload, out, 1 << 20))
+            .map(|(payload, out)| DecompressJob::new(payload, out, 1 << 20))
             .collect();
-        inflater.inflate_many(Codec::Deflate, &mut jobs);
+        decompressor.decompress_many(Codec::Deflate, &mut jobs);
         assert!(jobs.iter().all(|job| job.result.is_ok()));
         places.push(
             buffers

@@ -7,9 +7,9 @@ const KEEP: f64 = 0.9;
 /// The work on one block for one batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockWork {
-    /// Records of the block if it is still to be inflated, else 0: inflating
+    /// Records of the block if it is still to be decompressed, else 0: decompressing
     /// takes the whole block.
-    pub records_to_inflate: u64,
+    pub records_to_decompress: u64,
     /// Records to decode.
     pub records_to_decode: u64,
 }
@@ -17,36 +17,36 @@ pub struct BlockWork {
 /// What a run took, all threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// Records of the blocks that were inflated.
-    pub records_inflated: u64,
-    /// Nanoseconds spent inflating them.
-    pub inflate_ns: u64,
+    /// Records of the blocks that were decompressed.
+    pub records_decompressed: u64,
+    /// Nanoseconds spent decompressing them.
+    pub decompress_ns: u64,
     /// Records decoded.
     pub records_decoded: u64,
     /// Nanoseconds spent decoding them.
     pub decode_ns: u64,
 }
 
-/// The costs per record of inflating and of decoding, as averages that follow
+/// The costs per record of decompressing and of decoding, as averages that follow
 /// the data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CostModel {
-    inflate: Average,
+    decompress: Average,
     decode: Average,
 }
 
 impl CostModel {
     /// Takes the measurements of a run in.
     pub fn observe(&mut self, observed: &Observed) {
-        self.inflate
-            .add(observed.inflate_ns, observed.records_inflated);
+        self.decompress
+            .add(observed.decompress_ns, observed.records_decompressed);
         self.decode
             .add(observed.decode_ns, observed.records_decoded);
     }
 
-    /// Nanoseconds to inflate a record, once known.
-    pub fn inflate_ns_per_record(&self) -> Option<f64> {
-        self.inflate.get()
+    /// Nanoseconds to decompress a record, once known.
+    pub fn decompress_ns_per_record(&self) -> Option<f64> {
+        self.decompress.get()
     }
 
     /// Nanoseconds to decode a record, once known.
@@ -60,14 +60,14 @@ impl CostModel {
     }
 
     /// What has been done in a run, as if it had been decoding only: records
-    /// decoded, and as many more as could have been while others were inflated.
+    /// decoded, and as many more as could have been while others were decompressed.
     pub(crate) fn in_decoded_records(&self, observed: &Observed) -> f64 {
-        let inflate = self.inflate.get().unwrap_or(0.0);
+        let decompress = self.decompress.get().unwrap_or(0.0);
         let ratio = match self.decode.get() {
-            Some(decode) if decode > 0.0 => inflate / decode,
+            Some(decode) if decode > 0.0 => decompress / decode,
             _ => 0.0,
         };
-        observed.records_decoded as f64 + ratio * observed.records_inflated as f64
+        observed.records_decoded as f64 + ratio * observed.records_decompressed as f64
     }
 
     /// The expected cost of `work` in nanoseconds. Before anything has been
@@ -79,8 +79,8 @@ impl CostModel {
         let Some(decode) = self.decode.get() else {
             return 1.0;
         };
-        let inflate = self.inflate.get().unwrap_or(0.0);
-        inflate * work.records_to_inflate as f64 + decode * work.records_to_decode as f64
+        let decompress = self.decompress.get().unwrap_or(0.0);
+        decompress * work.records_to_decompress as f64 + decode * work.records_to_decode as f64
     }
 }
 

@@ -23,8 +23,8 @@ pub struct Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct Wishes {
-    /// So many blocks are inflated faster together than one by one: of those that are to
-    /// be inflated, chunks hold whole groups. At least 1.
+    /// So many blocks are decompressed faster together than one by one: of those that are to
+    /// be decompressed, chunks hold whole groups. At least 1.
     pub together: usize,
     /// A block that one of the threads had better start its share with.
     pub start: Option<usize>,

@@ -55,8 +55,8 @@ fn sum(work: &[BlockWork]) -> BlockWork {
     let mut all = BlockWork::default();
     for block in work {
         let takes_part = u64::from(block.records_to_decode > 0);
-        let inflated = takes_part * block.records_to_inflate;
-        all.records_to_inflate = all.records_to_inflate.saturating_add(inflated);
+        let decompressed = takes_part * block.records_to_decompress;
+        all.records_to_decompress = all.records_to_decompress.saturating_add(decompressed);
         all.records_to_decode = all
             .records_to_decode
             .saturating_add(block.records_to_decode);
@@ -152,10 +152,11 @@ impl Scheduler {
         // More threads than blocks would have nothing to do.
         let most = self.max_threads.min(taking_part).max(1);
         let threads = self.decide(self.costs.iter().sum(), most);
-        let are_inflated =
-            |block: usize| work[block].records_to_inflate > 0 && work[block].records_to_decode > 0;
+        let are_decompressed = |block: usize| {
+            work[block].records_to_decompress > 0 && work[block].records_to_decode > 0
+        };
         self.cutter
-            .cut(&self.costs, are_inflated, threads, wishes, schedule);
+            .cut(&self.costs, are_decompressed, threads, wishes, schedule);
     }
 
     /// How many threads, at most `most`, do work that costs `total`.
@@ -207,7 +208,7 @@ impl Scheduler {
     /// What has been measured and decided up to now.
     pub fn stats(&self) -> SchedulerStats {
         SchedulerStats {
-            inflate_ns_per_record: self.model.inflate_ns_per_record(),
+            decompress_ns_per_record: self.model.decompress_ns_per_record(),
             decode_ns_per_record: self.model.decode_ns_per_record(),
             decision: self.decision.clone(),
             runs: self.runs,
@@ -222,9 +223,9 @@ impl Scheduler {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SchedulerStats {
-    /// Nanoseconds to inflate a record, if any were; like the next, also of runs before
+    /// Nanoseconds to decompress a record, if any were; like the next, also of runs before
     /// those that are counted here.
-    pub inflate_ns_per_record: Option<f64>,
+    pub decompress_ns_per_record: Option<f64>,
     /// Nanoseconds to decode a record.
     pub decode_ns_per_record: Option<f64>,
     /// The last decision.
@@ -244,8 +245,8 @@ impl fmt::Display for SchedulerStats {
             Some(decision) => write!(f, "{decision}")?,
             None => write!(f, "nothing decided yet")?,
         }
-        if let Some(inflate) = self.inflate_ns_per_record {
-            write!(f, "; inflating {inflate:.0} ns a record")?;
+        if let Some(decompress) = self.decompress_ns_per_record {
+            write!(f, "; decompressing {decompress:.0} ns a record")?;
         }
         if let Some(decode) = self.decode_ns_per_record {
             write!(f, "; decoding {decode:.0} ns a record")?;

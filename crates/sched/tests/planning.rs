@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 fn decode(records: u64) -> BlockWork {
     BlockWork {
-        records_to_inflate: 0,
+        records_to_decompress: 0,
         records_to_decode: records,
     }
 }
@@ -29,27 +29,27 @@ fn decoded(records: u64, nanos: u64) -> Observed {
 fn costs_are_averages_per_record() {
     let mut model = CostModel::default();
     let work = BlockWork {
-        records_to_inflate: 10,
+        records_to_decompress: 10,
         records_to_decode: 4,
     };
     assert!(!model.is_measured());
     assert_eq!(model.cost(&work), 1.0);
     assert_eq!(model.cost(&decode(1_000)), 1.0);
     model.observe(&Observed {
-        records_inflated: 100,
-        inflate_ns: 5_000,
+        records_decompressed: 100,
+        decompress_ns: 5_000,
         records_decoded: 40,
         decode_ns: 800,
     });
     assert!(model.is_measured());
-    assert_eq!(model.inflate_ns_per_record(), Some(50.0));
+    assert_eq!(model.decompress_ns_per_record(), Some(50.0));
     assert_eq!(model.decode_ns_per_record(), Some(20.0));
     assert_eq!(model.cost(&work), 10.0 * 50.0 + 4.0 * 20.0);
     assert_eq!(model.cost(&decode(4)), 80.0);
     assert_eq!(model.cost(&BlockWork::default()), 0.0);
-    // A run that inflated nothing says nothing of inflating.
+    // A run that decompressed nothing says nothing of decompressing.
     model.observe(&decoded(40, 800));
-    assert_eq!(model.inflate_ns_per_record(), Some(50.0));
+    assert_eq!(model.decompress_ns_per_record(), Some(50.0));
 }
 
 #[test]
@@ -116,11 +116,11 @@ fn the_first_batch_is_split_by_blocks() {
 fn later_batches_are_split_by_cost() {
     let mut scheduler = Scheduler::new(Threads::Fixed(2));
     let mut pool = Pool::new(scheduler.max_threads());
-    let inflate = BlockWork {
-        records_to_inflate: 100,
+    let decompress = BlockWork {
+        records_to_decompress: 100,
         records_to_decode: 10,
     };
-    let mut work = vec![inflate; 10];
+    let mut work = vec![decompress; 10];
     work.extend(vec![decode(10); 40]);
     let schedule = scheduler.plan(&work);
     let (_, report) = pool.run(
@@ -132,20 +132,20 @@ fn later_batches_are_split_by_cost() {
     scheduler.record(
         &report,
         &Observed {
-            records_inflated: 1_000,
-            inflate_ns: 1_000_000,
+            records_decompressed: 1_000,
+            decompress_ns: 1_000_000,
             records_decoded: 500,
             decode_ns: 5_000_000,
         },
     );
-    // A block to inflate costs 200 us, one inflated 100 us: 6 ms in all.
+    // A block to decompress costs 200 us, one decompressed 100 us: 6 ms in all.
     let schedule = scheduler.plan(&work);
     covers(&schedule, 50);
     let second = schedule.owners.iter().position(|&owner| owner == 1);
     assert_eq!(schedule.chunks[second.expect("two threads")].start, 20);
 
     let stats = scheduler.stats();
-    assert_eq!(stats.inflate_ns_per_record, Some(1_000.0));
+    assert_eq!(stats.decompress_ns_per_record, Some(1_000.0));
     assert_eq!(stats.decode_ns_per_record, Some(10_000.0));
     assert_eq!(stats.runs, 1);
     let decision = stats.decision.clone().expect("a batch was planned");
@@ -153,7 +153,7 @@ fn later_batches_are_split_by_cost() {
     let text = stats.to_string();
     for part in [
         "2 threads for 6000 us",
-        "inflating 1000 ns a record",
+        "decompressing 1000 ns a record",
         "1 run",
     ] {
         assert!(text.contains(part), "{text}");
@@ -265,7 +265,7 @@ fn wished(blocks: usize, wishes: Wishes) -> Schedule {
     scheduler.record(&RunReport::default(), &decoded(1_000, 40_000_000));
     let mut schedule = Schedule::default();
     let work = BlockWork {
-        records_to_inflate: 1,
+        records_to_decompress: 1,
         records_to_decode: 1,
     };
     scheduler.plan_into(&vec![work; blocks], &wishes, &mut schedule);
@@ -294,11 +294,11 @@ fn chunks_hold_whole_groups() {
 }
 
 #[test]
-fn of_blocks_that_are_inflated_chunks_hold_whole_groups() {
-    // As a shuffled batch has them: about one in five is inflated, not every fifth.
-    let is_inflated = |block: usize| block * block % 37 < 6;
+fn of_blocks_that_are_decompressed_chunks_hold_whole_groups() {
+    // As a shuffled batch has them: about one in five is decompressed, not every fifth.
+    let is_decompressed = |block: usize| block * block % 37 < 6;
     let work = |block| BlockWork {
-        records_to_inflate: u64::from(is_inflated(block)),
+        records_to_decompress: u64::from(is_decompressed(block)),
         records_to_decode: 1,
     };
     let work = Vec::from_iter((0..700).map(work));
@@ -306,8 +306,8 @@ fn of_blocks_that_are_inflated_chunks_hold_whole_groups() {
     scheduler.record(
         &RunReport::default(),
         &Observed {
-            records_inflated: 1_000,
-            inflate_ns: 20_000_000,
+            records_decompressed: 1_000,
+            decompress_ns: 20_000_000,
             records_decoded: 1_000,
             decode_ns: 1_000_000,
         },
@@ -316,7 +316,8 @@ fn of_blocks_that_are_inflated_chunks_hold_whole_groups() {
         together,
         ..Wishes::default()
     };
-    let inflated = |blocks: Range<usize>| blocks.filter(|&block| is_inflated(block)).count();
+    let decompressed =
+        |blocks: Range<usize>| blocks.filter(|&block| is_decompressed(block)).count();
     let [schedule, alone] = [4, 1].map(|together| {
         let mut schedule = Schedule::default();
         scheduler.plan_into(&work, &wishes(together), &mut schedule);
@@ -329,12 +330,12 @@ fn of_blocks_that_are_inflated_chunks_hold_whole_groups() {
     for (nth, (chunk, before)) in schedule.chunks.iter().zip(&alone.chunks).enumerate() {
         // What is left over is in the first chunk of each.
         if nth > 0 && Some(nth) != second {
-            assert_eq!(inflated(chunk.clone()) % 4, 0, "{schedule:?}");
-            odd += usize::from(inflated(before.clone()) % 4 != 0);
+            assert_eq!(decompressed(chunk.clone()) % 4, 0, "{schedule:?}");
+            odd += usize::from(decompressed(before.clone()) % 4 != 0);
         }
         // No cut is moved further than that takes.
         let [from, to] = [chunk.end.min(before.end), chunk.end.max(before.end)];
-        assert!(inflated(from..to) <= 2, "{schedule:?}, {alone:?}");
+        assert!(decompressed(from..to) <= 2, "{schedule:?}, {alone:?}");
     }
     assert!(odd > 0, "{alone:?}");
 }
@@ -419,8 +420,8 @@ proptest! {
     ) {
         let work: Vec<BlockWork> = work
             .into_iter()
-            .map(|(records_to_inflate, records_to_decode)| BlockWork {
-                records_to_inflate,
+            .map(|(records_to_decompress, records_to_decode)| BlockWork {
+                records_to_decompress,
                 records_to_decode,
             })
             .collect();
@@ -436,11 +437,11 @@ proptest! {
             let count = |_, chunk: usize| _ = runs[chunk].fetch_add(1, Relaxed);
             let report = pool.run_schedule(&schedule, count).clone();
             prop_assert!(runs.into_iter().all(|runs| runs.into_inner() == 1));
-            let (inflate_ns, decode_ns) = nanos.unwrap_or_default();
+            let (decompress_ns, decode_ns) = nanos.unwrap_or_default();
             let records = u64::from(nanos.is_some()) * 1_000;
             let observed = Observed {
-                records_inflated: records,
-                inflate_ns,
+                records_decompressed: records,
+                decompress_ns,
                 records_decoded: records,
                 decode_ns,
             };

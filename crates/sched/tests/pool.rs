@@ -93,7 +93,7 @@ fn what_comes_first_is_begun_before_all_others() {
         records[block] = dear;
     }
     let work = records.map(|records| BlockWork {
-        records_to_inflate: 0,
+        records_to_decompress: 0,
         records_to_decode: records,
     });
     scheduler.plan(&work);

@@ -7,7 +7,7 @@ mod cases;
 use atds_sched::{Machine, Schedule, simulate};
 use cases::{BATCHES, NO_SURPRISE, Outcome, SHAPES, Surprise, THREADS, outcome};
 
-/// What a record costs in nanoseconds: inflating and decoding it, and decoding
+/// What a record costs in nanoseconds: decompressing and decoding it, and decoding
 /// alone.
 const DEFLATE: u64 = 3_810;
 const NULL: u64 = 560;

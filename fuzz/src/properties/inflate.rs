@@ -1,6 +1,6 @@
 //! Inflating.
 
-use avro_block::{Codec, Compressor, InflateBuffer, InflateError, Inflater};
+use avro_block::{Codec, Compressor, DecompressBuffer, DecompressError, Decompressor};
 
 use super::input::Input;
 
@@ -20,8 +20,8 @@ pub(super) fn check(codec: Codec, data: &[u8]) {
 }
 
 fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
-    let (mut inflater, mut fresh) = (Inflater::new(), InflateBuffer::new());
-    let result = inflater.inflate(codec, payload, &mut fresh, limit);
+    let (mut inflater, mut fresh) = (Decompressor::new(), DecompressBuffer::new());
+    let result = inflater.decompress(codec, payload, &mut fresh, limit);
     assert!(fresh.capacity() <= limit, "{} bytes", fresh.capacity());
     match &result {
         Ok(()) => {
@@ -34,9 +34,9 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
     }
 
     // The inflater and a buffer that know other payloads, and this one in part.
-    let mut used = InflateBuffer::new();
+    let mut used = DecompressBuffer::new();
     let mut again = |payload: &[u8], limit| {
-        let result = inflater.inflate(codec, payload, &mut used, limit);
+        let result = inflater.decompress(codec, payload, &mut used, limit);
         result.map(|()| used.to_vec())
     };
     let fastest = codec.levels().map(|levels| *levels.start());
@@ -57,11 +57,11 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
                 if codec == Codec::Zstandard {
                     assert!(result.is_err(), "{result:?}");
                 } else {
-                    assert_eq!(result, Err(InflateError::TooLarge { limit }));
+                    assert_eq!(result, Err(DecompressError::TooLarge { limit }));
                 }
             }
         }
-        Err(InflateError::TooLarge { .. }) => {}
+        Err(DecompressError::TooLarge { .. }) => {}
         Err(_) if codec == Codec::Zstandard => {}
         Err(error) => {
             let result = again(payload, LIMITS[0]);
@@ -70,11 +70,11 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
     }
 }
 
-type Inflated = Result<Vec<u8>, InflateError>;
+type Inflated = Result<Vec<u8>, DecompressError>;
 
 fn inflate(codec: Codec, payload: &[u8], limit: usize) -> Inflated {
-    let mut out = InflateBuffer::new();
-    let result = Inflater::new().inflate(codec, payload, &mut out, limit);
+    let mut out = DecompressBuffer::new();
+    let result = Decompressor::new().decompress(codec, payload, &mut out, limit);
     result.map(|()| out.to_vec())
 }
 

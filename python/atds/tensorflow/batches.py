@@ -66,7 +66,7 @@ class ATDSDataset(Wrapped):
         reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
         shuffle_buffer_size: Records to shuffle among, besides those of the batch; None or 0 keeps
             the order of the files.
-        num_parallel_calls: Threads that inflate and decode, as many as there are cores at most;
+        num_parallel_calls: Threads that decompress and decode, as many as there are cores at most;
             ``tf.data.AUTOTUNE`` for as many as pay; None for one. The batches do not depend on it.
         seed: Fixes, with the number of the iteration, the shuffled order; None for
             ``tf.random.set_seed``'s, or another order each time.

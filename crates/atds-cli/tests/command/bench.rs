@@ -17,10 +17,10 @@ fn json_has_the_promised_keys() {
         .collect();
     assert_eq!(
         keys.join(" "),
-        "records steps seconds records_per_s raw_bytes inflated_bytes ms_per_step threads \
-         read_wait_s inflate_s decode_s consumer_wait_s \
+        "records steps seconds records_per_s raw_bytes decompressed_bytes ms_per_step threads \
+         read_wait_s decompress_s decode_s consumer_wait_s \
          trailing_block_bytes trailing_file_bytes bad_checksums replaced_texts \
-         raw_bytes_per_s inflated_bytes_per_s memory_peak memory_limit last_schedule \
+         raw_bytes_per_s decompressed_bytes_per_s memory_peak memory_limit last_schedule \
          dropped_records dropped_entries truncated_lists thread_time epoch_seconds files columns batch_size \
          stopped_early"
     );
@@ -29,7 +29,7 @@ fn json_has_the_promised_keys() {
     let get = |key: &str| figures[key].as_f64().unwrap();
     assert!((get("records_per_s") * get("seconds") / 2_500.0 - 1.0).abs() < 1e-6);
     assert!((get("ms_per_step") * 3.0 / get("seconds") / 1e3 - 1.0).abs() < 1e-6);
-    assert!(get("inflate_s") > 0.0 && get("decode_s") > 0.0);
+    assert!(get("decompress_s") > 0.0 && get("decode_s") > 0.0);
     assert_eq!(
         (
             &figures["files"],
@@ -44,7 +44,13 @@ fn json_has_the_promised_keys() {
     let keys: Vec<&str> = parts.keys().map(String::as_str).collect();
     assert_eq!(
         keys,
-        ["read_wait", "inflate", "decode", "consumer_wait", "other"]
+        [
+            "read_wait",
+            "decompress",
+            "decode",
+            "consumer_wait",
+            "other"
+        ]
     );
     let sum = |key: &str| {
         parts
@@ -56,8 +62,8 @@ fn json_has_the_promised_keys() {
     assert!(sum("seconds") > 0.99 * get("seconds") * threads);
 
     let inspected = (0..3).map(|i| atds(&["inspect", &files.file(i), "--json"]).json());
-    let inflated = inspected.map(|found| found["inflated_bytes"].as_u64().unwrap());
-    assert_eq!(figures["inflated_bytes"], inflated.sum::<u64>());
+    let decompressed = inspected.map(|found| found["decompressed_bytes"].as_u64().unwrap());
+    assert_eq!(figures["decompressed_bytes"], decompressed.sum::<u64>());
     let raw = figures["raw_bytes"].as_u64().unwrap();
     let sizes = (0..3).map(|i| std::fs::metadata(files.file(i)).unwrap().len());
     let size: u64 = sizes.sum();
@@ -207,7 +213,7 @@ fn prints_for_people() {
         "seconds",
         "records/s",
         "raw",
-        "inflated",
+        "decompressed",
         "step",
         "threads",
         "memory",
@@ -219,7 +225,7 @@ fn prints_for_people() {
     let mut total = 0;
     for name in [
         "waiting for bytes",
-        "inflating",
+        "decompressing",
         "decoding",
         "waiting for caller",
         "other",

@@ -29,7 +29,7 @@ fn splits_the_records_evenly_and_tells_the_sizes() {
             .len()
     };
     assert_eq!(figures["raw_bytes"], size(0) + size(1) + size(2));
-    assert!(figures["inflated_bytes"].as_u64() < figures["raw_bytes"].as_u64());
+    assert!(figures["decompressed_bytes"].as_u64() < figures["raw_bytes"].as_u64());
 
     let records = |i: usize| {
         let file = format!("{folder}/part-{i:05}.avro");
@@ -74,7 +74,7 @@ fn arrays_have_byte_sizes_only_if_asked_for() {
     let sized = Generated::new(&["--records", "60", "--files", "1", "--byte-sizes"]);
     let bytes = |files: &Generated| {
         let found = atds(&["inspect", &files.file(0), "--json"]).json();
-        found["inflated_bytes"].as_u64().unwrap()
+        found["decompressed_bytes"].as_u64().unwrap()
     };
     // Two bytes for the size of an array of 64 bytes or more, one for others.
     let arrays = 60 * (8 + 2 * 5);
@@ -144,7 +144,7 @@ fn says_what_it_made() {
     let dir = TempDir::new().unwrap();
     let said = atds(&["generate", &text(dir.path()), "--records", "1000"]).ok();
     assert!(
-        said.starts_with("1,000 records in 8 files, 1.4 MB (2.0 MB inflated), in "),
+        said.starts_with("1,000 records in 8 files, 1.4 MB (2.0 MB decompressed), in "),
         "{said}"
     );
 }

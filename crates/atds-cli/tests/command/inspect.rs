@@ -14,7 +14,7 @@ fn finds_what_was_generated() {
         .collect();
     assert_eq!(
         keys.join(" "),
-        "file packed codec blocks records file_bytes raw_bytes inflated_bytes compression_ratio metadata \
+        "file packed codec blocks records file_bytes raw_bytes decompressed_bytes compression_ratio metadata \
          features left_out sampled paths paths_truncated notes schema"
     );
     assert_eq!(found["file"], files.file(0));
@@ -28,13 +28,13 @@ fn finds_what_was_generated() {
     assert_eq!(found["left_out"], json!([]));
     let size = std::fs::metadata(files.file(0)).unwrap().len();
     assert_eq!(found["file_bytes"], size);
-    let (raw, inflated) = (
+    let (raw, decompressed) = (
         number(&found["raw_bytes"]),
-        number(&found["inflated_bytes"]),
+        number(&found["decompressed_bytes"]),
     );
     assert!(raw < size as f64 && raw > 0.9 * (size as f64 - 4_000.0));
-    assert!((inflated / 300.0 - 1_990.0).abs() < 100.0);
-    assert_eq!(number(&found["compression_ratio"]), inflated / raw);
+    assert!((decompressed / 300.0 - 1_990.0).abs() < 100.0);
+    assert_eq!(number(&found["compression_ratio"]), decompressed / raw);
     // A block is closed at 16,000 bytes: nine records, or eight.
     assert!(
         (33.0..39.0).contains(&number(&found["blocks"])),
@@ -208,11 +208,11 @@ fn several_files_are_several_lines_and_their_totals() {
         "blocks",
         "file_bytes",
         "raw_bytes",
-        "inflated_bytes",
+        "decompressed_bytes",
     ] {
         assert_eq!(total[key], sum(key), "{key}");
     }
-    let ratio = sum("inflated_bytes") as f64 / sum("raw_bytes") as f64;
+    let ratio = sum("decompressed_bytes") as f64 / sum("raw_bytes") as f64;
     assert_eq!(
         total
             .as_object()
@@ -221,7 +221,7 @@ fn several_files_are_several_lines_and_their_totals() {
             .map(String::as_str)
             .collect::<Vec<_>>()
             .join(" "),
-        "files failed records blocks file_bytes raw_bytes inflated_bytes compression_ratio codecs \
+        "files failed records blocks file_bytes raw_bytes decompressed_bytes compression_ratio codecs \
          packed schemas stopped_early"
     );
     assert_eq!(
@@ -258,7 +258,13 @@ fn several_files_are_several_lines_and_their_totals() {
     assert_eq!(
         table[0],
         [
-            "records", "blocks", "file", "raw", "inflated", "codec", "path"
+            "records",
+            "blocks",
+            "file",
+            "raw",
+            "decompressed",
+            "codec",
+            "path"
         ]
     );
     for (row, file) in table[1..4].iter().zip(&found) {
@@ -266,7 +272,7 @@ fn several_files_are_several_lines_and_their_totals() {
         assert_eq!(row[1].replace(',', ""), file["blocks"].to_string());
         for (cell, key) in row[2..5]
             .iter()
-            .zip(["file_bytes", "raw_bytes", "inflated_bytes"])
+            .zip(["file_bytes", "raw_bytes", "decompressed_bytes"])
         {
             assert_eq!(*cell, size(&file[key]), "{key}");
         }
@@ -279,10 +285,10 @@ fn several_files_are_several_lines_and_their_totals() {
     assert_eq!(table[4][1].replace(',', ""), total["blocks"].to_string());
     assert_eq!(table[4][2], size(&total["file_bytes"]));
     assert_eq!(table[4][3], size(&total["raw_bytes"]));
-    assert_eq!(table[4][4], size(&total["inflated_bytes"]));
+    assert_eq!(table[4][4], size(&total["decompressed_bytes"]));
     assert_eq!(table[4][5], "total of 3 files");
     assert_eq!(table[5], ["codecs", "deflate (2 files), null (1 file)"]);
-    assert_eq!(table[6], ["inflated", &format!("{ratio:.3} times raw")]);
+    assert_eq!(table[6], ["decompressed", &format!("{ratio:.3} times raw")]);
     assert_eq!(table[7], ["schemas", "2"]);
     assert_eq!(table.len(), 8);
 }
@@ -327,10 +333,10 @@ fn json_has_all_that_people_see_of_a_file() {
                 "records" | "blocks" => assert_eq!(rest, found[section].to_string()),
                 "file" => assert_eq!(rest, size(&found["file_bytes"])),
                 "raw" => assert_eq!(rest, size(&found["raw_bytes"])),
-                "inflated" => {
+                "decompressed" => {
                     let ratio = number(&found["compression_ratio"]);
-                    let inflated = size(&found["inflated_bytes"]);
-                    assert_eq!(rest, format!("{inflated}, {ratio:.3} times raw"));
+                    let decompressed = size(&found["decompressed_bytes"]);
+                    assert_eq!(rest, format!("{decompressed}, {ratio:.3} times raw"));
                 }
                 "metadata" => {
                     let (key, value) = rest.split_once(" = ").unwrap();

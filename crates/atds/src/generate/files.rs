@@ -30,7 +30,7 @@ pub struct GenerateOptions {
     pub files: usize,
     /// Codec of the files. Default [`Codec::Null`].
     pub codec: Codec,
-    /// Inflated bytes at which a block is closed. Default 16,000.
+    /// Decompressed bytes at which a block is closed. Default 16,000.
     pub block_bytes: usize,
     /// Whether arrays say their size in bytes, so that readers can skip them without reading their
     /// items: their counts are negative then (Avro 1.12, "Arrays"). Default false.
@@ -71,8 +71,8 @@ pub struct Generated {
     pub records: u64,
     /// Bytes of all files together.
     pub raw_bytes: u64,
-    /// Bytes of all records together, inflated.
-    pub inflated_bytes: u64,
+    /// Bytes of all records together, decompressed.
+    pub decompressed_bytes: u64,
 }
 
 /// Writes records to `part-00000.avro`, `part-00001.avro`, .. in the folder `dir`, which is made
@@ -128,7 +128,7 @@ pub fn generate_with_progress(
         failed: AtomicBool::new(false),
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let (raw_bytes, inflated_bytes) = thread::scope(|scope| {
+    let (raw_bytes, decompressed_bytes) = thread::scope(|scope| {
         let (sender, receiver) = channel();
         let workers: Vec<_> = (0..threads.min(files.len()))
             .map_while(|_| {
@@ -152,16 +152,16 @@ pub fn generate_with_progress(
         });
         own.into_iter()
             .chain(others)
-            .try_fold((0, 0), |(raw, inflated), bytes| {
-                let (more_raw, more_inflated) = bytes?;
-                Ok((raw + more_raw, inflated + more_inflated))
+            .try_fold((0, 0), |(raw, decompressed), bytes| {
+                let (more_raw, more_decompressed) = bytes?;
+                Ok((raw + more_raw, decompressed + more_decompressed))
             })
     })?;
     let files = files.publish();
     Ok(Generated {
         records: options.records,
         raw_bytes,
-        inflated_bytes,
+        decompressed_bytes,
         files: files.map_err(|(path, source)| GenerateError::Io { path, source })?,
     })
 }
@@ -209,22 +209,22 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Writes files and tells the records written; gives the bytes, raw and inflated.
+    /// Writes files and tells the records written; gives the bytes, raw and decompressed.
     fn work(&self, progress: &Sender<u64>) -> Result<(u64, u64), GenerateError> {
         let mut encoder = RecordEncoder::new(self.options.shape.clone(), self.options.seed)
             .with_byte_sizes(self.options.byte_sizes);
-        let (mut raw, mut inflated) = (0, 0);
+        let (mut raw, mut decompressed) = (0, 0);
         while let Some(i) = self.take() {
             self.check_cancelled()?;
             let result = self.write(i, &mut encoder, progress);
             if result.is_err() {
                 self.failed.store(true, Ordering::Relaxed);
             }
-            let (more_raw, more_inflated) = result?;
+            let (more_raw, more_decompressed) = result?;
             raw += more_raw;
-            inflated += more_inflated;
+            decompressed += more_decompressed;
         }
-        Ok((raw, inflated))
+        Ok((raw, decompressed))
     }
 
     /// The next file to write; none if another thread failed.
@@ -263,12 +263,12 @@ impl Job<'_> {
             Writer::new(file, &self.schema, self.writer_options(i)).map_err(write_error)?;
 
         let mut record = Vec::new();
-        let (mut inflated, mut untold) = (0, 0);
+        let (mut decompressed, mut untold) = (0, 0);
         for index in self.records(i) {
             record.clear();
             encoder.encode(index, &mut record);
             writer.append(&record).map_err(write_error)?;
-            inflated += record.len() as u64;
+            decompressed += record.len() as u64;
             untold += 1;
             if untold == PROGRESS_RECORDS {
                 if self.failed.load(Ordering::Relaxed) {
@@ -284,7 +284,7 @@ impl Job<'_> {
         let raw = writer.bytes_written();
         writer.finish().map_err(write_error)?;
         let _ = progress.send(untold);
-        Ok((raw, inflated))
+        Ok((raw, decompressed))
     }
 
     /// The records of file `i`: no file has over one more than another.

@@ -16,7 +16,7 @@ fn planner(batch: usize, shuffle: usize, drop_remainder: bool) -> Planner {
 /// A window as the engine has it, that holds what is planned against it.
 #[derive(Default)]
 struct Model {
-    /// By place: the block's number, records unread, records to inflate.
+    /// By place: the block's number, records unread, records to decompress.
     blocks: BTreeMap<usize, (usize, u64, u64)>,
     /// For each batch, what each block gave it.
     batches: Vec<Vec<(usize, u64)>>,
@@ -36,8 +36,8 @@ impl Model {
         assert_eq!(drawn.rows, take);
         let mut batch = Vec::new();
         for visit in self.visits.drain(..) {
-            let (number, unread, to_inflate) = self.blocks[&visit.place];
-            assert_eq!((visit.unread, visit.to_inflate), (unread, to_inflate));
+            let (number, unread, to_decompress) = self.blocks[&visit.place];
+            assert_eq!((visit.unread, visit.to_decompress), (unread, to_decompress));
             assert!((1..=unread).contains(&visit.take()));
             batch.push((number, visit.take()));
             match visit.drains() {
@@ -160,6 +160,6 @@ fn places_behind_the_last_block_are_forgotten() {
     while planner.has_batch() {
         planner.draw(&mut visits);
     }
-    assert!(planner.unread.is_empty() && planner.to_inflate.is_empty());
+    assert!(planner.unread.is_empty() && planner.to_decompress.is_empty());
     assert_eq!(planner.push(1, 1), 0);
 }

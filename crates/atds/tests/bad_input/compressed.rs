@@ -1,4 +1,4 @@
-//! Payloads that their codec cannot inflate.
+//! Payloads that their codec cannot decompress.
 
 use atds::Codec;
 use avro_decode::encode::write_long;
@@ -94,7 +94,7 @@ fn a_wrong_checksum_of_snappy() {
     let mut messages = Messages::default();
     let mut bytes = payload(Codec::Snappy);
     *bytes.last_mut().unwrap() ^= 0x55;
-    messages.file("CRC", &with_payload(Codec::Snappy, &bytes), "x.avro: block 0 at byte 607: checksum 9d578400 of the inflated payload is not 9d578455 as stored; `tolerate` 'checksum' reads it nevertheless");
+    messages.file("CRC", &with_payload(Codec::Snappy, &bytes), "x.avro: block 0 at byte 607: checksum 9d578400 of the decompressed payload is not 9d578455 as stored; `tolerate` 'checksum' reads it nevertheless");
 }
 
 /// A byte changed anywhere in a compressed payload is an error or the same

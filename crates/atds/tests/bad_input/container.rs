@@ -255,23 +255,23 @@ fn a_block_of_no_records_has_no_bytes() {
     );
     case(
         Codec::Deflate,
-        "x.avro: block 0 at byte 608: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the inflated block)",
+        "x.avro: block 0 at byte 608: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the decompressed block)",
     );
     case(
         Codec::Snappy,
-        "x.avro: block 0 at byte 607: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the inflated block)",
+        "x.avro: block 0 at byte 607: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the decompressed block)",
     );
     case(
         Codec::Zstandard,
-        "x.avro: block 0 at byte 610: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the inflated block)",
+        "x.avro: block 0 at byte 610: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the decompressed block)",
     );
     case(
         Codec::Bzip2,
-        "x.avro: block 0 at byte 606: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the inflated block)",
+        "x.avro: block 0 at byte 606: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the decompressed block)",
     );
     case(
         Codec::Xz,
-        "x.avro: block 0 at byte 603: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the inflated block)",
+        "x.avro: block 0 at byte 603: the block's 0 records end 51 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 0 of the decompressed block)",
     );
 }
 

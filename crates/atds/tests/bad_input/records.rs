@@ -142,12 +142,12 @@ fn lengths_and_counts() {
     );
 }
 
-/// Where the block is compressed, the byte is the inflated block's.
+/// Where the block is compressed, the byte is the decompressed block's.
 #[test]
 fn a_place_in_a_compressed_block() {
     let mut messages = Messages::default();
     let bytes = with_field(Codec::Deflate, TEXT, &[4, 0xc3, 0x28]);
-    messages.file("deflate", &bytes, "x.avro: block 0 at byte 608: record 1: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8' (byte 28 of the inflated block)");
+    messages.file("deflate", &bytes, "x.avro: block 0 at byte 608: record 1: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8' (byte 28 of the decompressed block)");
 }
 
 #[test]
@@ -178,17 +178,17 @@ fn a_block_that_does_not_end_with_its_records() {
     case(
         Codec::Deflate,
         2,
-        "x.avro: block 0 at byte 608: the block's 2 records end 49 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 60 of the inflated block)",
+        "x.avro: block 0 at byte 608: the block's 2 records end 49 bytes before its payload does; `tolerate` 'trailing-block-bytes' leaves them out (byte 60 of the decompressed block)",
     );
     case(
         Codec::Deflate,
         4,
-        "x.avro: block 0 at byte 608: record 3: field 'id': the input ends inside a value (byte 109 of the inflated block)",
+        "x.avro: block 0 at byte 608: record 3: field 'id': the input ends inside a value (byte 109 of the decompressed block)",
     );
     case(
         Codec::Deflate,
         1 << 32,
-        "x.avro: block 0 at byte 608: record 3: field 'id': the input ends inside a value (byte 109 of the inflated block)",
+        "x.avro: block 0 at byte 608: record 3: field 'id': the input ends inside a value (byte 109 of the decompressed block)",
     );
 }
 
@@ -310,7 +310,7 @@ fn a_block_of_no_records_with_bytes_stands_behind_good_ones() {
 
 /// Nor are its bytes made memory of.
 #[test]
-fn a_block_of_no_records_that_inflates_to_much() {
+fn a_block_of_no_records_that_decompresses_to_much() {
     let blocks = [(1, Row::new(0).encode()), (0, vec![0; 100 << 20])];
     let folder = Folder::new();
     folder.write("x.avro", &container(SCHEMA, Codec::Deflate, blocks));

@@ -57,7 +57,7 @@ fn packed_files_are_read_as_others_are() {
         assert_eq!(found.file_bytes, std::fs::metadata(&file).unwrap().len());
         let plain = rows_file(20..40, 3, Codec::Deflate);
         let plain = atds::inspect(folder.write("plain", &plain)).unwrap();
-        assert_eq!(found.inflated_bytes, plain.inflated_bytes);
+        assert_eq!(found.decompressed_bytes, plain.decompressed_bytes);
         assert_eq!(found.raw_bytes, plain.raw_bytes);
     }
 }

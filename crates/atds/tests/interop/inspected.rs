@@ -33,7 +33,7 @@ fn inspect_tells_of_codec_blocks_records_and_metadata() {
         assert_eq!(found.file_bytes, size, "{at}");
         assert!(found.raw_bytes < size, "{at}");
         if found.codec == "null" {
-            assert_eq!(found.raw_bytes, found.inflated_bytes, "{at}");
+            assert_eq!(found.raw_bytes, found.decompressed_bytes, "{at}");
         }
     }
 }

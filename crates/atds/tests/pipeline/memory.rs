@@ -158,7 +158,7 @@ fn prefetch_is_bounded_by_the_limit_and_not_by_its_number() {
     assert!((limit / 2..=limit).contains(&peak), "{peak} of {limit}");
 }
 
-/// A block that inflates to far more than it takes in the file.
+/// A block that decompresses to far more than it takes in the file.
 #[test]
 fn a_bomb_is_an_error_and_not_memory() {
     let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "b", "type": "bytes"}]}"#;

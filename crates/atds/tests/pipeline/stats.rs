@@ -25,7 +25,7 @@ fn records_steps_and_bytes_add_up() {
         let inspected: Vec<_> = files.iter().map(|file| inspect(file).unwrap()).collect();
         let blocks: u64 = inspected.iter().map(|file| file.blocks).sum();
         let payloads: u64 = inspected.iter().map(|file| file.raw_bytes).sum();
-        let inflated: u64 = inspected.iter().map(|file| file.inflated_bytes).sum();
+        let decompressed: u64 = inspected.iter().map(|file| file.decompressed_bytes).sum();
         assert_eq!(blocks, 7 + 7 + 7);
         for (shuffle, threads) in [(0, 1), (0, 3), (70, 1), (70, 3)] {
             let dataset = folder.rows(20).shuffle_buffer_size(shuffle).epochs(2);
@@ -46,9 +46,9 @@ fn records_steps_and_bytes_add_up() {
                 (2 * 2 * blocks..=2 * 3 * blocks).contains(&heads),
                 "{codec}: {heads}"
             );
-            assert_eq!(stats.inflated_bytes, 2 * inflated, "{codec}");
+            assert_eq!(stats.decompressed_bytes, 2 * decompressed, "{codec}");
             assert!(!stats.decode.is_zero());
-            assert_eq!(stats.inflate.is_zero(), codec == Codec::Null);
+            assert_eq!(stats.decompress.is_zero(), codec == Codec::Null);
             assert!(stats.memory_peak > 0 && stats.memory_peak <= stats.memory_limit);
             assert!(stats.window_peak > 0 && stats.window_peak <= stats.memory_peak);
             assert_eq!((stats.dropped_entries, stats.dropped_records), (0, 0));

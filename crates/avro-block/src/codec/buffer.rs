@@ -1,4 +1,4 @@
-//! The buffer payloads are inflated into.
+//! The buffer payloads are decompressed into.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -6,16 +6,16 @@ use std::ops::Deref;
 
 use bytes::{Bytes, BytesMut};
 
-use super::InflateError;
+use super::DecompressError;
 
-/// A reusable buffer of inflated bytes; dereferences to the bytes of the last payload.
+/// A reusable buffer of decompressed bytes; dereferences to the bytes of the last payload.
 ///
 /// Its memory is zeroed once, when it grows, and never again: clearing or refilling a buffer
-/// costs nothing, so keep buffers and give them to the next [`Inflater::inflate`].
+/// costs nothing, so keep buffers and give them to the next [`Decompressor::decompress`].
 ///
-/// [`Inflater::inflate`]: super::Inflater::inflate
+/// [`Decompressor::decompress`]: super::Decompressor::decompress
 #[derive(Clone, Default)]
-pub struct InflateBuffer {
+pub struct DecompressBuffer {
     room: Room,
     /// How much of `room` is the payload.
     len: usize,
@@ -25,7 +25,7 @@ pub struct InflateBuffer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Room(BytesMut);
 
-impl InflateBuffer {
+impl DecompressBuffer {
     /// An empty buffer, which allocates nothing.
     pub fn new() -> Self {
         Self::default()
@@ -34,7 +34,7 @@ impl InflateBuffer {
     /// An empty buffer that has all of `room`, and other memory from when it must grow beyond that.
     #[doc(hidden)]
     pub fn with_room(room: BytesMut) -> Self {
-        InflateBuffer {
+        DecompressBuffer {
             room: Room(room),
             len: 0,
         }
@@ -63,8 +63,8 @@ impl InflateBuffer {
     /// Puts a copy of `bytes` in place of what is there.
     ///
     /// # Errors
-    /// [`InflateError::OutOfMemory`].
-    pub fn assign(&mut self, bytes: &[u8]) -> Result<(), InflateError> {
+    /// [`DecompressError::OutOfMemory`].
+    pub fn assign(&mut self, bytes: &[u8]) -> Result<(), DecompressError> {
         self.len = 0;
         self.grow_to(bytes.len(), usize::MAX)?;
         self.room.0[..bytes.len()].copy_from_slice(bytes);
@@ -79,14 +79,14 @@ impl InflateBuffer {
 
     /// Makes room for `capacity` bytes in all, or somewhat more if `limit` allows it, and keeps
     /// what is there.
-    pub(super) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), InflateError> {
+    pub(super) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), DecompressError> {
         if capacity <= self.capacity() {
             return Ok(());
         }
         let capacity = Self::capacity_for(capacity).min(limit.max(capacity));
         self.room
             .replace(capacity, self.len)
-            .map_err(|_| InflateError::OutOfMemory)
+            .map_err(|_| DecompressError::OutOfMemory)
     }
 
     /// Doubles the room, up to `limit` bytes in all, for codecs that do not know their size.
@@ -96,10 +96,10 @@ impl InflateBuffer {
         feature = "bzip2",
         feature = "xz"
     ))]
-    pub(super) fn grow(&mut self, limit: usize) -> Result<(), InflateError> {
+    pub(super) fn grow(&mut self, limit: usize) -> Result<(), DecompressError> {
         let doubled = self.capacity().saturating_mul(2);
         self.grow_to(
-            doubled.max(crate::limits::MIN_INFLATE_BYTES).min(limit),
+            doubled.max(crate::limits::MIN_DECOMPRESS_BYTES).min(limit),
             limit,
         )
     }
@@ -146,7 +146,7 @@ impl atds_inflate::Output for Room {
     }
 }
 
-impl Deref for InflateBuffer {
+impl Deref for DecompressBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -154,15 +154,15 @@ impl Deref for InflateBuffer {
     }
 }
 
-impl AsRef<[u8]> for InflateBuffer {
+impl AsRef<[u8]> for DecompressBuffer {
     fn as_ref(&self) -> &[u8] {
         self
     }
 }
 
-impl fmt::Debug for InflateBuffer {
+impl fmt::Debug for DecompressBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InflateBuffer")
+        f.debug_struct("DecompressBuffer")
             .field("len", &self.len)
             .field("capacity", &self.capacity())
             .finish()

@@ -3,18 +3,18 @@
 use bzip2::{Action, Compress, Compression, Decompress, Error, Status};
 
 use super::stream::{self, Step};
-use super::{Codec, CompressError, InflateBuffer, InflateError};
+use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Bzip2;
 
 /// Several streams may follow one another, as parallel compressors write them.
-pub(super) fn inflate(
+pub(super) fn decompress(
     payload: &[u8],
-    out: &mut InflateBuffer,
+    out: &mut DecompressBuffer,
     limit: usize,
-) -> Result<(), InflateError> {
+) -> Result<(), DecompressError> {
     let mut decoder = Decompress::new(false);
-    stream::inflate(CODEC, payload, out, limit, |payload, room| {
+    stream::decompress(CODEC, payload, out, limit, |payload, room| {
         let before = (decoder.total_in(), decoder.total_out());
         let status = decoder.decompress(payload, room).map_err(corrupt)?;
         let step = Step {
@@ -23,7 +23,7 @@ pub(super) fn inflate(
             ended: status == Status::StreamEnd,
         };
         if status == Status::MemNeeded {
-            return Err(InflateError::OutOfMemory);
+            return Err(DecompressError::OutOfMemory);
         }
         if step.ended && step.read < payload.len() {
             decoder = Decompress::new(false);
@@ -33,13 +33,13 @@ pub(super) fn inflate(
 }
 
 #[cold]
-fn corrupt(error: Error) -> InflateError {
+fn corrupt(error: Error) -> DecompressError {
     let detail = match error {
         Error::DataMagic => "not a bzip2 stream",
         Error::Data => "invalid data or a wrong checksum",
         Error::Sequence | Error::Param => "invalid stream",
     };
-    InflateError::Corrupt {
+    DecompressError::Corrupt {
         codec: CODEC,
         detail,
     }
@@ -47,21 +47,21 @@ fn corrupt(error: Error) -> InflateError {
 
 pub(super) fn compress(
     level: Option<i32>,
-    mut inflated: &[u8],
+    mut decompressed: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), CompressError> {
     let level = level.map_or(Compression::best(), |level| Compression::new(level as u32));
     let mut encoder = Compress::new(level, 0);
     out.clear();
     loop {
-        out.reserve(inflated.len() / 2 + 1024);
+        out.reserve(decompressed.len() / 2 + 1024);
         let before = encoder.total_in();
-        let status = encoder.compress_vec(inflated, out, Action::Finish);
+        let status = encoder.compress_vec(decompressed, out, Action::Finish);
         let status = status.map_err(|_| CompressError::Failed {
             codec: CODEC,
             detail: "invalid state",
         })?;
-        inflated = &inflated[(encoder.total_in() - before) as usize..];
+        decompressed = &decompressed[(encoder.total_in() - before) as usize..];
         if status == Status::StreamEnd {
             return Ok(());
         }

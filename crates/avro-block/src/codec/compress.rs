@@ -62,28 +62,32 @@ impl Compressor {
         self.codec
     }
 
-    /// Compresses one block's records, `inflated`, into `out`, in place of what is there.
+    /// Compresses one block's records, `decompressed`, into `out`, in place of what is there.
     ///
     /// # Errors
     ///
     /// If the codec's library refuses, as snappy does above 4 GiB.
-    pub fn compress(&mut self, inflated: &[u8], out: &mut Vec<u8>) -> Result<(), CompressError> {
+    pub fn compress(
+        &mut self,
+        decompressed: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CompressError> {
         match &mut self.engine {
             Engine::Null => {
                 out.clear();
-                out.extend_from_slice(inflated);
+                out.extend_from_slice(decompressed);
                 Ok(())
             }
             #[cfg(feature = "deflate")]
-            Engine::Deflate(engine) => engine.compress(inflated, out),
+            Engine::Deflate(engine) => engine.compress(decompressed, out),
             #[cfg(feature = "snappy")]
-            Engine::Snappy(engine) => engine.compress(inflated, out),
+            Engine::Snappy(engine) => engine.compress(decompressed, out),
             #[cfg(feature = "zstandard")]
-            Engine::Zstandard(engine) => engine.compress(inflated, out),
+            Engine::Zstandard(engine) => engine.compress(decompressed, out),
             #[cfg(feature = "bzip2")]
-            Engine::Bzip2(level) => super::bzip2::compress(*level, inflated, out),
+            Engine::Bzip2(level) => super::bzip2::compress(*level, decompressed, out),
             #[cfg(feature = "xz")]
-            Engine::Xz(level) => super::xz::compress(*level, inflated, out),
+            Engine::Xz(level) => super::xz::compress(*level, decompressed, out),
         }
     }
 }

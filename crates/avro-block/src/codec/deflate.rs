@@ -5,12 +5,12 @@ use std::fmt;
 
 use libdeflater::{CompressionLvl, DecompressionError, Decompressor};
 
-use super::{Codec, CompressError, InflateBuffer, InflateError, InflateJob};
+use super::{Codec, CompressError, DecompressBuffer, DecompressError, DecompressJob};
 use crate::limits::{DEFLATE_MAX_RATIO, MIN_TOGETHER};
 
 /// Both decoders, made when first needed.
 #[derive(Default)]
-pub(super) struct Inflate {
+pub(super) struct Decompress {
     single: Option<Decompressor>,
     together: Option<atds_inflate::Inflater>,
 }
@@ -20,15 +20,15 @@ pub(super) fn pays_together(payloads: usize) -> bool {
     payloads >= MIN_TOGETHER && atds_inflate::Inflater::is_fast()
 }
 
-impl Inflate {
+impl Decompress {
     /// libdeflate inflates a payload whole or not at all, so where the room was too small it
     /// starts anew with twice as much.
-    pub(super) fn inflate(
+    pub(super) fn decompress(
         &mut self,
         payload: &[u8],
-        out: &mut InflateBuffer,
+        out: &mut DecompressBuffer,
         limit: usize,
-    ) -> Result<(), InflateError> {
+    ) -> Result<(), DecompressError> {
         let decoder = self.single.get_or_insert_with(Decompressor::new);
         let most = payload.len().saturating_mul(DEFLATE_MAX_RATIO);
         loop {
@@ -45,7 +45,7 @@ impl Inflate {
                     return Err(corrupt());
                 }
                 Err(DecompressionError::InsufficientSpace) if room.len() >= limit => {
-                    return Err(InflateError::TooLarge { limit });
+                    return Err(DecompressError::TooLarge { limit });
                 }
                 Err(DecompressionError::InsufficientSpace) => out.grow(limit)?,
             }
@@ -54,7 +54,7 @@ impl Inflate {
 
     /// Inflates those of `jobs` whose result is no error yet. It then says of some error that there
     /// is one.
-    pub(super) fn inflate_together(&mut self, jobs: &mut [InflateJob<'_>]) {
+    pub(super) fn decompress_together(&mut self, jobs: &mut [DecompressJob<'_>]) {
         let streams = jobs.iter_mut().filter(|job| job.result.is_ok()).map(|job| {
             let (output, len) = job.out.parts();
             let (payload, limit) = (job.payload, job.limit);
@@ -73,15 +73,15 @@ impl Inflate {
     }
 }
 
-impl fmt::Debug for Inflate {
+impl fmt::Debug for Decompress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Inflate(deflate)")
     }
 }
 
 #[cold]
-fn corrupt() -> InflateError {
-    InflateError::Corrupt {
+fn corrupt() -> DecompressError {
+    DecompressError::Corrupt {
         codec: Codec::Deflate,
         detail: "not a deflate stream, or one that ends early",
     }

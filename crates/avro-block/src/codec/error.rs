@@ -4,10 +4,10 @@
 use super::Codec;
 use crate::diagnose::Found;
 
-/// A payload could not be inflated.
+/// A payload could not be decompressed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum InflateError {
+pub enum DecompressError {
     /// The codec is not compiled in.
     #[error(
         "codec {0} is not compiled in (cargo feature {0}); those read are {read}",
@@ -39,26 +39,26 @@ pub enum InflateError {
     /// A snappy payload without the CRC-32 that Avro puts behind it.
     #[error("the snappy payload has no CRC-32 after it; `tolerate` 'checksum' reads such payloads")]
     MissingChecksum,
-    /// All of the payload inflates, and its checksum says that these are other bytes.
+    /// All of the payload decompresses, and its checksum says that these are other bytes.
     #[error("the {codec} payload's checksum is wrong; `tolerate` 'checksum' reads it nevertheless")]
     WrongChecksum {
         /// The codec.
         codec: Codec,
     },
-    /// The inflated bytes do not have the CRC-32 that the payload gives.
+    /// The decompressed bytes do not have the CRC-32 that the payload gives.
     #[error(
-        "checksum {actual:08x} of the inflated payload is not {expected:08x} as stored; `tolerate` \
+        "checksum {actual:08x} of the decompressed payload is not {expected:08x} as stored; `tolerate` \
          'checksum' reads it nevertheless"
     )]
     ChecksumMismatch {
         /// The stored checksum.
         expected: u32,
-        /// The checksum of what was inflated.
+        /// The checksum of what was decompressed.
         actual: u32,
     },
-    /// The payload inflates to more bytes than the caller allows.
+    /// The payload decompresses to more bytes than the caller allows.
     #[error(
-        "the payload inflates to more than the limit of {limit} byte{}: raise `max_block_bytes` if \
+        "the payload decompresses to more than the limit of {limit} byte{}: raise `max_block_bytes` if \
          the file is whole",
         if *limit == 1 { "" } else { "s" }
     )]

@@ -1,31 +1,31 @@
 //! Payloads that their decoder refuses: why, and whether only the checksum is at fault.
 
-use super::{Codec, InflateBuffer, InflateError, Inflater};
+use super::{Codec, DecompressBuffer, DecompressError, Decompressor};
 use crate::diagnose::Found;
 
-impl Inflater {
-    /// What becomes of a payload that was refused with `error`: it is inflated without its checksum
+impl Decompressor {
+    /// What becomes of a payload that was refused with `error`: it is decompressed without its checksum
     /// if that alone is at fault and may be; else the error says what it can.
     #[cold]
     pub(super) fn refused(
         &mut self,
-        error: InflateError,
+        error: DecompressError,
         codec: Codec,
         payload: &[u8],
-        out: &mut InflateBuffer,
+        out: &mut DecompressBuffer,
         limit: usize,
-    ) -> Result<(), InflateError> {
+    ) -> Result<(), DecompressError> {
         let is_damage = matches!(
             error,
-            InflateError::Corrupt { .. }
-                | InflateError::Truncated { .. }
-                | InflateError::ChecksumMismatch { .. }
+            DecompressError::Corrupt { .. }
+                | DecompressError::Truncated { .. }
+                | DecompressError::ChecksumMismatch { .. }
         );
         if !is_damage {
             return Err(error);
         }
         out.clear();
-        if let Some(checksum) = self.inflate_unchecked(&error, codec, payload, out, limit) {
+        if let Some(checksum) = self.decompress_unchecked(&error, codec, payload, out, limit) {
             if self.tolerates_checksums {
                 self.bad_checksums += 1;
                 return Ok(());
@@ -33,42 +33,44 @@ impl Inflater {
             return Err(checksum);
         }
         match Found::in_payload(payload) {
-            Some(found) if !is_own(codec, found) => Err(InflateError::OtherFormat { codec, found }),
+            Some(found) if !is_own(codec, found) => {
+                Err(DecompressError::OtherFormat { codec, found })
+            }
             _ => Err(error),
         }
     }
 
-    /// Inflates a payload whose checksum is wrong or missing, and gives the error that says so;
+    /// Decompresses a payload whose checksum is wrong or missing, and gives the error that says so;
     /// `None` if something else is wrong with it.
-    fn inflate_unchecked(
+    fn decompress_unchecked(
         &mut self,
-        error: &InflateError,
+        error: &DecompressError,
         codec: Codec,
         payload: &[u8],
-        out: &mut InflateBuffer,
+        out: &mut DecompressBuffer,
         limit: usize,
-    ) -> Option<InflateError> {
+    ) -> Option<DecompressError> {
         match codec {
             #[cfg(feature = "snappy")]
             Codec::Snappy => {
-                if let InflateError::ChecksumMismatch { .. } = error {
+                if let DecompressError::ChecksumMismatch { .. } = error {
                     let (stream, _) = payload.split_last_chunk::<4>()?;
-                    super::snappy::inflate_unchecked(stream, out, limit).ok()?;
+                    super::snappy::decompress_unchecked(stream, out, limit).ok()?;
                     return Some(error.clone());
                 }
-                super::snappy::inflate_unchecked(payload, out, limit).ok()?;
-                Some(InflateError::MissingChecksum)
+                super::snappy::decompress_unchecked(payload, out, limit).ok()?;
+                Some(DecompressError::MissingChecksum)
             }
             #[cfg(feature = "zstandard")]
             Codec::Zstandard => {
                 let without = super::zstandard::without_checksums(payload)?;
-                self.zstandard.inflate(&without, out, limit).ok()?;
-                Some(InflateError::WrongChecksum { codec })
+                self.zstandard.decompress(&without, out, limit).ok()?;
+                Some(DecompressError::WrongChecksum { codec })
             }
             #[cfg(feature = "xz")]
             Codec::Xz => {
-                super::xz::inflate_unchecked(payload, out, limit).ok()?;
-                Some(InflateError::WrongChecksum { codec })
+                super::xz::decompress_unchecked(payload, out, limit).ok()?;
+                Some(DecompressError::WrongChecksum { codec })
             }
             _ => {
                 // Without these codecs nothing else uses them.

@@ -3,41 +3,41 @@
 use snap::Error;
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
-use super::{Codec, CompressError, InflateBuffer, InflateError};
+use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::SNAPPY_MAX_RATIO;
 
 const CODEC: Codec = Codec::Snappy;
 
-pub(super) fn inflate(
+pub(super) fn decompress(
     payload: &[u8],
-    out: &mut InflateBuffer,
+    out: &mut DecompressBuffer,
     limit: usize,
-) -> Result<(), InflateError> {
+) -> Result<(), DecompressError> {
     let Some((stream, stored)) = payload.split_last_chunk() else {
-        return Err(InflateError::Truncated { codec: CODEC });
+        return Err(DecompressError::Truncated { codec: CODEC });
     };
     let expected = u32::from_be_bytes(*stored);
-    inflate_unchecked(stream, out, limit)?;
+    decompress_unchecked(stream, out, limit)?;
     let actual = crc32fast::hash(out);
     if actual != expected {
-        return Err(InflateError::ChecksumMismatch { expected, actual });
+        return Err(DecompressError::ChecksumMismatch { expected, actual });
     }
     Ok(())
 }
 
-/// Inflates `stream`, which has no checksum behind it.
-pub(super) fn inflate_unchecked(
+/// Decompresses `stream`, which has no checksum behind it.
+pub(super) fn decompress_unchecked(
     stream: &[u8],
-    out: &mut InflateBuffer,
+    out: &mut DecompressBuffer,
     limit: usize,
-) -> Result<(), InflateError> {
+) -> Result<(), DecompressError> {
     let len = decompress_len(stream).map_err(corrupt)?;
     if len > limit {
-        return Err(InflateError::TooLarge { limit });
+        return Err(DecompressError::TooLarge { limit });
     }
     if len > stream.len().saturating_mul(SNAPPY_MAX_RATIO) {
         let detail = "more output declared than snappy can encode";
-        return Err(InflateError::Corrupt {
+        return Err(DecompressError::Corrupt {
             codec: CODEC,
             detail,
         });
@@ -50,9 +50,9 @@ pub(super) fn inflate_unchecked(
 }
 
 #[cold]
-fn corrupt(error: Error) -> InflateError {
+fn corrupt(error: Error) -> DecompressError {
     let detail = match error {
-        Error::Empty => return InflateError::Truncated { codec: CODEC },
+        Error::Empty => return DecompressError::Truncated { codec: CODEC },
         Error::TooBig { .. } => "too large",
         Error::BufferTooSmall { .. } => "its declared length is wrong",
         Error::Header => "invalid length",
@@ -63,7 +63,7 @@ fn corrupt(error: Error) -> InflateError {
         Error::Offset { .. } => "a copy from before the beginning",
         _ => "invalid stream",
     };
-    InflateError::Corrupt {
+    DecompressError::Corrupt {
         codec: CODEC,
         detail,
     }
@@ -79,17 +79,17 @@ impl Compress {
 
     pub(super) fn compress(
         &mut self,
-        inflated: &[u8],
+        decompressed: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), CompressError> {
-        out.resize(max_compress_len(inflated.len()), 0);
-        let written = self.0.compress(inflated, out);
+        out.resize(max_compress_len(decompressed.len()), 0);
+        let written = self.0.compress(decompressed, out);
         let written = written.map_err(|_| CompressError::Failed {
             codec: CODEC,
             detail: "more than 4 GiB in one block",
         })?;
         out.truncate(written);
-        out.extend_from_slice(&crc32fast::hash(inflated).to_be_bytes());
+        out.extend_from_slice(&crc32fast::hash(decompressed).to_be_bytes());
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! What the streaming codecs share: a loop that gives them room and sees that they move.
 
-use super::{Codec, InflateBuffer, InflateError};
+use super::{Codec, DecompressBuffer, DecompressError};
 
 /// What one step of a decoder did.
 pub(super) struct Step {
@@ -12,15 +12,15 @@ pub(super) struct Step {
     pub(super) ended: bool,
 }
 
-/// Inflates all of `payload` into `out`, up to `limit` bytes, by calls of `step` with the payload
+/// Decompresses all of `payload` into `out`, up to `limit` bytes, by calls of `step` with the payload
 /// that is left and room for more, of at least one byte.
-pub(super) fn inflate(
+pub(super) fn decompress(
     codec: Codec,
     mut payload: &[u8],
-    out: &mut InflateBuffer,
+    out: &mut DecompressBuffer,
     limit: usize,
-    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Step, InflateError>,
-) -> Result<(), InflateError> {
+    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Step, DecompressError>,
+) -> Result<(), DecompressError> {
     loop {
         if out.spare(limit).is_empty() {
             out.grow(limit)?;
@@ -33,7 +33,7 @@ pub(super) fn inflate(
 
         let done = step(payload, room)?;
         if at_limit && done.written > 0 {
-            return Err(InflateError::TooLarge { limit });
+            return Err(DecompressError::TooLarge { limit });
         }
         payload = &payload[done.read..];
         out.advance(done.written);
@@ -43,8 +43,8 @@ pub(super) fn inflate(
         }
         if done.read == 0 && done.written == 0 {
             return Err(match payload {
-                [] => InflateError::Truncated { codec },
-                _ => InflateError::Corrupt {
+                [] => DecompressError::Truncated { codec },
+                _ => DecompressError::Corrupt {
                     codec,
                     detail: "the decoder makes no progress",
                 },

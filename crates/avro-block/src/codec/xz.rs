@@ -5,7 +5,7 @@ use liblzma::stream::{
 };
 
 use super::stream::{self, Step};
-use super::{Codec, CompressError, InflateBuffer, InflateError};
+use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::XZ_MEMORY;
 
 const CODEC: Codec = Codec::Xz;
@@ -15,31 +15,31 @@ const DEFAULT_LEVEL: u32 = 6;
 const MIN_DICT: u32 = 4096;
 
 /// Several streams may follow one another, as parallel compressors write them.
-pub(super) fn inflate(
+pub(super) fn decompress(
     payload: &[u8],
-    out: &mut InflateBuffer,
+    out: &mut DecompressBuffer,
     limit: usize,
-) -> Result<(), InflateError> {
-    inflate_with(CONCATENATED, payload, out, limit)
+) -> Result<(), DecompressError> {
+    decompress_with(CONCATENATED, payload, out, limit)
 }
 
 /// The same, with checksums that are not looked at.
-pub(super) fn inflate_unchecked(
+pub(super) fn decompress_unchecked(
     payload: &[u8],
-    out: &mut InflateBuffer,
+    out: &mut DecompressBuffer,
     limit: usize,
-) -> Result<(), InflateError> {
-    inflate_with(CONCATENATED | IGNORE_CHECK, payload, out, limit)
+) -> Result<(), DecompressError> {
+    decompress_with(CONCATENATED | IGNORE_CHECK, payload, out, limit)
 }
 
-fn inflate_with(
+fn decompress_with(
     flags: u32,
     payload: &[u8],
-    out: &mut InflateBuffer,
+    out: &mut DecompressBuffer,
     limit: usize,
-) -> Result<(), InflateError> {
+) -> Result<(), DecompressError> {
     let mut decoder = Stream::new_stream_decoder(XZ_MEMORY, flags).map_err(corrupt)?;
-    stream::inflate(CODEC, payload, out, limit, |payload, room| {
+    stream::decompress(CODEC, payload, out, limit, |payload, room| {
         let before = (decoder.total_in(), decoder.total_out());
         let status = decoder
             .process(payload, room, Action::Finish)
@@ -53,12 +53,12 @@ fn inflate_with(
 }
 
 #[cold]
-fn corrupt(error: Error) -> InflateError {
+fn corrupt(error: Error) -> DecompressError {
     let detail = match error {
-        Error::Mem => return InflateError::OutOfMemory,
+        Error::Mem => return DecompressError::OutOfMemory,
         Error::MemLimit => {
             let limit = XZ_MEMORY;
-            return InflateError::NeedsMemory {
+            return DecompressError::NeedsMemory {
                 codec: CODEC,
                 limit,
             };
@@ -69,7 +69,7 @@ fn corrupt(error: Error) -> InflateError {
         Error::NoCheck | Error::UnsupportedCheck => "a checksum that is not supported",
         Error::Program => "invalid stream",
     };
-    InflateError::Corrupt {
+    DecompressError::Corrupt {
         codec: CODEC,
         detail,
     }
@@ -77,18 +77,18 @@ fn corrupt(error: Error) -> InflateError {
 
 pub(super) fn compress(
     level: Option<i32>,
-    mut inflated: &[u8],
+    mut decompressed: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), CompressError> {
-    let mut encoder = encoder(level, inflated.len()).map_err(failed)?;
+    let mut encoder = encoder(level, decompressed.len()).map_err(failed)?;
     out.clear();
     loop {
-        out.reserve(inflated.len() / 2 + 1024);
+        out.reserve(decompressed.len() / 2 + 1024);
         let before = encoder.total_in();
         let status = encoder
-            .process_vec(inflated, out, Action::Finish)
+            .process_vec(decompressed, out, Action::Finish)
             .map_err(failed)?;
-        inflated = &inflated[(encoder.total_in() - before) as usize..];
+        decompressed = &decompressed[(encoder.total_in() - before) as usize..];
         if let Status::StreamEnd = status {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use zstd::zstd_safe::{
 };
 
 use super::stream::{self, Step};
-use super::{Codec, CompressError, InflateBuffer, InflateError};
+use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::ZSTD_WINDOW_LOG;
 
 const CODEC: Codec = Codec::Zstandard;
@@ -29,17 +29,17 @@ const INVALID: &str = "invalid data";
 
 /// The library's decoder, made when first needed.
 #[derive(Default)]
-pub(super) struct Inflate(Option<DCtx<'static>>);
+pub(super) struct Decompress(Option<DCtx<'static>>);
 
-impl Inflate {
+impl Decompress {
     /// Streams, since a frame need not say how long its content is. Where the room happens to
-    /// hold the content of a whole frame the library inflates straight into it, without a window.
-    pub(super) fn inflate(
+    /// hold the content of a whole frame the library decompresses straight into it, without a window.
+    pub(super) fn decompress(
         &mut self,
         payload: &[u8],
-        out: &mut InflateBuffer,
+        out: &mut DecompressBuffer,
         limit: usize,
-    ) -> Result<(), InflateError> {
+    ) -> Result<(), DecompressError> {
         let context = match &mut self.0 {
             Some(context) => {
                 // What an earlier payload left unfinished must not run into this one.
@@ -51,7 +51,7 @@ impl Inflate {
             none => none.insert(new_context()?),
         };
         let mut frame = None;
-        stream::inflate(CODEC, payload, out, limit, |payload, room| {
+        stream::decompress(CODEC, payload, out, limit, |payload, room| {
             let current = match &mut frame {
                 Some(frame) => frame,
                 none => none.insert(Frame::begin(payload)?),
@@ -61,7 +61,7 @@ impl Inflate {
             let left = context
                 .decompress_stream(&mut output, &mut input)
                 .map_err(corrupt)?;
-            current.inflated += output.pos() as u64;
+            current.decompressed += output.pos() as u64;
             if left == 0 {
                 current.end()?;
                 frame = None;
@@ -97,27 +97,27 @@ pub(super) fn without_checksums(payload: &[u8]) -> Option<Vec<u8>> {
     (without.len() < payload.len()).then_some(without)
 }
 
-impl fmt::Debug for Inflate {
+impl fmt::Debug for Decompress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Inflate(zstandard)")
+        f.write_str("Decompress(zstandard)")
     }
 }
 
-/// A frame being inflated, for the checks that the library makes only where the room happens to
+/// A frame being decompressed, for the checks that the library makes only where the room happens to
 /// hold the content of the whole frame, or only where it does not.
 struct Frame {
     /// Bytes of its content, if it says so.
     content: Option<u64>,
-    /// Bytes inflated of it.
-    inflated: u64,
+    /// Bytes decompressed of it.
+    decompressed: u64,
 }
 
 impl Frame {
     /// The frame at the front of `payload`; one with too large a window is refused.
-    fn begin(payload: &[u8]) -> Result<Self, InflateError> {
+    fn begin(payload: &[u8]) -> Result<Self, DecompressError> {
         const LIMIT: u64 = 1 << ZSTD_WINDOW_LOG;
         if window(payload).is_some_and(|bytes| bytes > LIMIT) {
-            return Err(InflateError::NeedsMemory {
+            return Err(DecompressError::NeedsMemory {
                 codec: CODEC,
                 limit: LIMIT,
             });
@@ -125,14 +125,14 @@ impl Frame {
         Ok(Self {
             // Of a header that is not good the library itself says so.
             content: zstd_safe::get_frame_content_size(payload).unwrap_or(None),
-            inflated: 0,
+            decompressed: 0,
         })
     }
 
-    /// Holds what was inflated against what the header said.
-    fn end(&self) -> Result<(), InflateError> {
+    /// Holds what was decompressed against what the header said.
+    fn end(&self) -> Result<(), DecompressError> {
         match self.content {
-            Some(content) if content != self.inflated => Err(InflateError::Corrupt {
+            Some(content) if content != self.decompressed => Err(DecompressError::Corrupt {
                 codec: CODEC,
                 detail: INVALID,
             }),
@@ -160,8 +160,8 @@ fn window(frame: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(size).saturating_add(offset))
 }
 
-fn new_context() -> Result<DCtx<'static>, InflateError> {
-    let mut context = DCtx::try_create().ok_or(InflateError::OutOfMemory)?;
+fn new_context() -> Result<DCtx<'static>, DecompressError> {
+    let mut context = DCtx::try_create().ok_or(DecompressError::OutOfMemory)?;
     context
         .set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG))
         .map_err(corrupt)?;
@@ -169,7 +169,7 @@ fn new_context() -> Result<DCtx<'static>, InflateError> {
 }
 
 #[cold]
-fn corrupt(code: ErrorCode) -> InflateError {
+fn corrupt(code: ErrorCode) -> DecompressError {
     // The library's errors are the negatives of their numbers.
     let number = code.wrapping_neg();
     let is_told_apart = TOLD_APART.iter().any(|&kind| kind as ErrorCode == number);
@@ -177,7 +177,7 @@ fn corrupt(code: ErrorCode) -> InflateError {
         true => zstd_safe::get_error_name(code),
         false => INVALID,
     };
-    InflateError::Corrupt {
+    DecompressError::Corrupt {
         codec: CODEC,
         detail,
     }
@@ -205,12 +205,12 @@ impl Compress {
 
     pub(super) fn compress(
         &mut self,
-        inflated: &[u8],
+        decompressed: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), CompressError> {
         out.clear();
-        out.reserve(zstd_safe::compress_bound(inflated.len()));
-        self.0.compress2(out, inflated).map_err(failed)?;
+        out.reserve(zstd_safe::compress_bound(decompressed.len()));
+        self.0.compress2(out, decompressed).map_err(failed)?;
         Ok(())
     }
 }

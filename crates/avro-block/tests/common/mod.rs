@@ -74,7 +74,7 @@ pub fn options(codec: Codec) -> WriterOptions {
     options
 }
 
-/// A small file: three blocks of some 300, 40 and 0 inflated bytes.
+/// A small file: three blocks of some 300, 40 and 0 decompressed bytes.
 pub fn small_file(codec: Codec) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), "\"bytes\"", options(codec)).unwrap();
     let first: Vec<u8> = (0..300u32).map(|i| (i * i % 97) as u8).collect();

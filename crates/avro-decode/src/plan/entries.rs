@@ -7,11 +7,11 @@
 use tensor_batch::{Layout, RowSlots, Segment, Values};
 
 use super::cursor::{Cursor, Fault};
+use super::output::{Entries, Output, OutputLayout};
 use super::program::{EndEntry, IndexRead};
 use super::run::Run;
 use super::sparse::{different_lengths, end_of, index_out_of_bounds};
 use super::values::columns;
-use super::writer::{Entries, Form, Writer};
 use super::{OutOfBounds, Plan, SLOTS};
 
 /// The entries of the row being read.
@@ -30,8 +30,8 @@ pub(super) struct EntryLists {
 impl EntryLists {
     /// The lists of a plan's features.
     pub(super) fn of_plan(plan: &Plan) -> Vec<EntryLists> {
-        let of_writer = |writer: &Writer| match &writer.form {
-            Form::Entries(entries) => Some(EntryLists {
+        let of_output = |output: &Output| match &output.layout {
+            OutputLayout::Entries(entries) => Some(EntryLists {
                 index: vec![Vec::new(); entries.shape.len()],
                 around: Vec::new(),
                 ended: 0,
@@ -39,15 +39,15 @@ impl EntryLists {
             }),
             _ => None,
         };
-        plan.writers.iter().filter_map(of_writer).collect()
+        plan.outputs.iter().filter_map(of_output).collect()
     }
 
     /// Makes them ready for rows from the slots' next on.
     pub(super) fn start(all: &mut [EntryLists], plan: &Plan, slots: &mut RowSlots<'_>) {
-        let is_entries = |writer: &&Writer| matches!(writer.form, Form::Entries(_));
-        let writers = plan.writers.iter().filter(is_entries);
-        for (lists, writer) in all.iter_mut().zip(writers) {
-            let values = slots.columns()[writer.column].segment().expect(SLOTS);
+        let is_entries = |output: &&Output| matches!(output.layout, OutputLayout::Entries(_));
+        let outputs = plan.outputs.iter().filter(is_entries);
+        for (lists, output) in all.iter_mut().zip(outputs) {
+            let values = slots.columns()[output.column].segment().expect(SLOTS);
             lists.index.iter_mut().for_each(Vec::clear);
             lists.around.clear();
             lists.ended = 0;
@@ -59,7 +59,7 @@ impl EntryLists {
 impl<'x> Run<'x, '_, '_> {
     /// Reads an index.
     pub(super) fn index(&mut self, read: &IndexRead, cursor: &mut Cursor<'x>) -> Result<(), Fault> {
-        let entries = self.entries(read.writer);
+        let entries = self.entries(read.output);
         let start = *cursor;
         let index = match read.is_int {
             true => cursor.int()?.into(),
@@ -78,17 +78,17 @@ impl<'x> Run<'x, '_, '_> {
         Ok(())
     }
 
-    fn entries(&self, writer: usize) -> &'x Entries {
-        match &self.plan.writers[writer].form {
-            Form::Entries(entries) => entries,
+    fn entries(&self, output: usize) -> &'x Entries {
+        match &self.plan.outputs[output].layout {
+            OutputLayout::Entries(entries) => entries,
             _ => panic!("{SLOTS}"),
         }
     }
 
     /// Ends an entry: the keys read relative to it have as many values each.
     pub(super) fn end_entry(&mut self, end: &EndEntry) -> Result<(), Fault> {
-        let entries = self.entries(end.writer);
-        let (values, _) = columns(self.slots.columns(), &self.plan.writers[end.writer]);
+        let entries = self.entries(end.output);
+        let (values, _) = columns(self.slots.columns(), &self.plan.outputs[end.output]);
         let values = values.segment().expect(SLOTS).values.len();
         let lists = &mut self.state.entries[entries.state];
         let index = lists.index.iter().map(Vec::len);
@@ -106,9 +106,9 @@ impl<'x> Run<'x, '_, '_> {
     }
 
     /// Ends a row: writes the indices of its entries.
-    pub(super) fn end_row(&mut self, writer: usize) -> Result<(), Fault> {
-        let entries = self.entries(writer);
-        let (values, mask) = columns(self.slots.columns(), &self.plan.writers[writer]);
+    pub(super) fn end_row(&mut self, output: usize) -> Result<(), Fault> {
+        let entries = self.entries(output);
+        let (values, mask) = columns(self.slots.columns(), &self.plan.outputs[output]);
         let segment = values.segment().expect(SLOTS);
         let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let lists = &mut self.state.entries[entries.state];

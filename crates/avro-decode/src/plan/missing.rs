@@ -4,40 +4,40 @@ use tensor_batch::{MAX_RANK, Scalar, Slot};
 
 use super::SLOTS;
 use super::cursor::Fault;
-use super::program::{Gap, Missing};
+use super::output::{Output, OutputLayout};
+use super::program::{Missing, MissingAt};
 use super::run::Run;
 use super::values::{columns, end_list, place, raise_to_values};
-use super::writer::{Form, Writer};
 use crate::convert::Out;
 
 impl<'x> Run<'x, '_, '_> {
     /// Does for a feature what it has for a missing value.
     pub(super) fn missing(&mut self, missing: &'x Missing) -> Result<(), Fault> {
-        let writer = &self.plan.writers[missing.writer];
-        let Some(fill) = &writer.fill else {
+        let output = &self.plan.outputs[missing.output];
+        let Some(fill) = &output.fill else {
             return Err(Box::new(missing.why.clone()));
         };
         if missing.is_row {
-            self.mark_row(missing.writer, false);
+            self.mark_row(missing.output, false);
         }
-        if let Form::Dense { strides } = &writer.form {
-            let gap = match missing.gap {
-                Gap::Value => 1,
-                Gap::List(depth) => strides[depth],
+        if let OutputLayout::Dense { strides } = &output.layout {
+            let gap = match missing.at {
+                MissingAt::Value => 1,
+                MissingAt::List(depth) => strides[depth],
             };
-            self.fill_dense(missing.writer, writer, strides, gap);
+            self.fill_dense(missing.output, output, strides, gap);
             return Ok(());
         }
-        let (values, mask) = columns(self.slots.columns(), writer);
+        let (values, mask) = columns(self.slots.columns(), output);
         let segment = values.segment().expect(SLOTS);
         let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
-        match (missing.gap, &writer.form) {
-            (Gap::Value, form) => {
+        match (missing.at, &output.layout) {
+            (MissingAt::Value, layout) => {
                 segment.values.push_from(fill, 0);
                 if let Some(mask) = mask {
                     mask.values.push(&Scalar::Bool(false));
                 }
-                if let Form::Coo { by_values } = form {
+                if let OutputLayout::Coo { by_values } = layout {
                     let mut path = [0; MAX_RANK + 1];
                     let path = self
                         .state
@@ -48,19 +48,19 @@ impl<'x> Run<'x, '_, '_> {
                     }
                 }
             }
-            (Gap::List(depth), Form::Ragged) => {
+            (MissingAt::List(depth), OutputLayout::Ragged) => {
                 end_list(segment, depth, 0);
                 if let Some(mask) = &mut mask {
                     end_list(mask, depth, 0);
                 }
             }
-            (Gap::List(_), Form::Record) => {
+            (MissingAt::List(_), OutputLayout::Record) => {
                 // Of the ragged layout; none in coordinates.
                 if let Some(ends) = segment.splits.first_mut() {
                     ends.push(segment.values.len() as i64);
                 }
             }
-            (Gap::List(_), _) => {}
+            (MissingAt::List(_), _) => {}
         }
         Ok(())
     }
@@ -69,14 +69,14 @@ impl<'x> Run<'x, '_, '_> {
     pub(super) fn fill_dense(
         &mut self,
         number: usize,
-        writer: &Writer,
+        output: &Output,
         strides: &[usize],
         gap: usize,
     ) {
-        let Some(fill) = &writer.fill else { return };
+        let Some(fill) = &output.fill else { return };
         let (row_len, place) = (strides[0], self.state.places[number]);
         let start = self.slots.row() * row_len + place;
-        let (values, mask) = columns(self.slots.columns(), writer);
+        let (values, mask) = columns(self.slots.columns(), output);
         match values {
             Slot::Segment(segment) => {
                 for place in place..place + gap {
@@ -94,9 +94,9 @@ impl<'x> Run<'x, '_, '_> {
     }
 
     /// Says in a feature's row mask whether the row has it.
-    pub(super) fn mark_row(&mut self, writer: usize, present: bool) {
+    pub(super) fn mark_row(&mut self, output: usize, present: bool) {
         let row = self.slots.row();
-        if let Some(column) = self.plan.writers[writer].row_mask
+        if let Some(column) = self.plan.outputs[output].row_mask
             && let Slot::Bool(rows) = &mut self.slots.columns()[column]
         {
             rows[row] = present.into();

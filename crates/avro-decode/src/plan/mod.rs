@@ -19,6 +19,7 @@ pub(crate) mod items;
 pub(crate) mod leaf;
 mod meanings;
 mod missing;
+mod output;
 mod part;
 mod prefetch;
 mod program;
@@ -33,7 +34,6 @@ mod sparse_row;
 mod state;
 mod strings;
 mod values;
-mod writer;
 
 use std::sync::Arc;
 
@@ -50,10 +50,10 @@ use crate::feature::Features;
 use crate::utf8::replaced_texts;
 use crate::{DecodeError, DecodeErrorKind, DecodeOptions, Schema};
 use cursor::Cursor;
+use output::Output;
 use program::Program;
 use run::Run;
 use skip::SkipTable;
-use writer::Writer;
 
 const SLOTS: &str = "the slots are of the plan's batch spec";
 const STRINGS: &str = "the slots are of the plan's batch spec: strings";
@@ -97,7 +97,7 @@ pub struct Plan {
     id: u64,
     spec: BatchSpec,
     program: Program,
-    writers: Box<[Writer]>,
+    outputs: Box<[Output]>,
     /// How many registers the program has.
     registers: usize,
     /// How many values its filters keep.

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::blocks::{ItemBlock, next_block};
 use super::cursor::{Cursor, Fault};
+use super::output::Length;
 use super::program::Items;
 use super::skip::{Skip, SkipTable};
 use super::values::wrong_length;
-use super::writer::Length;
 use crate::path::Slice;
 
 /// Which items of an array are read: those of a slice, and the first of these.

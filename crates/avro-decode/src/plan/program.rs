@@ -9,11 +9,11 @@ use std::sync::Arc;
 use super::fast_skip::FastSkip;
 use super::filter::{Filter, Operand};
 use super::leaf::Nullable;
+use super::output::Length;
 use super::part::Part;
 use super::row::Row;
 use super::skip::Skip;
 use super::sparse::SparseRecord;
-use super::writer::Length;
 use crate::DecodeErrorKind;
 use crate::convert::Rescale;
 use crate::convert::Source;
@@ -95,7 +95,7 @@ pub(crate) enum Action {
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     /// The feature.
-    pub(crate) writer: usize,
+    pub(crate) output: usize,
     /// The union around the value, with null its only other branch.
     pub(crate) nullable: Option<Nullable>,
     /// How the value is read.
@@ -150,7 +150,7 @@ pub(crate) struct Each {
 /// A dimension of a feature: how long its list is, is known at the end of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
-    pub(crate) writer: usize,
+    pub(crate) output: usize,
     /// The dimension, counted from 0.
     pub(crate) depth: usize,
     pub(crate) length: Length,
@@ -196,7 +196,7 @@ pub(crate) struct Default {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexRead {
     /// The feature.
-    pub(crate) writer: usize,
+    pub(crate) output: usize,
     /// Which of its index keys.
     pub(crate) key: usize,
     /// Whether it is an `int`, else a `long`.
@@ -208,7 +208,7 @@ pub(crate) struct IndexRead {
 /// The end of an entry of a sparse feature.
 #[derive(Clone, Debug)]
 pub(crate) struct EndEntry {
-    pub(crate) writer: usize,
+    pub(crate) output: usize,
     /// Where the indices of the lists around the entry stand.
     pub(crate) registers: Box<[usize]>,
 }
@@ -216,8 +216,8 @@ pub(crate) struct EndEntry {
 /// A place where a feature has no value, or no list.
 #[derive(Clone, Debug)]
 pub(crate) struct Missing {
-    pub(crate) writer: usize,
-    pub(crate) gap: Gap,
+    pub(crate) output: usize,
+    pub(crate) at: MissingAt,
     /// Whether it is all of the row that is missing.
     pub(crate) is_row: bool,
     /// Where the indices of the lists around stand.
@@ -228,7 +228,7 @@ pub(crate) struct Missing {
 
 /// What is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gap {
+pub(crate) enum MissingAt {
     /// A value.
     Value,
     /// The list of a dimension, counted from 0; of a sparse feature, entries.

@@ -9,11 +9,11 @@ use super::SLOTS;
 use super::cursor::Cursor;
 use super::items::Primitive;
 use super::leaf::{Leaf, for_leaf};
+use super::output::{Length, Output, OutputLayout};
 use super::program::{Items, Read};
 use super::run::Run;
 use super::sink::strings_of;
 use super::strings::read_strings;
-use super::writer::{Form, Length, Writer};
 use crate::convert::Source;
 use crate::encode::write_long;
 use crate::path::Slice;
@@ -69,10 +69,10 @@ impl Header {
 
 impl Row {
     /// The row that `read` is, if it is one.
-    pub(crate) fn new(read: &Read, items: Option<&Items>, writers: &[Writer]) -> Option<Self> {
-        let writer = &writers[read.writer];
-        let (Form::Dense { strides }, Source::Plain(leaf), None) =
-            (&writer.form, &read.source, writer.mask)
+    pub(crate) fn new(read: &Read, items: Option<&Items>, outputs: &[Output]) -> Option<Self> {
+        let output = &outputs[read.output];
+        let (OutputLayout::Dense { strides }, Source::Plain(leaf), None) =
+            (&output.layout, &read.source, output.mask)
         else {
             return None;
         };
@@ -103,7 +103,7 @@ impl Row {
         Some(Row {
             read: read.clone(),
             items: items.cloned(),
-            column: writer.column,
+            column: output.column,
             leaf: *leaf,
             row_len: strides[0],
             count,
@@ -123,7 +123,7 @@ impl Run<'_, '_, '_> {
     #[inline]
     pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
         let prefetch = self.state.output_prefetch;
-        let place = &mut self.state.places[row.read.writer];
+        let place = &mut self.state.places[row.read.output];
         let start = self.slots.row() * row.row_len + *place;
         let slot = &mut self.slots.columns()[row.column];
         let begin = cursor.position();

@@ -7,12 +7,12 @@ use super::cursor::{Cursor, Fault};
 use super::fast_skip::SkipRun;
 use super::filter::Captured;
 use super::leaf::bad_branch;
+use super::output::{Length, OutputLayout};
 use super::part::{Part, PartRead};
 use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
 use super::scratch::Scratch;
 use super::state::State;
 use super::values::{columns, end_list, raise, wrong_length};
-use super::writer::{Form, Length};
 use super::{Plan, SLOTS};
 use crate::limits::MAX_FILLED_PARTS;
 use crate::{DecodeError, DecodeErrorKind};
@@ -171,11 +171,11 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             Action::Each(each) => return self.each(each, cursor),
             Action::Pick(pick) => return self.pick(pick, cursor),
             Action::Missing(missing) => self.missing(missing)?,
-            Action::Present(writer) => self.mark_row(*writer, true),
+            Action::Present(output) => self.mark_row(*output, true),
             Action::Capture(operand) => operand.capture(cursor, &mut self.operands)?,
             Action::Index(index) => self.index(index, cursor)?,
             Action::EndEntry(entry) => self.end_entry(entry)?,
-            Action::EndRow(writer) => self.end_row(*writer)?,
+            Action::EndRow(output) => self.end_row(*output)?,
             Action::Fail(kind) => return Err(Stop::Fault(Box::new(kind.clone()))),
             Action::Peek(program) => {
                 let mut peek = *cursor;
@@ -319,26 +319,26 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
 
     /// Ends a list of a feature.
     fn end_of(&mut self, list: &List, count: usize) -> Result<(), Fault> {
-        let writer = &self.plan.writers[list.writer];
+        let output = &self.plan.outputs[list.output];
         match list.length {
             Length::Exactly(length) if length != count => {
                 return Err(wrong_length(length, count));
             }
             Length::AtMost(length) if length != count => {
-                if let Form::Dense { strides } = &writer.form {
+                if let OutputLayout::Dense { strides } = &output.layout {
                     let gap = (length - count) * list.stride;
-                    self.fill_dense(list.writer, writer, strides, gap);
+                    self.fill_dense(list.output, output, strides, gap);
                 }
             }
             _ => {}
         }
-        let (values, mask) = columns(self.slots.columns(), writer);
-        match &writer.form {
-            Form::Coo { by_values: false } | Form::Entries(_) => {
+        let (values, mask) = columns(self.slots.columns(), output);
+        match &output.layout {
+            OutputLayout::Coo { by_values: false } | OutputLayout::Entries(_) => {
                 let segment = values.segment().expect(SLOTS);
                 raise(&mut segment.extents[list.depth], count);
             }
-            Form::Ragged => {
+            OutputLayout::Ragged => {
                 end_list(values.segment().expect(SLOTS), list.depth, count);
                 if let Some(mask) = mask {
                     end_list(mask.segment().expect(SLOTS), list.depth, count);

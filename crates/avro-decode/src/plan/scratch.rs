@@ -75,7 +75,7 @@ impl Scratch {
     fn serve(&mut self, plan: &Plan) {
         self.plan = Some(plan.id);
         self.state.registers = vec![0; plan.registers];
-        self.state.places = vec![0; plan.writers.len()];
+        self.state.places = vec![0; plan.outputs.len()];
         self.state.entries = EntryLists::of_plan(plan);
         self.state.predicted = vec![PredictedLen::NONE; plan.predicted];
         self.operands = vec![Captured::Missing; plan.operands];

@@ -4,12 +4,12 @@ use tensor_batch::{Layout, Segment, UNKNOWN, Values};
 
 use super::cursor::{Cursor, Fault};
 use super::leaf::{Leaf, Nullable, null};
+use super::output::{Length, Output};
 use super::program::{Coding, Items};
 use super::run::Run;
 use super::sink::Mask;
 use super::sparse_row::SparseRow;
 use super::values::{Kernel, array, columns};
-use super::writer::{Length, Writer};
 use super::{OutOfBounds, SLOTS};
 use crate::DecodeErrorKind;
 use crate::convert::Source;
@@ -18,7 +18,7 @@ use crate::convert::Source;
 #[derive(Clone, Debug)]
 pub(crate) struct SparseRecord {
     /// The feature.
-    pub(crate) writer: usize,
+    pub(crate) output: usize,
     /// The arrays, in the order of the record's fields.
     pub(crate) fields: Box<[SparseField]>,
     /// The dimensions, or [`UNKNOWN`].
@@ -73,8 +73,8 @@ impl<'x> Run<'x, '_, '_> {
         sparse: &'x SparseRecord,
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Fault> {
-        let writer = &self.plan.writers[sparse.writer];
-        let (values, mask) = columns(self.slots.columns(), writer);
+        let output = &self.plan.outputs[sparse.output];
+        let (values, mask) = columns(self.slots.columns(), output);
         let segment = values.segment().expect(SLOTS);
         let prefetch = self.state.output_prefetch;
         if let Some(row) = &sparse.row
@@ -84,7 +84,7 @@ impl<'x> Run<'x, '_, '_> {
         }
         let end = prefetch.end_of(segment);
         let mask = mask.map(|slot| slot.segment().expect(SLOTS));
-        let dropped = sparse.read(cursor, segment, mask, writer, self.batch_row)?;
+        let dropped = sparse.read(cursor, segment, mask, output, self.batch_row)?;
         if let Some(end) = end {
             end.ask(segment);
         }
@@ -101,7 +101,7 @@ impl SparseRecord {
         cursor: &mut Cursor<'_>,
         segment: &mut Segment,
         mut mask: Option<&mut Segment>,
-        writer: &Writer,
+        output: &Output,
         batch_row: i64,
     ) -> Result<usize, Fault> {
         let mut row = Row {
@@ -117,14 +117,14 @@ impl SparseRecord {
                 None => true,
                 Some(nullable) => nullable.is_value(cursor)?,
             };
-            if !is_list && writer.fill.is_none() {
+            if !is_list && output.fill.is_none() {
                 *cursor = start;
                 return Err(null());
             }
             let count = match field.role {
                 _ if !is_list => 0,
                 Role::Values => {
-                    field.read_values(cursor, &mut segment.values, mask.as_deref_mut(), writer)?
+                    field.read_values(cursor, &mut segment.values, mask.as_deref_mut(), output)?
                 }
                 Role::Indices(dimension) => {
                     self.read_indices(cursor, field, dimension, segment, batch_row, &mut row)?
@@ -266,7 +266,7 @@ impl SparseField {
         cursor: &mut Cursor<'_>,
         values: &mut Values,
         mask: Option<&mut Segment>,
-        writer: &Writer,
+        output: &Output,
     ) -> Result<usize, Fault> {
         let items = Items {
             min_item: self.min_item,
@@ -280,7 +280,7 @@ impl SparseField {
             items: Some(&items),
             part: None,
         };
-        kernel.append(cursor, values, Mask::of_segment(mask), writer.fill.as_ref())
+        kernel.append(cursor, values, Mask::of_segment(mask), output.fill.as_ref())
     }
 }
 

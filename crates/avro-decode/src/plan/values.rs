@@ -6,6 +6,7 @@ use tensor_batch::{Buffer, Element, MAX_RANK, Segment, Slot, Values};
 use super::blocks::each_block;
 use super::cursor::{Cursor, Fault};
 use super::leaf::{Leaf, Nullable, for_leaf, null};
+use super::output::{Length, Output, OutputLayout};
 use super::part::{Part, array_part};
 use super::program::{Coding, Items, Read};
 use super::run::Run;
@@ -13,7 +14,6 @@ use super::sink::{
     Append, AppendStrings, ConvertAppend, ConvertInPlace, InPlace, Mask, Sink, strings_of,
 };
 use super::skip::SkipTable;
-use super::writer::{Form, Length, Writer};
 use super::{SLOTS, items::Primitive};
 use crate::DecodeErrorKind;
 use crate::convert::Source;
@@ -27,22 +27,22 @@ impl<'x> Run<'x, '_, '_> {
         items: Option<&'x Items>,
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Fault> {
-        let writer = &self.plan.writers[read.writer];
-        if let Form::Dense { strides } = &writer.form {
-            return self.read_dense(writer, strides, read, items, cursor);
+        let output = &self.plan.outputs[read.output];
+        if let OutputLayout::Dense { strides } = &output.layout {
+            return self.read_dense(output, strides, read, items, cursor);
         }
-        let (values, mask) = columns(self.slots.columns(), writer);
+        let (values, mask) = columns(self.slots.columns(), output);
         let segment = values.segment().expect(SLOTS);
         let end = self.state.output_prefetch.end_of(segment);
         let mut mask = mask.map(|slot| slot.segment().expect(SLOTS));
         let skips = &self.plan.skips;
         let mut kernel = Kernel::new(read, items, skips, &mut self.state.truncated);
-        let fill = writer.fill.as_ref();
+        let fill = output.fill.as_ref();
         let mask_values = Mask::of_segment(mask.as_deref_mut());
         let count = kernel.append(cursor, &mut segment.values, mask_values, fill)?;
         let list = (items.is_some() || read.source.width() > 1).then_some(count);
-        match &writer.form {
-            Form::Coo { by_values } => {
+        match &output.layout {
+            OutputLayout::Coo { by_values } => {
                 let (row, mut path);
                 let path = if read.registers.is_empty() {
                     row = [self.batch_row];
@@ -58,7 +58,7 @@ impl<'x> Run<'x, '_, '_> {
                     None => {}
                 }
             }
-            Form::Ragged => {
+            OutputLayout::Ragged => {
                 if let Some(count) = list {
                     let depth = read.registers.len();
                     end_list(segment, depth, count);
@@ -78,21 +78,21 @@ impl<'x> Run<'x, '_, '_> {
     #[inline]
     fn read_dense(
         &mut self,
-        writer: &'x Writer,
+        output: &'x Output,
         strides: &[usize],
         read: &'x Read,
         items: Option<&'x Items>,
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Fault> {
         let row_len = strides[0];
-        let place = self.state.places[read.writer];
+        let place = self.state.places[read.output];
         let start = self.slots.row() * row_len;
         let (here, end) = (start + place, start + row_len);
-        let (values, mask) = columns(self.slots.columns(), writer);
+        let (values, mask) = columns(self.slots.columns(), output);
         let mask = Mask::of_row(mask, here, end);
         let skips = &self.plan.skips;
         let mut kernel = Kernel::new(read, items, skips, &mut self.state.truncated);
-        let fill = writer.fill.as_ref();
+        let fill = output.fill.as_ref();
         let done = match &read.source {
             Source::Plain(leaf) => for_leaf!(leaf, P => {
                 let fill = fill.and_then(<P as Primitive>::Element::buffer);
@@ -136,12 +136,12 @@ impl<'x> Run<'x, '_, '_> {
                 }
             },
         };
-        let column = &self.slots.columns()[writer.column];
+        let column = &self.slots.columns()[output.column];
         self.state
             .output_prefetch
             .ask_slot(column, here..start + done);
         // A full row ends where the next begins.
-        self.state.places[read.writer] = if done == row_len { 0 } else { done };
+        self.state.places[read.output] = if done == row_len { 0 } else { done };
         Ok(())
     }
 }
@@ -149,12 +149,12 @@ impl<'x> Run<'x, '_, '_> {
 /// The slots of a feature's values and mask.
 pub(super) fn columns<'c, 's>(
     columns: &'c mut [Slot<'s>],
-    writer: &Writer,
+    output: &Output,
 ) -> (&'c mut Slot<'s>, Option<&'c mut Slot<'s>>) {
-    match writer.mask {
-        None => (&mut columns[writer.column], None),
+    match output.mask {
+        None => (&mut columns[output.column], None),
         Some(mask) => {
-            let both = columns.get_disjoint_mut([writer.column, mask]);
+            let both = columns.get_disjoint_mut([output.column, mask]);
             let [values, mask] = both.expect("columns of one feature are different");
             (values, Some(mask))
         }

@@ -135,7 +135,7 @@ pub(crate) fn outcome(
 fn plan(blocks: &[u64], record_ns: u64, threads: usize) -> Schedule {
     let mut scheduler = Scheduler::new(Threads::Fixed(threads));
     let decode = |&records: &u64| BlockWork {
-        records_to_inflate: 0,
+        records_to_decompress: 0,
         records_to_decode: records,
     };
     let work: Vec<BlockWork> = blocks.iter().map(decode).collect();

@@ -2,7 +2,7 @@
 //! scheduler, on simulated threads.
 //!
 //! ```sh
-//! cargo run --release -p atds-sched --example simulate -- [INFLATE_NS DECODE_NS] [--write] [--date DATE]
+//! cargo run --release -p atds-sched --example simulate -- [DECOMPRESS_NS DECODE_NS] [--write] [--date DATE]
 //! ```
 //!
 //! The two numbers are what a record costs, as `atds bench` prints them. With
@@ -61,8 +61,8 @@ impl Options {
         }
         let costs = match costs[..] {
             [] => None,
-            [inflate_ns, decode_ns] => Some([inflate_ns, decode_ns]),
-            _ => return Err("INFLATE_NS and DECODE_NS, or neither".into()),
+            [decompress_ns, decode_ns] => Some([decompress_ns, decode_ns]),
+            _ => return Err("DECOMPRESS_NS and DECODE_NS, or neither".into()),
         };
         let date = date.map_or_else(today, Ok)?;
         Ok(Options { costs, write, date })
@@ -76,7 +76,7 @@ fn today() -> Result<String, Box<dyn Error>> {
 }
 
 fn report(options: &Options) -> Result<String, std::fmt::Error> {
-    let [inflate_ns, decode_ns] = options.costs.unwrap_or(MEASURED);
+    let [decompress_ns, decode_ns] = options.costs.unwrap_or(MEASURED);
     let source = match options.costs {
         Some(_) => "as given",
         None => "measured with `atds bench --threads 1` on the preset `ads`",
@@ -89,7 +89,7 @@ fn report(options: &Options) -> Result<String, std::fmt::Error> {
         ..
     } = WAKING;
     let mut text = format!(
-        "- a record: inflating {inflate_ns} ns, decoding {decode_ns} ns, {source}; a block has \
+        "- a record: decompressing {decompress_ns} ns, decoding {decode_ns} ns, {source}; a block has \
          {block} records where nothing else is said\n\
          - planned by the real scheduler, done and stolen by the pool's rules on simulated threads\n\
          - batches of 1,024, 8,192 and 65,536 records on 4, 16, 64 and 128 threads\n\n\
@@ -100,7 +100,7 @@ fn report(options: &Options) -> Result<String, std::fmt::Error> {
          blocks allow.\n",
     );
     let deflate = Scene {
-        record_ns: inflate_ns + decode_ns,
+        record_ns: decompress_ns + decode_ns,
         machine: NOTHING,
         surprise: NO_SURPRISE,
     };

@@ -3,7 +3,7 @@
 use super::*;
 
 const WORK: [BlockWork; 30] = [BlockWork {
-    records_to_inflate: 0,
+    records_to_decompress: 0,
     records_to_decode: 10,
 }; 30];
 

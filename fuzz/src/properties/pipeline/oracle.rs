@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use avro_block::{BlockReader, InflateBuffer, InflateError, Inflater};
+use avro_block::{BlockReader, DecompressBuffer, DecompressError, Decompressor};
 use avro_decode::reference::{self, RecordError, ReferenceTensors};
 use avro_decode::{Convert, DecodeErrorKind, Feature, Features, PlanOptions, Schema, Value};
 
@@ -51,16 +51,16 @@ pub(super) fn read(
     let mut blocks = BlockReader::new(file).expect("the header is good");
     let codec = blocks.header().codec();
     let mut records = Vec::new();
-    let (mut inflater, mut inflated) = (Inflater::new(), InflateBuffer::new());
+    let (mut inflater, mut inflated) = (Decompressor::new(), DecompressBuffer::new());
     let end = loop {
         let block = match blocks.next() {
             None => break End::Whole,
             Some(Err(_)) => break End::Framing,
             Some(Ok(block)) => block,
         };
-        match inflater.inflate(codec, &block.payload, &mut inflated, MAX_BLOCK_BYTES) {
+        match inflater.decompress(codec, &block.payload, &mut inflated, MAX_BLOCK_BYTES) {
             Ok(()) => {}
-            Err(InflateError::TooLarge { .. }) => break End::Unknown,
+            Err(DecompressError::TooLarge { .. }) => break End::Unknown,
             // The payload of a block without records is not looked at if it is empty.
             Err(_) if block.count == 0 && block.payload.is_empty() => continue,
             Err(_) => {

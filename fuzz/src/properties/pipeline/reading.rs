@@ -210,7 +210,9 @@ impl Outcome {
         self.error.as_ref().map(|error| {
             let kind = match &error.kind {
                 // Zstandard may see another of several faults, as the target for it says.
-                ErrorKind::Container(avro_block::ErrorKind::Inflate(_)) => "inflating".to_owned(),
+                ErrorKind::Container(avro_block::ErrorKind::Decompress(_)) => {
+                    "decompressing".to_owned()
+                }
                 kind => kind.to_string(),
             };
             let mut place = error.place.clone();

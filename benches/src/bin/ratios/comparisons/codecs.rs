@@ -2,7 +2,7 @@
 
 use atds::Codec;
 use atds::generate::{GenerateOptions, Preset};
-use avro_block::{InflateBuffer, Inflater};
+use avro_block::{DecompressBuffer, Decompressor};
 
 use super::{Comparison, of_each};
 use crate::data::RECORDS;
@@ -36,10 +36,10 @@ fn row(lab: &Lab, codec: Codec) -> Result<Vec<Row>> {
     };
     let (files, inflated) = (files(codec)?, files(Codec::Null)?);
     let blocks = files.blocks()?;
-    let (mut inflater, mut out) = (Inflater::new(), InflateBuffer::new());
+    let (mut inflater, mut out) = (Decompressor::new(), DecompressBuffer::new());
     let inflating: Epoch<'_> = Box::new(|| {
         for block in &blocks {
-            inflater.inflate(codec, &block.payload, &mut out, MAX_BLOCK_BYTES)?;
+            inflater.decompress(codec, &block.payload, &mut out, MAX_BLOCK_BYTES)?;
         }
         Ok(records)
     });

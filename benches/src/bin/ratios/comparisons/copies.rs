@@ -15,7 +15,7 @@ use std::slice::ChunksExact;
 
 use atds::Codec;
 use atds::generate::Preset;
-use avro_block::{Block, InflateBuffer, InflateJob, Inflater};
+use avro_block::{Block, DecompressBuffer, DecompressJob, Decompressor};
 use avro_decode::prefetch;
 
 use super::Comparison;
@@ -123,14 +123,14 @@ fn measure(lab: &Lab) -> Result<Vec<Row>> {
 /// Decompresses all blocks, several together, and calls `take` with each block, as records of equal length,
 /// while it is in a cache.
 fn each_block(blocks: &[Block], mut take: impl FnMut(ChunksExact<'_, u8>)) -> Result<u64> {
-    let (mut inflater, mut records) = (Inflater::new(), 0);
-    let mut buffers = [(); TOGETHER].map(|()| InflateBuffer::new());
+    let (mut inflater, mut records) = (Decompressor::new(), 0);
+    let mut buffers = [(); TOGETHER].map(|()| DecompressBuffer::new());
     for blocks in blocks.chunks(TOGETHER) {
         let jobs = blocks.iter().zip(&mut buffers);
         let mut jobs: Vec<_> = jobs
-            .map(|(block, buffer)| InflateJob::new(&block.payload, buffer, LIMIT))
+            .map(|(block, buffer)| DecompressJob::new(&block.payload, buffer, LIMIT))
             .collect();
-        inflater.inflate_many(Codec::Deflate, &mut jobs);
+        inflater.decompress_many(Codec::Deflate, &mut jobs);
         jobs.into_iter().try_for_each(|job| job.result)?;
         for (block, buffer) in blocks.iter().zip(&buffers) {
             take(buffer.chunks_exact(buffer.len() / block.count as usize));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use avro_block::{BlockReader, InflateBuffer, Inflater};
+use avro_block::{BlockReader, DecompressBuffer, Decompressor};
 
 use crate::generate::*;
 
@@ -41,7 +41,7 @@ fn the_records_do_not_depend_on_files_codec_and_blocks() {
         let contents: Vec<_> = generated.files.iter().map(|path| contents(path)).collect();
         let counts: Vec<u64> = contents.iter().map(|(count, _)| *count).collect();
         let bytes: Vec<u8> = contents.into_iter().flat_map(|(_, bytes)| bytes).collect();
-        assert_eq!(bytes.len() as u64, generated.inflated_bytes);
+        assert_eq!(bytes.len() as u64, generated.decompressed_bytes);
         let sizes = generated
             .files
             .iter()
@@ -107,15 +107,15 @@ fn errors_say_what_and_where() {
 fn contents(path: &Path) -> (u64, Vec<u8>) {
     let blocks = BlockReader::new(fs::File::open(path).unwrap()).unwrap();
     let codec = blocks.header().codec();
-    let (mut inflater, mut inflated) = (Inflater::new(), InflateBuffer::new());
+    let (mut decompressor, mut decompressed) = (Decompressor::new(), DecompressBuffer::new());
     let (mut count, mut bytes) = (0, Vec::new());
     for block in blocks {
         let block = block.unwrap();
-        inflater
-            .inflate(codec, &block.payload, &mut inflated, 1 << 20)
+        decompressor
+            .decompress(codec, &block.payload, &mut decompressed, 1 << 20)
             .unwrap();
         count += block.count;
-        bytes.extend_from_slice(&inflated);
+        bytes.extend_from_slice(&decompressed);
     }
     (count, bytes)
 }

@@ -9,8 +9,8 @@ fn ads_has_the_size_and_the_ratio_that_figures_are_compared_by() {
     let mut options = GenerateOptions::new(Preset::Ads, 4_096);
     options.codec = Codec::Deflate;
     let generated = generate(dir.path(), &options).unwrap();
-    let record = generated.inflated_bytes as f64 / generated.records as f64;
-    let ratio = generated.inflated_bytes as f64 / generated.raw_bytes as f64;
+    let record = generated.decompressed_bytes as f64 / generated.records as f64;
+    let ratio = generated.decompressed_bytes as f64 / generated.raw_bytes as f64;
     assert!(
         (record / 1_990.0 - 1.0).abs() < 0.05,
         "{record} bytes a record"

@@ -1,54 +1,52 @@
 //! Expressions that lead to a field or a branch that the schema lacks.
 
 use super::Compiler;
-use super::consumer::{Consumer, Goal};
+use super::request::{Request, Target};
 use crate::DecodeErrorKind;
 use crate::feature::Checked;
 use crate::plan::program::Operation;
 use crate::plan::{Absent, PlanError, PlanErrorKind};
 
 impl<'f> Compiler<'f> {
-    /// What happens for a consumer whose next step leads to nothing in the
+    /// What happens for a request whose next step leads to nothing in the
     /// schema: its value is missing in every record, like a null. An error if the
     /// feature has nothing for missing values, and if a reader's schema says what
     /// there is.
     pub(super) fn absent(
         &mut self,
-        consumer: &Consumer<'f>,
+        request: &Request<'f>,
         kind: PlanErrorKind,
     ) -> Result<Option<Operation>, PlanError> {
-        let error = PlanError::new(consumer.name(), kind);
-        let lists = consumer.steps.iter().filter(|step| step.is_list()).count();
+        let error = PlanError::new(request.name(), kind);
+        let lists = request.steps.iter().filter(|step| step.is_list()).count();
         // An index is never missing, but a list of them may be.
-        let is_one_index = matches!(consumer.goal, Goal::Index(..)) && lists == 0;
-        if is_one_index
-            || !may_lack_fields(consumer.checked)
-            || self.options.reader_schema.is_some()
+        let is_one_index = matches!(request.target, Target::Index(..)) && lists == 0;
+        if is_one_index || !may_lack_fields(request.checked) || self.options.reader_schema.is_some()
         {
             return Err(error);
         }
-        let schema_rank = consumer.registers.len() + lists;
-        if matches!(consumer.goal, Goal::Values(_)) && schema_rank > consumer.shape.len() {
-            let kind = consumer.rank_mismatch(schema_rank);
-            return Err(PlanError::new(consumer.name(), kind));
+        let schema_rank = request.registers.len() + lists;
+        if matches!(request.target, Target::Values(_)) && schema_rank > request.shape.len() {
+            let kind = request.rank_mismatch(schema_rank);
+            return Err(PlanError::new(request.name(), kind));
         }
         self.note_absent(Absent {
-            expression: consumer.path.to_string(),
+            expression: request.path.to_string(),
             error,
         });
-        Ok(self.missing(consumer, DecodeErrorKind::Null))
+        Ok(self.missing(request, DecodeErrorKind::Null))
     }
 
     /// A value of the type null: as a field that the schema lacks.
     pub(super) fn always_null(
         &mut self,
-        consumers: &[Consumer<'f>],
+        requests: &[Request<'f>],
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         let mut operations = Vec::new();
-        for consumer in consumers {
+        for request in requests {
             let place = at.to_owned();
-            operations.extend(self.absent(consumer, PlanErrorKind::AlwaysNull { place })?);
+            operations.extend(self.absent(request, PlanErrorKind::AlwaysNull { place })?);
         }
         Ok(operations)
     }

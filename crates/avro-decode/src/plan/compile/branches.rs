@@ -1,14 +1,14 @@
-//! Unions: what a consumer gets of each branch.
+//! Unions: what a request gets of each branch.
 
-use super::consumer::Consumer;
 use super::operations::program;
+use super::request::Request;
 use super::unions::{check_joined, field_branches, is_several};
 use super::{Compiler, Place};
 use crate::DecodeErrorKind;
 use crate::convert::Within;
 use crate::path::Step;
 use crate::plan::leaf::Nullable;
-use crate::plan::program::{Action, Gap, Missing, Operation, Optional};
+use crate::plan::program::{Action, Missing, MissingAt, Operation, Optional};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::ResolvedId;
 use crate::schema::numbered::numbered;
@@ -20,23 +20,23 @@ impl<'f> Compiler<'f> {
         &mut self,
         place: Place<'_>,
         branches: &[ResolvedId],
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let field = match &*consumers {
+        let field = match &*requests {
             [only] if only.steps.is_empty() => only.text(),
             _ => at,
         };
         let mut programs = Vec::with_capacity(branches.len());
         for &branch in branches {
-            programs.push(self.value(place.at(branch), consumers.clone(), at)?);
+            programs.push(self.value(place.at(branch), requests.clone(), at)?);
         }
         if let Some(operations) = self.of_one_branch(&mut programs, field) {
             return Ok(operations);
         }
         let programs = programs
             .into_iter()
-            .map(|one| program(&self.writers, one))
+            .map(|one| program(&self.outputs, one))
             .collect();
         Ok(vec![Operation::new(field, Action::Union(programs))])
     }
@@ -69,9 +69,9 @@ impl<'f> Compiler<'f> {
             branches: programs.len() as i64,
         };
         let mut nulls = programs.iter().enumerate().filter(|(i, _)| *i != value);
-        let is_gap = |null: &[Operation], writer: usize| {
+        let is_gap = |null: &[Operation], output: usize| {
             matches!(null, [Operation { action: Action::Missing(missing), .. }]
-                if missing.gap == Gap::Value && missing.writer == writer)
+                if missing.at == MissingAt::Value && missing.output == output)
         };
         // The value of one feature alone, and a null in its place.
         if let [
@@ -83,7 +83,7 @@ impl<'f> Compiler<'f> {
         ] = &*programs[value]
             && read.nullable.is_none()
             && read.source.width() == 1
-            && nulls.clone().all(|(_, null)| is_gap(null, read.writer))
+            && nulls.clone().all(|(_, null)| is_gap(null, read.output))
         {
             let mut operations = std::mem::take(&mut programs[value]);
             if let Action::Value(read) = &mut operations[0].action {
@@ -94,7 +94,7 @@ impl<'f> Compiler<'f> {
         // A null that is an error whoever wants the value.
         let is_error = |null: &[Operation]| {
             let fails = |operation: &Operation| match &operation.action {
-                Action::Missing(missing) => self.writers[missing.writer].fill.is_none(),
+                Action::Missing(missing) => self.outputs[missing.output].fill.is_none(),
                 _ => false,
             };
             !null.is_empty() && null.iter().all(fails)
@@ -113,7 +113,7 @@ impl<'f> Compiler<'f> {
             let mut operations = std::mem::take(&mut programs[value]);
             let null = programs.iter_mut().find(|null| !null.is_empty());
             let null = null.map(std::mem::take).unwrap_or_default();
-            let null = program(&self.writers, null);
+            let null = program(&self.outputs, null);
             operations[0].optional = Some(Optional { nullable, null });
             return Some(operations);
         }
@@ -126,93 +126,93 @@ impl<'f> Compiler<'f> {
         place: Place<'_>,
         (union, branch): (NodeId, usize),
         value: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         let schema = place.reader_schema();
         let Node::Union(branches) = schema.node(union) else {
             unreachable!("the reader has a union");
         };
-        // Each consumer looks through all of them, at each of the writer's.
-        self.count(consumers.len() * branches.len() / BRANCHES)?;
+        // Each request looks through all of them, at each of the writer's.
+        self.count(requests.len() * branches.len() / BRANCHES)?;
         let is_several = is_several(schema, branches);
         let mut operations = Vec::new();
         let mut here = Vec::new();
-        for mut consumer in consumers {
-            let name = consumer.name();
+        for mut request in requests {
+            let name = request.name();
             let error = |kind| PlanError::new(name, kind);
-            if let Some(Step::Branch(name)) = consumer.steps.first() {
+            if let Some(Step::Branch(name)) = request.steps.first() {
                 let chosen = match find_branch(schema, branches, name) {
                     Ok(chosen) => chosen,
                     Err(kind) => {
-                        operations.extend(self.absent(&consumer, kind)?);
+                        operations.extend(self.absent(&request, kind)?);
                         continue;
                     }
                 };
                 if chosen == branch {
-                    here.push(consumer.further());
+                    here.push(request.advance());
                 } else {
                     let why = other_branch(schema, branches[branch], name);
-                    operations.extend(self.missing(&consumer, why));
+                    operations.extend(self.missing(&request, why));
                 }
                 continue;
             }
             if is_several {
-                if let Some(Step::Field(name)) = consumer.steps.first() {
+                if let Some(Step::Field(name)) = request.steps.first() {
                     let union = (union, branches.as_slice());
-                    let found = field_branches(&self.places, schema, union, consumer.steps, at);
+                    let found = field_branches(&self.places, schema, union, request.steps, at);
                     match found {
-                        Ok(found) if found.contains(&branch) => here.push(consumer),
+                        Ok(found) if found.contains(&branch) => here.push(request),
                         Ok(_) => {
                             let why = other_branch(schema, branches[branch], name);
-                            operations.extend(self.missing(&consumer, why));
+                            operations.extend(self.missing(&request, why));
                         }
                         Err(kind @ PlanErrorKind::NoBranchHasField { .. }) => {
-                            operations.extend(self.absent(&consumer, kind)?);
+                            operations.extend(self.absent(&request, kind)?);
                         }
                         Err(kind) => return Err(error(kind)),
                     }
                     continue;
                 }
-                if !consumer.steps.is_empty() {
+                if !request.steps.is_empty() {
                     let union = schema.describe(union);
                     return Err(error(PlanErrorKind::Union { union }));
                 }
-                check_joined(schema, union, branches, &consumer).map_err(error)?;
-                consumer.within = Within::Union;
+                check_joined(schema, union, branches, &request).map_err(error)?;
+                request.within = Within::Union;
             }
             if value.is_null() {
-                operations.extend(self.missing(&consumer, DecodeErrorKind::Null));
+                operations.extend(self.missing(&request, DecodeErrorKind::Null));
             } else {
-                here.push(consumer);
+                here.push(request);
             }
         }
         operations.extend(self.value(value, here, at)?);
         Ok(operations)
     }
 
-    /// Consumers whose next step names the type of a value that is not in a
+    /// Requests whose next step names the type of a value that is not in a
     /// union of the reader's: that step leads nowhere else. `operations` get what
-    /// happens for consumers that name another type.
+    /// happens for requests that name another type.
     pub(super) fn pass_named_type(
         &mut self,
         place: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         operations: &mut Vec<Operation>,
-    ) -> Result<Vec<Consumer<'f>>, PlanError> {
+    ) -> Result<Vec<Request<'f>>, PlanError> {
         let Some(reader) = place.reader() else {
-            return Ok(consumers);
+            return Ok(requests);
         };
         let schema = place.reader_schema();
-        let mut here = Vec::with_capacity(consumers.len());
-        for consumer in consumers {
-            let Some(Step::Branch(name)) = consumer.steps.first() else {
-                here.push(consumer);
+        let mut here = Vec::with_capacity(requests.len());
+        for request in requests {
+            let Some(Step::Branch(name)) = request.steps.first() else {
+                here.push(request);
                 continue;
             };
             match find_branch(schema, &[reader], name) {
-                Ok(_) => here.push(consumer.further()),
-                Err(kind) => operations.extend(self.absent(&consumer, kind)?),
+                Ok(_) => here.push(request.advance()),
+                Err(kind) => operations.extend(self.absent(&request, kind)?),
             }
         }
         Ok(here)

@@ -1,12 +1,12 @@
-//! Records: which field each consumer goes to.
+//! Records: which field each request goes to.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::consumer::{Consumer, Goal};
 use super::operations::{in_turn, program};
+use super::outputs::entries;
+use super::request::{Request, Target};
 use super::values::not_an_element;
-use super::writers::entries;
 use super::{Compiler, Place};
 use crate::path::{Path, Step, field_step};
 use crate::plan::program::{Action, Default, EndEntry, Operation};
@@ -23,7 +23,7 @@ impl<'f> Compiler<'f> {
         reader: NodeId,
         fields: &[Option<(usize, ResolvedId)>],
         defaults: &[DefaultField],
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         let schema = place.reader_schema();
@@ -31,56 +31,56 @@ impl<'f> Compiler<'f> {
         let mut passes = Vec::new();
         let mut operations = Vec::new();
         let mut ends = Vec::new();
-        let mut by_field: Vec<Vec<Consumer<'f>>> = vec![Vec::new(); record.fields.len()];
-        for mut consumer in consumers {
-            if !consumer.steps.is_empty() {
-                match self.find_field(schema, reader, &consumer, at)? {
+        let mut by_field: Vec<Vec<Request<'f>>> = vec![Vec::new(); record.fields.len()];
+        for mut request in requests {
+            if !request.steps.is_empty() {
+                match self.find_field(schema, reader, &request, at)? {
                     Ok((field, steps)) => {
-                        consumer.steps = steps;
-                        by_field[field].push(consumer);
+                        request.steps = steps;
+                        by_field[field].push(request);
                     }
                     Err(absent) => operations.extend(absent),
                 }
                 continue;
             }
-            if let Goal::Record(number) = consumer.goal {
-                if let Some(pass) = self.sparse_record(place, reader, &mut consumer)? {
+            if let Target::Record(number) = request.target {
+                if let Some(pass) = self.sparse_record(place, reader, &mut request)? {
                     passes.push(pass);
                     continue;
                 }
-                self.writers[number].form = entries(consumer.checked, self.options);
-                consumer.goal = Goal::Entries(number);
+                self.outputs[number].layout = entries(request.checked, self.options);
+                request.target = Target::Entries(number);
             }
-            match consumer.goal {
-                Goal::Entries(number) => {
-                    operations.extend(self.present(&mut consumer));
-                    let registers = consumer.registers.as_slice().into();
+            match request.target {
+                Target::Entries(number) => {
+                    operations.extend(self.present(&mut request));
+                    let registers = request.registers.as_slice().into();
                     let end = EndEntry {
-                        writer: number,
+                        output: number,
                         registers,
                     };
-                    ends.push(Operation::new(consumer.text(), Action::EndEntry(end)));
-                    for key in Consumer::keys(number, consumer.checked, false) {
+                    ends.push(Operation::new(request.text(), Action::EndEntry(end)));
+                    for key in Request::keys(number, request.checked, false) {
                         match self.find_field(schema, reader, &key, at)? {
-                            Ok((field, steps)) => by_field[field].push(Consumer { steps, ..key }),
+                            Ok((field, steps)) => by_field[field].push(Request { steps, ..key }),
                             Err(absent) => operations.extend(absent),
                         }
                     }
                 }
-                goal => {
-                    let kind = not_an_element(goal, place);
-                    return Err(PlanError::new(consumer.name(), kind));
+                target => {
+                    let kind = not_an_element(target, place);
+                    return Err(PlanError::new(request.name(), kind));
                 }
             }
         }
-        let reads_fields = by_field.iter().any(|consumers| !consumers.is_empty());
+        let reads_fields = by_field.iter().any(|requests| !requests.is_empty());
         if !reads_fields && operations.is_empty() && ends.is_empty() && !passes.is_empty() {
-            return Ok(in_turn(&self.writers, passes, at));
+            return Ok(in_turn(&self.outputs, passes, at));
         }
         let way = |field: usize| child(at, &record.fields[field].name);
         for default in defaults {
-            let consumers = std::mem::take(&mut by_field[default.field]);
-            if !consumers.is_empty() {
+            let requests = std::mem::take(&mut by_field[default.field]);
+            if !requests.is_empty() {
                 let identity = place.resolution.reader_identity();
                 let id = identity.at(record.fields[default.field].ty);
                 let inside = Place {
@@ -88,11 +88,11 @@ impl<'f> Compiler<'f> {
                     id,
                 };
                 let way = way(default.field);
-                let value = self.value(inside, consumers, &way)?;
+                let value = self.value(inside, requests, &way)?;
                 let value = Default {
                     encoded: default.encoded.clone(),
                     parts: default.parts,
-                    value: program(&self.writers, value),
+                    value: program(&self.outputs, value),
                 };
                 operations.push(Operation::new(&way, Action::Default(Box::new(value))));
             }
@@ -100,8 +100,8 @@ impl<'f> Compiler<'f> {
         let writer = record_of(place.writer_schema(), place.writer());
         for (number, field) in fields.iter().enumerate() {
             if let Some((field, id)) = *field {
-                let consumers = std::mem::take(&mut by_field[field]);
-                operations.extend(self.value(place.at(id), consumers, &way(field))?);
+                let requests = std::mem::take(&mut by_field[field]);
+                operations.extend(self.value(place.at(id), requests, &way(field))?);
             } else {
                 let ty = writer.fields[number].ty;
                 let way = child(at, &writer.fields[number].name);
@@ -110,10 +110,10 @@ impl<'f> Compiler<'f> {
         }
         operations.extend(ends);
         passes.push(operations);
-        Ok(in_turn(&self.writers, passes, at))
+        Ok(in_turn(&self.outputs, passes, at))
     }
 
-    /// The field that a consumer's steps lead to, and the steps after it; or,
+    /// The field that a request's steps lead to, and the steps after it; or,
     /// where the record lacks it, what happens then.
     #[expect(
         clippy::type_complexity,
@@ -123,34 +123,34 @@ impl<'f> Compiler<'f> {
         &mut self,
         schema: &Schema,
         node: NodeId,
-        consumer: &Consumer<'f>,
+        request: &Request<'f>,
         at: &str,
     ) -> Result<Result<(usize, &'f [Step]), Option<Operation>>, PlanError> {
         let record = record_of(schema, node);
         let place = |name: &str| self.places.place(schema, node, name);
-        if let Some(found) = leads_to(&record.name, place, consumer.steps) {
+        if let Some(found) = leads_to(&record.name, place, request.steps) {
             return Ok(Ok(found));
         }
-        match &consumer.steps[0] {
+        match &request.steps[0] {
             Step::Field(name) => {
                 let names = record.fields.iter().map(|field| field.name.as_str());
-                let checked = consumer.checked;
+                let checked = request.checked;
                 let kind = match &checked.not_a_path {
-                    Some(error) if consumer.steps == checked.path.steps => {
+                    Some(error) if request.steps == checked.path.steps => {
                         PlanErrorKind::no_such_name(error, name, names)
                     }
                     _ => PlanErrorKind::no_such_field(child(at, name), name, &record.name, names),
                 };
-                self.absent(consumer, kind).map(Err)
+                self.absent(request, kind).map(Err)
             }
             step => {
                 let kind = wrong_step(step, at, &format!("record '{}'", record.name));
-                Err(PlanError::new(consumer.name(), kind))
+                Err(PlanError::new(request.name(), kind))
             }
         }
     }
 
-    /// The place of a consumer's first field among the writer's fields of the
+    /// The place of a request's first field among the writer's fields of the
     /// root, `None` where only the reader has it.
     pub(super) fn writer_field(&self, root: Place<'_>, steps: &[Step]) -> Option<usize> {
         let crate::resolve::Resolved::Record { reader, fields, .. } = root.node() else {

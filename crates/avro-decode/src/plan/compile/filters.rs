@@ -1,7 +1,7 @@
 //! Filters: their operands, and where they are read.
 
-use super::consumer::{Consumer, Goal};
 use super::operations::program;
+use super::request::{Request, Target};
 use super::{Compiler, Place};
 use crate::feature::Checked;
 use crate::path::{self, Constant, Path, Step};
@@ -13,7 +13,7 @@ use crate::schema::{LogicalType, Node};
 
 /// What the values of an operand are, for comparing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum OperandType {
     Text,
     Number { is_f32: bool },
     Boolean,
@@ -34,7 +34,7 @@ impl<'f> Compiler<'f> {
         let mut side = |of: fn(&'f path::Filter) -> &'f path::Operand| match of(filter) {
             path::Operand::Element(path) => {
                 let slot = self.operand();
-                captures.push(Consumer::operand(slot, checked, path));
+                captures.push(Request::operand(slot, checked, path));
                 let operands = filters
                     .iter()
                     .filter_map(|(checked, filter)| match of(filter) {
@@ -61,21 +61,21 @@ impl<'f> Compiler<'f> {
         let is_needed = |operation: &Operation| !matches!(operation.action, Action::Skip { .. });
         let needed = head.iter().rposition(is_needed).map_or(0, |last| last + 1);
         let rest = head.split_off(needed);
-        let (left_sort, right_sort) = (self.sort(&left), self.sort(&right));
-        if let (Some(left_sort), Some(right_sort)) = (left_sort, right_sort) {
-            if !is_comparable(left_sort, right_sort) {
+        let (left_type, right_type) = (self.operand_type(&left), self.operand_type(&right));
+        if let (Some(left_type), Some(right_type)) = (left_type, right_type) {
+            if !is_comparable(left_type, right_type) {
                 let filter = filter.to_string();
                 let kind = PlanErrorKind::NotComparable { filter };
                 return Err(PlanError::new(feature, kind));
             }
-            round(&mut left, right_sort);
-            round(&mut right, left_sort);
+            round(&mut left, right_type);
+            round(&mut right, left_type);
         }
         for (constant, other) in [(&left, &right), (&right, &left)] {
             self.check_symbol(constant, other)
                 .map_err(|kind| PlanError::new(feature, kind))?;
         }
-        let (head, rest) = (program(&self.writers, head), program(&self.writers, rest));
+        let (head, rest) = (program(&self.outputs, head), program(&self.outputs, rest));
         Ok(Filter {
             head,
             rest,
@@ -90,12 +90,12 @@ impl<'f> Compiler<'f> {
     pub(super) fn capture(
         &mut self,
         place: Place<'_>,
-        consumer: &Consumer<'f>,
+        request: &Request<'f>,
         slot: usize,
     ) -> Result<Operation, PlanError> {
         let bad = || {
             let schema_type = place.describe();
-            PlanError::new(consumer.name(), PlanErrorKind::BadOperand { schema_type })
+            PlanError::new(request.name(), PlanErrorKind::BadOperand { schema_type })
         };
         let Some(reader) = place.reader() else {
             return Err(bad());
@@ -108,19 +108,19 @@ impl<'f> Compiler<'f> {
         let of = of.unwrap_or_default();
         let rescale = self
             .operand_unit(place, &of)
-            .map_err(|kind| PlanError::new(consumer.name(), kind))?;
+            .map_err(|kind| PlanError::new(request.name(), kind))?;
         let promotion = match (writer, reader) {
             (Node::Int | Node::Long, Node::Float) => Promotion::Float,
             (Node::Int | Node::Long, Node::Double) => Promotion::Double,
             _ => Promotion::None,
         };
-        let sort = match reader {
-            Node::Boolean => Sort::Boolean,
-            Node::Int | Node::Long | Node::Double => Sort::Number { is_f32: false },
-            Node::Float => Sort::Number { is_f32: true },
-            _ => Sort::Text,
+        let operand_type = match reader {
+            Node::Boolean => OperandType::Boolean,
+            Node::Int | Node::Long | Node::Double => OperandType::Number { is_f32: false },
+            Node::Float => OperandType::Number { is_f32: true },
+            _ => OperandType::Text,
         };
-        self.sorts.insert(slot, sort);
+        self.operand_types.insert(slot, operand_type);
         if let Node::Enum(known) = reader {
             let symbols = || known.symbols.as_slice().into();
             self.symbols.entry(slot).or_insert_with(symbols);
@@ -131,16 +131,16 @@ impl<'f> Compiler<'f> {
             promotion,
             rescale,
         };
-        Ok(Operation::new(consumer.text(), Action::Capture(operand)))
+        Ok(Operation::new(request.text(), Action::Capture(operand)))
     }
 
     /// What the values of a side are; none where the schema has only null there.
-    fn sort(&self, side: &Side) -> Option<Sort> {
+    fn operand_type(&self, side: &Side) -> Option<OperandType> {
         match side {
-            Side::Operand(slot) => self.sorts.get(slot).copied(),
-            Side::Constant(Constant::String(_)) => Some(Sort::Text),
-            Side::Constant(Constant::Boolean(_)) => Some(Sort::Boolean),
-            Side::Constant(_) => Some(Sort::Number { is_f32: false }),
+            Side::Operand(slot) => self.operand_types.get(slot).copied(),
+            Side::Constant(Constant::String(_)) => Some(OperandType::Text),
+            Side::Constant(Constant::Boolean(_)) => Some(OperandType::Boolean),
+            Side::Constant(_) => Some(OperandType::Number { is_f32: false }),
         }
     }
 
@@ -165,13 +165,13 @@ impl<'f> Compiler<'f> {
     }
 
     /// The operations that read the values from the root that filters need
-    /// before the filters run; and, as consumers of the record, those that stand
+    /// before the filters run; and, as requests of the record, those that stand
     /// before the lists that need them.
     pub(super) fn root_operands(
         &mut self,
         root: Place<'_>,
-    ) -> Result<(Vec<Operation>, Vec<Consumer<'f>>), PlanError> {
-        let mut inline: Vec<Consumer<'f>> = Vec::new();
+    ) -> Result<(Vec<Operation>, Vec<Request<'f>>), PlanError> {
+        let mut inline: Vec<Request<'f>> = Vec::new();
         let mut ahead = Vec::new();
         for (checked, user, path) in uses(self.features) {
             let is_same = |(_, other): &&(usize, &'f Path)| *other == path;
@@ -182,12 +182,12 @@ impl<'f> Compiler<'f> {
                     self.roots.push((slot, path));
                     let of = vec![MeaningOf::root_operand(path)];
                     self.operand_meanings.insert(slot, of);
-                    inline.push(Consumer::operand(slot, checked, path));
+                    inline.push(Request::operand(slot, checked, path));
                     slot
                 }
             };
             let is_before = self.writer_field(root, &path.steps) < self.writer_field(root, user);
-            let is_it = |one: &Consumer<'f>| one.goal == Goal::Operand(slot);
+            let is_it = |one: &Request<'f>| one.target == Target::Operand(slot);
             if !is_before && let Some(place) = inline.iter().position(is_it) {
                 ahead.push(inline.remove(place));
             }
@@ -206,7 +206,7 @@ impl<'f> Compiler<'f> {
             return Ok((Vec::new(), inline));
         }
         let name = operations[0].field.clone();
-        let peek = Operation::new(&name, Action::Peek(program(&self.writers, operations)));
+        let peek = Operation::new(&name, Action::Peek(program(&self.outputs, operations)));
         Ok((vec![peek], inline))
     }
 }
@@ -259,14 +259,15 @@ fn is_uuid(place: Place<'_>) -> bool {
     logical == Some(&LogicalType::Uuid)
 }
 
-fn is_comparable(left: Sort, right: Sort) -> bool {
-    let is_number = |sort| matches!(sort, Sort::Number { .. });
+fn is_comparable(left: OperandType, right: OperandType) -> bool {
+    let is_number = |ty| matches!(ty, OperandType::Number { .. });
     left == right || (is_number(left) && is_number(right))
 }
 
 /// A constant that is compared with floats is one.
-fn round(side: &mut Side, other: Sort) {
-    if let (Side::Constant(Constant::Float(number)), Sort::Number { is_f32: true }) = (side, other)
+fn round(side: &mut Side, other: OperandType) {
+    if let (Side::Constant(Constant::Float(number)), OperandType::Number { is_f32: true }) =
+        (side, other)
     {
         *number = (*number as f32).into();
     }

@@ -1,20 +1,20 @@
-//! Arrays and maps: a pass for each way that consumers choose elements.
+//! Arrays and maps: a pass for each way that requests choose elements.
 
 use std::sync::{Arc, LazyLock};
 
-use super::consumer::{Consumer, Goal};
 use super::fields::wrong_step;
 use super::operations::{in_turn, program};
+use super::request::{Request, Target};
 use super::values::{not_an_element, unwrap_nullable};
 use super::{Compiler, Place};
 use crate::DecodeErrorKind;
 use crate::convert::Source;
 use crate::feature::FeatureKind;
 use crate::path::{Filter, Path, Slice, Step};
+use crate::plan::output::Length;
 use crate::plan::part::Part;
 use crate::plan::program::{Action, Coding, Each, Items, List, Operation, Pick, Read, Which};
 use crate::plan::skip::Skip;
-use crate::plan::writer::Length;
 use crate::plan::{self, PlanError, PlanErrorKind};
 use crate::resolve::{Resolution, Resolved};
 use crate::schema::{Node, Schema};
@@ -31,7 +31,7 @@ enum Choice<'f> {
 }
 
 /// Consumers that choose alike, and read as many elements at most.
-type Group<'f> = ((Choice<'f>, Option<usize>), Vec<Consumer<'f>>);
+type Group<'f> = ((Choice<'f>, Option<usize>), Vec<Request<'f>>);
 
 impl<'f> Compiler<'f> {
     /// An array or a map, of whose elements `item` is the type.
@@ -39,15 +39,15 @@ impl<'f> Compiler<'f> {
         &mut self,
         place: Place<'_>,
         item: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         let mut groups: Vec<Group<'f>> = Vec::new();
-        for consumer in consumers {
-            let choice = (choice(place, item, &consumer, at)?, most(&consumer));
+        for request in requests {
+            let choice = (choice(place, item, &request, at)?, most(&request));
             match groups.iter_mut().find(|(other, _)| *other == choice) {
-                Some((_, group)) => group.push(consumer),
-                None => groups.push((choice, vec![consumer])),
+                Some((_, group)) => group.push(request),
+                None => groups.push((choice, vec![request])),
             }
         }
         let mut passes = Vec::with_capacity(groups.len());
@@ -69,7 +69,7 @@ impl<'f> Compiler<'f> {
                 }
             });
         }
-        Ok(in_turn(&self.writers, passes, at))
+        Ok(in_turn(&self.outputs, passes, at))
     }
 
     /// One element.
@@ -79,20 +79,20 @@ impl<'f> Compiler<'f> {
         item: Place<'_>,
         which: Which,
         why: DecodeErrorKind,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let absent = consumers
+        let absent = requests
             .iter()
             .filter_map(|one| self.missing(one, why.clone()));
-        let absent = program(&self.writers, absent.collect());
+        let absent = program(&self.outputs, absent.collect());
         let step = Path {
-            steps: vec![consumers[0].steps[0].clone()],
+            steps: vec![requests[0].steps[0].clone()],
         };
-        let min_item = min_item(place, item, &consumers[0])?;
-        let inside: Vec<_> = consumers.into_iter().map(Consumer::further).collect();
+        let min_item = min_item(place, item, &requests[0])?;
+        let inside: Vec<_> = requests.into_iter().map(Request::advance).collect();
         let operations = self.value(item, inside, &format!("{at}{step}"))?;
-        let item_program = program(&self.writers, operations);
+        let item_program = program(&self.outputs, operations);
         let pick = Pick {
             which,
             min_item,
@@ -108,16 +108,16 @@ impl<'f> Compiler<'f> {
         &mut self,
         place: Place<'_>,
         item: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         let is_map = matches!(place.node(), Resolved::Map { .. });
-        let filters = consumers.iter().filter_map(|one| match one.steps.first() {
+        let filters = requests.iter().filter_map(|one| match one.steps.first() {
             Some(Step::Filter(filter)) => Some((one.checked, filter)),
             _ => None,
         });
         let filters: Vec<_> = filters.collect();
-        let read = |compiler: &mut Self, inside: Vec<Consumer<'f>>| {
+        let read = |compiler: &mut Self, inside: Vec<Request<'f>>| {
             let filter = match filters.is_empty() {
                 false => Some(compiler.filter(item, &filters, at)?),
                 true => None,
@@ -125,7 +125,7 @@ impl<'f> Compiler<'f> {
             Ok((filter, compiler.value(item, inside, &format!("{at}[*]"))?))
         };
         let key = is_map.then_some(Skip::Length);
-        self.elements(place, item, key, consumers, at, read)
+        self.elements(place, item, key, requests, at, read)
     }
 
     /// All keys of a map: to whoever reads them, the entries are items of a key
@@ -134,7 +134,7 @@ impl<'f> Compiler<'f> {
         &mut self,
         place: Place<'_>,
         item: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         static KEY: LazyLock<Resolution> = LazyLock::new(|| {
@@ -146,15 +146,15 @@ impl<'f> Compiler<'f> {
             id: KEY.root,
         };
         let key_way = format!("{at}.keys()");
-        let read = |compiler: &mut Self, inside: Vec<Consumer<'f>>| {
+        let read = |compiler: &mut Self, inside: Vec<Request<'f>>| {
             let mut operations = compiler.value(key, inside, &key_way)?;
             operations.extend(compiler.skip(item.writer_schema(), item.writer(), at)?);
             Ok((None, operations))
         };
-        self.elements(place, item, None, consumers, at, read)
+        self.elements(place, item, None, requests, at, read)
     }
 
-    /// The elements that consumers have a dimension for, or those of entries;
+    /// The elements that requests have a dimension for, or those of entries;
     /// `read` gives what reads an element, and the filter that keeps it. `key` skips
     /// the key before an element, where `read` does not read it.
     fn elements(
@@ -162,38 +162,34 @@ impl<'f> Compiler<'f> {
         place: Place<'_>,
         item: Place<'_>,
         key: Option<Skip>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
         read: impl FnOnce(
             &mut Self,
-            Vec<Consumer<'f>>,
+            Vec<Request<'f>>,
         ) -> Result<(Option<plan::filter::Filter>, Vec<Operation>), PlanError>,
     ) -> Result<Vec<Operation>, PlanError> {
-        let text = match &*consumers {
+        let text = match &*requests {
             [only] => only.text(),
             _ => at,
         };
-        let min_item = min_item(place, item, &consumers[0])?;
-        let part = self.part(place, item, &consumers[0]);
+        let min_item = min_item(place, item, &requests[0])?;
+        let part = self.part(place, item, &requests[0]);
         let mut operations = Vec::new();
         let mut lists = Vec::new();
-        let mut inside = Vec::with_capacity(consumers.len());
+        let mut inside = Vec::with_capacity(requests.len());
         let register = self.register();
-        for mut consumer in consumers {
-            operations.extend(self.present(&mut consumer));
-            let is_step = !consumer.steps.is_empty();
+        for mut request in requests {
+            operations.extend(self.present(&mut request));
+            let is_step = !request.steps.is_empty();
             // The items of an array of entries are no dimension.
-            let is_dimension =
-                consumer.has_dimensions() && (is_step || matches!(consumer.goal, Goal::Values(_)));
+            let is_dimension = request.has_dimensions()
+                && (is_step || matches!(request.target, Target::Values(_)));
             if is_dimension {
-                lists.extend(self.list(&consumer));
-                consumer.registers.push(register);
+                lists.extend(self.list(&request));
+                request.registers.push(register);
             }
-            inside.push(if is_step {
-                consumer.further()
-            } else {
-                consumer
-            });
+            inside.push(if is_step { request.advance() } else { request });
         }
         let (filter, mut item_operations) = read(self, inside)?;
         if let [
@@ -241,7 +237,7 @@ impl<'f> Compiler<'f> {
             filter,
             part,
             register,
-            item: program(&self.writers, item_operations),
+            item: program(&self.outputs, item_operations),
             lists: lists.into(),
         };
         operations.push(Operation::new(text, Action::Each(Box::new(each))));
@@ -253,13 +249,13 @@ impl<'f> Compiler<'f> {
         &mut self,
         place: Place<'_>,
         item: Place<'_>,
-        consumer: &Consumer<'f>,
+        request: &Request<'f>,
     ) -> Option<Box<Part>> {
-        let slice = match consumer.steps.first() {
+        let slice = match request.steps.first() {
             Some(Step::Slice(slice)) => *slice,
             _ => Slice::default(),
         };
-        let most = most(consumer);
+        let most = most(request);
         if slice == Slice::default() && most.is_none() {
             return None;
         }
@@ -276,15 +272,15 @@ impl<'f> Compiler<'f> {
     pub(super) fn octets(
         &mut self,
         place: Place<'_>,
-        consumer: &Consumer<'f>,
-        writer: usize,
+        request: &Request<'f>,
+        output: usize,
         source: Source,
     ) -> Action {
         let coding = match place.writer_schema().node(place.writer()) {
             Node::Fixed(fixed) => Coding::Fixed(fixed.size),
             _ => Coding::Delimited,
         };
-        let part = most(consumer).map(|most| {
+        let part = most(request).map(|most| {
             Box::new(Part {
                 slice: Slice::default(),
                 most,
@@ -293,40 +289,40 @@ impl<'f> Compiler<'f> {
         });
         let items = Items {
             min_item: 1,
-            length: self.list(consumer).map_or(Length::Any, |list| list.length),
+            length: self.list(request).map_or(Length::Any, |list| list.length),
             part,
             coding,
         };
         let read = Read {
-            writer,
+            output,
             nullable: None,
             source,
-            registers: consumer.registers.as_slice().into(),
+            registers: request.registers.as_slice().into(),
         };
         Action::Array(items, read)
     }
 
-    /// The dimension of a consumer's feature that its next list is.
-    fn list(&self, consumer: &Consumer<'f>) -> Option<List> {
-        let writer = consumer.feature()?;
-        let depth = consumer.registers.len();
-        let length = consumer.shape.get(depth).copied().flatten();
-        let length = match (length, &consumer.checked.feature.kind) {
+    /// The dimension of a request's feature that its next list is.
+    fn list(&self, request: &Request<'f>) -> Option<List> {
+        let output = request.feature()?;
+        let depth = request.registers.len();
+        let length = request.shape.get(depth).copied().flatten();
+        let length = match (length, &request.checked.feature.kind) {
             (None, _) => Length::Any,
             // Padding, too, is filling.
-            (Some(length), FeatureKind::Dense { .. }) if consumer.checked.fill.is_some() => {
+            (Some(length), FeatureKind::Dense { .. }) if request.checked.fill.is_some() => {
                 Length::AtMost(length)
             }
             // A truncated list may be shorter.
-            (Some(length), FeatureKind::Varlen { .. }) if consumer.checked.feature.truncate => {
+            (Some(length), FeatureKind::Varlen { .. }) if request.checked.feature.truncate => {
                 Length::AtMost(length)
             }
             (Some(length), _) => Length::Exactly(length),
         };
-        let inner = consumer.shape.get(depth + 1..).unwrap_or_default();
+        let inner = request.shape.get(depth + 1..).unwrap_or_default();
         let stride = inner.iter().map(|dim| dim.unwrap_or(1)).product();
         Some(List {
-            writer,
+            output,
             depth,
             length,
             stride,
@@ -335,45 +331,41 @@ impl<'f> Compiler<'f> {
 }
 
 /// How many elements of its next list a truncated feature reads at most.
-fn most(consumer: &Consumer<'_>) -> Option<usize> {
-    if !consumer.checked.feature.truncate || !matches!(consumer.goal, Goal::Values(_)) {
+fn most(request: &Request<'_>) -> Option<usize> {
+    if !request.checked.feature.truncate || !matches!(request.target, Target::Values(_)) {
         return None;
     }
-    let depth = consumer.registers.len();
-    consumer.shape.get(depth).copied().flatten()
+    let depth = request.registers.len();
+    request.shape.get(depth).copied().flatten()
 }
 
 /// The fewest bytes of an element; an error if it takes none, since then nothing
 /// bounds how many there are.
-fn min_item(
-    place: Place<'_>,
-    item: Place<'_>,
-    consumer: &Consumer<'_>,
-) -> Result<usize, PlanError> {
+fn min_item(place: Place<'_>, item: Place<'_>, request: &Request<'_>) -> Result<usize, PlanError> {
     // A key takes at least the byte of its length.
     let key = u64::from(matches!(place.node(), Resolved::Map { .. }));
     let min = item.min_len().saturating_add(key);
     if min == 0 {
         let schema_type = place.describe();
         let kind = PlanErrorKind::ZeroSizeItems { schema_type };
-        return Err(PlanError::new(consumer.name(), kind));
+        return Err(PlanError::new(request.name(), kind));
     }
     Ok(usize::try_from(min).unwrap_or(usize::MAX))
 }
 
-/// How a consumer chooses the elements of an array or a map.
+/// How a request chooses the elements of an array or a map.
 fn choice<'f>(
     place: Place<'_>,
     item: Place<'_>,
-    consumer: &Consumer<'f>,
+    request: &Request<'f>,
     at: &str,
 ) -> Result<Choice<'f>, PlanError> {
     let is_map = matches!(place.node(), Resolved::Map { .. });
-    let kind = match (consumer.steps.first(), consumer.goal) {
+    let kind = match (request.steps.first(), request.target) {
         // A row has one of them.
         (
             Some(Step::All | Step::Slice(_) | Step::Keys | Step::Filter(_)) | None,
-            Goal::Record(_),
+            Target::Record(_),
         ) => PlanErrorKind::NotSparse {
             schema_type: place.describe(),
         },
@@ -383,16 +375,16 @@ fn choice<'f>(
         (Some(Step::Filter(filter)), _) => return Ok(Choice::Filter(filter)),
         (Some(Step::Index(index)), _) if !is_map => return Ok(Choice::Index(*index)),
         (Some(Step::Key(key)), _) if is_map => return Ok(Choice::Key(key)),
-        (None, Goal::Values(_) | Goal::Entries(_)) if !is_map => return Ok(Choice::All),
+        (None, Target::Values(_) | Target::Entries(_)) if !is_map => return Ok(Choice::All),
         (Some(Step::Field(field)), _) if is_record(item) => PlanErrorKind::FieldOfList {
             through: at.to_owned(),
             field: field.clone(),
             schema_type: place.describe(),
         },
         (Some(step), _) => wrong_step(step, at, &place.describe()),
-        (None, goal) => not_an_element(goal, place),
+        (None, target) => not_an_element(target, place),
     };
-    Err(PlanError::new(consumer.name(), kind))
+    Err(PlanError::new(request.name(), kind))
 }
 
 /// Whether something is read as a record, which may be null.

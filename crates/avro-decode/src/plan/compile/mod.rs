@@ -2,36 +2,36 @@
 //!
 //! The schema is walked along the features' expressions. What wants something
 //! of a value (a feature, a key of a sparse feature, an operand of a filter) is
-//! a [`Consumer`]; at each type the consumers go where their next step leads,
+//! a [`Request`]; at each type the requests go where their next step leads,
 //! and what they find at its end becomes the operations that read it. What
 //! nobody wants becomes a skip.
 
 mod absent;
 mod branches;
-mod consumer;
 mod fields;
 mod filters;
 mod lists;
 mod meanings;
 mod operations;
+mod outputs;
+mod request;
 mod reshape;
 pub(super) mod unions;
 mod values;
-mod writers;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use consumer::Consumer;
 use fields::FieldPlaces;
-use filters::Sort;
+use filters::OperandType;
+use request::Request;
 pub(super) use values::{array_rank, sparse_roles};
 
 use super::fast_skip::FastSkip;
+use super::output::{Output, OutputLayout};
 use super::program::{Action, Operation};
 use super::skip::SkipTable;
-use super::writer::{Form, Writer};
 use super::{Absent, MeaningOf, Meanings, Plan, PlanError, PlanErrorKind, PlanOptions};
 use crate::DecodeErrorKind;
 use crate::feature::{Checked, Features};
@@ -40,7 +40,7 @@ use crate::path::Path;
 use crate::resolve::{Resolution, Resolved, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};
 use operations::program;
-use values::arrive;
+use values::resolve;
 
 pub(super) fn compile(
     writer: &Arc<Schema>,
@@ -60,10 +60,10 @@ pub(super) fn compile(
     let mut compiler = Compiler {
         features: &checked,
         options,
-        writers: writers::writers(&checked, options),
+        outputs: outputs::outputs(&checked, options),
         skips: SkipTable::with_max_depth(options.decode.max_depth),
         roots: Vec::new(),
-        sorts: HashMap::new(),
+        operand_types: HashMap::new(),
         symbols: HashMap::new(),
         operand_meanings: HashMap::new(),
         meanings: options.meanings.clone(),
@@ -75,14 +75,14 @@ pub(super) fn compile(
     };
     let mut operations = compiler.root(root)?;
     let mut states = 0..;
-    for (number, writer) in compiler.writers.iter_mut().enumerate() {
-        if let Form::Entries(entries) = &mut writer.form {
+    for (number, output) in compiler.outputs.iter_mut().enumerate() {
+        if let OutputLayout::Entries(entries) = &mut output.layout {
             entries.state = states.next().unwrap_or(0);
             let text = checked[number].text();
             operations.push(Operation::new(text, Action::EndRow(number)));
         }
     }
-    let mut program = program(&compiler.writers, operations);
+    let mut program = program(&compiler.outputs, operations);
     let (mut predicted, mut skip_count, mut slow_skips) = (0, 0, 0);
     for operation in &mut program {
         if let Action::Skip { all, fast, .. } = &mut operation.action {
@@ -99,7 +99,7 @@ pub(super) fn compile(
         slow_skips,
         spec: features.spec().clone(),
         program,
-        writers: compiler.writers.into(),
+        outputs: compiler.outputs.into(),
         registers: compiler.registers,
         operands: compiler.operands,
         skips: compiler.skips,
@@ -193,13 +193,13 @@ struct Compiler<'f> {
     features: &'f [Checked],
     options: &'f PlanOptions,
     /// Of each feature.
-    writers: Vec<Writer>,
+    outputs: Vec<Output>,
     skips: SkipTable,
     /// The values from the root that filters need, with the places they stand
     /// at.
     roots: Vec<(usize, &'f Path)>,
     /// What the values are that filters need, by the place they stand at.
-    sorts: HashMap<usize, Sort>,
+    operand_types: HashMap<usize, OperandType>,
     /// The symbols of those that are enums.
     symbols: HashMap<usize, Box<[String]>>,
     /// What has a meaning of the values that filters need, by the place they
@@ -211,7 +211,7 @@ struct Compiler<'f> {
     places: FieldPlaces,
     registers: usize,
     operands: usize,
-    /// Types, consumers and names met so far.
+    /// Types, requests and names met so far.
     parts: usize,
     /// Expressions that lead to nothing in the schema.
     absent: Vec<Absent>,
@@ -220,13 +220,13 @@ struct Compiler<'f> {
 impl<'f> Compiler<'f> {
     /// The operations of a record, or whatever the schema is, but for the ends of its rows.
     fn root(&mut self, root: Place<'_>) -> Result<Vec<Operation>, PlanError> {
-        let mut consumers = Vec::new();
+        let mut requests = Vec::new();
         for (number, checked) in self.features.iter().enumerate() {
             let dims = reshape::list_dims(&self.places, root.reader_schema(), checked);
-            consumers.extend(Consumer::of_feature(number, checked, dims));
+            requests.extend(Request::of_feature(number, checked, dims));
         }
         let (mut operations, inline) = self.root_operands(root)?;
-        consumers.extend(inline);
+        requests.extend(inline);
         for (number, checked) in self.features.iter().enumerate() {
             // Keys that all start from the root are always there.
             if checked.row_mask.is_some() && checked.is_rooted {
@@ -234,67 +234,67 @@ impl<'f> Compiler<'f> {
                 operations.push(Operation::new(&checked.feature.name, present));
             }
         }
-        operations.extend(self.value(root, consumers, "")?);
+        operations.extend(self.value(root, requests, "")?);
         Ok(operations)
     }
 
-    /// The operations that read one value of a type for its consumers; `at` is
+    /// The operations that read one value of a type for its requests; `at` is
     /// the way to it.
     fn value(
         &mut self,
         place: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        if consumers.is_empty() {
+        if requests.is_empty() {
             return self.skip(place.writer_schema(), place.writer(), at);
         }
-        self.count(1 + consumers.len() + at.len() / NAME)?;
+        self.count(1 + requests.len() + at.len() / NAME)?;
         if matches!(place.node(), Resolved::Leaf { .. }) && place.is_null() {
-            return self.always_null(&consumers, at);
+            return self.always_null(&requests, at);
         }
-        let mut consumers = consumers;
-        for consumer in &mut consumers {
-            arrive(place, consumer).map_err(|kind| PlanError::new(consumer.name(), kind))?;
+        let mut requests = requests;
+        for request in &mut requests {
+            resolve(place, request).map_err(|kind| PlanError::new(request.name(), kind))?;
         }
         let mut operations = Vec::new();
         if !matches!(
             place.node(),
             Resolved::Union { .. } | Resolved::Branch { .. }
         ) {
-            consumers = self.pass_named_type(place, consumers, &mut operations)?;
-            if consumers.is_empty() {
+            requests = self.pass_named_type(place, requests, &mut operations)?;
+            if requests.is_empty() {
                 operations.extend(self.skip(place.writer_schema(), place.writer(), at)?);
                 return Ok(operations);
             }
         }
-        operations.extend(self.inside(place, consumers, at)?);
+        operations.extend(self.inside(place, requests, at)?);
         Ok(operations)
     }
 
-    /// The operations that read one value for its consumers, by its type.
+    /// The operations that read one value for its requests, by its type.
     fn inside(
         &mut self,
         place: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         match place.node() {
-            Resolved::Union { branches, .. } => self.union(place, branches, consumers, at),
+            Resolved::Union { branches, .. } => self.union(place, branches, requests, at),
             &Resolved::Branch {
                 reader,
                 branch,
                 value,
-            } => self.branch(place, (reader, branch), place.at(value), consumers, at),
+            } => self.branch(place, (reader, branch), place.at(value), requests, at),
             Resolved::Record {
                 reader,
                 fields,
                 defaults,
                 ..
-            } => self.record(place, *reader, fields, defaults, consumers, at),
-            &Resolved::Array { item, .. } => self.items(place, place.at(item), consumers, at),
-            &Resolved::Map { value, .. } => self.items(place, place.at(value), consumers, at),
-            Resolved::Leaf { .. } | Resolved::Enum { .. } => self.leaf(place, consumers, at),
+            } => self.record(place, *reader, fields, defaults, requests, at),
+            &Resolved::Array { item, .. } => self.items(place, place.at(item), requests, at),
+            &Resolved::Map { value, .. } => self.items(place, place.at(value), requests, at),
+            Resolved::Leaf { .. } | Resolved::Enum { .. } => self.leaf(place, requests, at),
             &Resolved::Never { writer, reader } => {
                 let kind = DecodeErrorKind::Unresolvable {
                     writer: place.writer_schema().describe(writer),

@@ -1,13 +1,13 @@
 //! Making programs of operations.
 
 use crate::DecodeErrorKind;
-use crate::plan::program::{Action, Gap, Missing, Operation, Program};
+use crate::plan::output::Output;
+use crate::plan::program::{Action, Missing, MissingAt, Operation, Program};
 use crate::plan::row::Row;
 use crate::plan::skip::Skip;
-use crate::plan::writer::Writer;
 
 use super::Compiler;
-use super::consumer::{Consumer, Goal};
+use super::request::{Request, Target};
 use crate::path::Step;
 
 impl Operation {
@@ -22,7 +22,7 @@ impl Operation {
 
 /// Makes a program, in which neighbouring skips are one step where their sizes
 /// are known, and values of dense rows are read as most are laid out.
-pub(super) fn program(writers: &[Writer], operations: Vec<Operation>) -> Program {
+pub(super) fn program(outputs: &[Output], operations: Vec<Operation>) -> Program {
     let mut joined: Vec<Operation> = Vec::with_capacity(operations.len());
     for mut operation in operations {
         if let Some(last) = joined.last_mut()
@@ -40,8 +40,8 @@ pub(super) fn program(writers: &[Writer], operations: Vec<Operation>) -> Program
                 *all = Skip::all(each.iter().map(|(_, skip)| skip.clone()));
                 None
             }
-            Action::Value(read) => Row::new(read, None, writers),
-            Action::Array(items, read) => Row::new(read, Some(items), writers),
+            Action::Value(read) => Row::new(read, None, outputs),
+            Action::Array(items, read) => Row::new(read, Some(items), outputs),
             _ => None,
         };
         if let Some(row) = row {
@@ -54,73 +54,69 @@ pub(super) fn program(writers: &[Writer], operations: Vec<Operation>) -> Program
 /// One after another on the same bytes: all but the last go back to where they
 /// started.
 pub(super) fn in_turn(
-    writers: &[Writer],
+    outputs: &[Output],
     mut passes: Vec<Vec<Operation>>,
     at: &str,
 ) -> Vec<Operation> {
     let last = passes.pop().unwrap_or_default();
     let peeks = passes.into_iter().map(|pass| {
         let field = pass.first().map_or(at, |first| &first.field).to_owned();
-        Operation::new(&field, Action::Peek(program(writers, pass)))
+        Operation::new(&field, Action::Peek(program(outputs, pass)))
     });
     peeks.chain(last).collect()
 }
 
 impl<'f> Compiler<'f> {
-    /// What happens where a consumer's value is not there. Nothing for an
+    /// What happens where a request's value is not there. Nothing for an
     /// operand: it equals nothing.
-    pub(super) fn missing(
-        &self,
-        consumer: &Consumer<'f>,
-        why: DecodeErrorKind,
-    ) -> Option<Operation> {
-        let depth = consumer.registers.len();
-        let gap = match consumer.goal {
-            Goal::Operand(_) => return None,
+    pub(super) fn missing(&self, request: &Request<'f>, why: DecodeErrorKind) -> Option<Operation> {
+        let depth = request.registers.len();
+        let at = match request.target {
+            Target::Operand(_) => return None,
             // A list of them that is missing is empty, where that is not an error.
-            Goal::Index(number, _)
-                if consumer.steps.iter().any(Step::is_list)
-                    && self.writers[number].fill.is_some() =>
+            Target::Index(number, _)
+                if request.steps.iter().any(Step::is_list)
+                    && self.outputs[number].fill.is_some() =>
             {
                 return None;
             }
-            Goal::Index(..) => {
+            Target::Index(..) => {
                 let why = match why {
-                    DecodeErrorKind::Null if !consumer.steps.iter().any(Step::is_list) => {
+                    DecodeErrorKind::Null if !request.steps.iter().any(Step::is_list) => {
                         DecodeErrorKind::NullIndex
                     }
                     why => why,
                 };
-                return Some(Operation::new(consumer.text(), Action::Fail(why)));
+                return Some(Operation::new(request.text(), Action::Fail(why)));
             }
-            Goal::Values(_) if depth == consumer.shape.len() => Gap::Value,
-            Goal::Value(_) if !consumer.steps.iter().any(Step::is_list) => Gap::Value,
-            _ => Gap::List(depth),
+            Target::Values(_) if depth == request.shape.len() => MissingAt::Value,
+            Target::Value(_) if !request.steps.iter().any(Step::is_list) => MissingAt::Value,
+            _ => MissingAt::List(depth),
         };
         let missing = Missing {
-            writer: consumer.feature()?,
-            gap,
-            is_row: !consumer.present && !matches!(consumer.goal, Goal::Value(_)),
-            registers: consumer.registers.as_slice().into(),
+            output: request.feature()?,
+            at,
+            is_row: !request.present && !matches!(request.target, Target::Value(_)),
+            registers: request.registers.as_slice().into(),
             why,
         };
-        Some(Operation::new(consumer.text(), Action::Missing(missing)))
+        Some(Operation::new(request.text(), Action::Missing(missing)))
     }
 
     /// Marks the row of a feature whose first list, or value, has been reached.
-    pub(super) fn present(&self, consumer: &mut Consumer<'f>) -> Option<Operation> {
-        if consumer.present {
+    pub(super) fn present(&self, request: &mut Request<'f>) -> Option<Operation> {
+        if request.present {
             return None;
         }
-        consumer.present = true;
+        request.present = true;
         let is_row = matches!(
-            consumer.goal,
-            Goal::Values(_) | Goal::Record(_) | Goal::Entries(_)
+            request.target,
+            Target::Values(_) | Target::Record(_) | Target::Entries(_)
         );
-        let writer = consumer
+        let output = request
             .feature()
-            .filter(|&writer| is_row && self.writers[writer].row_mask.is_some())?;
-        Some(Operation::new(consumer.text(), Action::Present(writer)))
+            .filter(|&output| is_row && self.outputs[output].row_mask.is_some())?;
+        Some(Operation::new(request.text(), Action::Present(output)))
     }
 
     pub(super) fn register(&mut self) -> usize {

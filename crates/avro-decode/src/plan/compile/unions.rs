@@ -2,8 +2,8 @@
 
 use tensor_batch::DType;
 
-use super::consumer::{Consumer, Goal};
 use super::fields::{FieldPlaces, leads_to};
+use super::request::{Request, Target};
 use super::values::unwrap_nullable;
 use crate::convert::{Clock, Convert, ConvertError};
 use crate::path::{Path, Step};
@@ -62,15 +62,15 @@ pub(in crate::plan) fn is_several(schema: &Schema, branches: &[NodeId]) -> bool 
     branches.iter().filter(is_value).count() > 1
 }
 
-/// Whether a consumer's expression can end at a union of several types.
+/// Whether a request's expression can end at a union of several types.
 ///
 /// # Errors
-/// It cannot, or not by the consumer's dtype.
+/// It cannot, or not by the request's dtype.
 pub(super) fn check_joined(
     schema: &Schema,
     union: NodeId,
     branches: &[NodeId],
-    consumer: &Consumer<'_>,
+    request: &Request<'_>,
 ) -> Result<(), PlanErrorKind> {
     let no_value = || {
         let union = schema.describe(union);
@@ -83,14 +83,14 @@ pub(super) fn check_joined(
             .filter(|&branch| *schema.node(branch) != Node::Null);
         values.all(is).then_some(()).ok_or_else(no_value)
     };
-    match consumer.goal {
-        Goal::Values(_) | Goal::Value(_) => {}
-        Goal::Index(..) => {
+    match request.target {
+        Target::Values(_) | Target::Value(_) => {}
+        Target::Index(..) => {
             return all(&|branch| matches!(schema.node(branch), Node::Int | Node::Long));
         }
         _ => return Err(no_value()),
     }
-    let feature = &consumer.checked.feature;
+    let feature = &request.checked.feature;
     if !matches!(feature.convert, Convert::Exact | Convert::Cast) {
         // Each value has an id, or a unit, of its own.
         return all(&|branch| {

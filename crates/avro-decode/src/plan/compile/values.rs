@@ -2,11 +2,11 @@
 
 use tensor_batch::DType;
 
-use super::consumer::{Consumer, Goal};
 use super::fields::wrong_step;
 use super::operations::in_turn;
+use super::outputs::out_of_bounds;
+use super::request::{Request, Target};
 use super::unions::is_several;
-use super::writers::out_of_bounds;
 use super::{Compiler, Place};
 use crate::convert::{DURATION_WIDTH, Source, Within, are_octets};
 use crate::feature::{Feature, FeatureKind};
@@ -20,15 +20,15 @@ use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 
 /// Where a dense or varlen feature's expression ends: there are as many arrays
 /// as it has dimensions left.
-pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<(), PlanErrorKind> {
-    let is_end = consumer.steps.is_empty() && matches!(consumer.goal, Goal::Values(_));
-    if !is_end || consumer.arrived {
+pub(super) fn resolve(place: Place<'_>, request: &mut Request<'_>) -> Result<(), PlanErrorKind> {
+    let is_end = request.steps.is_empty() && matches!(request.target, Target::Values(_));
+    if !is_end || request.is_resolved {
         return Ok(());
     }
     let Some(reader) = place.reader() else {
         return Ok(());
     };
-    consumer.arrived = true;
+    request.is_resolved = true;
     let schema = place.reader_schema();
     let (arrays, innermost) = array_rank(schema, reader)?;
     if matches!(
@@ -39,16 +39,16 @@ pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<()
         return Err(PlanErrorKind::NotAnElement { schema_type });
     }
     // Bytes are a dimension of numbers.
-    let is_octets = consumer.checked.feature.takes_octets() && are_octets((schema, innermost));
+    let is_octets = request.checked.feature.takes_octets() && are_octets((schema, innermost));
     // The three numbers of a duration are a dimension.
     let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration)
-        && consumer.checked.feature.dtype != DType::String;
-    let schema_rank = consumer.registers.len() + arrays + usize::from(is_duration || is_octets);
-    if schema_rank != consumer.shape.len() {
-        return Err(consumer.rank_mismatch(schema_rank));
+        && request.checked.feature.dtype != DType::String;
+    let schema_rank = request.registers.len() + arrays + usize::from(is_duration || is_octets);
+    if schema_rank != request.shape.len() {
+        return Err(request.rank_mismatch(schema_rank));
     }
     // Their values are not in an array, whose length would tell.
-    if let (true, Some(&Some(length))) = (is_duration, consumer.shape.last())
+    if let (true, Some(&Some(length))) = (is_duration, request.shape.last())
         && length != DURATION_WIDTH
     {
         return Err(PlanErrorKind::DurationShape { length });
@@ -57,76 +57,76 @@ pub(super) fn arrive(place: Place<'_>, consumer: &mut Consumer<'_>) -> Result<()
 }
 
 impl<'f> Compiler<'f> {
-    /// A value: each consumer reads it.
+    /// A value: each request reads it.
     pub(super) fn leaf(
         &mut self,
         place: Place<'_>,
-        consumers: Vec<Consumer<'f>>,
+        requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let mut passes = Vec::with_capacity(consumers.len());
-        for mut consumer in consumers {
-            let error = |kind| PlanError::new(consumer.name(), kind);
-            if let Some(step) = consumer.steps.first() {
+        let mut passes = Vec::with_capacity(requests.len());
+        for mut request in requests {
+            let error = |kind| PlanError::new(request.name(), kind);
+            if let Some(step) = request.steps.first() {
                 return Err(error(wrong_step(step, at, &place.describe())));
             }
-            let text = consumer.text();
+            let text = request.text();
             let mut pass = Vec::new();
-            match consumer.goal {
-                Goal::Values(writer) | Goal::Value(writer) => {
-                    let feature = &consumer.checked.feature;
-                    let of = MeaningOf::Values(consumer.checked.column);
+            match request.target {
+                Target::Values(output) | Target::Value(output) => {
+                    let feature = &request.checked.feature;
+                    let of = MeaningOf::Values(request.checked.column);
                     let source = self
-                        .source(place, of, feature, consumer.within)
+                        .source(place, of, feature, request.within)
                         .map_err(error)?;
                     let source = self.text_source(source, feature);
-                    let is_key = matches!(consumer.goal, Goal::Value(_));
+                    let is_key = matches!(request.target, Target::Value(_));
                     if is_key && !source.is_one() {
-                        return Err(error(not_an_element(consumer.goal, place)));
+                        return Err(error(not_an_element(request.target, place)));
                     }
                     if source.is_octets() {
-                        pass.extend(self.present(&mut consumer));
-                        let action = self.octets(place, &consumer, writer, source);
+                        pass.extend(self.present(&mut request));
+                        let action = self.octets(place, &request, output, source);
                         pass.push(Operation::new(text, action));
                         passes.push(pass);
                         continue;
                     }
-                    let registers = consumer.registers.as_slice().into();
-                    pass.extend(self.present(&mut consumer));
+                    let registers = request.registers.as_slice().into();
+                    pass.extend(self.present(&mut request));
                     let read = Read {
-                        writer,
+                        output,
                         nullable: None,
                         source,
                         registers,
                     };
                     pass.push(Operation::new(text, Action::Value(read)));
                 }
-                Goal::Index(writer, key) => {
+                Target::Index(output, key) => {
                     let is_int = is_int(place);
                     if !is_int && !is_long(place) {
                         let field = at.to_owned();
                         let schema_type = place.describe();
                         return Err(error(PlanErrorKind::BadIndex { field, schema_type }));
                     }
-                    let of = MeaningOf::Indices(consumer.checked.column, key);
+                    let of = MeaningOf::Indices(request.checked.column, key);
                     let index = IndexRead {
-                        writer,
+                        output,
                         key,
                         is_int,
                         rescale: self.operand_unit(place, &[of]).map_err(error)?,
                     };
                     pass.push(Operation::new(text, Action::Index(index)));
                 }
-                Goal::Operand(slot) => pass.push(self.capture(place, &consumer, slot)?),
-                Goal::Record(_) => {
+                Target::Operand(slot) => pass.push(self.capture(place, &request, slot)?),
+                Target::Record(_) => {
                     let schema_type = place.describe();
                     return Err(error(PlanErrorKind::NotSparse { schema_type }));
                 }
-                Goal::Entries(_) => return Err(error(not_an_element(consumer.goal, place))),
+                Target::Entries(_) => return Err(error(not_an_element(request.target, place))),
             }
             passes.push(pass);
         }
-        Ok(in_turn(&self.writers, passes, at))
+        Ok(in_turn(&self.outputs, passes, at))
     }
 
     /// How the values of a feature are read, by what is done about text that is not UTF-8.
@@ -146,35 +146,31 @@ impl<'f> Compiler<'f> {
         &mut self,
         place: Place<'_>,
         reader: NodeId,
-        consumer: &mut Consumer<'f>,
+        request: &mut Request<'f>,
     ) -> Result<Option<Vec<Operation>>, PlanError> {
-        let error = |kind| PlanError::new(consumer.name(), kind);
-        let Some(sparse) = self.sparse_fields(place, consumer).map_err(error)? else {
+        let error = |kind| PlanError::new(request.name(), kind);
+        let Some(sparse) = self.sparse_fields(place, request).map_err(error)? else {
             return Ok(None);
         };
         // The branches of a union may hold the reader's record in several forms.
         for (id, node) in place.resolution.nodes.iter().enumerate() {
             if matches!(node, Resolved::Record { reader: other, .. } if *other == reader) {
                 let other = place.at(ResolvedId(id as u32));
-                if self
-                    .sparse_fields(other, consumer)
-                    .map_err(error)?
-                    .is_none()
-                {
+                if self.sparse_fields(other, request).map_err(error)?.is_none() {
                     return Ok(None);
                 }
             }
         }
-        let mut operations = Vec::from_iter(self.present(consumer));
+        let mut operations = Vec::from_iter(self.present(request));
         let action = Action::SparseRecord(sparse);
-        operations.push(Operation::new(consumer.text(), action));
+        operations.push(Operation::new(request.text(), action));
         Ok(Some(operations))
     }
 
     fn sparse_fields(
         &mut self,
         place: Place<'_>,
-        consumer: &Consumer<'f>,
+        request: &Request<'f>,
     ) -> Result<Option<SparseRecord>, PlanErrorKind> {
         let Resolved::Record {
             reader,
@@ -188,7 +184,7 @@ impl<'f> Compiler<'f> {
         };
         let record = super::fields::record_of(place.reader_schema(), *reader);
         let roles = sparse_roles(record)?;
-        let feature = &consumer.checked.feature;
+        let feature = &request.checked.feature;
         let FeatureKind::Sparse { shape, layout, .. } = &feature.kind else {
             unreachable!("a sparse feature");
         };
@@ -231,7 +227,7 @@ impl<'f> Compiler<'f> {
             if !matches!(value.node(), Resolved::Leaf { .. } | Resolved::Enum { .. }) {
                 return Err(bad(array));
             }
-            let column = consumer.checked.column;
+            let column = request.checked.column;
             let source = match role {
                 Role::Values => {
                     let of = MeaningOf::Values(column);
@@ -263,16 +259,16 @@ impl<'f> Compiler<'f> {
             };
             sparse_fields.push(field);
         }
-        let writer = consumer.feature().unwrap_or(0);
+        let output = request.feature().unwrap_or(0);
         let mut sparse = SparseRecord {
-            writer,
+            output,
             fields: sparse_fields.into(),
             shape: shape.as_slice().into(),
             layout: *layout,
             out_of_bounds: out_of_bounds(feature, self.options),
             row: None,
         };
-        sparse.row = SparseRow::new(&sparse, self.writers[writer].mask.is_some());
+        sparse.row = SparseRow::new(&sparse, self.outputs[output].mask.is_some());
         Ok(Some(sparse))
     }
 }
@@ -325,11 +321,11 @@ fn nullable_of(place: Place<'_>) -> Result<(Option<Nullable>, Place<'_>), PlanEr
 }
 
 /// What is wrong with a value that is not one element.
-pub(super) fn not_an_element(goal: Goal, place: Place<'_>) -> PlanErrorKind {
+pub(super) fn not_an_element(target: Target, place: Place<'_>) -> PlanErrorKind {
     let schema_type = place.describe();
-    match goal {
-        Goal::Operand(_) => PlanErrorKind::BadOperand { schema_type },
-        Goal::Entries(_) => PlanErrorKind::NotEntries { schema_type },
+    match target {
+        Target::Operand(_) => PlanErrorKind::BadOperand { schema_type },
+        Target::Entries(_) => PlanErrorKind::NotEntries { schema_type },
         _ => PlanErrorKind::NotAnElement { schema_type },
     }
 }

@@ -10,7 +10,7 @@ use crate::{Meaning, TimeUnit, Value};
 /// Whether `filter` keeps `element` of the record `root`: not if it is null, or
 /// a side is missing.
 pub(super) fn is_kept(filter: &Filter, element: Place<'_>, root: Place<'_>) -> bool {
-    if matches!(element.arrive(), Found::Missing(_)) {
+    if matches!(element.resolve(), Found::Missing(_)) {
         return false;
     }
     let side = |operand: &Operand| match operand {

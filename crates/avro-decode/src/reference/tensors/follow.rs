@@ -60,7 +60,7 @@ impl<'a> Place<'a> {
     }
 
     /// The value itself, past a union around it.
-    pub(super) fn arrive(self) -> Found<'a> {
+    pub(super) fn resolve(self) -> Found<'a> {
         self.follow(&[], self)
     }
 

@@ -154,7 +154,7 @@ impl Row {
             // An array at the end of the expression is taken whole.
             Found::At(place) => {
                 let elements = place.elements().into_iter();
-                elements.map(Place::arrive).collect()
+                elements.map(Place::resolve).collect()
             }
             Found::Key(_) => panic!("a key is no list"),
             Found::List(items) => items,

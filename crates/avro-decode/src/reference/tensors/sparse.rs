@@ -44,7 +44,7 @@ pub(super) fn record_entries(
         ..Parts::default()
     };
     for (field, value) in record.fields.iter().zip(values) {
-        let array = place.inside(field.ty, value).arrive();
+        let array = place.inside(field.ty, value).resolve();
         let items = match array {
             Found::At(array) => array.elements(),
             Found::Missing(why) => {
@@ -53,7 +53,7 @@ pub(super) fn record_entries(
             }
             Found::List(_) | Found::Key(_) => unreachable!("a value stands in no list"),
         };
-        let items = Found::List(items.into_iter().map(Place::arrive).collect());
+        let items = Found::List(items.into_iter().map(Place::resolve).collect());
         match field.name.strip_prefix("indices") {
             Some(dimension) => {
                 let dimension: usize = dimension.parse().expect("a dimension");
@@ -145,7 +145,7 @@ impl Row {
             }
             Found::At(place) if matches!(place.value, Value::Array(_)) => {
                 for item in place.elements() {
-                    self.records(checked, item.arrive(), index, records);
+                    self.records(checked, item.resolve(), index, records);
                 }
             }
             Found::At(place) => records.push((index.to_vec(), place)),

@@ -3,39 +3,39 @@
 use tensor_batch::Layout;
 
 use crate::feature::{Checked, Extents, Feature, FeatureKind, SparseKeys, lists};
-use crate::plan::writer::{Entries, Form, Writer};
+use crate::plan::output::{Entries, Output, OutputLayout};
 use crate::plan::{OutOfBounds, PlanOptions};
 
-pub(super) fn writers(features: &[Checked], options: &PlanOptions) -> Vec<Writer> {
-    let writers = features.iter().map(|checked| Writer {
+pub(super) fn outputs(features: &[Checked], options: &PlanOptions) -> Vec<Output> {
+    let outputs = features.iter().map(|checked| Output {
         column: checked.column,
         mask: checked.mask,
         row_mask: checked.row_mask,
-        form: form(checked, options),
+        layout: layout(checked, options),
         fill: checked.fill.clone(),
     });
-    writers.collect()
+    outputs.collect()
 }
 
-fn form(checked: &Checked, options: &PlanOptions) -> Form {
+fn layout(checked: &Checked, options: &PlanOptions) -> OutputLayout {
     match &checked.feature.kind {
         FeatureKind::Dense { .. } => match checked.shape.iter().copied().collect() {
-            Some(shape) => Form::Dense {
+            Some(shape) => OutputLayout::Dense {
                 strides: strides(shape),
             },
-            None => Form::Ragged,
+            None => OutputLayout::Ragged,
         },
         FeatureKind::Varlen {
             layout: Layout::Ragged,
             ..
-        } => Form::Ragged,
-        FeatureKind::Varlen { extents, .. } => Form::Coo {
+        } => OutputLayout::Ragged,
+        FeatureKind::Varlen { extents, .. } => OutputLayout::Coo {
             by_values: *extents == Extents::Values,
         },
         FeatureKind::Sparse {
             keys: SparseKeys::Record,
             ..
-        } => Form::Record,
+        } => OutputLayout::Record,
         FeatureKind::Sparse { .. } => entries(checked, options),
     }
 }
@@ -44,7 +44,7 @@ fn form(checked: &Checked, options: &PlanOptions) -> Form {
 ///
 /// # Panics
 /// If the feature is not sparse.
-pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> Form {
+pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> OutputLayout {
     let FeatureKind::Sparse {
         shape,
         sort,
@@ -56,7 +56,7 @@ pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> Form {
     };
     let keys = checked.keys.iter();
     let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));
-    Form::Entries(Entries {
+    OutputLayout::Entries(Entries {
         state: 0,
         lists: lists(&checked.path),
         shape: shape.as_slice().into(),

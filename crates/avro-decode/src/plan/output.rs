@@ -6,14 +6,14 @@ use super::OutOfBounds;
 
 /// A feature as the executor sees it: its columns and their form.
 #[derive(Clone, Debug)]
-pub(crate) struct Writer {
+pub(crate) struct Output {
     /// The column of the values.
     pub(crate) column: usize,
     /// The column of the mask.
     pub(crate) mask: Option<usize>,
     /// The column of the row mask.
     pub(crate) row_mask: Option<usize>,
-    pub(crate) form: Form,
+    pub(crate) layout: OutputLayout,
     /// What stands for a missing value: one value, or one for each place of a
     /// row; `None` if that is an error.
     pub(crate) fill: Option<Values>,
@@ -21,7 +21,7 @@ pub(crate) struct Writer {
 
 /// Where values and their places go.
 #[derive(Clone, Debug)]
-pub(crate) enum Form {
+pub(crate) enum OutputLayout {
     /// Values in row-major order.
     Dense {
         /// For each dimension, and then for a value, how many values it has.

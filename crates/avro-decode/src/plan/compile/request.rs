@@ -9,8 +9,8 @@ use crate::plan::PlanErrorKind;
 
 /// What wants a value, and the way that is still before it.
 #[derive(Clone, Debug)]
-pub(super) struct Consumer<'f> {
-    pub(super) goal: Goal,
+pub(super) struct Request<'f> {
+    pub(super) target: Target,
     /// The steps that are left.
     pub(super) steps: &'f [Step],
     /// The feature, for errors.
@@ -24,7 +24,7 @@ pub(super) struct Consumer<'f> {
     pub(super) registers: Vec<usize>,
     /// Whether the steps' end has been reached, and what is there agrees with
     /// the shape.
-    pub(super) arrived: bool,
+    pub(super) is_resolved: bool,
     /// Whether the value is one of a union of several types that are read as
     /// one.
     pub(super) within: Within,
@@ -34,7 +34,7 @@ pub(super) struct Consumer<'f> {
 
 /// What a value is wanted for; features by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(super) enum Target {
     /// The values of a dense or varlen feature.
     Values(usize),
     /// ATDS's sparse record.
@@ -49,31 +49,31 @@ pub(super) enum Goal {
     Operand(usize),
 }
 
-impl<'f> Consumer<'f> {
+impl<'f> Request<'f> {
     /// What a feature wants of the record; `dims` are those of its lists.
     pub(super) fn of_feature(
         number: usize,
         checked: &'f Checked,
         dims: Rc<[Option<usize>]>,
-    ) -> Vec<Consumer<'f>> {
-        let goal = match &checked.feature.kind {
+    ) -> Vec<Request<'f>> {
+        let target = match &checked.feature.kind {
             FeatureKind::Sparse {
                 keys: SparseKeys::Record,
                 ..
-            } => Goal::Record(number),
-            FeatureKind::Sparse { .. } => Goal::Entries(number),
-            _ => Goal::Values(number),
+            } => Target::Record(number),
+            FeatureKind::Sparse { .. } => Target::Entries(number),
+            _ => Target::Values(number),
         };
-        let mut consumers = Vec::new();
+        let mut requests = Vec::new();
         if !checked.is_rooted {
-            let mut consumer = Consumer::new(goal, checked, &checked.path);
-            if let Goal::Values(_) = goal {
-                consumer.shape = dims;
+            let mut request = Request::new(target, checked, &checked.path);
+            if let Target::Values(_) = target {
+                request.shape = dims;
             }
-            consumers.push(consumer);
+            requests.push(request);
         }
-        consumers.extend(Consumer::keys(number, checked, true));
-        consumers
+        requests.extend(Request::keys(number, checked, true));
+        requests
     }
 
     /// The keys of a sparse feature that start from the root, or from an entry.
@@ -81,33 +81,33 @@ impl<'f> Consumer<'f> {
         number: usize,
         checked: &'f Checked,
         from_root: bool,
-    ) -> impl Iterator<Item = Consumer<'f>> {
+    ) -> impl Iterator<Item = Request<'f>> {
         let index = checked
             .keys
             .iter()
             .flat_map(|keys| keys.index.iter().enumerate());
-        let index = index.map(move |(key, way)| (Goal::Index(number, key), way));
+        let index = index.map(move |(key, way)| (Target::Index(number, key), way));
         let value = checked.keys.iter().map(|keys| &keys.value);
-        let value = value.map(move |way| (Goal::Value(number), way));
-        let wanted = move |(_, way): &(Goal, &Reference)| way.from_root == from_root;
+        let value = value.map(move |way| (Target::Value(number), way));
+        let wanted = move |(_, way): &(Target, &Reference)| way.from_root == from_root;
         let keys = index.chain(value).filter(wanted);
-        keys.map(move |(goal, way)| Consumer::new(goal, checked, &way.path))
+        keys.map(move |(target, way)| Request::new(target, checked, &way.path))
     }
 
     /// An operand of one of a feature's filters.
     pub(super) fn operand(slot: usize, checked: &'f Checked, path: &'f Path) -> Self {
-        Consumer::new(Goal::Operand(slot), checked, path)
+        Request::new(Target::Operand(slot), checked, path)
     }
 
-    fn new(goal: Goal, checked: &'f Checked, path: &'f Path) -> Self {
-        Consumer {
-            goal,
+    fn new(target: Target, checked: &'f Checked, path: &'f Path) -> Self {
+        Request {
+            target,
             steps: &path.steps,
             checked,
             path,
             shape: Rc::from([]),
             registers: Vec::new(),
-            arrived: false,
+            is_resolved: false,
             within: Within::Itself,
             present: false,
         }
@@ -134,26 +134,26 @@ impl<'f> Consumer<'f> {
         self.checked.text()
     }
 
-    /// The same, a step further.
-    pub(super) fn further(mut self) -> Self {
+    /// The same, a step advance.
+    pub(super) fn advance(mut self) -> Self {
         self.steps = &self.steps[1..];
         self
     }
 
     /// Whether the lists on the way are dimensions of a column.
     pub(super) fn has_dimensions(&self) -> bool {
-        matches!(self.goal, Goal::Values(_) | Goal::Entries(_))
+        matches!(self.target, Target::Values(_) | Target::Entries(_))
     }
 
     /// The feature's number, unless this is an operand.
     pub(super) fn feature(&self) -> Option<usize> {
-        match self.goal {
-            Goal::Values(number)
-            | Goal::Record(number)
-            | Goal::Entries(number)
-            | Goal::Index(number, _)
-            | Goal::Value(number) => Some(number),
-            Goal::Operand(_) => None,
+        match self.target {
+            Target::Values(number)
+            | Target::Record(number)
+            | Target::Entries(number)
+            | Target::Index(number, _)
+            | Target::Value(number) => Some(number),
+            Target::Operand(_) => None,
         }
     }
 }
