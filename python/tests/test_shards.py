@@ -77,7 +77,7 @@ def test_copies_are_the_same_shard(numbers: str) -> None:
     assert read(dataset) == list(range(250, 500))
     for other in (pickle.loads(pickle.dumps(dataset)), copy.deepcopy(dataset)):
         assert (read(other), other.epoch, len(other)) == (list(range(250, 500)), 2, 4)
-    assert repr(dataset) == f"atds.Dataset({numbers!r}, batch_size=64, 1 features, shard=(1, 4))"
+    assert repr(dataset) == f"atds.Dataset({numbers!r}, batch_size=64, 1 feature, shard=(1, 4))"
 
 
 def test_a_shard_as_arrow(numbers: str) -> None:

@@ -289,7 +289,7 @@ def test_it_can_be_pickled_and_copied(numbers: str) -> None:
 
 def test_what_it_says_of_itself(numbers: str) -> None:
     dataset = atds.torch.Dataset(numbers, 32, NUMBER)
-    assert repr(dataset) == f"atds.torch.Dataset({numbers!r}, batch_size=32, 1 features)"
+    assert repr(dataset) == f"atds.torch.Dataset({numbers!r}, batch_size=32, 1 feature)"
     assert dataset.num_records == 1000
     assert dataset.stats()["steps"] == 0
     assert dataset.dataset.filenames == [numbers]

@@ -26,8 +26,19 @@ pytestmark = [
 ]
 
 
+#: Threads of data sets that other tests have left.
+OLD: set[str] = set()
+
+
+@pytest.fixture(autouse=True)
+def others() -> None:
+    """Takes the threads that are there no further into account."""
+    OLD.clear()
+    OLD.update(threads())
+
+
 def threads() -> dict[str, str]:
-    """The native threads of this process by id: their names."""
+    """The native threads of this process by id: their names, without old ones."""
     found = {}
     for task in Path("/proc/self/task").iterdir():
         try:
@@ -36,7 +47,7 @@ def threads() -> dict[str, str]:
             # It has ended meanwhile.
             continue
         # Calls that read heads of blocks have a thread for a moment.
-        if name.startswith("atds") and name != "atds-call":
+        if name.startswith("atds") and name != "atds-call" and task.name not in OLD:
             found[task.name] = name
     return found
 
