@@ -34,7 +34,8 @@ try() {
 import platform
 import atds
 import numpy
-steps = [len(next(iter(batch.values()))) for batch in atds.Dataset("data", 100, shuffle_buffer_size=300)]
+batches = atds.Dataset("data", 100, shuffle_buffer_size=300)
+steps = [batch.num_records for batch in batches]
 assert steps == [100] * 10, steps
 print(f"CPython {platform.python_version()}, numpy {numpy.__version__}: the wheel works")
 EOF
