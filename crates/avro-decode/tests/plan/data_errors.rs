@@ -295,8 +295,11 @@ fn bytes_as_uint8_of_another_length() {
         message(&field_of(ty), column, data)
     };
     let start = "record 1, field 'x', byte 3: ";
-    for (data, found) in [(&[4, 1, 2, 2, 9][..], 1), (&[4, 1, 2, 6, 7, 8, 9], 3)] {
-        let expected = format!("{start}an array of {found} values, where the shape says 2");
+    for (data, found) in [
+        (&[4, 1, 2, 2, 9][..], "1 value"),
+        (&[4, 1, 2, 6, 7, 8, 9], "3 values"),
+    ] {
+        let expected = format!("{start}an array of {found}, where the shape says 2");
         let message = pair("\"bytes\"", data);
         assert!(message.starts_with(&expected), "{message}");
     }
