@@ -1,20 +1,22 @@
-//! What follows a whole block and is no block: damage, or bytes that are no part of the file.
+//! Bytes after a whole block that begin no block: damage, or bytes that do not belong to the file.
 //!
-//! After a whole block, or the header, there is either another block or the end of the file. What
-//! is neither may be a damaged block, with more blocks after it, and must not pass for the end of
-//! the file. [`Judge`] looks at the rest of the file. The rest is no part of the file if
+//! After a whole block, or the header, comes another block or the end of the file. Other bytes may
+//! be a damaged block with more blocks after it, so they must not pass for the end of the file.
+//! [`Judge`] reads the rest of the file. The rest does not belong to the file in any of these
+//! cases:
 //!
-//! - it begins with the magic of an Avro file: another file was appended;
-//! - or the file's sync marker does not occur in it, and it is
-//!   - NUL bytes, white space, or 16 bytes or more of one value: padding;
-//!   - or ASCII text;
-//!   - or cannot begin a block: it does not begin with a record count and a size within the limits;
-//!   - or begins with these, is longer than such a block, and has nothing like the sync marker
-//!     where that block ends.
+//! - It begins with the magic of an Avro file: another file was appended.
+//! - It lacks the file's sync marker and is padding: NUL bytes, white space, or at least 16 bytes
+//!   of one value.
+//! - It lacks the sync marker and is ASCII text.
+//! - It lacks the sync marker and cannot begin a block: it has no record count and size within the
+//!   limits.
+//! - It lacks the sync marker, is longer than the block that its count and size declare, and has
+//!   nothing like the marker where that block ends.
 //!
-//! Everything else is damage: where the marker occurs later, blocks may follow; where the rest is
-//! shorter than the block that it begins, the file was cut; where it is exactly that long, or has
-//! most of the marker's bytes in their places, the last block is damaged.
+//! Every other rest is damage. If the marker occurs later, blocks may follow. If the rest is
+//! shorter than the declared block, the file was cut. If the rest is exactly that long, or has most
+//! of the marker's bytes where the marker belongs, the last block is damaged.
 
 use memchr::memmem;
 
@@ -24,39 +26,40 @@ use crate::header::MAGIC;
 use crate::limits::{MIN_PADDING, MIN_TEXT, REST_LOOKED_AT};
 use crate::sync::SyncMarker;
 
-/// What is done about bytes after the last block.
+/// How to treat bytes after the last block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TrailingBytes {
-    /// They are an error.
+    /// Report them as an error.
     #[default]
     Error,
-    /// They are left out and counted. The rest of the file is read for it, to tell such bytes from
-    /// a damaged block: the rest of a file after a block is no part of it if it begins with
-    /// Avro's magic; or if it has no sync marker of the file and is padding, text, or bytes that
-    /// cannot be a damaged last block.
+    /// Leave them out and count them.
+    ///
+    /// The rest of the file is read to tell such bytes from a damaged block. It is left out if it
+    /// begins with Avro's magic. It is also left out if it lacks the file's sync marker and is
+    /// padding, text, or bytes that cannot be a damaged last block.
     LeaveOut,
 }
 
-/// Looks at the rest of a file, fed in pieces of any size, from the first byte that should begin a
-/// block and does not.
+/// Reads the rest of a file in pieces of any size, from the first byte at which a block should
+/// begin but does not.
 #[derive(Debug)]
 pub(crate) struct Judge {
-    /// What framing found.
+    /// The error that framing found.
     error: Error,
-    /// Offset in the file of the rest.
+    /// Offset in the file of the rest's first byte.
     start: u64,
     sync: SyncMarker,
     choice: TrailingBytes,
     /// Bytes of the block that the rest begins, if it can begin one.
     block_len: Option<u64>,
-    /// Bytes seen.
+    /// Number of bytes seen.
     seen: u64,
-    /// The first of them.
+    /// The first bytes seen, at most as many as the magic has.
     first: Vec<u8>,
-    /// The last of them, which may begin a marker.
+    /// The last bytes seen, which may begin a marker.
     seam: Vec<u8>,
-    /// Where the marker first occurs.
+    /// Offset in the rest of the marker's first occurrence.
     marker_at: Option<u64>,
     is_text: bool,
     is_blank: bool,
@@ -87,22 +90,22 @@ impl Judge {
         }
     }
 
-    /// Bytes seen so far.
+    /// Number of bytes seen so far.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Where in the rest the file's marker first occurs, if that is what ended the look.
+    /// Offset in the rest of the file's marker, if the marker decided the verdict.
     pub(crate) fn marker_at(&self) -> Option<u64> {
         self.marker_at
     }
 
-    /// Whether the bytes seen need not be kept: what comes of them is settled without.
+    /// Whether the caller may drop the bytes seen: the verdict no longer needs them.
     pub(crate) fn leaves_out(&self) -> bool {
         self.choice == TrailingBytes::LeaveOut
     }
 
-    /// How many bytes more are wanted; 0 if the verdict does not depend on any.
+    /// Number of further bytes wanted; 0 if the verdict depends on no further byte.
     pub(crate) fn wanted(&self) -> u64 {
         let is_over = match self.choice {
             _ if self.is_second_file() => !self.leaves_out(),
@@ -116,11 +119,11 @@ impl Judge {
         REST_LOOKED_AT.saturating_sub(self.seen).max(1)
     }
 
-    /// Looks at the next bytes.
+    /// Reads the next bytes.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.wanted() > 0 {
-            // So that pieces of any size are looked at alike: the magic first, and no more than
-            // is wanted.
+            // This makes pieces of any size give the same result: the magic is compared first, and
+            // no byte beyond the wanted ones is read.
             let most = match MAGIC.len() - self.first.len() {
                 0 => self.wanted(),
                 missing => missing as u64,
@@ -149,7 +152,7 @@ impl Judge {
         self.seen += bytes.len() as u64;
     }
 
-    /// Searches for the marker, across pieces too.
+    /// Searches for the marker, also across the border of two pieces.
     fn search(&mut self, bytes: &[u8]) {
         const STRADDLE: usize = SyncMarker::LEN - 1;
         let before = self.seam.len();
@@ -172,8 +175,8 @@ impl Judge {
         self.first == MAGIC
     }
 
-    /// How many bytes are left out, or the error, with what was found. `is_end` says that the file
-    /// ends with the bytes seen.
+    /// Number of bytes left out, or the error with the format that was found. `is_end` tells
+    /// whether the file ends with the bytes seen.
     #[cold]
     pub(crate) fn verdict(self, is_end: bool) -> Result<u64, Error> {
         let Some(found) = self.found(is_end) else {
@@ -183,7 +186,7 @@ impl Judge {
             return Ok(self.seen);
         }
         if found == Found::Unknown && matches!(self.error.kind, ErrorKind::TooLarge { .. }) {
-            // A limit has a remedy of its own.
+            // The error text for a limit already names its remedy.
             return Err(self.error);
         }
         let mut error = self.error;
@@ -195,7 +198,7 @@ impl Judge {
         Err(error)
     }
 
-    /// What the rest is, if it is no part of the file.
+    /// The format of the rest, if it does not belong to the file.
     fn found(&self, is_end: bool) -> Option<Found> {
         if self.is_second_file() {
             return Some(Found::SecondFile);
@@ -228,7 +231,7 @@ impl Judge {
     }
 }
 
-/// Whether most bytes of the marker are in their places.
+/// Whether most bytes of `found` are equal to the bytes of `expected` at the same index.
 fn is_similar(expected: SyncMarker, found: SyncMarker) -> bool {
     let equal = expected.0.iter().zip(&found.0).filter(|(a, b)| a == b);
     equal.count() >= SyncMarker::LEN / 2

@@ -9,15 +9,15 @@ use crate::varint::{self, Varint};
 
 /// One block of a container file, its payload still compressed.
 ///
-/// The payload is a slice of the bytes given to the framer wherever the block lies in one piece;
-/// it then keeps that whole piece alive.
+/// If the block lies in one piece of the bytes given to the framer, the payload is a slice of that
+/// piece and keeps all of it alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
     /// Offset in the file of the block's first byte.
     pub offset: u64,
-    /// Which block of the file this is, from 0. After [`Framer::resync`](crate::Framer::resync)
-    /// a skipped run counts as one block, since nobody knows how many it held.
+    /// Index of the block in the file, from 0. After [`Framer::resync`](crate::Framer::resync) a
+    /// skipped run counts as one block, since the number of blocks in it is unknown.
     pub index: u64,
     /// Records in the block.
     pub count: u64,
@@ -34,7 +34,7 @@ impl Block {
     }
 }
 
-/// What stands before a block's payload: its record count and its size, both checked.
+/// The record count and the size before a block's payload, both checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockHead {
     /// Records in the block.
@@ -45,7 +45,7 @@ pub(crate) struct BlockHead {
     pub(crate) len: u64,
 }
 
-/// Where a block stands, for its errors.
+/// Offset and index of a block, for its errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) offset: u64,
@@ -66,7 +66,7 @@ impl BlockHead {
     /// Fewest bytes a block can take: two varints of one byte, no payload, the marker.
     pub(crate) const MIN_BLOCK: u64 = 2 + SyncMarker::LEN as u64;
 
-    /// Reads the head at the front of `bytes`; `None` if they end before it does.
+    /// Reads the head at the front of `bytes`; `None` if `bytes` ends inside the head.
     pub(crate) fn parse(
         bytes: &[u8],
         limits: &Limits,
@@ -94,7 +94,8 @@ impl BlockHead {
             let kind = ErrorKind::NegativeSize { part, value: size };
             place.error(kind, count_end as u64)
         })?;
-        // A payload is one allocation at most, so it must fit this platform's address space too.
+        // A payload is one allocation at most, so its size must also fit the platform's address
+        // space.
         let limit = limits.max_block_bytes.min(isize::MAX as u64);
         check(part, payload_len, limit).map_err(|kind| place.error(kind, count_end as u64))?;
 
@@ -134,7 +135,7 @@ impl BlockHead {
     }
 }
 
-/// Holds a declared value against its limit.
+/// Checks a declared value against its limit.
 pub(crate) fn check(part: Part, value: u64, limit: u64) -> Result<(), ErrorKind> {
     if value > limit {
         return Err(ErrorKind::TooLarge { part, value, limit });

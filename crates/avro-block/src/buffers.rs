@@ -1,4 +1,4 @@
-//! Memory that files are read into, again and again.
+//! Buffers that files are read into, and that are reused.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 
-/// How many buffers are looked at for one that nobody uses any more. They are let go in about the
-/// order they were read in, so the first is usually one.
+/// Maximum number of buffers searched for one without users. Buffers become free in about the order
+/// in which they were read, so the first is usually free.
 const LOOKED_AT: usize = 8;
 
-/// Buffers that pieces of files were read into. Once no slice of one is left, it is read into
-/// again: reading on and on then allocates nothing. Clones share the buffers.
+/// A pool of buffers for reading files. A buffer is reused once no slice of it is left, so steady
+/// reading allocates nothing. Clones share the pool.
 #[derive(Clone, Debug, Default)]
 pub struct ReadBuffers(Arc<Mutex<VecDeque<Bytes>>>);
 
 impl ReadBuffers {
-    /// Reads the next `len` bytes of `reader`. Memory is made for them at once, so `len` must not
-    /// be what a file only claims.
+    /// Reads the next `len` bytes of `reader`. All `len` bytes are allocated first, so `len` must
+    /// be trusted, not taken from a file unchecked.
     ///
     /// # Errors
     ///
-    /// Those of the reader, and one if it ends before.
+    /// The errors of the reader, and an error if the reader ends before `len` bytes.
     pub fn read_exact(&self, mut reader: impl Read, len: usize) -> io::Result<Bytes> {
         let mut room = self.take(len);
         reader.read_exact(&mut room[..len])?;
@@ -30,7 +30,7 @@ impl ReadBuffers {
         Ok(piece)
     }
 
-    /// A buffer of `size` bytes or more, of whatever value.
+    /// A buffer of at least `size` bytes with arbitrary contents.
     pub(crate) fn take(&self, size: usize) -> BytesMut {
         let mut buffers = self.lock();
         for _ in 0..buffers.len().min(LOOKED_AT) {
@@ -42,7 +42,7 @@ impl ReadBuffers {
                     unused.resize(unused.capacity(), 0);
                     return unused;
                 }
-                // Too small now means too small for the blocks that come.
+                // The buffer is dropped: it is too small for the next blocks too.
                 Ok(_) => {}
                 Err(used) => buffers.push_back(used),
             }
@@ -51,13 +51,14 @@ impl ReadBuffers {
         BytesMut::zeroed(size)
     }
 
-    /// Takes the buffer back that `piece` is the front of, once all slices of it are gone.
+    /// Returns to the pool the buffer that `piece` is the front of. It is reused once all its
+    /// slices are gone.
     pub(crate) fn give(&self, piece: &Bytes) {
         self.lock().push_back(piece.clone());
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Bytes>> {
-        // The list is whole after a panic between its operations.
+        // No operation leaves the list half changed, so a panic elsewhere does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,5 @@
-//! The codecs of Avro 1.12, "Required Codecs" and "Optional Codecs": one file and one cargo
-//! feature each.
+//! The codecs of Avro 1.12, "Required Codecs" and "Optional Codecs": one file and one cargo feature
+//! for each.
 
 mod buffer;
 mod compress;
@@ -30,12 +30,12 @@ pub use error::{CompressError, DecompressError};
 
 /// How the payloads of a file are compressed.
 ///
-/// Every codec has its variant whether it is compiled in or not, so that files can be framed,
-/// indexed and described without it.
+/// Every codec has a variant even if it is not compiled in. So files can be framed, indexed and
+/// described without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
-    /// Not at all.
+    /// Uncompressed.
     Null,
     /// Raw deflate (RFC 1951), without zlib's header and checksum.
     Deflate,
@@ -65,15 +65,15 @@ impl Codec {
         Self::ALL.into_iter().find(|codec| codec.name() == name)
     }
 
-    /// The names of the codecs that this build has, with commas.
+    /// The names of the codecs that this build has, separated by commas.
     pub(crate) fn enabled_names() -> String {
         let enabled = Self::ALL.into_iter().filter(|codec| codec.is_enabled());
         let names: Vec<_> = enabled.map(Self::name).collect();
         names.join(", ")
     }
 
-    /// The codec that a name which is no codec's may stand for: another spelling, or the name of a
-    /// program or format.
+    /// The codec that an unknown name may stand for: another spelling, or the name of a program or
+    /// format.
     pub(crate) fn meant_by(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "none" | "uncompressed" | "" => Self::Null,
@@ -98,23 +98,24 @@ impl Codec {
         }
     }
 
-    /// No payload of this codec decompresses to more than this many times its bytes: what the format
-    /// allows, rounded up to a power of two.
+    /// Upper bound on decompressed bytes per payload byte: the maximum of the format, rounded up to
+    /// a power of two.
     pub fn max_expansion(self) -> u64 {
         match self {
             Self::Null => 1,
-            // A copy of 64 bytes takes three.
+            // A copy element of three bytes yields 64 bytes.
             Self::Snappy => 1 << 5,
-            // A match of 258 bytes takes two bits.
+            // A match of two bits yields 258 bytes.
             Self::Deflate => 1 << 11,
-            // A block of 128 KiB of one byte takes four.
+            // A run block of four bytes yields 128 KiB.
             Self::Zstandard => 1 << 16,
-            // Runs are shortened before a transform that shortens runs: 45 MB in some 40 bytes.
+            // bzip2 shortens runs twice: about 40 bytes yield 45 MB.
             Self::Bzip2 | Self::Xz => 1 << 21,
         }
     }
 
-    /// Whether this build can decompress and compress with it (cargo feature of the same name).
+    /// Whether this build can decompress and compress with this codec (cargo feature of the same
+    /// name).
     pub fn is_enabled(self) -> bool {
         match self {
             Self::Null => true,
@@ -126,7 +127,7 @@ impl Codec {
         }
     }
 
-    /// The levels its compressor has, fastest first; `None` if it has none.
+    /// The levels of the codec's compressor, fastest first; `None` if it has no levels.
     pub fn levels(self) -> Option<RangeInclusive<i32>> {
         match self {
             Self::Null | Self::Snappy => None,

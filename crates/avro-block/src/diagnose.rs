@@ -1,7 +1,7 @@
-//! What bytes are that should be Avro and are not.
+//! Identifies the format of bytes that should be Avro but are not.
 //!
-//! Runs on cold paths only: a header or a block has been found to be at fault, and the error is to
-//! say what stands there and what to do.
+//! Runs on cold paths only: for the error of a header or a block that is already known to be bad.
+//! The error names the format and a remedy.
 
 mod text;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::header::MAGIC;
 
-/// What a file, a payload, or the bytes after a block are instead of Avro.
+/// The format of a file, a payload, or the bytes after a block, where Avro was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Found {
@@ -22,15 +22,15 @@ pub enum Found {
     Bzip2,
     /// xz.
     Xz,
-    /// LZMA of before xz (`.lzma`).
+    /// LZMA as written before xz (`.lzma`).
     Lzma,
-    /// What Unix' `compress` writes (`.Z`).
+    /// The output of Unix' `compress` (`.Z`).
     Compress,
-    /// Brotli. It is known by the name of the file: its data begins with anything.
+    /// Brotli, recognised by the file's name: its data has no magic.
     Brotli,
     /// An LZ4 frame.
     Lz4,
-    /// Snappy's framing format, which is not Avro's.
+    /// Snappy's framing format; Avro uses the raw format.
     SnappyFrames,
     /// zlib (RFC 1950): deflate with a header and a checksum.
     Zlib,
@@ -82,17 +82,17 @@ pub enum Found {
     AvroIdl,
     /// A single Avro message (single-object encoding).
     SingleObject,
-    /// What may be a single message in Confluent's wire format: a zero byte, the number of its schema
-    /// in a registry in four bytes, and a record.
+    /// Possibly a single message in Confluent's wire format: a zero byte, a schema's number in a
+    /// registry in four bytes, and a record.
     Confluent {
         /// The number of the schema.
         schema_id: u32,
     },
     /// An Avro file of a version before 1.3.
     OldAvro,
-    /// An Avro file that begins later.
+    /// An Avro file with other bytes before it.
     AvroAt {
-        /// Bytes before it.
+        /// Number of bytes before the Avro file.
         offset: u64,
     },
     /// Base64 of an Avro file.
@@ -113,23 +113,23 @@ pub enum Found {
     SecondFile,
     /// White space.
     Whitespace,
-    /// One byte, again and again.
+    /// One byte value, repeated.
     Padding {
         /// The byte.
         byte: u8,
     },
-    /// Bytes that are no block and nothing that is known here.
+    /// Bytes that are no block and no known format.
     Unknown,
 }
 
-/// What formats begin with.
+/// The first bytes of formats.
 const MAGICS: [(&[u8], Found); 34] = [
     (b"\x1f\x8b", Found::Gzip),
     (b"\x28\xb5\x2f\xfd", Found::Zstandard),
     (b"BZh", Found::Bzip2),
     (b"\xfd7zXZ\0", Found::Xz),
     (b"\x1f\x9d", Found::Compress),
-    // Of brotli's framing format, which few tools write.
+    // Brotli's framing format, which few tools write.
     (b"\xce\xb2\xcf\x81", Found::Brotli),
     (b"\x04\x22\x4d\x18", Found::Lz4),
     (b"\xff\x06\0\0sNaPpY", Found::SnappyFrames),
@@ -161,11 +161,11 @@ const MAGICS: [(&[u8], Found); 34] = [
     (b"\xfe\xff", Found::Utf16),
 ];
 
-/// Where a tar header has its magic, and the magic.
+/// Offset of the magic in a tar header, and the magic.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
 impl Found {
-    /// What a file is that begins with `first` and not with Avro's magic.
+    /// The format of a file whose bytes begin with `first`, and not with Avro's magic.
     pub(crate) fn in_file(first: &[u8]) -> Option<Self> {
         if first.is_empty() {
             return None;
@@ -202,19 +202,22 @@ impl Found {
         text::identify(first).or_else(|| confluent(first))
     }
 
-    /// What a file is by its name, where its bytes do not say.
+    /// The format of a file by its name, for formats without a magic.
     pub fn by_name(path: &Path) -> Option<Self> {
         let extension = path.extension()?;
         let is = |name| extension.eq_ignore_ascii_case(name);
-        match () {
-            () if is("br") => Some(Found::Brotli),
-            () if is("lzma") => Some(Found::Lzma),
-            () if is("z") => Some(Found::Compress),
-            () => None,
+        if is("br") {
+            Some(Found::Brotli)
+        } else if is("lzma") {
+            Some(Found::Lzma)
+        } else if is("z") {
+            Some(Found::Compress)
+        } else {
+            None
         }
     }
 
-    /// What compressed format a payload is in.
+    /// The compressed format that a payload is in.
     pub(crate) fn in_payload(payload: &[u8]) -> Option<Self> {
         let magic = MAGICS.iter().find(|(magic, _)| payload.starts_with(magic));
         match magic {
@@ -240,7 +243,7 @@ impl Found {
         )
     }
 
-    /// What it is, with its article.
+    /// The format's name, with its article.
     pub fn name(self) -> &'static str {
         match self {
             Found::Gzip => "gzip data",
@@ -294,7 +297,7 @@ impl Found {
         }
     }
 
-    /// What to do about a file that is this, if there is something.
+    /// The remedy for a file of this format, if there is one.
     fn remedy(self) -> Option<&'static str> {
         Some(match self {
             Found::Gzip => "unpack it first (gunzip)",
@@ -360,7 +363,7 @@ impl Found {
     }
 }
 
-/// What it is.
+/// The format's name and its details.
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -375,7 +378,7 @@ impl fmt::Display for Found {
     }
 }
 
-/// What a file is, and what to do: for the error of a file that is not Avro.
+/// The error text for a file that is not Avro: its format and the remedy.
 pub(crate) struct InsteadOfAvro(pub(crate) Option<Found>);
 
 impl fmt::Display for InsteadOfAvro {
@@ -394,7 +397,7 @@ impl fmt::Display for InsteadOfAvro {
     }
 }
 
-/// A message of the stream: a continuation marker and a length below 16 MiB.
+/// Whether the file begins with an Arrow message: a continuation marker and a length below 16 MiB.
 fn is_arrow_stream(first: &[u8]) -> bool {
     let Some(rest) = first.strip_prefix(b"\xff\xff\xff\xff") else {
         return false;
@@ -402,8 +405,8 @@ fn is_arrow_stream(first: &[u8]) -> bool {
     matches!(rest, [_, _, _, 0, ..])
 }
 
-/// The properties that its tools write, a dictionary of a size that they choose, and a length that
-/// is unknown or below 1 TiB.
+/// Whether the file begins like LZMA: the usual properties, a usual dictionary size, and a length
+/// that is unknown or below 1 TiB.
 fn is_lzma(first: &[u8]) -> bool {
     let Some((&0x5d, rest)) = first.split_first() else {
         return false;
@@ -416,8 +419,8 @@ fn is_lzma(first: &[u8]) -> bool {
     is_size && (length == [0xff; 8] || length[5..] == [0; 3])
 }
 
-/// A zero byte and a number of a schema below 2^24: registries count from 1. Files that begin so too
-/// are left out: images, fonts, films.
+/// A Confluent message: a zero byte and a schema's number below 2^24, since registries count from
+/// 1. Images, fonts and films that begin with the same bytes are excluded.
 fn confluent(first: &[u8]) -> Option<Found> {
     let header = first.first_chunk::<5>()?;
     let schema_id = u32::from_be_bytes([header[1], header[2], header[3], header[4]]);
@@ -429,12 +432,13 @@ fn confluent(first: &[u8]) -> Option<Found> {
     is_it.then_some(Found::Confluent { schema_id })
 }
 
-/// Protocols 2 to 5, which name themselves.
+/// Whether the file is a pickle of protocol 2 to 5; earlier protocols have no magic.
 fn is_pickle(first: &[u8]) -> bool {
     matches!(first, [0x80, 2..=5, ..])
 }
 
-/// A record's length in 64 bits, and the masked CRC-32C of these eight bytes.
+/// Whether the file begins with a record's length in 64 bits and the masked CRC-32C of these eight
+/// bytes.
 fn is_tfrecord(first: &[u8]) -> bool {
     let Some((length, rest)) = first.split_first_chunk::<8>() else {
         return false;
@@ -446,7 +450,7 @@ fn is_tfrecord(first: &[u8]) -> bool {
     masked == u32::from_le_bytes(*stored)
 }
 
-/// CRC-32C bit by bit: of eight bytes, once for each file that is at fault.
+/// CRC-32C, bit by bit: it is computed for eight bytes, once per bad file.
 fn crc32c(bytes: &[u8]) -> u32 {
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let mut crc = u32::MAX;
@@ -460,7 +464,8 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// zlib's two header bytes: deflate, a window of at most 32 KiB, and their check.
+/// Whether the payload begins with zlib's two header bytes: deflate, a window of at most 32 KiB,
+/// and their check.
 fn is_zlib(payload: &[u8]) -> bool {
     match payload {
         &[method, flags, ..] => {

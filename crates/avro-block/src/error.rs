@@ -8,16 +8,16 @@ use crate::codec::{Codec, CompressError, DecompressError};
 use crate::diagnose::{Found, InsteadOfAvro};
 use crate::sync::SyncMarker;
 
-/// What went wrong and where.
+/// An error in a container file: its kind and its position.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Error {
-    /// What went wrong.
+    /// What is wrong.
     pub kind: ErrorKind,
-    /// Offset in the file of the first byte of what is wrong.
+    /// Offset in the file of the first wrong byte.
     pub offset: u64,
-    /// Which block, counted as in [`Block::index`](crate::Block::index); `None` for the header
-    /// and for the file as a whole.
+    /// Index of the block, as in [`Block::index`](crate::Block::index); `None` for the header and
+    /// for the file as a whole.
     pub block: Option<u64>,
 }
 
@@ -44,12 +44,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The kind's own text is already part of this error's.
+        // This error's text already contains the kind's text.
         std::error::Error::source(&self.kind)
     }
 }
 
-/// The ways a container file, or the writing of one, can be wrong.
+/// What can be wrong with a container file, or with writing one.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -59,7 +59,7 @@ pub enum ErrorKind {
     /// The first four bytes are not Avro's.
     #[error("{}", InsteadOfAvro(*.found))]
     NotAvro {
-        /// What the file is instead, if that is known.
+        /// The file's format, if it is known.
         found: Option<Found>,
     },
     /// What follows a whole block, or the header, is no block and no part of the file, or need not
@@ -75,15 +75,15 @@ pub enum ErrorKind {
     /// The file ends inside the header or inside a block.
     #[error("the file ends inside {part}, {missing} or more bytes short")]
     Truncated {
-        /// What the file ends inside, or before.
+        /// The part inside which, or before which, the file ends.
         part: Part,
-        /// Bytes that part still needs, as far as is known.
+        /// Minimum number of bytes that the part still needs.
         missing: u64,
     },
     /// A variable-length integer longer than ten bytes, or above 64 bits.
     #[error("{part} is not a variable-length integer of 64 bits")]
     BadVarint {
-        /// What the integer stands for.
+        /// The part that the integer encodes.
         part: Part,
     },
     /// A block's record count below zero.
@@ -92,7 +92,7 @@ pub enum ErrorKind {
     /// A size in bytes below zero.
     #[error("{part} is negative: {value}")]
     NegativeSize {
-        /// What the size is of.
+        /// The part that the size belongs to.
         part: Part,
         /// The size.
         value: i64,
@@ -100,7 +100,7 @@ pub enum ErrorKind {
     /// A declared count or size above its limit in [`Limits`](crate::Limits).
     #[error("{part} is {value}, above the limit of {limit}{}", raise(*.part))]
     TooLarge {
-        /// What was declared.
+        /// The part whose value was declared.
         part: Part,
         /// The declared value.
         value: u64,
@@ -112,7 +112,7 @@ pub enum ErrorKind {
     SyncMismatch {
         /// The file's marker.
         expected: SyncMarker,
-        /// What stands in its place.
+        /// The bytes in the marker's place.
         found: SyncMarker,
     },
     /// A key of the metadata map is not UTF-8.
@@ -133,7 +133,7 @@ pub enum ErrorKind {
     /// A payload that could not be compressed.
     #[error(transparent)]
     Compress(#[from] CompressError),
-    /// User metadata under a key that the specification keeps for itself.
+    /// A key of user metadata that the specification reserves.
     #[error("metadata key {0:?}: keys that begin with avro. are reserved")]
     ReservedKey(String),
     /// Reading or writing failed.
@@ -147,7 +147,7 @@ impl From<io::Error> for ErrorKind {
     }
 }
 
-/// The text for what follows a block and is no block.
+/// The error text for bytes after a block that begin no block.
 fn not_a_block(found: Found, cause: &ErrorKind) -> String {
     const OPTION: &str = "`tolerate` 'trailing-file-bytes'";
     match found {
@@ -165,7 +165,7 @@ fn not_a_block(found: Found, cause: &ErrorKind) -> String {
     }
 }
 
-/// The option that a limit is raised with.
+/// The advice to raise the option of this limit, if it has one.
 fn raise(part: Part) -> &'static str {
     match part {
         Part::PayloadSize => ": raise `max_block_bytes` if the file is whole",
@@ -173,7 +173,7 @@ fn raise(part: Part) -> &'static str {
     }
 }
 
-/// The text for a codec that is not read.
+/// The error text for an unknown codec.
 fn unknown_codec(name: &str) -> String {
     let read = Codec::enabled_names();
     let name = name.escape_debug();

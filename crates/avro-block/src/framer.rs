@@ -1,4 +1,4 @@
-//! The push framer: bytes in; the header, a block, or "need more" out. No I/O.
+//! The push framer: it takes bytes and returns the header, a block, or "need more". No I/O.
 
 use bytes::Bytes;
 
@@ -10,16 +10,17 @@ use crate::limits::{Limits, MAX_CARRIED};
 use crate::pieces::Pieces;
 use crate::sync::SyncMarker;
 
-/// Cuts the bytes of a container file, pushed in pieces of any size, into header and blocks.
+/// Splits the bytes of a container file into the header and the blocks. The bytes are pushed in
+/// pieces of any size.
 ///
-/// Push bytes, call [`next`](Self::next) until it says [`Frame::NeedMore`], push again; at the
-/// end of the file call [`finish`](Self::finish). Any cut into pieces gives the same frames and
-/// the same errors.
+/// Push bytes and call [`next`](Self::next) until it returns [`Frame::NeedMore`]; then push again.
+/// At the end of the file call [`finish`](Self::finish). The frames and errors do not depend on how
+/// the file is cut into pieces.
 ///
-/// A block's bytes are kept until its sync marker proves its size. So after an error
-/// [`resync`](Self::resync) can search from the damaged block's first byte on, and no size, true
-/// or false, makes it miss a block that follows. The price is memory: up to
-/// [`Limits::max_block_bytes`] are held before a false size shows.
+/// The framer keeps a block's bytes until its sync marker proves the block's size. After an error,
+/// [`resync`](Self::resync) can therefore search from the damaged block's first byte on. No false
+/// size makes it miss a later block. The price is memory: a false size can make the framer hold up
+/// to [`Limits::max_block_bytes`].
 ///
 /// ```
 /// use avro_block::{Frame, Framer, Writer, WriterOptions};
@@ -47,7 +48,7 @@ use crate::sync::SyncMarker;
 #[derive(Debug)]
 pub struct Framer {
     limits: Limits,
-    /// Everything from the first byte of the part being framed on.
+    /// All bytes from the first byte of the part being framed on.
     pieces: Pieces,
     state: State,
     /// The file's marker; known once the header is read.
@@ -56,20 +57,20 @@ pub struct Framer {
     index: u64,
     skipped: u64,
     trailing: TrailingBytes,
-    /// Bytes left out at the end of the file.
+    /// Number of bytes left out at the end of the file.
     left_out: u64,
 }
 
-/// What a framer is at.
+/// State of a framer.
 #[derive(Debug)]
 enum State {
     Header(HeaderParser),
     Blocks(SyncMarker),
     /// Searching for a marker; the skipped run began at this file offset.
     Searching(SyncMarker, u64),
-    /// Looking at what should be a block and is not, from this file offset on.
+    /// Judging bytes that should begin a block but do not, from this file offset on.
     Judging(Box<Judge>, SyncMarker, u64),
-    /// Stopped at an error; the part it is in begins at this file offset.
+    /// Stopped at an error in the part that begins at this file offset.
     Failed(Error, u64),
 }
 
@@ -81,15 +82,15 @@ pub enum Frame {
     Header(Header),
     /// A block.
     Block(Block),
-    /// A run of bytes was skipped after [`Framer::resync`], the sync marker that ended it
-    /// included. Framing goes on right behind it.
+    /// A run of bytes was skipped after [`Framer::resync`], up to and including the next sync
+    /// marker. Framing continues after the marker.
     Skipped {
         /// Offset in the file of the first byte skipped.
         offset: u64,
         /// Bytes skipped.
         len: u64,
     },
-    /// At least this many bytes more must be pushed before there is another frame.
+    /// At least this many further bytes must be pushed before the next frame.
     NeedMore(u64),
 }
 
@@ -113,20 +114,20 @@ impl Framer {
         }
     }
 
-    /// Sets the limits of what follows.
+    /// Sets the limits for the following frames.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Sets what is done about bytes after the last block: an error by default.
+    /// Sets how bytes after the last block are treated; they are an error by default.
     pub fn set_trailing_bytes(&mut self, choice: TrailingBytes) {
         self.trailing = choice;
     }
 
-    /// A framer in the middle of a file whose `sync` marker is known: the first byte pushed is
-    /// the one at `offset`, where block `index` begins.
+    /// Creates a framer in the middle of a file whose `sync` marker is known. The first byte pushed
+    /// is the byte at `offset`, where block `index` begins.
     ///
-    /// Where it is not known whether a block begins there, call [`resync`](Self::resync) at once.
+    /// If a block may not begin at `offset`, call [`resync`](Self::resync) at once.
     pub fn at_block(sync: SyncMarker, offset: u64, index: u64, limits: Limits) -> Self {
         Self {
             limits,
@@ -145,12 +146,12 @@ impl Framer {
         self.pieces.push(piece);
     }
 
-    /// The next frame of what has been pushed.
+    /// The next frame of the bytes pushed.
     ///
     /// # Errors
     ///
-    /// The first thing found wrong, of any kind but `Truncated`. Some bytes more may be asked for
-    /// before, to say in it what was found. The same error comes again until
+    /// The first error found, of any kind but `Truncated`. Before an error, the framer may ask for
+    /// further bytes, to name their format in the error. The same error is returned again until
     /// [`resync`](Self::resync).
     #[allow(clippy::should_implement_trait)] // "Need more" is no end, so this is no iterator.
     pub fn next(&mut self) -> Result<Frame, Error> {
@@ -191,14 +192,17 @@ impl Framer {
         })
     }
 
-    /// Says that the file ends here; to be called when [`next`](Self::next) has asked for more.
+    /// Marks the end of the file. Call it when [`next`](Self::next) has asked for more.
     ///
     /// # Errors
     ///
-    /// `Empty` if nothing was pushed, `Truncated` if the file ends inside the header or a block,
-    /// and the error that `next` gave if there was one. A run being skipped that no marker ends
-    /// is no error: it counts in [`skipped_bytes`](Self::skipped_bytes). Nor are bytes after the
-    /// last block that are left out: they count in [`trailing_bytes`](Self::trailing_bytes).
+    /// - `Empty` if nothing was pushed.
+    /// - `Truncated` if the file ends inside the header or a block.
+    /// - The error that `next` returned, if there was one.
+    ///
+    /// A skipped run that no marker ends is no error: it counts in
+    /// [`skipped_bytes`](Self::skipped_bytes). Bytes left out after the last block are no error
+    /// either: they count in [`trailing_bytes`](Self::trailing_bytes).
     pub fn finish(&mut self) -> Result<(), Error> {
         let error = match &self.state {
             State::Header(parser) => parser.truncated(&self.pieces),
@@ -206,7 +210,7 @@ impl Framer {
             State::Blocks(sync) => {
                 let sync = *sync;
                 self.begin_judging(self.truncated_block(), sync);
-                // The whole rest is there; what is wanted of it is looked at here.
+                // The whole rest of the file is held, so judge it now.
                 return match self.judge() {
                     Ok(_) => self.conclude(true),
                     Err(error) => Err(error),
@@ -226,13 +230,13 @@ impl Framer {
         Err(error)
     }
 
-    /// Gives up the block that is damaged, or the next one, and goes on behind the next sync
-    /// marker. [`next`](Self::next) then gives [`Frame::Skipped`] once the marker is found.
+    /// Gives up the damaged block, or the next block if none is damaged, and continues after the
+    /// next sync marker. [`next`](Self::next) returns [`Frame::Skipped`] once the marker is found.
     ///
-    /// The search begins at the block's first byte. Where its own marker is whole, no other block
-    /// is lost; where that is what is damaged, the block after it goes too.
+    /// The search begins at the block's first byte. If the block's own marker is intact, no other
+    /// block is lost. If the marker is damaged, the next block is lost too.
     ///
-    /// Returns `false`, and changes nothing, if there is no header and so no marker to search for.
+    /// Returns `false` and changes nothing if there is no header, and so no marker to search for.
     pub fn resync(&mut self) -> bool {
         let Some(sync) = self.sync else {
             return false;
@@ -246,10 +250,10 @@ impl Framer {
         true
     }
 
-    /// Goes on somewhere else in the same file: the next byte pushed is the one at `offset`, where
-    /// block `index` begins. All bytes held are dropped.
+    /// Continues at another position of the same file. The next byte pushed is the byte at
+    /// `offset`, where block `index` begins. All bytes held are dropped.
     ///
-    /// Returns `false`, and changes nothing, if there is no header yet.
+    /// Returns `false` and changes nothing if there is no header yet.
     pub fn seek(&mut self, offset: u64, index: u64) -> bool {
         let Some(sync) = self.sync else {
             return false;
@@ -260,13 +264,13 @@ impl Framer {
         true
     }
 
-    /// Bytes skipped so far by all calls of [`resync`](Self::resync).
+    /// Number of bytes skipped so far by all calls of [`resync`](Self::resync).
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped
     }
 
-    /// Bytes after the last block that were left out, once [`finish`](Self::finish) has said that
-    /// the file is good.
+    /// Number of bytes left out after the last block, once [`finish`](Self::finish) has returned
+    /// `Ok`.
     pub fn trailing_bytes(&self) -> u64 {
         self.left_out
     }
@@ -281,8 +285,8 @@ impl Framer {
         self.sync.map(|_| self.index)
     }
 
-    /// What is held, to be pushed again in one piece with what follows it; nothing where that
-    /// would be too much to copy.
+    /// Takes the bytes held, so that the caller can push them again in one piece with the bytes
+    /// after them. Empty if copying them would cost too much.
     pub(crate) fn take_rest(&mut self) -> Bytes {
         if self.pieces.len() > MAX_CARRIED {
             return Bytes::new();
@@ -312,9 +316,9 @@ impl Framer {
             return Err(self.wrong_sync(sync, place, sync_at));
         }
 
-        // The head's parser holds the length against the address space.
+        // The head's parser has checked the length against the address space.
         let (head_len, payload_len) = (head.len as usize, head.payload_len as usize);
-        let payload = self.pieces.take_behind(head_len, payload_len);
+        let payload = self.pieces.take_after(head_len, payload_len);
         self.pieces.advance(SyncMarker::LEN as u64);
         self.index += 1;
         Ok(Frame::Block(Block {
@@ -326,7 +330,7 @@ impl Framer {
         }))
     }
 
-    /// Begins to look at what should be a block of the file of this marker and has this `error`.
+    /// Begins to judge bytes that should be a block but gave `error`. `sync` is the file's marker.
     #[cold]
     fn begin_judging(&mut self, error: Error, sync: SyncMarker) {
         let mut bytes = [0; BlockHead::MAX_LEN];
@@ -337,7 +341,7 @@ impl Framer {
         self.state = State::Judging(judge.into(), sync, self.pieces.start());
     }
 
-    /// Looks at what has been pushed since.
+    /// Judges the bytes pushed since the last call.
     #[cold]
     fn judge(&mut self) -> Result<Frame, Error> {
         let State::Judging(judge, _, from) = &mut self.state else {
@@ -354,14 +358,14 @@ impl Framer {
                 .map(|()| unreachable!("not at the end"));
         }
         if judge.leaves_out() {
-            // What may begin a marker is kept for a search that begins there.
+            // Keep the last bytes: they may begin a marker, and the search starts with them.
             let keep = self.pieces.len().min(SyncMarker::LEN as u64 - 1);
             self.pieces.advance(self.pieces.len() - keep);
         }
         Ok(Frame::NeedMore(wanted))
     }
 
-    /// Ends the look at what should be a block: at the end of the file, or before if that is settled.
+    /// Ends the judging, at the end of the file or as soon as the verdict is certain.
     #[cold]
     fn conclude(&mut self, is_end: bool) -> Result<(), Error> {
         let state = std::mem::replace(&mut self.state, State::Header(HeaderParser::default()));
@@ -385,7 +389,7 @@ impl Framer {
         }
     }
 
-    /// The error for a block at `place` with another marker than `expected`, `at` bytes into it.
+    /// The error for a block at `place` whose marker, `at` bytes into the block, is not `expected`.
     #[cold]
     fn wrong_sync(&self, expected: SyncMarker, place: Place, at: u64) -> Error {
         let mut found = SyncMarker([0; SyncMarker::LEN]);
@@ -393,7 +397,7 @@ impl Framer {
         place.error(ErrorKind::SyncMismatch { expected, found }, at)
     }
 
-    /// Searches what is held for the marker and drops what cannot begin one.
+    /// Searches the bytes held for the marker, and drops the bytes that cannot begin one.
     fn search(&mut self, sync: SyncMarker, from: u64) -> Frame {
         let marker_len = SyncMarker::LEN as u64;
         let Some(at) = self.pieces.find(&sync) else {
@@ -409,7 +413,7 @@ impl Framer {
         Frame::Skipped { offset: from, len }
     }
 
-    /// The error for a file that ends before the block being framed does.
+    /// The error for a file that ends inside the block being framed.
     #[cold]
     pub(crate) fn truncated_block(&self) -> Error {
         let place = self.place();

@@ -1,8 +1,8 @@
 //! The file header: magic, metadata map, sync marker.
 //!
-//! Avro 1.12 specification, "Object Container Files". The map is Avro's `map<bytes>`: blocks of
-//! entries, each block after its count, ended by a count of zero; a negative count is followed by
-//! the block's size in bytes.
+//! Avro 1.12 specification, "Object Container Files". The map is Avro's `map<bytes>`: a series of
+//! blocks of entries. Each block begins with its count, and a count of zero ends the map. After a
+//! negative count comes the block's size in bytes.
 
 mod parser;
 
@@ -20,7 +20,7 @@ pub const MAGIC: [u8; 4] = *b"Obj\x01";
 pub(crate) const SCHEMA_KEY: &str = "avro.schema";
 /// Metadata key of the codec's name.
 pub(crate) const CODEC_KEY: &str = "avro.codec";
-/// What the keys begin with that the specification keeps for itself.
+/// Prefix of the keys that the specification reserves.
 pub(crate) const RESERVED_PREFIX: &str = "avro.";
 
 /// A file's header, read and checked.
@@ -34,12 +34,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// The writer's schema: the JSON text as it stands in the file, not looked into.
+    /// The writer's schema: its JSON text as in the file, not parsed.
     pub fn schema(&self) -> &str {
         &self.schema
     }
 
-    /// The codec of every payload in the file; [`Codec::Null`] where the header names none.
+    /// The codec of every payload in the file; [`Codec::Null`] if the header names none.
     pub fn codec(&self) -> Codec {
         self.codec
     }
@@ -51,7 +51,7 @@ impl Header {
 
     /// All metadata, `avro.schema` and `avro.codec` included, in file order.
     ///
-    /// A key that stands twice is here twice; everywhere else its last value counts.
+    /// A key that occurs twice is listed twice; all other methods use its last value.
     pub fn metadata(&self) -> &[(String, Bytes)] {
         &self.metadata
     }
@@ -62,7 +62,7 @@ impl Header {
         entry.map(|(_, value)| value.as_ref())
     }
 
-    /// Bytes the header takes: the offset in the file of its first block.
+    /// Bytes of the header, which is also the file offset of the first block.
     #[allow(clippy::len_without_is_empty)] // A header is never empty.
     pub fn len(&self) -> u64 {
         self.len

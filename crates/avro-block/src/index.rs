@@ -19,9 +19,9 @@ use crate::sync::SyncMarker;
 pub struct BlockIndex {
     /// The file's header.
     pub header: Header,
-    /// One entry a block, in file order.
+    /// One entry per block, in file order.
     pub entries: Vec<IndexEntry>,
-    /// Bytes after the last block that were left out.
+    /// Number of bytes left out after the last block.
     pub trailing_bytes: u64,
 }
 
@@ -40,17 +40,18 @@ pub struct IndexEntry {
 }
 
 impl BlockIndex {
-    /// Reads the header, then each block's head and sync marker, and seeks past the payloads.
+    /// Builds an index: reads the header, then each block's head and sync marker, and seeks past
+    /// the payloads.
     ///
     /// # Errors
     ///
-    /// The same as a [`Framer`](crate::Framer) gives for the file, at its first damaged block;
-    /// and those of the reader.
+    /// The error that a [`Framer`](crate::Framer) returns at the first damaged block, and the
+    /// errors of the reader.
     pub fn build(reader: impl Read + Seek) -> Result<Self, Error> {
         Self::with_limits(reader, Limits::default())
     }
 
-    /// As [`build`](Self::build), with limits of the caller's.
+    /// As [`build`](Self::build), with the given limits.
     ///
     /// # Errors
     ///
@@ -62,9 +63,9 @@ impl BlockIndex {
         }
     }
 
-    /// The index of the blocks before the first damaged one, and what is wrong with that; of all
-    /// blocks, and `None`, if the file is whole. Bytes after the last block are damage, or left
-    /// out, as `trailing` says.
+    /// The index of the blocks before the first damaged one, and that block's error. If the file is
+    /// whole, the index of all blocks and `None`. `trailing` tells how bytes after the last block
+    /// are treated.
     ///
     /// # Errors
     ///
@@ -107,7 +108,7 @@ impl BlockIndex {
         })
     }
 
-    /// The index of a file that is all of `bytes`.
+    /// Builds the index of a file whose whole contents are `bytes`.
     ///
     /// # Errors
     ///
@@ -128,7 +129,7 @@ impl BlockIndex {
 
     /// Number of records in all blocks.
     pub fn records(&self) -> u64 {
-        // Saturating: records may take no bytes, so no file is too short to declare 2^64.
+        // Saturating: records may take no bytes, so even a short file can declare 2^64.
         let counts = self.entries.iter().map(|entry| entry.count);
         counts.fold(0, u64::saturating_add)
     }
@@ -141,11 +142,11 @@ impl IndexEntry {
     }
 }
 
-/// Bytes of one read while the header is read: most headers are smaller, and what follows the
-/// header is read again.
+/// Bytes per read of the header. Most headers are smaller. Bytes read beyond the header are read
+/// again.
 const HEADER_READ: usize = 16 * 1024;
 
-/// A walk over a file from block to block.
+/// A pass over a file from block to block.
 struct Scan<R> {
     reader: R,
     file_len: u64,
@@ -154,9 +155,9 @@ struct Scan<R> {
 }
 
 impl<R: Read + Seek> Scan<R> {
-    /// The blocks from `offset` to the end of the file, behind those in `entries`.
+    /// Appends to `entries` the blocks from `offset` to the end of the file.
     fn entries(&mut self, mut offset: u64, entries: &mut Vec<IndexEntry>) -> Result<(), Error> {
-        // One read a block: the marker that ends one and the head of the next lie side by side.
+        // One read per block: the marker that ends a block and the head of the next are adjacent.
         let mut window = [0; SyncMarker::LEN + BlockHead::MAX_LEN];
         let mut head_bytes = self.read_at(offset, 0, &mut window[SyncMarker::LEN..])?;
         while offset < self.file_len {
@@ -196,8 +197,8 @@ impl<R: Read + Seek> Scan<R> {
         Ok(())
     }
 
-    /// Looks at the rest of the file from `offset` on, where a block should begin and `error` is
-    /// wrong: how many bytes are left out, or the error with what was found.
+    /// Judges the rest of the file from `offset` on, where a block should begin but `error` was
+    /// found. Returns the number of bytes left out, or the error with the format that was found.
     #[cold]
     fn judge(&mut self, error: Error, offset: u64, trailing: TrailingBytes) -> Result<u64, Error> {
         let block = error.block.unwrap_or_default();
@@ -220,7 +221,8 @@ impl<R: Read + Seek> Scan<R> {
         judge.verdict(true)
     }
 
-    /// Fills `window` from `offset` on, as far as the file goes.
+    /// Fills `window` with the bytes from `offset` on, up to the end of the file; returns their
+    /// number.
     fn read_at(&mut self, offset: u64, block: u64, window: &mut [u8]) -> Result<usize, Error> {
         let fail = |error: std::io::Error| Error::new(error, offset, Some(block));
         self.reader.seek(SeekFrom::Start(offset)).map_err(fail)?;

@@ -1,19 +1,20 @@
-//! Every bound this crate sets on what a file may ask of it, with its reason.
+//! Every limit of this crate on a file's demands, with the reason for it.
 
 /// Bounds on what a file may declare, checked before anything is allocated for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Most bytes a header may take, the magic and the sync marker included. Default 64 MiB: the
-    /// largest schemas in use are a few MiB of JSON.
+    /// Maximum size of a header in bytes, the magic and the sync marker included. Default 64 MiB:
+    /// the largest schemas in use are a few MiB of JSON.
     pub max_header_bytes: u64,
-    /// Most entries a header's metadata map may have. Default 65,536: writers put a handful there.
+    /// Maximum number of entries in a header's metadata map. Default 65,536: writers use a handful.
     pub max_metadata_entries: u64,
-    /// Most records a block may declare. Default 2^32: records can be empty (a schema of `null`),
-    /// so the payload does not bound the count.
+    /// Maximum number of records that a block may declare. Default 2^32: records can be empty (a
+    /// schema of `null`), so the payload does not bound the count.
     pub max_block_records: u64,
-    /// Most bytes a block's payload may declare, still compressed. Default 1 GiB: a framer holds
-    /// all of a block before its sync marker proves its size, so this bounds what damage costs.
+    /// Maximum size of a block's payload in bytes, still compressed. Default 1 GiB. A framer holds
+    /// all of a block before its sync marker proves its size, so this limit bounds the cost of
+    /// damage.
     pub max_block_bytes: u64,
 }
 
@@ -28,73 +29,75 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of one read where the caller names no size: the original ATDS reader's buffer, large
-/// enough that system calls do not count and small enough to stay in the second-level cache.
+/// Bytes per read if the caller names no size: the buffer size of the original ATDS reader. It
+/// makes system calls cheap in total, and fits the second-level cache.
 pub(crate) const DEFAULT_BUFFER_SIZE: usize = 128 * 1024;
 
-/// Most bytes of one read, however many the framer asks for: a block's declared size is not to be
-/// trusted with an allocation, and a longer block is as well put together from a few pieces.
+/// Maximum number of bytes per read, whatever number the framer wants. A block's declared size is
+/// not trusted with an allocation, and joining a longer block from a few pieces costs little.
 pub(crate) const MAX_READ: usize = 8 << 20;
 
-/// Most bytes of a block's beginning that are copied to the front of the next piece, so that the
-/// block lies in one piece; a longer block is put together once all of it is there. What is read
-/// doubles with what has been, so less than twice this is copied for a block.
+/// Maximum number of a block's first bytes that are copied to the front of the next piece, so that
+/// the block lies in one piece. A longer block is joined once all its bytes are read. Each read
+/// doubles the bytes held, so a block costs copies of less than twice this number of bytes.
 pub(crate) const MAX_CARRIED: u64 = MAX_READ as u64;
 
-/// Bytes of a file that is not Avro, from its first on, that are looked at for what it is: a tar
-/// header takes 512, and a schema's JSON is known by its first attributes.
+/// Number of first bytes that identify the format of a file that is not Avro. A tar header takes
+/// 512, and a schema's JSON is recognised by its first attributes.
 pub(crate) const FILE_LOOKED_AT: u64 = 1024;
 
-/// Bytes after a block, where no block begins, that are looked at for what they are if they are an
-/// error whatever they are: as much as a usual read gives.
+/// Number of bytes after a block that identify the format of a rest that is an error in any case:
+/// the size of a usual read.
 pub(crate) const REST_LOOKED_AT: u64 = 64 << 10;
 
-/// Fewest equal bytes, other than NUL and white space, that are padding after the last block: a
-/// block that is cut off may begin with a few.
+/// Minimum number of equal bytes, other than NUL and white space, that count as padding after the
+/// last block. A truncated block may begin with a few equal bytes.
 pub(crate) const MIN_PADDING: u64 = 16;
 
-/// Fewest bytes that are text after the last block: a block that is cut off in its head may begin
-/// with a letter or two.
+/// Minimum number of bytes that count as text after the last block. A block truncated in its head
+/// may begin with a letter or two.
 pub(crate) const MIN_TEXT: u64 = 4;
 
-/// Decompressed bytes a writer gathers before it closes a block: the common default of Avro writers.
+/// Decompressed bytes that a writer collects before it closes a block: the common default of Avro
+/// writers.
 pub(crate) const DEFAULT_BLOCK_BYTES: usize = 16_000;
 
-/// Bytes of an unknown codec's name that its error keeps: a name is a word, a file may hold more.
+/// Maximum number of bytes of an unknown codec's name that its error keeps. A name is a word, but a
+/// file may hold more.
 pub(crate) const MAX_CODEC_NAME: usize = 64;
 
-/// Decompressed bytes per compressed byte that the first guess at a block's size assumes. Records of
-/// training data compress by 1.3 to 3; a guess too high costs memory, one too low a second pass.
+/// Compression ratio assumed for the first payload. Training data usually compresses by 1.3 to 3. A
+/// ratio too high costs memory, a ratio too low costs a second pass.
 pub(crate) const FIRST_RATIO: usize = 4;
 
-/// Highest ratio a guess takes over from the block before. Bombs reach 1,000 and more, and must
-/// not make the buffers of the blocks after them large.
+/// Highest compression ratio predicted from the previous block. Decompression bombs reach 1,000 and
+/// more, and must not make the buffers of later blocks large.
 pub(crate) const MAX_GUESSED_RATIO: usize = 16;
 
-/// Smallest size a decompress buffer starts from, so that small payloads do not double their way up.
+/// Initial size of a decompress buffer, so that small payloads do not need several doublings.
 pub(crate) const MIN_DECOMPRESS_BYTES: usize = 4096;
 
-/// Most decompressed bytes per compressed byte that deflate can encode (RFC 1951: 258 bytes from two
-/// bits, so 1,032). Beyond it more room cannot help.
+/// Maximum decompressed bytes per compressed byte of deflate (RFC 1951: 258 bytes from two bits, so
+/// 1,032). A buffer beyond that size cannot help.
 #[cfg(feature = "deflate")]
 pub(crate) const DEFLATE_MAX_RATIO: usize = 1032;
 
-/// Fewest deflate payloads that are decompressed together: with two, waiting for one is not hidden
-/// behind the other.
+/// Minimum number of deflate payloads that are decompressed together. With two, the work on one
+/// does not hide the latency of the other.
 #[cfg(feature = "deflate")]
 pub(crate) const MIN_TOGETHER: usize = 3;
 
-/// Most decompressed bytes per compressed byte that Snappy can encode: 64 bytes from a copy element
-/// of three, so 21⅓. A larger declared length is a lie and is refused before it is allocated.
+/// Maximum decompressed bytes per compressed byte of Snappy: 64 bytes from a copy element of three,
+/// so 21⅓. A larger declared length is false, and is refused before it is allocated.
 #[cfg(feature = "snappy")]
 pub(crate) const SNAPPY_MAX_RATIO: usize = 22;
 
-/// Memory an xz stream may ask its decoder for. The highest preset (`xz -9`) needs 65 MiB; the
-/// stream's header could ask for 4 GiB.
+/// Maximum working memory of an xz decoder. The highest preset (`xz -9`) needs 65 MiB; a stream's
+/// header could ask for 4 GiB.
 #[cfg(feature = "xz")]
 pub(crate) const XZ_MEMORY: u64 = 80 << 20;
 
-/// Largest zstandard window accepted, as a power of two: 128 MiB, the bound of the reference
-/// decoder and all that its levels 1 to 22 use.
+/// Largest zstandard window accepted, as a power of two: 128 MiB. The reference decoder has the
+/// same limit, and its levels 1 to 22 stay within it.
 #[cfg(feature = "zstandard")]
 pub(crate) const ZSTD_WINDOW_LOG: u32 = 27;

@@ -1,4 +1,4 @@
-//! Mapping a file into memory.
+//! Maps a file into memory.
 #![allow(unsafe_code)] // `Mmap::map` is unsafe: see the comment at its only call.
 
 use std::fs::File;
@@ -8,37 +8,36 @@ use std::sync::Arc;
 use bytes::Bytes;
 use memmap2::Mmap;
 
-/// A file mapped into memory, read-only, to be framed in one piece without a copy.
+/// A file mapped into memory, read-only, so that it can be framed in one piece without a copy.
 ///
-/// The mapping lives as long as this, its clones and any slice of its [`bytes`](Self::bytes), and
-/// needs the file open no longer.
+/// The mapping lives as long as this value, its clones and any slice of its [`bytes`](Self::bytes).
+/// The file itself may be closed.
 ///
 /// # What mapping cannot promise
 ///
 /// The file must not change while it is mapped. If another process writes to it, the bytes change
-/// under the reader: checks made earlier may no longer hold, so that values may be wrong or
-/// errors may come late. If it is cut short, reading past its new end raises `SIGBUS` on Unix,
-/// which ends the process and cannot be turned into an error here. Where files may change, read
-/// them plainly with [`BlockReader`](crate::BlockReader): a file that changes then gives errors
-/// at worst, and never ends the process.
+/// under the reader. Checks made earlier may then no longer hold: values may be wrong, and errors
+/// may come late. If the file is cut short, reading past its new end raises `SIGBUS` on Unix, which
+/// ends the process and cannot become an error here. If files may change, read them with
+/// [`BlockReader`](crate::BlockReader): a changing file then gives errors at worst, and never ends
+/// the process.
 #[derive(Clone, Debug)]
 pub struct Mapping(Option<Arc<Mmap>>);
 
 impl Mapping {
-    /// Maps all of `file`; an empty one gives no bytes.
+    /// Maps all of `file`. An empty file gives no bytes.
     ///
     /// # Errors
     ///
-    /// Those of the operating system, for instance if `file` is a pipe.
+    /// The errors of the operating system, for instance if `file` is a pipe.
     pub fn new(file: &File) -> io::Result<Self> {
         if file.metadata()?.len() == 0 {
             return Ok(Mapping(None));
         }
-        // SAFETY: the mapping is read-only, and `Mapping` and the `Bytes` made of it own it and
-        // unmap it after the last of them. What nobody can check from in here is that the file
-        // stays as it is: Rust expects the bytes behind a `&[u8]` not to change, and another
-        // process may change them. That part of the contract is passed on to the caller, in the
-        // text above.
+        // SAFETY: the mapping is read-only. `Mapping` and the `Bytes` made of it own it, and unmap
+        // it after the last of them is dropped. One condition cannot be checked here: the file must
+        // not change. Rust expects the bytes of a `&[u8]` to stay the same, and another process may
+        // change them. The documentation above passes this part of the contract on to the caller.
         let map = unsafe { Mmap::map(file)? };
         Ok(Mapping(Some(Arc::new(map))))
     }
@@ -59,7 +58,7 @@ impl Mapping {
         self.0.is_none()
     }
 
-    /// Whether nothing else holds the mapping: no clone, and no slice of its bytes.
+    /// Whether this is the only holder of the mapping: there is no clone and no slice of its bytes.
     #[doc(hidden)]
     pub fn is_unique(&self) -> bool {
         self.0
@@ -75,7 +74,7 @@ impl AsRef<[u8]> for Mapping {
     }
 }
 
-/// What keeps a mapping as long as its bytes.
+/// An owner that keeps a mapping alive as long as its bytes.
 struct Owner(Arc<Mmap>);
 
 impl AsRef<[u8]> for Owner {

@@ -1,4 +1,5 @@
-//! The bytes a framer holds: pushed pieces end to end, never joined until a value needs it.
+//! The bytes that a framer holds: pushed pieces in order, joined only for a value that crosses
+//! their borders.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use memchr::memmem;
 
 use crate::sync::SyncMarker;
 
-/// A run of file bytes in pieces.
+/// Consecutive bytes of a file, in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     /// File offset of each piece's first byte, and the piece; none is empty.
@@ -19,7 +20,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// No bytes; the next piece pushed begins at `offset` of the file.
+    /// Creates an empty run; the next piece pushed begins at file offset `offset`.
     pub(crate) fn starting_at(offset: u64) -> Self {
         Self {
             pieces: VecDeque::new(),
@@ -28,7 +29,7 @@ impl Pieces {
         }
     }
 
-    /// Drops all bytes; the next piece pushed begins at `offset` of the file.
+    /// Drops all bytes; the next piece pushed begins at file offset `offset`.
     pub(crate) fn restart(&mut self, offset: u64) {
         self.pieces.clear();
         self.start = offset;
@@ -58,8 +59,8 @@ impl Pieces {
         self.end - self.start
     }
 
-    /// As many bytes from `at` on as `joined` has, or as there are: where they lie if that is in
-    /// the first piece, else copied there.
+    /// The bytes from `at` on: `joined.len()` bytes, or fewer if fewer are held. A slice of the
+    /// first piece if it has them all, otherwise a copy in `joined`.
     pub(crate) fn view<'a>(&'a self, at: u64, joined: &'a mut [u8]) -> &'a [u8] {
         let range = |len: usize| {
             let at = usize::try_from(at).ok()?;
@@ -76,7 +77,7 @@ impl Pieces {
         }
     }
 
-    /// Copies bytes from `at` on into `out`, as many as there are, and says how many.
+    /// Copies the bytes from `at` on into `out`, as far as they are held, and returns their number.
     pub(crate) fn peek(&self, at: u64, out: &mut [u8]) -> usize {
         let offset = self.start + at;
         let first = self
@@ -96,7 +97,7 @@ impl Pieces {
         filled
     }
 
-    /// The bytes held from file offset `offset` on, piece by piece.
+    /// The bytes from file offset `offset` on, piece by piece.
     pub(crate) fn from(&self, offset: u64) -> impl Iterator<Item = &[u8]> {
         let first = self
             .pieces
@@ -121,8 +122,8 @@ impl Pieces {
         }
     }
 
-    /// Takes the first `n` bytes, all of which must be held: a slice of the first piece if they
-    /// lie in it, else a copy.
+    /// Takes the first `n` bytes, all of which must be held: a slice of the first piece if it has
+    /// them all, otherwise a copy.
     pub(crate) fn take(&mut self, n: usize) -> Bytes {
         let taken = match self.pieces.front() {
             Some((_, piece)) if piece.len() >= n => piece.slice(..n),
@@ -137,15 +138,15 @@ impl Pieces {
         taken
     }
 
-    /// Drops the first `at` bytes and takes the `n` behind them, all of which must be held.
-    pub(crate) fn take_behind(&mut self, at: usize, n: usize) -> Bytes {
+    /// Drops the first `at` bytes and takes the next `n`, all of which must be held.
+    pub(crate) fn take_after(&mut self, at: usize, n: usize) -> Bytes {
         match self.pieces.front() {
             Some((_, piece)) if piece.len() >= n && piece.len() - n >= at => {
                 let taken = piece.slice(at..at + n);
                 self.advance((at + n) as u64);
                 taken
             }
-            // They may lie in one piece once what is before them is gone.
+            // The `n` bytes may lie in one piece once the bytes before them are dropped.
             _ => {
                 self.advance(at as u64);
                 self.take(n)
@@ -153,7 +154,7 @@ impl Pieces {
         }
     }
 
-    /// Takes all bytes, to be pushed again with what follows them.
+    /// Takes all bytes, so that the caller can push them again together with the bytes after them.
     pub(crate) fn take_back(&mut self) -> Bytes {
         let start = self.start;
         let all = self.take(self.len() as usize);
@@ -161,12 +162,12 @@ impl Pieces {
         all
     }
 
-    /// Where `marker` first begins, counted from the first byte held.
+    /// Index of the first `marker`, counted from the first byte held.
     pub(crate) fn find(&self, marker: &SyncMarker) -> Option<u64> {
         const STRADDLE: usize = SyncMarker::LEN - 1;
         let finder = memmem::Finder::new(&marker.0);
-        // The last bytes before the piece in hand, then its first: fifteen each at most, so that
-        // a match here begins before the piece and cannot lie in it whole.
+        // The last bytes before the current piece, and its first bytes, at most fifteen of each. A
+        // match here begins before the piece, so it is not found in the piece itself.
         let mut seam = Vec::with_capacity(2 * STRADDLE);
         for (start, piece) in &self.pieces {
             let before = seam.len();

@@ -1,4 +1,4 @@
-//! Iterators over a file's blocks: the framer joined to a source of bytes.
+//! Iterators over a file's blocks: a framer joined with a source of bytes.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -15,7 +15,7 @@ use crate::source::{BytesSource, ReadSource, Source};
 
 /// The blocks of a file, in file order, from any [`Source`].
 ///
-/// After an error the iteration is over, unless [`resync`](Self::resync) is called.
+/// After an error the iteration ends, unless [`resync`](Self::resync) is called.
 #[derive(Debug)]
 pub struct Blocks<S> {
     source: S,
@@ -24,20 +24,20 @@ pub struct Blocks<S> {
     standing: Standing,
 }
 
-/// Whether an iteration goes on.
+/// State of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Going,
-    /// Stopped at an error in the file, behind which `resync` can go on.
+    /// Stopped at an error in the file; `resync` can continue after it.
     Stopped,
-    /// At the end of the file, or at an error of reading.
+    /// At the end of the file, or at an I/O error.
     Over,
 }
 
-/// The blocks of a file read through [`Read`].
+/// The blocks of a file that is read through [`Read`].
 pub type BlockReader<R> = Blocks<ReadSource<R>>;
 
-/// The blocks of a file whose bytes are all there, such as those of
+/// The blocks of a file whose bytes are all in memory, such as the bytes of
 /// [`map_file`](crate::map_file).
 pub type MappedBlocks = Blocks<BytesSource>;
 
@@ -60,7 +60,8 @@ impl<R: Read> Blocks<ReadSource<R>> {
         Self::with_buffers(reader, buffer_size, ReadBuffers::default())
     }
 
-    /// The same, with the pieces read into `buffers`, which may have been used for other files.
+    /// As [`with_buffer_size`](Self::with_buffer_size), with the pieces read into `buffers`, which
+    /// may be shared with other files.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl<R: Read> Blocks<ReadSource<R>> {
 }
 
 impl Blocks<BytesSource> {
-    /// Reads the header of a file that is all of `bytes`.
+    /// Reads the header of a file whose whole contents are `bytes`.
     ///
     /// # Errors
     ///
@@ -101,8 +102,8 @@ impl<S: Source> Blocks<S> {
         }
     }
 
-    /// Goes on in the middle of a file of known `header`: `source` begins at byte `offset` of it,
-    /// where block `index` begins.
+    /// Continues in the middle of a file with a known `header`. `source` begins at file offset
+    /// `offset`, where block `index` begins.
     pub fn at_block(source: S, header: Header, offset: u64, index: u64, limits: Limits) -> Self {
         let framer = Framer::at_block(header.sync(), offset, index, limits);
         Self::going_on(source, framer, header)
@@ -122,10 +123,10 @@ impl<S: Source> Blocks<S> {
         &self.header
     }
 
-    /// After an error in a block, makes the iteration go on behind the next sync marker, as
+    /// After an error in a block, makes the iteration continue after the next sync marker, as
     /// [`Framer::resync`] does.
     ///
-    /// Returns `false`, and changes nothing, at the end of the file and after an error of reading.
+    /// Returns `false` and changes nothing at the end of the file and after an I/O error.
     pub fn resync(&mut self) -> bool {
         if self.standing == Standing::Over || !self.framer.resync() {
             return false;
@@ -139,23 +140,22 @@ impl<S: Source> Blocks<S> {
         self.framer.set_limits(limits);
     }
 
-    /// Sets what is done about bytes after the last block, as
-    /// [`Framer::set_trailing_bytes`] does.
+    /// Sets how bytes after the last block are treated, as [`Framer::set_trailing_bytes`] does.
     pub fn set_trailing_bytes(&mut self, choice: TrailingBytes) {
         self.framer.set_trailing_bytes(choice);
     }
 
-    /// Bytes after the last block that were left out, once the iteration is over.
+    /// Number of bytes left out after the last block, once the iteration is over.
     pub fn trailing_bytes(&self) -> u64 {
         self.framer.trailing_bytes()
     }
 
-    /// Bytes skipped so far by all calls of [`resync`](Self::resync).
+    /// Number of bytes skipped so far by all calls of [`resync`](Self::resync).
     pub fn skipped_bytes(&self) -> u64 {
         self.framer.skipped_bytes()
     }
 
-    /// The source, wherever it stands.
+    /// The source, at its current position.
     pub fn into_source(self) -> S {
         self.source
     }
@@ -183,14 +183,14 @@ impl<S: Source> Iterator for Blocks<S> {
     }
 }
 
-/// Reads the block that begins at byte `offset` of a file of known `header`, as block `index`.
+/// Reads the block at byte `offset` of a file with a known `header`, as block `index`.
 ///
-/// The offset comes from a [`BlockIndex`](crate::BlockIndex). The reader is left somewhere behind
-/// the block.
+/// The offset comes from a [`BlockIndex`](crate::BlockIndex). The reader's position afterwards is
+/// somewhere after the block.
 ///
 /// # Errors
 ///
-/// Those of a framer that begins at `offset`, and those of the reader.
+/// The errors of a framer that begins at `offset`, and the errors of the reader.
 pub fn read_block_at(
     mut reader: impl Read + Seek,
     header: &Header,
@@ -204,11 +204,11 @@ pub fn read_block_at(
     one_block(source, header, offset, index)
 }
 
-/// The block that begins at byte `offset` of the file that is all of `bytes`, as block `index`.
+/// The block at byte `offset` of the file whose whole contents are `bytes`, as block `index`.
 ///
 /// # Errors
 ///
-/// Those of a framer that begins at `offset`.
+/// The errors of a framer that begins at `offset`.
 pub fn block_at(bytes: &Bytes, header: &Header, offset: u64, index: u64) -> Result<Block, Error> {
     let from = usize::try_from(offset).map_or(bytes.len(), |offset| offset.min(bytes.len()));
     let source = BytesSource::new(bytes.slice(from..));
@@ -224,7 +224,8 @@ fn one_block(
     let mut framer = Framer::at_block(header.sync(), offset, index, Limits::default());
     match step(&mut framer, &mut source)? {
         Some(Frame::Block(block)) => Ok(block),
-        // At the end of the file a framer is content; who asks for a block there is not.
+        // A framer accepts the end of the file here, but a caller that asks for a block expects
+        // one.
         _ => Err(framer.truncated_block()),
     }
 }

@@ -1,4 +1,4 @@
-//! Where a file's bytes come from, in order, in pieces.
+//! Sources of a file's bytes, in order, in pieces.
 
 use std::io::{self, Read};
 
@@ -7,18 +7,18 @@ use bytes::{Bytes, BytesMut};
 use crate::buffers::ReadBuffers;
 use crate::limits::MAX_READ;
 
-/// Gives the bytes of a file in order, in pieces of its own choosing.
+/// A source of a file's bytes, in order, in pieces whose size the source chooses.
 pub trait Source {
-    /// The next piece, which begins with `rest`: what the framer has not used of the piece before,
-    /// and wants in one piece with what follows it. At the end of the file, and from then on,
-    /// `rest` alone.
+    /// The next piece. It begins with `rest`, the unused end of the previous piece, which the
+    /// framer wants in one piece with the bytes after it. At the end of the file, and in all later
+    /// calls, the piece is `rest` alone.
     ///
-    /// `wanted` is what the framer needs besides before it can go on. It may come from a damaged
-    /// size, so it is advice and no reason to allocate that much.
+    /// `wanted` is the number of further bytes that the framer needs before it can continue. It may
+    /// come from a damaged size, so it is a hint, and no reason to allocate that much.
     ///
     /// # Errors
     ///
-    /// Whatever reading gives.
+    /// The errors of reading.
     fn next_piece(&mut self, rest: Bytes, wanted: u64) -> io::Result<Bytes>;
 }
 
@@ -28,11 +28,11 @@ pub struct ReadSource<R> {
     reader: R,
     buffer_size: usize,
     buffers: ReadBuffers,
-    /// Bytes given so far.
+    /// Number of bytes returned so far.
     given: usize,
-    /// Room for the next read: what earlier, short reads left of theirs.
+    /// Memory for the next read: the part that earlier, short reads left unused.
     room: BytesMut,
-    /// What a read gave after others for the same piece: it comes with the next one.
+    /// An error that came after some bytes of the same piece; the next call returns it.
     failed: Option<io::Error>,
 }
 
@@ -42,7 +42,7 @@ impl<R: Read> ReadSource<R> {
         Self::with_buffers(reader, buffer_size, ReadBuffers::default())
     }
 
-    /// The same, into `buffers`.
+    /// As [`new`](Self::new), with pieces allocated from `buffers`.
     pub fn with_buffers(reader: R, buffer_size: usize, buffers: ReadBuffers) -> Self {
         Self {
             reader,
@@ -54,13 +54,13 @@ impl<R: Read> ReadSource<R> {
         }
     }
 
-    /// The reader, wherever it stands.
+    /// The underlying reader, at its current position.
     pub fn into_inner(self) -> R {
         self.reader
     }
 
-    /// Reads into the room behind its first `filled` bytes until `enough` are there, or the file
-    /// ends; says how many are.
+    /// Reads into `room` after its first `filled` bytes, until it has `enough` bytes or the file
+    /// ends. Returns the number of bytes in `room`.
     fn fill(&mut self, mut filled: usize, enough: usize) -> io::Result<usize> {
         let before = filled;
         while filled < enough {
@@ -85,13 +85,13 @@ impl<R: Read> Source for ReadSource<R> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        // A block longer than the buffer is read in few, long pieces; none is longer than all that
-        // came before, since the size may be false.
+        // A block longer than the buffer is read in few, long pieces. Since its size may be false,
+        // no piece is longer than all bytes read before.
         let longest = self.given.min(MAX_READ);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
         let needed = rest.len() + wanted.min(longest).max(1);
         let size = needed.max(self.buffer_size);
-        // A last scrap of room would make a last scrap of a piece.
+        // A small remainder of `room` would make a small piece, so allocate instead.
         let is_new = self.room.len() < needed.max(size / 2);
         if is_new {
             self.room = self.buffers.take(size);
@@ -106,12 +106,12 @@ impl<R: Read> Source for ReadSource<R> {
     }
 }
 
-/// A [`Source`] over bytes that are all there, such as a mapped file.
+/// A [`Source`] over bytes that are all in memory, such as a mapped file.
 #[derive(Clone, Debug)]
 pub struct BytesSource(Bytes);
 
 impl BytesSource {
-    /// Gives `bytes` in one piece.
+    /// Creates a source that returns `bytes` in one piece.
     pub fn new(bytes: Bytes) -> Self {
         Self(bytes)
     }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use memchr::memmem;
 
-/// The sixteen bytes that end the header and every block of one file, drawn by its writer.
+/// The sixteen bytes that end the header and every block of one file, chosen at random by its
+/// writer.
 ///
 /// Avro 1.12 specification, "Object Container Files".
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,9 +29,9 @@ impl fmt::Debug for SyncMarker {
     }
 }
 
-/// Where `marker` next begins in `haystack`, searching from byte `from` on.
+/// Index of the first `marker` in `haystack` at or after `from`.
 ///
-/// `None` if it does not occur, or if `from` lies past the end.
+/// `None` if there is no such marker, or if `from` lies past the end.
 ///
 /// ```
 /// use avro_block::{SyncMarker, find_sync};

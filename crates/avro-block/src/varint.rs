@@ -1,12 +1,12 @@
 //! Avro's `long`: zig-zag, then seven bits a byte, the lowest first.
 
-/// Most bytes a 64-bit varint can take.
+/// Maximum number of bytes of a 64-bit varint.
 pub(crate) const MAX_LEN: usize = 10;
 
-/// What the front of a slice holds.
+/// The result of decoding the front of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Varint {
-    /// A whole value and the bytes it takes.
+    /// A whole value, and its length in bytes.
     Value(i64, usize),
     /// The slice ends before the value does.
     Incomplete,
@@ -18,7 +18,7 @@ pub(crate) enum Varint {
 pub(crate) fn decode(bytes: &[u8]) -> Varint {
     let mut raw = 0u64;
     for (i, &byte) in bytes.iter().take(MAX_LEN).enumerate() {
-        // The tenth byte has room for one bit only.
+        // The tenth byte may hold one bit only.
         if i == MAX_LEN - 1 && byte > 1 {
             return Varint::Overlong;
         }

@@ -13,20 +13,21 @@ use crate::limits::DEFAULT_BLOCK_BYTES;
 use crate::sync::SyncMarker;
 use crate::varint;
 
-/// How a [`Writer`] writes.
+/// Options of a [`Writer`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriterOptions {
     /// Codec of all payloads. Default [`Codec::Null`].
     pub codec: Codec,
-    /// Level of compression, within [`Codec::levels`]; `None`, the default, for the codec's own.
+    /// Compression level, within [`Codec::levels`]. `None`, the default, means the codec's default
+    /// level.
     pub level: Option<i32>,
-    /// Decompressed bytes at which a block is closed: a block holds at least this many, unless it is
-    /// the last or closed by [`Writer::flush_block`]. Default 16,000.
+    /// Minimum size of a block in decompressed bytes. Only the last block, and a block closed by
+    /// [`Writer::flush_block`], may be smaller. Default 16,000.
     pub block_bytes: usize,
     /// The file's sync marker; `None`, the default, for a random one.
     pub sync: Option<SyncMarker>,
-    /// Metadata beside the schema and the codec, in the order to be written.
+    /// User metadata, written in this order after the schema and the codec.
     pub metadata: Vec<(String, Vec<u8>)>,
 }
 
@@ -43,7 +44,7 @@ impl Default for WriterOptions {
 }
 
 impl WriterOptions {
-    /// The defaults, with `codec`.
+    /// The default options, with `codec`.
     pub fn with_codec(codec: Codec) -> Self {
         Self {
             codec,
@@ -55,18 +56,18 @@ impl WriterOptions {
 /// Writes a container file of records that are already encoded.
 ///
 /// Give whole records to [`append`](Self::append), or whole blocks to
-/// [`write_block`](Self::write_block), and end with [`finish`](Self::finish): a writer that is
-/// dropped loses the records of its open block. After an error the file is not to be relied on.
+/// [`write_block`](Self::write_block), and end with [`finish`](Self::finish). A writer that is
+/// dropped loses the records of its open block. After an error, do not rely on the file.
 #[derive(Debug)]
 pub struct Writer<W> {
     writer: W,
     compressor: Compressor,
     sync: SyncMarker,
     block_bytes: usize,
-    /// The open block: its records, end to end, and their number.
+    /// The open block: its encoded records in a row, and their number.
     open: Vec<u8>,
     open_count: u64,
-    /// The block last written: its head, payload and marker. Kept for its memory.
+    /// The last written block: its head, payload and marker. Kept to reuse its memory.
     block: Vec<u8>,
     payload: Vec<u8>,
     offset: u64,
@@ -74,7 +75,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the header. `schema` is JSON text, which is not looked into.
+    /// Creates a writer and writes the header. `schema` is JSON text and is not checked.
     ///
     /// # Errors
     ///
@@ -114,7 +115,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Those of [`flush_block`](Self::flush_block).
+    /// The errors of [`flush_block`](Self::flush_block).
     pub fn append(&mut self, record: &[u8]) -> Result<(), Error> {
         self.open.extend_from_slice(record);
         self.open_count += 1;
@@ -141,8 +142,8 @@ impl<W: Write> Writer<W> {
         result
     }
 
-    /// Writes a block of `count` records, encoded end to end in `decompressed`, behind the open block,
-    /// which is closed. A block of no records is written too.
+    /// Closes the open block, then writes a block of `count` records, encoded in a row in
+    /// `decompressed`. A block without records is written too.
     ///
     /// # Errors
     ///
@@ -152,7 +153,7 @@ impl<W: Write> Writer<W> {
         self.write_whole(count, decompressed)
     }
 
-    /// Closes the open block, flushes the underlying writer and gives it back.
+    /// Closes the open block, flushes the underlying writer and returns it.
     ///
     /// # Errors
     ///
@@ -168,7 +169,7 @@ impl<W: Write> Writer<W> {
         self.sync
     }
 
-    /// Bytes written so far, the open block not counted.
+    /// Number of bytes written so far, without the open block.
     pub fn bytes_written(&self) -> u64 {
         self.offset
     }
@@ -196,7 +197,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The header, its metadata in one map block.
+/// The encoded header, with the metadata in one map block.
 fn header_bytes(schema: &str, options: &WriterOptions, sync: SyncMarker) -> Vec<u8> {
     let own = [
         (SCHEMA_KEY, schema.as_bytes()),
@@ -220,8 +221,8 @@ fn header_bytes(schema: &str, options: &WriterOptions, sync: SyncMarker) -> Vec<
     bytes
 }
 
-/// A marker from the standard library's per-process random keys and the clock: two files must
-/// not share one by chance, but nobody's safety hangs on it.
+/// A marker from the standard library's per-process random keys and the clock. Two files must not
+/// share a marker by chance, but no security depends on that.
 fn random_marker() -> SyncMarker {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)

@@ -1,4 +1,4 @@
-//! Writing values in Avro's binary encoding, for tests and for making data.
+//! Encodes values in Avro's binary encoding, for tests and for generating data.
 
 use std::num::NonZeroUsize;
 
@@ -9,22 +9,21 @@ use crate::{Value, ValueError, ValueErrorKind};
 
 pub use crate::varint::write_long;
 
-/// The choices that the encoding leaves to the writer.
+/// Choices that the encoding leaves to the writer.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// The most items in a block of an array or a map; `None`, the default,
-    /// for a single block.
+    /// Maximum number of items in a block of an array or a map; `None`, the default, for a single
+    /// block.
     pub block_items: Option<NonZeroUsize>,
-    /// Whether blocks say their size in bytes, so that a reader can skip
-    /// them; false by default.
+    /// Whether blocks give their size in bytes, so that a reader can skip them; false by default.
     pub byte_sizes: bool,
 }
 
 /// Appends `value`, of the type at `id`, to `out`.
 ///
 /// # Errors
-/// The value does not fit its type; `out` is as before.
+/// If the value does not fit its type; `out` is then unchanged.
 ///
 /// # Panics
 /// If `id` is not of `schema`.
@@ -44,13 +43,13 @@ pub fn encode(
     result
 }
 
-/// Appends `bytes` as `bytes`: a length, and the bytes.
+/// Appends `bytes` as Avro `bytes`: the length, then the bytes.
 pub fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_len(out, bytes.len());
     out.extend_from_slice(bytes);
 }
 
-/// Appends `text` as a `string`: a length in bytes, and UTF-8.
+/// Appends `text` as an Avro `string`: the length in bytes, then the UTF-8 text.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     write_bytes(out, text.as_bytes());
 }
@@ -159,6 +158,6 @@ impl Encoder<'_> {
 }
 
 fn write_len(out: &mut Vec<u8>, len: usize) {
-    // Nothing in memory is longer than `isize::MAX`.
+    // A slice in memory is never longer than `isize::MAX`.
     write_long(out, len as i64);
 }

@@ -1,4 +1,4 @@
-//! The error of decoding: what is wrong, at which byte, in which record and field.
+//! The decode error: what is wrong, at which byte, in which record and field.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use crate::limits::DEEPEST;
 use crate::shown::Shown;
 use crate::words::{are, counted};
 
-/// Binary data that is not what its schema says.
+/// Binary data that does not agree with its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
     /// What is wrong.
     pub kind: DecodeErrorKind,
-    /// Where the value that cannot be read starts in the input slice.
+    /// Offset in the input slice of the value that cannot be read.
     pub offset: usize,
-    /// Which record of the input, counted from 0, as far as known.
+    /// Index of the record in the input, from 0, if known.
     pub record: Option<u64>,
-    /// The field, as the [path](crate::path) to it, as far as known.
+    /// The [path](crate::path) of the field, if known.
     pub field: Option<String>,
 }
 
 impl DecodeError {
-    /// An error at `offset`, in a record and field not known yet.
+    /// An error at `offset`, whose record and field are not yet known.
     #[cold]
     pub fn new(kind: DecodeErrorKind, offset: usize) -> Self {
         DecodeError {
@@ -36,8 +36,8 @@ impl DecodeError {
         }
     }
 
-    /// The same error, known to be in the record that the path `field` leads to
-    /// and that is `self.field`'s parent.
+    /// The same error, in the record at the path `field`. `field` is put before the path in
+    /// `self.field`.
     #[cold]
     #[must_use]
     pub fn in_field(mut self, field: &str) -> Self {
@@ -48,7 +48,7 @@ impl DecodeError {
         self
     }
 
-    /// The same error, known to be in record number `record`.
+    /// The same error, in the record with index `record`.
     #[cold]
     #[must_use]
     pub fn in_record(mut self, record: u64) -> Self {
@@ -71,7 +71,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// What to do about an array that is too long, or too short.
+/// Advice on an array that is too long or too short.
 struct LengthRemedy {
     expected: usize,
     actual: usize,
@@ -79,9 +79,10 @@ struct LengthRemedy {
 
 impl fmt::Display for LengthRemedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.actual > self.expected {
-            true => "; `truncate` leaves out the values beyond",
-            false => "; a dense feature with a `default` or a `mask` fills the rest",
+        f.write_str(if self.actual > self.expected {
+            "; `truncate` leaves out the values beyond"
+        } else {
+            "; a dense feature with a `default` or a `mask` fills the rest"
         })
     }
 }
@@ -93,18 +94,17 @@ pub enum DecodeErrorKind {
     /// The input ends inside a value.
     #[error("the input ends inside a value")]
     UnexpectedEnd,
-    /// A record that stands for itself ends before its bytes do.
+    /// A record that is decoded alone ends before its bytes do.
     #[error(
         "the record ends, and {}; `tolerate` 'trailing-block-bytes' leaves {} out",
         if *left == 1 { "1 byte follows it".to_owned() } else { format!("{left} bytes follow it") },
         if *left == 1 { "it" } else { "them" }
     )]
     TrailingBytes {
-        /// Bytes behind the record.
+        /// Number of bytes after the record.
         left: usize,
     },
-    /// A varint goes on for more bytes than its type has: 5 for `int`, 10 for
-    /// `long`.
+    /// A varint has more bytes than its type allows: 5 for `int`, 10 for `long`.
     #[error("a varint is longer than its type allows")]
     VarintTooLong,
     /// A varint has more than 64 bits.
@@ -121,7 +121,7 @@ pub enum DecodeErrorKind {
     LengthBeyondEnd {
         /// The length read.
         length: u64,
-        /// Bytes that follow it.
+        /// Number of bytes left after the length.
         remaining: usize,
     },
     /// A `boolean` is neither 0 nor 1.
@@ -133,38 +133,37 @@ pub enum DecodeErrorKind {
          'utf8'"
     )]
     InvalidUtf8,
-    /// An enum's index is not that of a symbol.
+    /// An enum's index is not the index of a symbol.
     #[error("enum index {index} where there {} {}", are(*symbols), counted(*symbols, "symbol"))]
     BadEnumIndex {
         /// The index read.
         index: i64,
-        /// Symbols of the enum.
+        /// Number of symbols in the enum.
         symbols: usize,
     },
-    /// A union's index is not that of a branch.
+    /// A union's index is not the index of a branch.
     #[error("union branch {branch} where there {} {branches}", are(*branches))]
     BadUnionBranch {
         /// The index read.
         branch: i64,
-        /// Branches of the union.
+        /// Number of branches in the union.
         branches: usize,
     },
-    /// The items of a block do not take the bytes that its header says.
+    /// The items of a block do not have the size that the block's header declares.
     #[error("a block of items takes {}, and says {declared}", counted(*actual, "byte"))]
     BadBlockSize {
-        /// Bytes by the block's header.
+        /// The size in the block's header, in bytes.
         declared: usize,
-        /// Bytes that the items took.
+        /// The size of the items, in bytes.
         actual: usize,
     },
-    /// A block has more items than can be in the bytes there are, or more
-    /// than [`MAX_ZERO_SIZE_ITEMS`](crate::limits::MAX_ZERO_SIZE_ITEMS) that
-    /// take none.
+    /// A block has more items than the remaining bytes can hold, or more than
+    /// [`MAX_ZERO_SIZE_ITEMS`](crate::limits::MAX_ZERO_SIZE_ITEMS) items without bytes.
     #[error("a block of {} where at most {most} {} possible", counted(*count, "item"), are(*most))]
     TooManyItems {
         /// The count read, without its sign.
         count: u64,
-        /// The most items possible.
+        /// The maximum number of items.
         most: u64,
     },
     /// A tree would have more than
@@ -182,7 +181,7 @@ pub enum DecodeErrorKind {
         /// The limit.
         limit: usize,
     },
-    /// A value of a type that cannot be read as the reader's.
+    /// A value of the writer's type cannot be read as the reader's type.
     #[error("the value is {writer}, which cannot be read as {reader}")]
     Unresolvable {
         /// The writer's type.
@@ -190,7 +189,7 @@ pub enum DecodeErrorKind {
         /// The reader's type.
         reader: String,
     },
-    /// A symbol that the reader's enum does not have, nor a default.
+    /// The reader's enum has neither the symbol nor a default.
     #[error("{reader} has neither the symbol '{}' nor a default", Shown(symbol))]
     UnknownSymbol {
         /// The symbol.
@@ -198,32 +197,32 @@ pub enum DecodeErrorKind {
         /// The reader's enum.
         reader: String,
     },
-    /// Defaults of fields that only the reader has would make more than
-    /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) of a value.
+    /// Defaults of fields that only the reader has would add more than
+    /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) values and bytes to a value.
     #[error(
         "defaults of more than {} values and bytes",
         crate::limits::MAX_FILLED_PARTS
     )]
     DefaultsTooLarge,
-    /// A null where the feature has no way to say so.
+    /// A value is null, and the feature has no default and no mask.
     #[error("a null, where the feature has neither a `default` nor a `mask`")]
     Null,
-    /// The index of a sparse entry is null: no default stands for it.
+    /// The index of a sparse entry is null: an index has no default.
     #[error("the index of a sparse entry is null, and no default stands for one")]
     NullIndex,
-    /// An array has no element at the place that the expression names.
+    /// An array has no element at the index in the expression.
     #[error("an array has no element [{index}]")]
     NoItem {
-        /// The place, counted from 0.
+        /// The index, from 0.
         index: u64,
     },
-    /// A map has no such key.
+    /// A map does not have the key in the expression.
     #[error("a map has no key '{}'", Shown(key))]
     NoKey {
         /// The key.
         key: String,
     },
-    /// A union holds another branch than the one that the expression names.
+    /// A union holds another branch than the expression names.
     #[error("a union holds {}, not {}", Shown(found), Shown(asked))]
     OtherBranch {
         /// The branch of the expression.
@@ -231,8 +230,7 @@ pub enum DecodeErrorKind {
         /// The branch of the data.
         found: String,
     },
-    /// An array of a dense feature, or of a fixed dimension, has another
-    /// length than its dimension.
+    /// An array of a dense feature, or of a fixed dimension, has a length other than its dimension.
     #[error(
         "an array of {}, where the shape says {expected}{}",
         counted(*actual, "value"),
@@ -241,7 +239,7 @@ pub enum DecodeErrorKind {
     ArrayLength {
         /// The dimension.
         expected: usize,
-        /// Values seen; more may follow if they are too many already.
+        /// Number of values seen. There may be more if they are already too many.
         actual: usize,
     },
     /// The arrays of a sparse record have different lengths.
@@ -249,7 +247,7 @@ pub enum DecodeErrorKind {
     SparseLengths {
         /// The length of the first array.
         expected: usize,
-        /// The length of another.
+        /// The length of the array that differs.
         actual: usize,
     },
     /// An index of a sparse record is outside its dimension.
@@ -257,12 +255,12 @@ pub enum DecodeErrorKind {
     IndexOutOfBounds {
         /// The index.
         index: i64,
-        /// The dimension, counted from 0.
+        /// The dimension, from 0.
         dimension: usize,
-        /// Its size, or -1 if unknown.
+        /// The dimension's size, or -1 if unknown.
         size: i64,
     },
-    /// A number is outside the dtype that it is cast to.
+    /// A number is outside the range of the dtype that it is cast to.
     #[error("{value} is not in the range of {dtype}")]
     CastOverflow {
         /// The number.
@@ -276,11 +274,11 @@ pub enum DecodeErrorKind {
          as float64, the number nearest to it, or as bytes"
     )]
     DecimalTooLarge {
-        /// Bytes of the number.
+        /// Number of bytes of the decimal.
         length: usize,
     },
-    /// A decimal's unscaled number is not in the range of int64 with the digits
-    /// after the point that the column has.
+    /// A decimal's unscaled number is not in the range of int64, once it has the column's number of
+    /// digits after the point.
     #[error(
         "an unscaled decimal of {value} is not in the range of int64 with scale {to} for {from}: read \
          it as float64"
@@ -288,19 +286,19 @@ pub enum DecodeErrorKind {
     DecimalOverflow {
         /// The unscaled number.
         value: i64,
-        /// Digits after the point by its type.
+        /// The type's number of digits after the point.
         from: u32,
-        /// Digits after the point by the column.
+        /// The column's number of digits after the point.
         to: u32,
     },
-    /// A decimal that is to be a float has more than
+    /// A decimal that is read as a float has more than
     /// [`MAX_DECIMAL_BYTES`](crate::limits::MAX_DECIMAL_BYTES) bytes.
     #[error(
         "a decimal of {length} bytes, where at most {} are made a float",
         crate::limits::MAX_DECIMAL_BYTES
     )]
     DecimalTooLong {
-        /// Its bytes.
+        /// Number of bytes of the decimal.
         length: usize,
     },
     /// A date, time or timestamp in a finer unit is not in the range of int64.
@@ -308,14 +306,14 @@ pub enum DecodeErrorKind {
     TimeOverflow {
         /// The time.
         value: i64,
-        /// The unit it is in.
+        /// The time's unit.
         from: TimeUnit,
-        /// The unit it should be in.
+        /// The unit requested.
         to: TimeUnit,
     },
 }
 
-/// What to do about a limit of depth.
+/// Advice on a limit of depth.
 fn deeper(limit: usize) -> String {
     match limit < DEEPEST {
         true => format!(": raise `max_depth`, to {DEEPEST} at most"),
@@ -323,7 +321,7 @@ fn deeper(limit: usize) -> String {
     }
 }
 
-/// A dimension's size in words.
+/// Displays a dimension's size.
 struct Size(i64);
 
 impl fmt::Display for Size {

@@ -1,9 +1,8 @@
-//! Features: what is asked of a record, and the columns that become of it.
+//! Features: the values to read from a record, and their columns.
 //!
-//! There are two ways to say a feature, ATDS's ([`Feature::dense`],
-//! [`Feature::sparse`], [`Feature::varlen`]) and TensorFlow's
-//! ([`Feature::fixed_len`], [`Feature::fixed_len_sequence`],
-//! [`Feature::var_len`], [`Feature::sparse_keys`]); both are the same three
+//! Features can be written in ATDS's style ([`Feature::dense`], [`Feature::sparse`],
+//! [`Feature::varlen`]) or TensorFlow's ([`Feature::fixed_len`], [`Feature::fixed_len_sequence`],
+//! [`Feature::var_len`], [`Feature::sparse_keys`]). Both styles give the same three
 //! [kinds](FeatureKind).
 
 mod check;
@@ -17,50 +16,51 @@ pub use error::{FeatureError, FeatureErrorKind};
 
 use crate::convert::Convert;
 
-/// A feature: a name, where in the record its values are, and what they become.
+/// A feature: its name, the path to its values in a record, and the column that they become.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Feature {
     /// The name of its column.
     pub name: String,
-    /// The [path expression](crate::path) to its values; the name where there
-    /// is none: that of a field of the record, whatever is in it, such as `user-id`
-    /// and `a.b`, or else an expression. Arrays at its end are taken whole: `x` is `x[*]` where `x` is
-    /// an array and the feature has a dimension for it.
+    /// The [path expression](crate::path) to the feature's values.
+    ///
+    /// `None` uses the name. If the record has a field of exactly that name, such as `user-id` or
+    /// `a.b`, the name means that field; otherwise it is parsed as an expression. Arrays at the end
+    /// of a path are read whole: `x` means `x[*]` if `x` is an array and the feature has a
+    /// dimension for it.
     pub expression: Option<String>,
     /// The dtype of the values.
     pub dtype: DType,
-    /// Whether strings are any bytes, which need not be UTF-8: `bytes` in a
-    /// features file.
+    /// Whether strings are unchecked bytes, which need not be UTF-8: `bytes` in a features file.
     pub any_bytes: bool,
     /// Kind and shape.
     pub kind: FeatureKind,
-    /// Whether a list that is longer than its dimension is cut to it; an error
-    /// otherwise. See [`with_truncate`](Feature::with_truncate).
+    /// Whether a list that is longer than its dimension is cut to it. Otherwise it is an error. See
+    /// [`with_truncate`](Feature::with_truncate).
     pub truncate: bool,
-    /// How a value becomes one of the dtype.
+    /// How an Avro value becomes an element of the dtype.
     pub convert: Convert,
-    /// What a missing value becomes; an error if nothing is said.
+    /// How a missing value is treated.
     pub missing: Missing,
 }
 
-/// What a missing value becomes: a null, an element or key that is not there,
-/// another branch of a union, and, in dense features, what a list is too short
-/// by. An error, unless there is a default or a mask.
+/// How a missing value is treated. A value is missing if it is null, if it is an absent element or
+/// key, or if it is in another branch of a union. In a dense feature, values after the end of a too
+/// short list are missing too. Without a default or a mask, a missing value is an error.
 ///
-/// A missing list counts as empty in varlen and sparse features, and in dense
-/// ones as a list of missing values.
+/// In varlen and sparse features a missing list is empty. In dense features it is a list of missing
+/// values.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Missing {
-    /// The value in its place; 0, false or the empty string where there is only
-    /// a mask.
+    /// The value that replaces a missing one. If only a mask is given, it is 0, false or the empty
+    /// string.
     pub default: Option<Fill>,
-    /// The name of a bool column that is true where a value was present: of the
-    /// shape of the values, dense `[B, d..]`, sparse and varlen `[nnz]`.
+    /// The name of a bool column that is true where a value is present. It has the shape of the
+    /// values: dense `[B, d..]`, sparse and varlen `[nnz]`.
     pub mask: Option<String>,
-    /// The name of a bool column `[B]` that is false where the whole feature
-    /// was missing, which tells a null list from an empty one.
+    /// The name of a bool column `[B]` that is false where the whole feature is missing. It tells a
+    /// null list from an empty one.
     pub row_mask: Option<String>,
 }
 
@@ -70,84 +70,81 @@ pub struct Missing {
 pub enum Fill {
     /// The same for every missing value.
     Scalar(Scalar),
-    /// For dense features of known shape: a value for each place, in row-major
-    /// order.
+    /// For dense features of known shape: one value for each element, in row-major order.
     Tensor(Vec<Scalar>),
 }
 
-/// The kind and shape of a feature; what column becomes of it.
+/// The kind and shape of a feature, which determine its column.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FeatureKind {
     /// A dense tensor `[B, d..]`.
     Dense {
-        /// Dimensions, without the batch; `None` is the longest in the batch,
-        /// shorter lists are padded, for which there must be a default or a mask;
-        /// with `reshape`, without them, no list of a batch is shorter.
+        /// Dimensions, without the batch.
+        ///
+        /// `None` is the length of the longest list in the batch. Shorter lists are padded, which
+        /// needs a default or a mask. With `reshape` and without a default or a mask, all lists of
+        /// a batch must have the same length.
         shape: Vec<Option<usize>>,
-        /// Whether a list may fill several dimensions, in row-major order, and
-        /// whether a first `None` is the batch where there is one dimension
-        /// more than lists.
+        /// Whether a list may fill several dimensions, in row-major order. If there is one
+        /// dimension more than lists, a first `None` is then the batch.
         reshape: bool,
     },
-    /// Lists of any length: coordinates, or ragged.
+    /// Lists of any length: coordinates or ragged.
     Varlen {
-        /// Dimensions, [`UNKNOWN`] where the length varies; where not given,
-        /// one for each `[*]` and filter of the expression.
+        /// Dimensions, [`UNKNOWN`] if the length varies. Without `shape`, one for each `[*]` and
+        /// filter of the expression.
         shape: Option<Vec<i64>>,
-        /// What an unknown dimension of `dense_shape` is.
+        /// The size of an unknown dimension in `dense_shape`.
         extents: Extents,
         /// Coordinates or ragged.
         layout: Layout,
     },
-    /// Entries with an index: coordinates, or ragged.
+    /// Entries with an index: coordinates or ragged.
     Sparse {
-        /// Where the index and the value of an entry are.
+        /// The paths to the index and the value of an entry.
         keys: SparseKeys,
-        /// A dimension for each index, [`UNKNOWN`] where any index is good.
+        /// A dimension for each index; [`UNKNOWN`] accepts any index.
         shape: Vec<i64>,
-        /// Whether the entries of a row are sorted by index; if not, they stay
-        /// in the order of the document.
+        /// Whether the entries of a row are sorted by index. Otherwise they keep the order of the
+        /// data.
         sort: bool,
         /// Coordinates or ragged.
         layout: Layout,
     },
 }
 
-/// What an unknown dimension of a varlen column's `dense_shape` is.
+/// The size of an unknown dimension in a varlen column's `dense_shape`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Extents {
-    /// The largest index of a value + 1, as in ATDS: empty inner lists do not
-    /// count.
+    /// The largest index of a value + 1, as in ATDS. Empty inner lists do not count.
     Values,
     /// The largest length of a list, as in AvroRecordDataset.
     Lengths,
 }
 
-/// Where the index and the value of a sparse feature's entries are.
+/// The paths to the index and the value of a sparse feature's entries.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SparseKeys {
-    /// In ATDS's record of arrays: `indices0`.. and `values`.
+    /// ATDS's record of arrays: `indices0`.. and `values`.
     Record,
-    /// Where paths say: relative to each entry (the record, or the items of the
-    /// array of records, that the feature's expression leads to), or from the
-    /// root of the record with `@`. Each `[*]` and filter of the expression
-    /// adds an index before those of the keys.
+    /// Named paths. A path starts from each entry, or with `@` from the root of the record. The
+    /// entries are the record, or the items of the array of records, at the feature's expression.
+    /// Each `[*]` and filter of the expression adds an index before the indices of the keys.
     Named {
-        /// The indices, a path each.
+        /// The paths to the indices.
         index: Vec<String>,
-        /// The value.
+        /// The path to the value.
         value: String,
     },
 }
 
 impl Feature {
-    /// ATDS's dense feature: every row has `shape`. An array of another length
-    /// is an error: a shorter one unless there is a [default](Feature::with_default) or
-    /// a [mask](Feature::with_mask), a longer one unless it is
-    /// [truncated](Feature::with_truncate).
+    /// ATDS's dense feature: every row has `shape`. A shorter array is an error, unless there is a
+    /// [default](Feature::with_default) or a [mask](Feature::with_mask). A longer array is an
+    /// error, unless it is [truncated](Feature::with_truncate).
     pub fn dense(name: impl Into<String>, shape: &[usize], dtype: DType) -> Self {
         let shape = shape.iter().map(|&dim| Some(dim)).collect();
         let reshape = false;
@@ -165,8 +162,7 @@ impl Feature {
         Self::new(name, dtype, kind)
     }
 
-    /// ATDS's varlen feature: a primitive in as many arrays as `shape` has
-    /// dimensions.
+    /// ATDS's varlen feature: a primitive nested in one array per dimension of `shape`.
     pub fn varlen(name: impl Into<String>, shape: &[i64], dtype: DType) -> Self {
         let kind = FeatureKind::Varlen {
             shape: Some(shape.to_vec()),
@@ -176,20 +172,20 @@ impl Feature {
         Self::new(name, dtype, kind)
     }
 
-    /// TensorFlow's `FixedLenFeature`: dense `[B, shape..]`. Where there is one
-    /// dimension more than the expression has `[*]` and filters, a first `None`
-    /// is the batch; any other `None` is the longest list in the batch. Without a
-    /// default and a mask all lists in a batch have that length, and a batch in
-    /// which they differ is an error.
+    /// TensorFlow's `FixedLenFeature`: dense `[B, shape..]`.
+    ///
+    /// If there is one dimension more than the expression has `[*]` and filters, a first `None` is
+    /// the batch. Any other `None` is the length of the longest list in the batch. Without a
+    /// default or a mask, all lists of a batch must have the same length.
     pub fn fixed_len(name: impl Into<String>, shape: &[Option<usize>], dtype: DType) -> Self {
         let shape = shape.to_vec();
         let reshape = true;
         Self::new(name, dtype, FeatureKind::Dense { shape, reshape })
     }
 
-    /// TensorFlow's `FixedLenSequenceFeature`: as
-    /// [`fixed_len`](Feature::fixed_len); with `allow_missing`, `default` (0,
-    /// false or empty if not given) fills every gap, else a gap is an error.
+    /// TensorFlow's `FixedLenSequenceFeature`. With `allow_missing`, `default` fills all missing
+    /// values (0, false or empty if it is `None`). Otherwise this is
+    /// [`fixed_len`](Feature::fixed_len), and a missing value is an error.
     pub fn fixed_len_sequence(
         name: impl Into<String>,
         shape: &[Option<usize>],
@@ -204,8 +200,8 @@ impl Feature {
         feature.with_default(Fill::Scalar(default.unwrap_or_else(|| Scalar::zero(dtype))))
     }
 
-    /// TensorFlow's `VarLenFeature`: coordinates with an index for the row and
-    /// one for each `[*]` and filter of the expression.
+    /// TensorFlow's `VarLenFeature`: coordinates, with an index for the row and an index for each
+    /// `[*]` and filter of the expression.
     pub fn var_len(name: impl Into<String>, dtype: DType) -> Self {
         let kind = FeatureKind::Varlen {
             shape: None,
@@ -215,8 +211,8 @@ impl Feature {
         Self::new(name, dtype, kind)
     }
 
-    /// [`var_len`](Feature::var_len) of a given rank: arrays at the end of the
-    /// expression are taken whole until there are as many dimensions.
+    /// [`var_len`](Feature::var_len) of a given rank: arrays at the end of the expression are read
+    /// whole until there are `rank` dimensions.
     pub fn var_len_of_rank(name: impl Into<String>, dtype: DType, rank: usize) -> Self {
         let kind = FeatureKind::Varlen {
             shape: Some(vec![UNKNOWN; rank]),
@@ -226,10 +222,9 @@ impl Feature {
         Self::new(name, dtype, kind)
     }
 
-    /// TensorFlow's `SparseFeature`: the entries of the record or the array of
-    /// records that the expression leads to, each with an index by each of
-    /// `index_keys` (below the dimension of `size`) and a value by `value_key`;
-    /// sorted by index.
+    /// TensorFlow's `SparseFeature`, sorted by index. The expression leads to a record or an array
+    /// of records, which are the entries. Each entry has an index for each of `index_keys`, less
+    /// than the dimension's `size`, and a value at `value_key`.
     pub fn sparse_keys(
         name: impl Into<String>,
         index_keys: &[&str],
@@ -262,13 +257,13 @@ impl Feature {
         }
     }
 
-    /// The same feature of the values that `expression` leads to.
+    /// The same feature, with the values at `expression`.
     pub fn at(mut self, expression: impl Into<String>) -> Self {
         self.expression = Some(expression.into());
         self
     }
 
-    /// The same feature in `layout`; nothing changes for a dense one.
+    /// The same feature in `layout`; a dense feature is unchanged.
     pub fn with_layout(mut self, new: Layout) -> Self {
         match &mut self.kind {
             FeatureKind::Dense { .. } => {}
@@ -279,19 +274,19 @@ impl Feature {
         self
     }
 
-    /// The same feature, its values converted.
+    /// The same feature, with its values converted by `convert`.
     pub fn with_convert(mut self, convert: Convert) -> Self {
         self.convert = convert;
         self
     }
 
-    /// The same feature; its strings are any bytes, and not checked.
+    /// The same feature; its strings may be any bytes, and are not checked for UTF-8.
     pub fn with_any_bytes(mut self) -> Self {
         self.any_bytes = true;
         self
     }
 
-    /// The same feature; what is beyond its dimensions is left out.
+    /// The same feature; values beyond its dimensions are left out.
     ///
     /// | kind | in each dimension of known length |
     /// |---|---|
@@ -299,10 +294,10 @@ impl Feature {
     /// | varlen | the first values of a longer list; a shorter list is as it is, where without `truncate` it is an error; a ragged column's dimension then varies |
     /// | sparse | the entries whose indices are below it; the others are left out as by [`OutOfBounds::Drop`](crate::OutOfBounds::Drop) |
     ///
-    /// Values that are left out are not checked. How many lists were cut is counted in
-    /// [`Executed::truncated`](crate::Executed::truncated), sparse entries in
-    /// [`Executed::dropped`](crate::Executed::dropped). An error where no dimension has a
-    /// known length.
+    /// Values that are left out are not checked.
+    /// [`Executed::truncated`](crate::Executed::truncated) counts the lists that were cut, and
+    /// [`Executed::dropped`](crate::Executed::dropped) the sparse entries left out. It is an error
+    /// if no dimension has a known length.
     ///
     /// ```
     /// use avro_decode::Feature;
@@ -316,26 +311,26 @@ impl Feature {
         self
     }
 
-    /// The same feature with a default for what is missing.
+    /// The same feature with a default for missing values.
     pub fn with_default(mut self, default: Fill) -> Self {
         self.missing.default = Some(default);
         self
     }
 
-    /// The same feature with a mask, a bool column of this name.
+    /// The same feature with a mask, a bool column with this name.
     pub fn with_mask(mut self, name: impl Into<String>) -> Self {
         self.missing.mask = Some(name.into());
         self
     }
 
-    /// The same feature with a mask of its rows, a bool column of this name.
+    /// The same feature with a mask of its rows, a bool column with this name.
     pub fn with_row_mask(mut self, name: impl Into<String>) -> Self {
         self.missing.row_mask = Some(name.into());
         self
     }
 
-    /// The same feature; entries of a sparse one that are sorted already, or
-    /// need not be, stay in the order of the document.
+    /// The same feature; a sparse feature's entries keep the order of the data, because they are
+    /// already sorted or need no order.
     pub fn already_sorted(mut self) -> Self {
         if let FeatureKind::Sparse { sort, .. } = &mut self.kind {
             *sort = false;
@@ -348,16 +343,15 @@ impl Feature {
         self.dtype == DType::UInt8 && matches!(self.convert, Convert::Exact | Convert::Cast)
     }
 
-    /// The expression, or the name.
+    /// The path expression, or the name if there is none.
     pub fn expression(&self) -> &str {
         self.expression.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl From<ColumnSpec> for Feature {
-    /// The ATDS feature of a column. A padded column becomes a feature padded
-    /// with its fill; a flat one, which is no feature by itself, a varlen one
-    /// without dimensions.
+    /// The ATDS feature of a column. A padded column becomes a feature padded with its fill. A flat
+    /// column becomes a varlen feature without dimensions.
     fn from(column: ColumnSpec) -> Self {
         let ColumnSpec {
             name, dtype, kind, ..
@@ -374,9 +368,10 @@ impl From<ColumnSpec> for Feature {
                 let shape = shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
                 let reshape = exact;
                 let kind = FeatureKind::Dense { shape, reshape };
-                match exact {
-                    true => Feature::new(name, dtype, kind),
-                    false => Feature::new(name, dtype, kind).with_default(Fill::Scalar(fill)),
+                if exact {
+                    Feature::new(name, dtype, kind)
+                } else {
+                    Feature::new(name, dtype, kind).with_default(Fill::Scalar(fill))
                 }
             }
             _ => Feature::varlen(name, &[], dtype),

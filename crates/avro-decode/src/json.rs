@@ -7,15 +7,16 @@ use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::{Value, ValueError, ValueErrorKind};
 
-/// The value as JSON: records and maps as objects, enums as their symbols,
-/// unions as the value alone, `bytes` and `fixed` as strings with a character
-/// of U+0000 to U+00FF for each byte, as in Avro's JSON encoding. Infinities
-/// and NaN, which JSON has no numbers for, are `"Infinity"`, `"-Infinity"`
-/// and `"NaN"`. Values of logical types stand as the type underneath. If a
-/// map has a key twice, the last value stands.
+/// The value as JSON.
+///
+/// Records and maps become objects, enums their symbols, and unions the value alone. `bytes` and
+/// `fixed` become strings with a character of U+0000 to U+00FF for each byte, as in Avro's JSON
+/// encoding. JSON has no infinities and no NaN, so they become the strings `"Infinity"`,
+/// `"-Infinity"` and `"NaN"`. Values of logical types are written as the underlying type. If a map
+/// has a key twice, its last value is used.
 ///
 /// # Errors
-/// The value does not fit the type at `id`.
+/// If the value does not fit the type at `id`.
 ///
 /// # Panics
 /// If `id` is not of `schema`.
@@ -88,8 +89,8 @@ fn json(schema: &Schema, id: NodeId, value: &Value, depth: usize) -> Result<Json
 }
 
 fn float(value: f32) -> Json {
-    // The shortest decimal that is this float: 0.1, where the nearest double
-    // is 0.10000000149011612.
+    // The shortest decimal that reads back as this float: 0.1, although the nearest double is
+    // 0.10000000149011612.
     match value.to_string().parse() {
         Ok(shortest) if value.is_finite() => double(shortest),
         _ => double(value.into()),

@@ -1,20 +1,19 @@
-//! Choices about bytes that are read.
+//! Options for decoding invalid data.
 
 use crate::limits::MAX_DECODE_DEPTH;
 
-/// Choices about the values that are read.
+/// Options for decoding values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// Whether U+FFFD stands for what is not UTF-8 in a text, as in
-    /// [`String::from_utf8_lossy`]; an error by default. Filters and the ids of texts do not check
-    /// texts then, and take them as they are.
+    /// Whether invalid UTF-8 in a text is replaced by U+FFFD, as in [`String::from_utf8_lossy`]; an
+    /// error by default. If set, filters and the ids of texts use the text as it is, unchecked.
     pub replace_invalid_utf8: bool,
-    /// Records, arrays, maps and unions that may be open at once in a value:
-    /// [`MAX_DECODE_DEPTH`] by default. At most [`DEEPEST`](crate::limits::DEEPEST) count: readers
-    /// recurse.
+    /// Maximum nesting of records, arrays, maps and unions in a value: [`MAX_DECODE_DEPTH`] by
+    /// default. Values above [`DEEPEST`](crate::limits::DEEPEST) count as `DEEPEST`, because
+    /// decoders recurse.
     pub max_depth: usize,
-    /// Whether bytes are left where a record stands for itself and does not end with them
+    /// Whether bytes after a record that is decoded alone are ignored
     /// ([`Plan::execute_each`](crate::Plan::execute_each)); an error by default.
     pub leave_trailing_bytes: bool,
 }

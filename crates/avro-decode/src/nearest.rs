@@ -1,14 +1,14 @@
-//! Which name was meant, for errors.
+//! Suggests the name that was meant, for errors.
 
-/// Names that are looked at; an error is for reading.
+/// Maximum number of names compared; the result is only a hint in an error.
 const MAX_CANDIDATES: usize = 1 << 12;
 
-/// Characters of the names that are compared.
+/// Maximum number of characters compared per name.
 const MAX_CHARS: usize = 64;
 
-/// The candidate that differs from `name` by the fewest characters, not counting
-/// case, if they are no more than a third of it. A name of one or two characters
-/// is like every other.
+/// The candidate that differs from `name` by the fewest characters, ignoring case. `None` if more
+/// than a third of the characters differ. Names of one or two characters get no suggestion, since
+/// every short name is similar.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -34,10 +34,10 @@ pub(crate) fn nearest<'a>(
     Some(candidate)
 }
 
-/// Characters to insert, delete or replace to make one name the other
-/// (Levenshtein).
+/// Number of characters to insert, delete or replace to turn one name into the other (Levenshtein).
 fn distance(left: &[char], right: &[char]) -> usize {
-    // Of each start of `right`, from the start of `left` so far.
+    // `row[i]` is the distance from the current prefix of `left` to the first `i` characters of
+    // `right`.
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (i, l) in left.iter().enumerate() {
         let mut diagonal = row[0];

@@ -1,7 +1,7 @@
-//! Path expressions: where in a record a feature's values are.
+//! Path expressions: the position of a feature's values in a record.
 //!
-//! Knows nothing of schemas: an expression is parsed once, and compiled with a
-//! schema into a [`Plan`](crate::Plan).
+//! This module knows nothing of schemas. An expression is parsed once, and compiled with a schema
+//! into a [`Plan`](crate::Plan).
 //!
 //! ```
 //! use avro_decode::path::{Path, Step};
@@ -46,29 +46,27 @@
 //! escape     = "\", ( "\" | "'" | '"' ) ;
 //! ```
 //!
-//! Letters and digits are those of ASCII; a character is any of Unicode but the
-//! backslash and the quote that it stands between. White space (of ASCII) may
-//! stand within brackets: around what they hold, around an `=`, and around the `:`
-//! of a slice.
+//! Letters and digits are ASCII. A character is any Unicode character but the backslash and the
+//! enclosing quote. ASCII white space may stand inside brackets: around their contents, around an
+//! `=`, and around the `:` of a slice.
 //!
-//! What the grammar leaves open:
+//! Rules that the grammar does not express:
 //!
-//! - `@` alone is the value of the schema itself: `@` of a file of numbers is a
-//!   number. A path whose first step is no name starts from that value, too: of
-//!   a file of arrays `[*]` is all elements, of one of several records `:Rec.x`
-//!   a field of one of them.
+//! - `@` alone is the value of the schema itself: in a file of numbers, `@` is a number. A path
+//!   whose first step is not a name starts from that value too. In a file of arrays, `[*]` is all
+//!   elements. In a file with a union of records, `:Rec.x` is a field of one of the records.
 //! - `.keys()` is the step to the keys of a map. `.'keys()'` is a field.
 //! - A name without quotes has no dots: `f:Rec.name` is the field `name` of the
 //!   branch `Rec`. A full name stands in quotes: `f:'com.x.Rec'.name`.
-//! - A name in quotes is any text: `'user-id'`, `a.'größe'`, `'a.b'`, `''`.
-//! - The bounds of a slice are those of Python: counted from 0, or back from the
-//!   end where they are negative; the end is not included; bounds beyond the array
-//!   make the slice shorter. There is no step.
-//! - A side of a filter is a single value, so that its path has neither `[*]`,
-//!   nor a slice, nor a filter. At least one of the two sides is a path.
-//! - A side that is a quoted text, `true` or `false`, and nothing else, is a
-//!   constant. A `.` before it makes it a field of the element: `.'user-id'`,
-//!   `.true`. With more steps it is a path in any case: `'user-id'.x`, `true.x`.
+//! - A name in quotes may be any text: `'user-id'`, `a.'größe'`, `'a.b'`, `''`.
+//! - The bounds of a slice are as in Python. They count from 0, or from the end if they are
+//!   negative. The end is excluded. Bounds beyond the array make the slice shorter. There is no
+//!   step.
+//! - A side of a filter is a single value, so its path has no `[*]`, no slice and no filter. At
+//!   least one of the two sides is a path.
+//! - A side that is only a quoted text, `true` or `false` is a constant. A `.` before it makes it a
+//!   field of the element: `.'user-id'`, `.true`. With more steps it is always a path:
+//!   `'user-id'.x`, `true.x`.
 //! - A number with a point or an exponent is a float, any other an integer.
 //!
 //! Lengths are limited by [`MAX_PATH_BYTES`](crate::limits::MAX_PATH_BYTES) and
@@ -76,9 +74,9 @@
 //!
 //! # Printing
 //!
-//! All types print as they are parsed, without white space, and with `'` for
-//! quotes; what was parsed prints to a text that parses to the same. Paths that
-//! were put together by hand print to such a text where the grammar has one.
+//! All types print in their own syntax, without white space, and with `'` for quotes. A parsed path
+//! prints to a text that parses to the same path. A path built by hand prints to such a text if the
+//! grammar can express it.
 
 mod error;
 mod parse;
@@ -91,11 +89,10 @@ pub use error::{PathError, PathErrorKind, Side};
 pub use print::field_step;
 pub use slice::Slice;
 
-/// A parsed expression.
+/// A parsed path expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// The steps from the record, or whatever the schema is; none for the value
-    /// itself.
+    /// The steps from the root value, usually a record; empty for the root value itself.
     pub steps: Vec<Step>,
 }
 
@@ -103,27 +100,27 @@ pub struct Path {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
-    /// `name`, `.name`, `.'any name'`: a field of a record. A namespace before the name is a
-    /// field step each, which the schema tells apart.
+    /// `name`, `.name`, `.'any name'`: a field of a record. In a name with a namespace, each part
+    /// is a field step of its own, and the schema tells them apart.
     Field(String),
-    /// `[2]`: one element of an array, counted from 0.
+    /// `[2]`: one element of an array, from 0.
     Index(u64),
     /// `[*]`: all elements of an array, all values of a map.
     All,
-    /// `[0:4]`: a run of an array's elements.
+    /// `[0:4]`: a range of an array's elements.
     Slice(Slice),
     /// `.keys()`: all keys of a map, in the order of its values.
     Keys,
     /// `['key']`: one value of a map.
     Key(String),
-    /// `[left=right]`: the elements for which that holds.
+    /// `[left=right]`: the elements for which both sides are equal.
     Filter(Filter),
     /// `:type`: a branch of a union, by the name of its type.
     Branch(String),
 }
 
 impl Step {
-    /// Whether the step leads to any number of values, which are a dimension.
+    /// Whether the step leads to a list of values, which adds a dimension.
     pub fn is_list(&self) -> bool {
         matches!(
             self,
@@ -132,12 +129,12 @@ impl Step {
     }
 }
 
-/// What the elements that a filter keeps have in common.
+/// The condition of a filter: it keeps the elements whose two sides are equal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// Left of the `=`.
+    /// The side before the `=`.
     pub left: Operand,
-    /// Right of it.
+    /// The side after the `=`.
     pub right: Operand,
 }
 
@@ -145,11 +142,11 @@ pub struct Filter {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operand {
-    /// A value of the element.
+    /// A path from the element.
     Element(Path),
-    /// `@path`: a value of the whole record.
+    /// `@path`: a path from the root of the record.
     Root(Path),
-    /// A value that stands in the expression.
+    /// A constant in the expression.
     Constant(Constant),
 }
 
@@ -167,13 +164,12 @@ pub enum Constant {
     Boolean(bool),
 }
 
-/// A path with a start: `@path` starts from the record, `path` from where it
-/// is used.
+/// A path and its start: `@path` starts from the root, `path` from the current value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Whether it starts from the record.
+    /// Whether it starts from the root.
     pub from_root: bool,
-    /// The way from there.
+    /// The path from the start.
     pub path: Path,
 }
 
@@ -181,7 +177,7 @@ impl Path {
     /// Parses an expression by the [grammar](self#grammar).
     ///
     /// # Errors
-    /// The text is not an expression, or beyond a limit.
+    /// If the text is not an expression, or exceeds a limit.
     pub fn parse(text: &str) -> Result<Path, PathError> {
         parse::path(text)
     }
@@ -192,7 +188,7 @@ impl Reference {
     /// [grammar](self#grammar).
     ///
     /// # Errors
-    /// The text is neither, or beyond a limit.
+    /// If the text is not an expression with or without `@`, or exceeds a limit.
     pub fn parse(text: &str) -> Result<Reference, PathError> {
         parse::reference(text)
     }

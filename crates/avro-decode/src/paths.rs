@@ -1,4 +1,4 @@
-//! Every path that a schema offers.
+//! Lists every path that a schema offers.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use crate::schema::{Node, NodeId, Schema};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaPaths {
-    /// The paths, each before those inside it, in the order of the schema.
+    /// The paths, each before the paths inside it, in the order of the schema.
     pub paths: Vec<SchemaPath>,
-    /// Those of the record's fields, in its order; of another schema that of its
-    /// value, `@`, or of the branches of a union.
+    /// Indices in `paths` of the outermost paths. These are the root record's fields, the branches
+    /// of a root union, or the root value `@`.
     pub fields: Vec<usize>,
-    /// Whether there are more, which are left out: beyond
-    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), or deeper
-    /// than anything that can be decoded.
+    /// Whether paths were left out: beyond
+    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), or nested deeper than a value
+    /// can be decoded.
     pub truncated: bool,
 }
 
@@ -28,26 +28,24 @@ pub struct SchemaPaths {
 pub struct SchemaPath {
     /// The path [expression](crate::path), such as `friends[*].age`.
     pub expression: String,
-    /// The type, in a few words: without the null where it is nullable, with its
-    /// logical type, such as `int (date)`.
+    /// The type in a few words, such as `int (date)`: with its logical type, and without null if it
+    /// is nullable.
     pub schema_type: String,
-    /// Whether the value may be null, or, of a branch of a union, another's.
+    /// Whether the value may be null, or may be in another branch of the union.
     pub nullable: bool,
-    /// Whether it is a record inside itself, whose fields are not followed
-    /// again.
+    /// Whether it is a record inside itself; its fields are not listed again.
     pub recursive: bool,
-    /// What is inside, as places among all paths: the fields of a record, the
-    /// elements of an array or a map, then the keys of the map, the branches of a union of several types
-    /// besides null.
+    /// Indices in `paths` of the paths inside this one: the fields of a record, the elements of an
+    /// array or a map followed by a map's keys, or a union's branches other than null.
     pub inside: Vec<usize>,
 }
 
-/// Every path that `schema` offers: the fields of records, the elements of
-/// arrays and the values of maps (`[*]`), the keys of maps (`.keys()`), and, of a union of several types
-/// besides null, each (`:type`).
+/// Lists every path that `schema` offers. These are the fields of records, the elements of arrays
+/// and the values of maps (`[*]`), and the keys of maps (`.keys()`). A union of several types
+/// besides null offers each type (`:type`).
 ///
-/// A record that holds itself is not followed. The value of a schema that is
-/// not a record is `@`.
+/// The fields of a record inside itself are not listed again. If the schema is not a record, its
+/// value is `@`.
 ///
 /// ```
 /// use avro_decode::{Schema, paths};
@@ -76,14 +74,14 @@ pub fn paths(schema: &Schema) -> SchemaPaths {
 struct Walk<'a> {
     schema: &'a Schema,
     found: SchemaPaths,
-    /// The way to where the walk is.
+    /// The path to the value being visited.
     way: Path,
-    /// The records being walked, to stop at those that hold themselves.
+    /// The enclosing records, to stop at a record inside itself.
     open: Vec<NodeId>,
 }
 
 impl Walk<'_> {
-    /// Adds the paths of the schema itself; the places of the outermost.
+    /// Adds the paths of the schema itself and returns the indices of the outermost.
     fn root(&mut self) -> Vec<usize> {
         let root = self.schema.root();
         let value = match self.schema.node(root) {
@@ -106,10 +104,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the path of a value and all inside it; its place, if there is room.
+    /// Adds the path of a value and all paths inside it. Returns its index, or `None` if the limit
+    /// is reached.
     fn path(&mut self, step: Step, node: NodeId) -> Option<usize> {
-        // Records that repeat each other's types can have far more fields than
-        // the schema has bytes.
+        // Records that repeat each other's types can have far more fields than the schema has
+        // bytes.
         let place = self.found.paths.len();
         if place == MAX_INFERRED_FIELDS {
             self.found.truncated = true;
@@ -133,7 +132,7 @@ impl Walk<'_> {
         Some(place)
     }
 
-    /// Adds the paths inside a value; their places.
+    /// Adds the paths inside a value and returns their indices.
     fn inside(&mut self, node: NodeId) -> Vec<usize> {
         let schema = self.schema;
         let mut places = Vec::new();
@@ -169,7 +168,7 @@ impl Walk<'_> {
         places
     }
 
-    /// Adds the path of a map's keys; its place, if there is room.
+    /// Adds the path of a map's keys. Returns its index, or `None` if the limit is reached.
     fn keys(&mut self) -> Option<usize> {
         let place = self.found.paths.len();
         if place == MAX_INFERRED_FIELDS {
@@ -188,9 +187,8 @@ impl Walk<'_> {
         Some(place)
     }
 
-    /// Whether paths inside the one added last are left out: those deeper than
-    /// anything that can be decoded, and those behind so long an expression that
-    /// all of them would take far more memory than the schema.
+    /// Whether to leave out the paths inside the last one: they are nested too deep to decode, or
+    /// the expression is so long that listing them would take far more memory than the schema.
     fn is_too_deep(&self) -> bool {
         let last = self.found.paths.last();
         self.open.len() >= MAX_DECODE_DEPTH
@@ -198,7 +196,7 @@ impl Walk<'_> {
             || last.is_some_and(|last| last.expression.len() > MAX_NAME_BYTES)
     }
 
-    /// The type of a union that is not null, if there is one only.
+    /// The type of a union other than null, if there is exactly one.
     fn only_value(&self, branches: &[NodeId]) -> Option<NodeId> {
         let is_value = |branch: &&NodeId| *self.schema.node(**branch) != Node::Null;
         let mut values = branches.iter().filter(is_value);
@@ -227,9 +225,8 @@ impl Walk<'_> {
     }
 }
 
-/// What the branches of a union are called in an expression: by their simple names,
-/// but for those that others have or are called by; of several with one full name
-/// each by that and its number.
+/// The names of a union's branches in expressions: the simple name, unless another branch has it as
+/// a name too. If several branches have one full name, that name and a number.
 pub(crate) fn branch_names(schema: &Schema, branches: &[NodeId]) -> Vec<String> {
     let node = |id: &NodeId| schema.node(*id);
     let full = |node: &Node| match node.name() {

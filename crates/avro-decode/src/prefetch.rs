@@ -76,9 +76,10 @@ fn prefetch_at<const FIRST: bool>(line: *const u8) {
         // SAFETY: the pointer is not read through, and the instruction does
         // nothing where there is no memory.
         unsafe {
-            match FIRST {
-                true => _mm_prefetch::<_MM_HINT_T0>(line),
-                false => _mm_prefetch::<_MM_HINT_T1>(line),
+            if FIRST {
+                _mm_prefetch::<_MM_HINT_T0>(line)
+            } else {
+                _mm_prefetch::<_MM_HINT_T1>(line)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The buffer payloads are decompressed into.
+//! The buffer that payloads are decompressed into.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -8,16 +8,16 @@ use bytes::{Bytes, BytesMut};
 
 use super::DecompressError;
 
-/// A reusable buffer of decompressed bytes; dereferences to the bytes of the last payload.
+/// A reusable buffer of decompressed bytes. It dereferences to the bytes of the last payload.
 ///
-/// Its memory is zeroed once, when it grows, and never again: clearing or refilling a buffer
-/// costs nothing, so keep buffers and give them to the next [`Decompressor::decompress`].
+/// The memory is zeroed when it grows, and never again: clearing or refilling a buffer costs
+/// nothing. So keep buffers and give them to the next [`Decompressor::decompress`].
 ///
 /// [`Decompressor::decompress`]: super::Decompressor::decompress
 #[derive(Clone, Default)]
 pub struct DecompressBuffer {
     room: Room,
-    /// How much of `room` is the payload.
+    /// Length of the payload at the front of `room`.
     len: usize,
 }
 
@@ -31,7 +31,7 @@ impl DecompressBuffer {
         Self::default()
     }
 
-    /// An empty buffer that has all of `room`, and other memory from when it must grow beyond that.
+    /// An empty buffer that uses the memory of `room`, and allocates only to grow beyond it.
     #[doc(hidden)]
     pub fn with_room(room: BytesMut) -> Self {
         DecompressBuffer {
@@ -45,22 +45,22 @@ impl DecompressBuffer {
         self.room.0.len()
     }
 
-    /// Where its memory begins.
+    /// The address of the buffer's memory.
     #[doc(hidden)]
     pub fn room(&self) -> *const u8 {
         self.room.0.as_ptr()
     }
 
-    /// The capacity to give a buffer for `len` bytes: the next of few sizes, at most an eighth
-    /// above. Buffers that are used again for payloads of about the same size then soon have room
-    /// for all of them, and not for the largest so far.
+    /// The capacity to allocate for `len` bytes: the next of few sizes, at most an eighth above
+    /// `len`. Reused buffers for payloads of similar size then soon fit every payload without
+    /// growing again.
     #[doc(hidden)]
     pub fn capacity_for(len: usize) -> usize {
         let step = (len / 16).next_power_of_two();
         len.checked_next_multiple_of(step).unwrap_or(len)
     }
 
-    /// Puts a copy of `bytes` in place of what is there.
+    /// Replaces the contents with a copy of `bytes`.
     ///
     /// # Errors
     /// [`DecompressError::OutOfMemory`].
@@ -77,8 +77,8 @@ impl DecompressBuffer {
         self.len = 0;
     }
 
-    /// Makes room for `capacity` bytes in all, or somewhat more if `limit` allows it, and keeps
-    /// what is there.
+    /// Grows to at least `capacity` bytes in all, or somewhat more if `limit` allows it. The
+    /// contents stay.
     pub(super) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), DecompressError> {
         if capacity <= self.capacity() {
             return Ok(());
@@ -89,7 +89,8 @@ impl DecompressBuffer {
             .map_err(|_| DecompressError::OutOfMemory)
     }
 
-    /// Doubles the room, up to `limit` bytes in all, for codecs that do not know their size.
+    /// Doubles the capacity, up to `limit` bytes in all, for codecs that do not know the
+    /// decompressed size.
     #[cfg(any(
         feature = "deflate",
         feature = "zstandard",
@@ -104,19 +105,19 @@ impl DecompressBuffer {
         )
     }
 
-    /// The room behind the bytes that are there, up to `limit` bytes in all.
+    /// The unused memory after the payload, up to `limit` bytes in all.
     pub(super) fn spare(&mut self, limit: usize) -> &mut [u8] {
         let end = self.capacity().min(limit);
         &mut self.room.0[self.len.min(end)..end]
     }
 
-    /// All the memory, and how much of it is the payload.
+    /// All the memory, and the length of the payload in it.
     #[cfg(feature = "deflate")]
     pub(super) fn parts(&mut self) -> (&mut Room, &mut usize) {
         (&mut self.room, &mut self.len)
     }
 
-    /// Counts `n` bytes of [`spare`](Self::spare) in.
+    /// Adds `n` bytes, just written to [`spare`](Self::spare), to the payload.
     pub(super) fn advance(&mut self, n: usize) {
         self.len += n;
         debug_assert!(self.len <= self.capacity());
@@ -124,7 +125,7 @@ impl DecompressBuffer {
 }
 
 impl Room {
-    /// Other memory, of `len` bytes, the first `kept` of which are what they were.
+    /// Replaces the memory with `len` bytes, and copies the first `kept` bytes over.
     fn replace(&mut self, len: usize, kept: usize) -> Result<(), TryReserveError> {
         let mut room = Vec::new();
         room.try_reserve_exact(len)?;

@@ -7,7 +7,7 @@ use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Bzip2;
 
-/// Several streams may follow one another, as parallel compressors write them.
+/// Decompresses one or more streams in a row, as parallel compressors write them.
 pub(super) fn decompress(
     payload: &[u8],
     out: &mut DecompressBuffer,

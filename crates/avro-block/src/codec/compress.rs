@@ -10,7 +10,7 @@ pub struct Compressor {
     engine: Engine,
 }
 
-/// The codecs' working state.
+/// The working state of each codec.
 enum Engine {
     Null,
     #[cfg(feature = "deflate")]
@@ -26,8 +26,8 @@ enum Engine {
 }
 
 impl Compressor {
-    /// A compressor of `level`, or of the codec's default: 6 for deflate and xz, 3 for zstandard,
-    /// 9 for bzip2.
+    /// Creates a compressor of `level`, or of the codec's default: 6 for deflate and xz, 3 for
+    /// zstandard, 9 for bzip2.
     ///
     /// # Errors
     ///
@@ -62,11 +62,12 @@ impl Compressor {
         self.codec
     }
 
-    /// Compresses one block's records, `decompressed`, into `out`, in place of what is there.
+    /// Compresses one block's `decompressed` records into `out`, and replaces the contents of
+    /// `out`.
     ///
     /// # Errors
     ///
-    /// If the codec's library refuses, as snappy does above 4 GiB.
+    /// If the codec's library fails, as snappy does above 4 GiB.
     pub fn compress(
         &mut self,
         decompressed: &[u8],

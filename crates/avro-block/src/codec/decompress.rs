@@ -3,8 +3,10 @@
 use super::{Codec, DecompressBuffer, DecompressError};
 use crate::limits::{FIRST_RATIO, MAX_GUESSED_RATIO, MIN_DECOMPRESS_BYTES};
 
-/// Decompresses payloads, one after another. Keep one per thread: it holds the codecs' working memory,
-/// made when a codec is first met, and learns how far payloads decompress.
+/// Decompresses payloads, one after another.
+///
+/// Keep one per thread. It holds the codecs' working memory, which is allocated on first use, and
+/// it learns the compression ratio of the payloads.
 #[derive(Debug, Default)]
 pub struct Decompressor {
     ratio: Ratio,
@@ -22,11 +24,11 @@ pub struct Decompressor {
 pub struct DecompressJob<'a> {
     /// The payload.
     pub payload: &'a [u8],
-    /// Takes what it decompresses to, in place of what is there.
+    /// The buffer for the decompressed bytes; its contents are replaced.
     pub out: &'a mut DecompressBuffer,
-    /// Most bytes to decompress to.
+    /// Maximum number of decompressed bytes.
     pub limit: usize,
-    /// What became of it.
+    /// The outcome of decompressing the payload.
     pub result: Result<(), DecompressError>,
 }
 
@@ -43,38 +45,38 @@ impl<'a> DecompressJob<'a> {
 }
 
 impl Decompressor {
-    /// Allocates nothing.
+    /// Creates a decompressor; allocates nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether a payload with a wrong checksum, or a snappy payload without one, is decompressed
-    /// nevertheless (no at first): with snappy, zstandard and xz. bzip2's checksums are always
-    /// held against the payload.
+    /// Sets whether snappy, zstandard and xz payloads with a wrong checksum, and snappy payloads
+    /// without one, are decompressed nevertheless. Off by default. A wrong bzip2 checksum is always
+    /// an error.
     pub fn set_tolerates_checksums(&mut self, tolerates: bool) {
         self.tolerates_checksums = tolerates;
     }
 
-    /// Payloads decompressed so far whose checksum was wrong or missing.
+    /// Number of payloads decompressed so far whose checksum was wrong or missing.
     pub fn bad_checksums(&self) -> u64 {
         self.bad_checksums
     }
 
-    /// Decompresses one block's `payload` into `out`, in place of what is there.
+    /// Decompresses one block's `payload` into `out`, and replaces the contents of `out`.
     ///
-    /// `out` grows to `limit` bytes at most, and in proportion to what the payload really holds;
-    /// no size that the payload declares is believed beyond what its codec can encode. With
-    /// [`Codec::Null`] the payload is copied; who can do without should use it as it is.
+    /// `out` grows to `limit` bytes at most, in proportion to the real contents of the payload. A
+    /// size that the payload declares is trusted only as far as its codec can encode it. With
+    /// [`Codec::Null`] the payload is copied; callers that can use the payload itself should do so.
     ///
-    /// A stream may be followed by nothing, except: zstandard frames, bzip2 streams and xz streams
-    /// may follow one another, and bytes after the end of a deflate stream are passed over, since
-    /// writers exist that leave zlib's checksum there.
+    /// Zstandard frames, bzip2 streams and xz streams may follow one another. Bytes after the end
+    /// of a deflate stream are ignored, since some writers leave zlib's checksum there. Any other
+    /// bytes after a stream are an error.
     ///
     /// # Errors
     ///
-    /// If the codec is not compiled in, if the payload is corrupt or ends early, if its checksum
-    /// is wrong (snappy, bzip2, xz, and zstandard where it has one), or if it holds more than
-    /// `limit` bytes. `out` then holds no payload.
+    /// If the codec is not compiled in, if the payload is corrupt or ends early, or if it holds
+    /// more than `limit` bytes. Also if its checksum is wrong (snappy, bzip2, xz, and zstandard if
+    /// it has one). `out` is then empty.
     pub fn decompress(
         &mut self,
         codec: Codec,
@@ -94,13 +96,13 @@ impl Decompressor {
         result
     }
 
-    /// Decompresses several blocks' payloads, each as [`decompress`](Self::decompress) does, and says in each
-    /// what became of it. None has a bearing on another.
+    /// Decompresses the payloads of several blocks, each as [`decompress`](Self::decompress) does,
+    /// and sets each job's `result`. The jobs are independent of one another.
     ///
-    /// With [`Codec::Deflate`] and a processor that has AVX2 and BMI2, that many at once are up to
-    /// half as fast again: give some eight at a time, of about the same size, so that they are
-    /// still in cache when they are read. With other codecs, and with fewer than three payloads, it
-    /// is the same.
+    /// With [`Codec::Deflate`] on a processor with AVX2 and BMI2, this is up to 1.5 times as fast
+    /// as single calls. Give about eight payloads of similar size at a time, so that the output is
+    /// still in cache when it is read. With other codecs, or fewer than three payloads, the speed
+    /// is that of single calls.
     #[doc(hidden)]
     pub fn decompress_many(&mut self, codec: Codec, jobs: &mut [DecompressJob<'_>]) {
         #[cfg(feature = "deflate")]
@@ -122,7 +124,7 @@ impl Decompressor {
         for job in jobs {
             match &job.result {
                 Ok(()) => self.ratio.learn(job.payload.len(), job.out.len()),
-                // So that the error does not depend on how many there are.
+                // Decompress alone, so that the error does not depend on the number of jobs.
                 Err(_) => {
                     job.result = self.decompress(Codec::Deflate, job.payload, job.out, job.limit)
                 }
@@ -169,14 +171,14 @@ fn copy(payload: &[u8], out: &mut DecompressBuffer, limit: usize) -> Result<(), 
     Ok(())
 }
 
-/// How far the last payload decompressed, in sixteenths.
+/// Decompressed bytes per compressed byte of the last payload, in sixteenths.
 #[derive(Debug)]
 struct Ratio(usize);
 
 impl Ratio {
     const ONE: usize = 16;
 
-    /// Makes room in `out` for what `payload` may decompress to, if there is far too little.
+    /// Grows `out` to the expected size of the decompressed `payload`, if `out` is far too small.
     fn prepare(
         &self,
         payload: &[u8],
@@ -184,14 +186,15 @@ impl Ratio {
         limit: usize,
     ) -> Result<(), DecompressError> {
         let guess = self.guess(payload.len()).min(limit);
-        // Who gives a buffer that has room for most payloads wants no larger one.
-        match out.capacity() < guess - guess / 4 {
-            true => out.grow_to(guess, limit),
-            false => Ok(()),
+        // A caller whose buffer fits most payloads wants no larger buffer.
+        if out.capacity() < guess - guess / 4 {
+            out.grow_to(guess, limit)
+        } else {
+            Ok(())
         }
     }
 
-    /// Room for a payload of `len` bytes, with an eighth to spare.
+    /// Expected decompressed size of a payload of `len` bytes, plus an eighth.
     fn guess(&self, len: usize) -> usize {
         let guess = (len / Self::ONE + 1).saturating_mul(self.0);
         guess.saturating_add(guess / 8).max(MIN_DECOMPRESS_BYTES)

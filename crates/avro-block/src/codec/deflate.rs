@@ -1,4 +1,4 @@
-//! Raw deflate (RFC 1951): single payloads through libdeflate, several at once through
+//! Raw deflate (RFC 1951): single payloads through libdeflate, several together through
 //! `atds-inflate`.
 
 use std::fmt;
@@ -8,21 +8,21 @@ use libdeflater::{CompressionLvl, DecompressionError, Decompressor};
 use super::{Codec, CompressError, DecompressBuffer, DecompressError, DecompressJob};
 use crate::limits::{DEFLATE_MAX_RATIO, MIN_TOGETHER};
 
-/// Both decoders, made when first needed.
+/// Both decoders, created on first use.
 #[derive(Default)]
 pub(super) struct Decompress {
     single: Option<Decompressor>,
     together: Option<atds_inflate::Inflater>,
 }
 
-/// Whether so many payloads are inflated faster together than one by one.
+/// Whether inflating this number of payloads together is faster than one by one.
 pub(super) fn pays_together(payloads: usize) -> bool {
     payloads >= MIN_TOGETHER && atds_inflate::Inflater::is_fast()
 }
 
 impl Decompress {
-    /// libdeflate inflates a payload whole or not at all, so where the room was too small it
-    /// starts anew with twice as much.
+    /// Inflates one payload. libdeflate inflates a payload whole or not at all. So if the buffer
+    /// was too small, it restarts with a buffer of twice the size.
     pub(super) fn decompress(
         &mut self,
         payload: &[u8],
@@ -39,8 +39,8 @@ impl Decompress {
                     return Ok(());
                 }
                 Err(DecompressionError::BadData) => return Err(corrupt()),
-                // Before the limit is looked at, so that the error is the same whatever room
-                // there was to begin with.
+                // This arm comes before the limit is checked, so that the error does not depend on
+                // the buffer's first size.
                 Err(DecompressionError::InsufficientSpace) if room.len() >= most => {
                     return Err(corrupt());
                 }
@@ -52,8 +52,8 @@ impl Decompress {
         }
     }
 
-    /// Inflates those of `jobs` whose result is no error yet. It then says of some error that there
-    /// is one.
+    /// Inflates the `jobs` whose `result` is not yet an error. A payload that fails only gets some
+    /// error here.
     pub(super) fn decompress_together(&mut self, jobs: &mut [DecompressJob<'_>]) {
         let streams = jobs.iter_mut().filter(|job| job.result.is_ok()).map(|job| {
             let (output, len) = job.out.parts();
@@ -92,7 +92,7 @@ pub(super) struct Compress(libdeflater::Compressor);
 
 impl Compress {
     pub(super) fn new(level: Option<i32>) -> Self {
-        // The level has been held against `Codec::levels`.
+        // The caller has checked the level against `Codec::levels`.
         let level = level.and_then(|level| CompressionLvl::new(level).ok());
         Self(libdeflater::Compressor::new(level.unwrap_or_default()))
     }

@@ -1,5 +1,4 @@
-//! What can go wrong with a payload. The caller knows where it stands and adds that with
-//! [`Error::new`](crate::Error::new).
+//! Errors of a payload. The caller adds the position with [`Error::new`](crate::Error::new).
 
 use super::Codec;
 use crate::diagnose::Found;
@@ -14,12 +13,12 @@ pub enum DecompressError {
         read = Codec::enabled_names()
     )]
     Disabled(Codec),
-    /// The payload is not what the codec writes.
+    /// The payload is not in the codec's format.
     #[error("corrupt {codec} payload: {detail}")]
     Corrupt {
         /// The codec.
         codec: Codec,
-        /// What its decoder objects to.
+        /// The decoder's reason.
         detail: &'static str,
     },
     /// The payload ends before the compressed stream does.
@@ -33,19 +32,19 @@ pub enum DecompressError {
     OtherFormat {
         /// The codec that the header names.
         codec: Codec,
-        /// What the payload begins like.
+        /// The format that the payload begins like.
         found: Found,
     },
-    /// A snappy payload without the CRC-32 that Avro puts behind it.
+    /// A snappy payload without the CRC-32 that Avro appends.
     #[error("the snappy payload has no CRC-32 after it; `tolerate` 'checksum' reads such payloads")]
     MissingChecksum,
-    /// All of the payload decompresses, and its checksum says that these are other bytes.
+    /// The payload decompresses, but its checksum does not match the decompressed bytes.
     #[error("the {codec} payload's checksum is wrong; `tolerate` 'checksum' reads it nevertheless")]
     WrongChecksum {
         /// The codec.
         codec: Codec,
     },
-    /// The decompressed bytes do not have the CRC-32 that the payload gives.
+    /// The CRC-32 of the decompressed bytes is not the stored one.
     #[error(
         "checksum {actual:08x} of the decompressed payload is not {expected:08x} as stored; `tolerate` \
          'checksum' reads it nevertheless"
@@ -53,7 +52,7 @@ pub enum DecompressError {
     ChecksumMismatch {
         /// The stored checksum.
         expected: u32,
-        /// The checksum of what was decompressed.
+        /// The checksum of the decompressed bytes.
         actual: u32,
     },
     /// The payload decompresses to more bytes than the caller allows.
@@ -79,7 +78,7 @@ pub enum DecompressError {
     OutOfMemory,
 }
 
-/// A payload could not be compressed, or a compressor not be made.
+/// A payload could not be compressed, or a compressor could not be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompressError {
@@ -94,12 +93,12 @@ pub enum CompressError {
         /// The level asked for.
         level: i32,
     },
-    /// The codec's library refused.
+    /// The codec's library failed.
     #[error("{codec} could not compress: {detail}")]
     Failed {
         /// The codec.
         codec: Codec,
-        /// What it objects to.
+        /// The library's reason.
         detail: &'static str,
     },
 }

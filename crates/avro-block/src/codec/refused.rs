@@ -1,11 +1,12 @@
-//! Payloads that their decoder refuses: why, and whether only the checksum is at fault.
+//! Payloads that their decoder refuses: the reason, and whether only the checksum is wrong.
 
 use super::{Codec, DecompressBuffer, DecompressError, Decompressor};
 use crate::diagnose::Found;
 
 impl Decompressor {
-    /// What becomes of a payload that was refused with `error`: it is decompressed without its checksum
-    /// if that alone is at fault and may be; else the error says what it can.
+    /// Handles a payload that was refused with `error`. If only the checksum is wrong and the
+    /// caller tolerates that, decompresses the payload without it. Otherwise returns the most
+    /// precise error.
     #[cold]
     pub(super) fn refused(
         &mut self,
@@ -40,8 +41,8 @@ impl Decompressor {
         }
     }
 
-    /// Decompresses a payload whose checksum is wrong or missing, and gives the error that says so;
-    /// `None` if something else is wrong with it.
+    /// Decompresses a payload whose checksum is wrong or missing, and returns the error for that
+    /// checksum. `None` if anything else is wrong with the payload.
     fn decompress_unchecked(
         &mut self,
         error: &DecompressError,
@@ -73,7 +74,7 @@ impl Decompressor {
                 Some(DecompressError::WrongChecksum { codec })
             }
             _ => {
-                // Without these codecs nothing else uses them.
+                // Without these codecs the parameters are unused.
                 let _ = (error, payload, out, limit);
                 None
             }
@@ -81,7 +82,7 @@ impl Decompressor {
     }
 }
 
-/// Whether `found` is the format of `codec` itself, damaged.
+/// Whether `found` is the format of `codec` itself, only damaged.
 fn is_own(codec: Codec, found: Found) -> bool {
     matches!(
         (codec, found),

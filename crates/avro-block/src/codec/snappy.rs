@@ -1,4 +1,4 @@
-//! Snappy's raw format and the CRC-32 that Avro puts behind it.
+//! Snappy's raw format and the CRC-32 that Avro appends to it.
 
 use snap::Error;
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
@@ -25,7 +25,7 @@ pub(super) fn decompress(
     Ok(())
 }
 
-/// Decompresses `stream`, which has no checksum behind it.
+/// Decompresses `stream`, a payload without its checksum.
 pub(super) fn decompress_unchecked(
     stream: &[u8],
     out: &mut DecompressBuffer,

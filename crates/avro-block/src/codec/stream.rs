@@ -1,19 +1,20 @@
-//! What the streaming codecs share: a loop that gives them room and sees that they move.
+//! The loop that the streaming codecs share: it gives a decoder memory and checks that it makes
+//! progress.
 
 use super::{Codec, DecompressBuffer, DecompressError};
 
-/// What one step of a decoder did.
+/// The result of one call of a decoder.
 pub(super) struct Step {
-    /// Bytes of the payload it took.
+    /// Bytes of the payload that the call read.
     pub(super) read: usize,
-    /// Bytes of room it filled.
+    /// Bytes of output that the call wrote.
     pub(super) written: usize,
-    /// Whether the stream, or one of several, is complete.
+    /// Whether a stream is complete; another may follow it.
     pub(super) ended: bool,
 }
 
-/// Decompresses all of `payload` into `out`, up to `limit` bytes, by calls of `step` with the payload
-/// that is left and room for more, of at least one byte.
+/// Decompresses all of `payload` into `out`, up to `limit` bytes. Each call of `step` gets the rest
+/// of the payload and at least one byte of free memory.
 pub(super) fn decompress(
     codec: Codec,
     mut payload: &[u8],
@@ -27,7 +28,8 @@ pub(super) fn decompress(
         }
         let spare = out.spare(limit);
         let at_limit = spare.is_empty();
-        // At the limit a stream may still have its end to come, but not another byte.
+        // At the limit, the decoder may still need to read the stream's end, but may not write
+        // another byte.
         let mut probe = [0];
         let room = if at_limit { &mut probe[..] } else { spare };
 

@@ -9,12 +9,12 @@ use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::XZ_MEMORY;
 
 const CODEC: Codec = Codec::Xz;
-/// The preset of the `xz` command.
+/// The default preset of the `xz` command.
 const DEFAULT_LEVEL: u32 = 6;
-/// Smallest dictionary that liblzma takes.
+/// Smallest dictionary that liblzma accepts.
 const MIN_DICT: u32 = 4096;
 
-/// Several streams may follow one another, as parallel compressors write them.
+/// Decompresses one or more streams in a row, as parallel compressors write them.
 pub(super) fn decompress(
     payload: &[u8],
     out: &mut DecompressBuffer,
@@ -23,7 +23,7 @@ pub(super) fn decompress(
     decompress_with(CONCATENATED, payload, out, limit)
 }
 
-/// The same, with checksums that are not looked at.
+/// As [`decompress`], without verifying checksums.
 pub(super) fn decompress_unchecked(
     payload: &[u8],
     out: &mut DecompressBuffer,
@@ -95,8 +95,8 @@ pub(super) fn compress(
     }
 }
 
-/// An encoder whose dictionary is no larger than the block: a preset's own, of up to 64 MiB,
-/// would be allocated for every block, by the reader too.
+/// An encoder whose dictionary is no larger than the block. A preset's own dictionary, up to 64
+/// MiB, would be allocated for every block, by the reader too.
 fn encoder(level: Option<i32>, len: usize) -> Result<Stream, Error> {
     let level = level.map_or(DEFAULT_LEVEL, |level| level as u32);
     let mut options = LzmaOptions::new_preset(level)?;

@@ -13,27 +13,28 @@ use crate::limits::ZSTD_WINDOW_LOG;
 
 const CODEC: Codec = Codec::Zstandard;
 
-/// What every frame begins with.
+/// The first bytes of every frame.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
-/// What is told apart of the ways a payload can be damaged. Which of the others the library sees
-/// first depends on how much room it is given.
+/// The kinds of damage that have an error text of their own. For all others, the size of the output
+/// buffer decides which kind the library reports first.
 const TOLD_APART: [ZSTD_ErrorCode; 3] = [
     ZSTD_ErrorCode::ZSTD_error_prefix_unknown,
     ZSTD_ErrorCode::ZSTD_error_frameParameter_unsupported,
     ZSTD_ErrorCode::ZSTD_error_dictionary_wrong,
 ];
 
-/// All others.
+/// The error text for all other kinds of damage.
 const INVALID: &str = "invalid data";
 
-/// The library's decoder, made when first needed.
+/// The library's decoder, created on first use.
 #[derive(Default)]
 pub(super) struct Decompress(Option<DCtx<'static>>);
 
 impl Decompress {
-    /// Streams, since a frame need not say how long its content is. Where the room happens to
-    /// hold the content of a whole frame the library decompresses straight into it, without a window.
+    /// Decompresses by streaming, since a frame need not declare its content's size. If the output
+    /// buffer happens to fit a whole frame, the library decompresses straight into it, without a
+    /// window.
     pub(super) fn decompress(
         &mut self,
         payload: &[u8],
@@ -42,7 +43,7 @@ impl Decompress {
     ) -> Result<(), DecompressError> {
         let context = match &mut self.0 {
             Some(context) => {
-                // What an earlier payload left unfinished must not run into this one.
+                // An earlier payload may have left a frame unfinished; the reset drops it.
                 context
                     .reset(ResetDirective::SessionOnly)
                     .map_err(corrupt)?;
@@ -75,7 +76,8 @@ impl Decompress {
     }
 }
 
-/// The frames of a payload without their checksums; `None` if none has one, or they are not good.
+/// The frames of a payload with their checksums removed. `None` if no frame has a checksum, or a
+/// frame is invalid.
 pub(super) fn without_checksums(payload: &[u8]) -> Option<Vec<u8>> {
     const CHECKSUM_FLAG: u8 = 1 << 2;
     const CHECKSUM_LEN: usize = 4;
@@ -103,17 +105,17 @@ impl fmt::Debug for Decompress {
     }
 }
 
-/// A frame being decompressed, for the checks that the library makes only where the room happens to
-/// hold the content of the whole frame, or only where it does not.
+/// A frame being decompressed. It makes the checks that the library makes only in some cases,
+/// depending on whether the output buffer fits the whole frame.
 struct Frame {
-    /// Bytes of its content, if it says so.
+    /// Bytes of the frame's content, if the frame declares them.
     content: Option<u64>,
-    /// Bytes decompressed of it.
+    /// Bytes decompressed so far.
     decompressed: u64,
 }
 
 impl Frame {
-    /// The frame at the front of `payload`; one with too large a window is refused.
+    /// Parses the frame at the front of `payload`; refuses a frame with too large a window.
     fn begin(payload: &[u8]) -> Result<Self, DecompressError> {
         const LIMIT: u64 = 1 << ZSTD_WINDOW_LOG;
         if window(payload).is_some_and(|bytes| bytes > LIMIT) {
@@ -123,13 +125,13 @@ impl Frame {
             });
         }
         Ok(Self {
-            // Of a header that is not good the library itself says so.
+            // The library itself reports an invalid header.
             content: zstd_safe::get_frame_content_size(payload).unwrap_or(None),
             decompressed: 0,
         })
     }
 
-    /// Holds what was decompressed against what the header said.
+    /// Checks the number of decompressed bytes against the header.
     fn end(&self) -> Result<(), DecompressError> {
         match self.content {
             Some(content) if content != self.decompressed => Err(DecompressError::Corrupt {
@@ -141,8 +143,8 @@ impl Frame {
     }
 }
 
-/// Bytes of the window that a frame's header asks for (RFC 8878, section 3.1.1.1); `None` if it
-/// is no frame, or ends early.
+/// Bytes of the window that a frame's header declares (RFC 8878, section 3.1.1.1). `None` if
+/// `frame` is no frame, or ends early.
 fn window(frame: &[u8]) -> Option<u64> {
     const SINGLE_SEGMENT: u8 = 1 << 5;
     let (&descriptor, rest) = frame.strip_prefix(&MAGIC)?.split_first()?;
@@ -151,7 +153,7 @@ fn window(frame: &[u8]) -> Option<u64> {
         let base = 1 << (10 + exponent);
         return Some(base + base / 8 * u64::from(mantissa));
     }
-    // The window is the whole content, whose size stands behind the dictionary's number.
+    // The window is the whole content. The content's size follows the dictionary's number.
     let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
     let mut size = [0; 8];
     let len = 1 << (descriptor >> 6);
@@ -173,9 +175,10 @@ fn corrupt(code: ErrorCode) -> DecompressError {
     // The library's errors are the negatives of their numbers.
     let number = code.wrapping_neg();
     let is_told_apart = TOLD_APART.iter().any(|&kind| kind as ErrorCode == number);
-    let detail = match is_told_apart {
-        true => zstd_safe::get_error_name(code),
-        false => INVALID,
+    let detail = if is_told_apart {
+        zstd_safe::get_error_name(code)
+    } else {
+        INVALID
     };
     DecompressError::Corrupt {
         codec: CODEC,
@@ -196,7 +199,7 @@ impl Compress {
         context
             .set_parameter(CParameter::CompressionLevel(level))
             .map_err(failed)?;
-        // Without it, damage that leaves a frame well formed changes values in silence.
+        // Without a checksum, damage that leaves a frame well formed would change values silently.
         context
             .set_parameter(CParameter::ChecksumFlag(true))
             .map_err(failed)?;

@@ -1,8 +1,8 @@
-//! Telling texts apart.
+//! Tells kinds of text apart.
 
 use super::Found;
 
-/// What text `first` begins; `None` if it is none.
+/// The kind of text that `first` begins; `None` if it is not text.
 pub(super) fn identify(first: &[u8]) -> Option<Found> {
     if is_utf16(first) {
         return Some(Found::Utf16);
@@ -23,8 +23,8 @@ pub(super) fn identify(first: &[u8]) -> Option<Found> {
     })
 }
 
-/// Whether `bytes` are printable ASCII, white space and what may be UTF-8; the last character may
-/// be cut off.
+/// Whether `bytes` are printable ASCII, white space and possible UTF-8; the last character may be
+/// cut off.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let whole = match std::str::from_utf8(bytes) {
         Ok(_) => true,
@@ -37,7 +37,8 @@ fn is_text_byte(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x20..=0x7e | 0x80..)
 }
 
-/// Latin text without a byte order mark: every other byte is NUL, the others are ASCII.
+/// Whether `bytes` are Latin text in UTF-16 without a byte order mark: every other byte is NUL, the
+/// others are ASCII.
 fn is_utf16(bytes: &[u8]) -> bool {
     let (pairs, _) = bytes.as_chunks::<2>();
     let ascii = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
@@ -57,7 +58,7 @@ fn in_braces(text: &[u8]) -> Found {
     Found::Json
 }
 
-/// Whether there is a type as an Avro schema has it.
+/// Whether the text has a `type` that Avro schemas have.
 fn is_schema(text: &[u8]) -> bool {
     let has = |types: &[&str], key| {
         let named = has_string(text, "type", |found| types.contains(&found));
@@ -70,17 +71,17 @@ fn is_schema(text: &[u8]) -> bool {
         || has(&["map"], "values")
 }
 
-/// Whether only the beginning of the text is there.
+/// Whether the text may continue after its first bytes.
 fn is_cut(text: &[u8]) -> bool {
     !matches!(text.trim_ascii_end().last(), Some(b'}' | b']'))
 }
 
-/// Whether `key` stands somewhere, followed by a colon.
+/// Whether the text contains `key` followed by a colon.
 fn has_key(text: &[u8], key: &str) -> bool {
     values(text, key).next().is_some()
 }
 
-/// Whether `key` has a string somewhere that `is_it`.
+/// Whether the text contains `key` with a string value for which `is_it` is true.
 fn has_string(text: &[u8], key: &str, is_it: impl Fn(&str) -> bool) -> bool {
     values(text, key).any(|value| {
         let string = value.strip_prefix(b"\"").and_then(|rest| {
@@ -91,7 +92,7 @@ fn has_string(text: &[u8], key: &str, is_it: impl Fn(&str) -> bool) -> bool {
     })
 }
 
-/// What follows each `"key":`.
+/// The text after each `"key":`.
 fn values<'a>(text: &'a [u8], key: &str) -> impl Iterator<Item = &'a [u8]> {
     let quoted = format!("\"{key}\"").into_bytes();
     let places: Vec<_> = memchr::memmem::find_iter(text, &quoted).collect();

@@ -1,4 +1,4 @@
-//! The header's parser: takes each part as soon as its bytes are there.
+//! The header's parser: it takes each part as soon as the part's bytes are pushed.
 
 use std::mem;
 
@@ -14,18 +14,18 @@ use crate::pieces::Pieces;
 use crate::sync::SyncMarker;
 use crate::varint::{self, Varint};
 
-/// How far a header has been read. No byte is looked at twice, whatever the pieces.
+/// Progress in a header. No byte is parsed twice, whatever the size of the pieces.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderParser {
     step: Step,
-    /// Entries still to come in the map block being read.
+    /// Number of entries left in the map block being read.
     left: u64,
     /// Key of the entry being read.
     key: String,
     metadata: Vec<(String, Bytes)>,
     /// File offset of the last value under `avro.schema`, and the value.
     schema: Option<(u64, Bytes)>,
-    /// The same of `avro.codec`.
+    /// File offset of the last value under `avro.codec`, and the value.
     codec: Option<(u64, Bytes)>,
 }
 
@@ -43,7 +43,7 @@ enum Step {
     Sync,
 }
 
-/// What a header's parser has come to.
+/// Result of a call of the header's parser.
 #[derive(Debug)]
 pub(crate) enum Progress {
     Done(Header),
@@ -52,7 +52,7 @@ pub(crate) enum Progress {
 }
 
 impl HeaderParser {
-    /// Takes from `pieces` what it can.
+    /// Parses as far as the bytes in `pieces` go.
     pub(crate) fn advance(
         &mut self,
         pieces: &mut Pieces,
@@ -63,7 +63,8 @@ impl HeaderParser {
             if let Step::Magic = self.step
                 && !begins_with_magic(pieces)
             {
-                // The error says what the file is instead, whatever pieces it comes in.
+                // Wait for more bytes: the error names the file's format, independently of the size
+                // of the pieces.
                 if pieces.len() < FILE_LOOKED_AT {
                     return Ok(Progress::NeedMore(FILE_LOOKED_AT - pieces.len()));
                 }
@@ -94,7 +95,7 @@ impl HeaderParser {
                 }
                 Step::Value(len) => {
                     let at = pieces.start();
-                    // A copy, so that a header does not keep the piece it came in alive.
+                    // A copy, so that a header does not keep the whole piece alive.
                     let value = Bytes::copy_from_slice(&pieces.take(len as usize));
                     self.entry(at, value);
                 }
@@ -108,7 +109,7 @@ impl HeaderParser {
         }
     }
 
-    /// The error for a file that ends with what `pieces` hold.
+    /// The error for a file that ends with the bytes in `pieces`.
     #[cold]
     pub(crate) fn truncated(&self, pieces: &Pieces) -> Error {
         if pieces.end() == 0 {
@@ -156,7 +157,7 @@ impl HeaderParser {
         }
     }
 
-    /// Goes on from an integer, after which the file stands at offset `at`.
+    /// Continues after an integer that ends at file offset `at`.
     fn integer(&mut self, value: i64, at: u64, limits: &Limits) -> Result<(), ErrorKind> {
         let (part, _) = self.part_and_len();
         let check_end = |len: u64| {
@@ -181,7 +182,7 @@ impl HeaderParser {
         let len = u64::try_from(value).map_err(|_| ErrorKind::NegativeSize { part, value })?;
         check_end(len)?;
         self.step = match self.step {
-            // The size lets a reader skip the block; one that reads the entries has no use for it.
+            // The size lets a reader skip the block; this parser reads the entries and ignores it.
             Step::BlockSize => Step::KeyLength,
             Step::KeyLength => Step::Key(len),
             _ => Step::Value(len),
@@ -189,7 +190,7 @@ impl HeaderParser {
         Ok(())
     }
 
-    /// Goes on from a whole entry, its value at file offset `at`.
+    /// Continues after a whole entry whose value is at file offset `at`.
     fn entry(&mut self, at: u64, value: Bytes) {
         let key = mem::take(&mut self.key);
         match key.as_str() {
@@ -227,14 +228,14 @@ impl HeaderParser {
     }
 }
 
-/// Holds the first bytes against the magic, as many as there are.
+/// Whether the first bytes agree with the magic, as far as there are bytes.
 fn begins_with_magic(pieces: &Pieces) -> bool {
     let mut found = MAGIC;
     let n = pieces.peek(0, &mut found);
     found[..n] == MAGIC[..n]
 }
 
-/// The error for a file that begins with other bytes.
+/// The error for a file that does not begin with the magic.
 #[cold]
 fn not_avro(pieces: &Pieces) -> Error {
     let mut first = [0; FILE_LOOKED_AT as usize];
@@ -243,7 +244,7 @@ fn not_avro(pieces: &Pieces) -> Error {
     Error::new(ErrorKind::NotAvro { found }, 0, None)
 }
 
-/// The codec of a name as it stands in the header.
+/// The codec with this name in the header.
 fn codec(name: &[u8]) -> Result<Codec, ErrorKind> {
     std::str::from_utf8(name)
         .ok()

@@ -1,15 +1,14 @@
-//! Runs of values through a function each.
+//! Converts runs of values in chunks.
 
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Primitive, RawOf};
 
-/// Values that are read before they are converted: few enough to stay in the
-/// nearest cache, enough to make the calls cheap.
+/// Number of values that are read before they are converted: few enough for the first-level cache,
+/// enough to make the calls cheap.
 const CHUNK: usize = 64;
 
-/// Reads `out.len()` values of `P` through `convert`. The cursor of an error
-/// is at the start of its value, and the first value that fails is the one
-/// reported.
+/// Reads `out.len()` values of `P` and converts each with `convert`. After an error the cursor is
+/// at the start of the first value that fails.
 #[inline]
 pub(super) fn converted<P, T>(
     cursor: &mut Cursor<'_>,
@@ -38,7 +37,7 @@ where
     Ok(())
 }
 
-/// A chunk again of which some value fails, up to that value.
+/// Rereads a chunk in which some value fails, up to that value.
 #[cold]
 fn one_by_one<P, T>(
     cursor: &mut Cursor<'_>,
@@ -56,8 +55,8 @@ where
     })
 }
 
-/// Fills `out` from `read`, called for each value. The cursor of an error is
-/// at the start of its value.
+/// Fills `out` with the results of `read`, called once for each value. After an error the cursor is
+/// at the start of the value that fails.
 #[inline]
 pub(super) fn each<T>(
     cursor: &mut Cursor<'_>,

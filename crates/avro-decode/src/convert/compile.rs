@@ -1,4 +1,4 @@
-//! From a pair of types and a choice to a conversion.
+//! Compiles a pair of types and a [`Convert`] into a conversion.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,50 +20,49 @@ use crate::plan::leaf::Leaf;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 use crate::shown::Shown;
 
-/// How the values of a type are read, and what they mean.
+/// How to read the values of a type, and their meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
     pub(crate) source: Source,
-    /// Of the elements: what the column means, if that was fixed before.
+    /// The meaning of the elements: the column's, if that is already fixed.
     pub(crate) meaning: Meaning,
 }
 
-/// Why the values of a type are not read as was asked.
+/// Why the values of a type cannot be read as requested.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
     /// The type has no such conversion.
     Convert(ConvertError),
-    /// The values mean this, and do not become what the column means.
+    /// The values have this meaning, and do not convert to the column's meaning.
     Meaning(Meaning),
 }
 
-/// Where a value stands.
+/// The context of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Within {
-    /// Alone, or in a union with null.
+    /// Not in a union, or in a union with null alone.
     Itself,
-    /// In a union of several types that are read as one: numbers are cast to
-    /// the union's dtype, or become text beside text.
+    /// In a union of several types that are read as one. Numbers are cast to the union's dtype, or
+    /// become text if the union holds text.
     Union,
 }
 
-/// What a feature asks of its values.
+/// A feature's request to the conversion of its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) dtype: DType,
     pub(crate) convert: &'a Convert,
-    /// Whether strings are the bytes as they are stored.
+    /// Whether strings are returned as the stored bytes, which need not be UTF-8.
     pub(crate) any_bytes: bool,
 }
 
-/// How data of the type `writer` is read as one of the type `reader` and made
-/// the elements that are `asked` for. `enum_symbols` has the reader's symbol for each of the
-/// writer's, where the enums differ. `column` is what the elements of the
-/// column mean, if that is fixed already.
+/// The conversion that reads data of type `writer` as type `reader` and returns the elements that
+/// are `asked` for. If the enums differ, `enum_symbols` gives the reader's symbol for each symbol
+/// of the writer. `column` is the meaning of the column's elements, if it is already fixed.
 ///
 /// # Errors
-/// The type has no such conversion, or none to this dtype, or its values do
-/// not become what the column means.
+/// The type has no such conversion, or none to this dtype, or its values do not convert to the
+/// column's meaning.
 pub(crate) fn source(
     writer: (&Schema, NodeId),
     reader: (&Schema, NodeId),
@@ -79,7 +78,7 @@ pub(crate) fn source(
     if let Some(column) = column {
         match meaning.reach(column, form(convert)) {
             Some(reach) => types.reach(reach, column),
-            // Whether plain values go together, the dtype says.
+            // For plain values, the dtype alone tells whether they fit together.
             None if meaning.is_plain() && column.is_plain() => {}
             None => return Err(Refusal::Meaning(meaning)),
         }
@@ -94,12 +93,11 @@ pub(crate) fn source(
     }
 }
 
-/// What values mean that are compared or count as indices, as they are: text,
-/// or a number; and how times change their unit to that of `column`, which is
-/// what was fixed for them before.
+/// The meaning of unconverted values that are compared or used as indices: text or a number. For
+/// times also the change from their unit to that of `column`, the meaning fixed by earlier schemas.
 ///
 /// # Errors
-/// The values do not become what was fixed, or are nothing of the kind.
+/// The values do not convert to the meaning of `column`, or cannot be compared or used as indices.
 pub(crate) fn operand(
     writer: (&Schema, NodeId),
     reader: (&Schema, NodeId),
@@ -110,7 +108,7 @@ pub(crate) fn operand(
     if let Some(column) = column {
         match meaning.reach(column, Form::Elements) {
             Some(reach) => types.reach(reach, column),
-            // The filter says more.
+            // The filter's own error says more.
             None if meaning.is_plain() && column.is_plain() => {}
             None => return Err(Refusal::Meaning(meaning)),
         }
@@ -118,25 +116,23 @@ pub(crate) fn operand(
     Ok((column.cloned().unwrap_or(meaning), types.rescale()))
 }
 
-/// How the data is read, and what it means.
+/// The types of the data and of the column, and how values differ between them.
 struct Types<'a> {
     reader: (&'a Schema, NodeId),
     logical: Option<&'a LogicalType>,
     data: Data<'a>,
-    /// The units of times: of the data, of the reader's type, of the column.
+    /// The units of times: of the data, of the reader's type, and of the column.
     units: Option<[TimeUnit; 3]>,
-    /// Digits after the point that the column has, where these are others than
-    /// the type's.
+    /// The column's number of digits after the point, if the type has another number.
     column_scale: Option<u32>,
-    /// The symbols by which the column has its numbers, where these are others
-    /// than the type's.
+    /// The column's number for each symbol, if the type has other numbers.
     column_symbols: Option<HashMap<&'a str, u32>>,
     within: Within,
-    /// Whether strings are the bytes as they are stored.
+    /// Whether strings are returned as the stored bytes, which need not be UTF-8.
     any_bytes: bool,
 }
 
-/// What two types have in common.
+/// The part that the writer's and the reader's types share.
 enum Data<'a> {
     Number { writer: Leaf, reader: Leaf },
     Bytes(Bytes),
@@ -175,7 +171,7 @@ impl<'a> Types<'a> {
         })
     }
 
-    /// What the elements stand for.
+    /// The meaning of the elements.
     fn meaning(&self, dtype: DType, convert: &Convert) -> Meaning {
         let form = form(convert);
         let is_text = dtype == DType::String || form == Form::Ids;
@@ -201,7 +197,7 @@ impl<'a> Types<'a> {
                 _ => Meaning::Number,
             },
             (Data::Bytes(_), Some(LogicalType::Duration)) => Meaning::Duration,
-            // Beside text of a union they are bytes like others.
+            // In a union with text, such values are returned as bytes.
             (Data::Bytes(Bytes::Fixed(_)), Some(LogicalType::Uuid)) if self.any_bytes => {
                 match self.within {
                     Within::Itself => Meaning::UuidBytes,
@@ -220,7 +216,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Has the values become what the column means.
+    /// Sets the fields that convert the values to the meaning of `column`.
     fn reach(&mut self, reach: Reach, column: &'a Meaning) {
         match (reach, column) {
             (Reach::Same, _) => {}
@@ -233,7 +229,7 @@ impl<'a> Types<'a> {
             (Reach::Symbols, Meaning::Symbols(symbols)) => {
                 let mut numbers = HashMap::with_capacity(symbols.len());
                 for (symbol, number) in symbols.iter().zip(0..) {
-                    // Of a symbol that is there twice, the first.
+                    // The first of equal symbols counts.
                     numbers.entry(symbol.as_str()).or_insert(number);
                 }
                 self.column_symbols = Some(numbers);
@@ -242,7 +238,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether the type has the conversion, be it to another dtype.
+    /// Checks that the type has the conversion, to this or another dtype.
     fn check(&self, dtype: DType, convert: &Convert) -> Result<(), ConvertError> {
         let schema_type = || in_words(self.reader);
         match convert {
@@ -268,7 +264,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// How the type is read to become `dtype`, if it can.
+    /// How to read the type as `dtype`; `None` if it cannot become `dtype`.
     fn source(&self, dtype: DType, convert: &Convert) -> Option<Source> {
         match convert {
             Convert::Exact if self.within == Within::Union => self.in_union(dtype),
@@ -294,7 +290,7 @@ impl<'a> Types<'a> {
         match (&self.data, self.logical, dtype) {
             (&Data::Number { writer, reader }, ..) => {
                 if let Some(rescale) = self.rescale() {
-                    // An int that becomes a finer unit is a long of that.
+                    // An int that becomes a finer unit is a long of that unit.
                     let is_widened = reader == Leaf::Int && self.is_converted();
                     let exact = if is_widened { Leaf::Long } else { reader };
                     return (exact.dtype() == dtype).then(|| time(writer, rescale));
@@ -338,8 +334,8 @@ impl<'a> Types<'a> {
         .map(other)
     }
 
-    /// A value of a union that is read as one dtype, which the union has been
-    /// found to have.
+    /// The source of a value in a union that is read as one dtype, which earlier code chose for the
+    /// union.
     fn in_union(&self, dtype: DType) -> Option<Source> {
         match (&self.data, dtype) {
             (&Data::Number { writer, reader }, DType::String) => {
@@ -349,7 +345,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What is only done on request.
+    /// A conversion that is done only on request.
     fn cast(&self, dtype: DType) -> Option<Source> {
         match (&self.data, self.logical, dtype) {
             (&Data::Number { writer, reader }, ..) => match self.rescale() {
@@ -378,7 +374,7 @@ impl<'a> Types<'a> {
                 rescale: self.rescale(),
                 ids,
             })),
-            // Of any bytes.
+            // This also holds for bytes that are not UTF-8.
             Data::Bytes(Bytes::Delimited { .. }) => Some(Family::TextIds(TextIds {
                 text: self.text(Bytes::Delimited { utf8: false }),
                 ids,
@@ -418,14 +414,14 @@ impl<'a> Types<'a> {
         Some(time(writer, rescale))
     }
 
-    /// How times change their unit, if they do.
+    /// The change of the times' unit, if there is one.
     fn rescale(&self) -> Option<Rescale> {
         let [data, reader, column] = self.units?;
         let rescale = Rescale::new(data, reader, column);
         (!rescale.is_nothing()).then_some(rescale)
     }
 
-    /// Whether times of the reader's type are of another unit than the column.
+    /// Whether the column's unit differs from that of the reader's type.
     fn is_converted(&self) -> bool {
         self.units
             .is_some_and(|[_, reader, column]| reader != column)
@@ -443,12 +439,12 @@ impl<'a> Types<'a> {
         let uuid = self.logical == Some(&LogicalType::Uuid);
         Text {
             bytes,
-            // In a string it is the text already.
+            // In a string, the value is text already.
             uuid: uuid && matches!(bytes, Bytes::Fixed(_)) && !self.any_bytes,
         }
     }
 
-    /// The numbers of symbols, by the column's list or the reader's.
+    /// The numbers of symbols, by the column's list or the reader's list.
     fn enum_numbers(&self) -> Option<Family> {
         match &self.column_symbols {
             None => self.enum_ids(|index, _| index.into()),
@@ -485,8 +481,8 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Whether values of a type can be read as lists of their bytes: `bytes` and `fixed` that stand
-/// for nothing else.
+/// Whether values of a type can be read as lists of their bytes: `bytes` and `fixed` without a
+/// logical type.
 pub(crate) fn are_octets((schema, ty): (&Schema, NodeId)) -> bool {
     matches!(schema.node(ty), Node::Bytes | Node::Fixed(_))
         && matches!(schema.logical(ty), None | Some(LogicalType::Unknown(_)))
@@ -500,10 +496,9 @@ fn form(convert: &Convert) -> Form {
     }
 }
 
-/// The units of times: of the data, of the type that it is read as, and of the
-/// column, which is that of the type until it is known to be another. A type
-/// that is a time only to the reader, or only to the writer, is one of bare
-/// numbers to the other.
+/// The units of times: of the data, of the type that it is read as, and of the column. The column's
+/// unit is that of the type until it is known to differ. A type that is a time only to the reader,
+/// or only to the writer, is bare numbers to the other side.
 pub(crate) fn units(
     writer: Option<&LogicalType>,
     reader: Option<&LogicalType>,
@@ -566,7 +561,7 @@ fn other(family: Family) -> Source {
     Source::Other(Box::new(Conversion(family)))
 }
 
-/// Such as `int`, `fixed 'Price' (decimal)`.
+/// The type in words, such as `int` or `fixed 'Price' (decimal)`.
 pub(crate) fn in_words((schema, id): (&Schema, NodeId)) -> String {
     let name = schema.describe(id);
     match (schema.logical(id), schema.logical_not_taken(id)) {

@@ -1,5 +1,5 @@
-//! Decimals: an unscaled big-endian two's complement number, whose last
-//! `scale` digits are behind the point (Avro 1.12, "Decimal"). No bytes are 0.
+//! Decimals: an unscaled big-endian two's complement number, whose last `scale` digits follow the
+//! point (Avro 1.12, "Decimal"). An empty number is 0.
 
 use num_bigint::BigInt;
 use tensor_batch::half::{bf16, f16};
@@ -12,13 +12,13 @@ use crate::DecodeErrorKind;
 use crate::limits::MAX_DECIMAL_BYTES;
 use crate::plan::cursor::{Cursor, Fault};
 
-/// Decimals as the nearest float, or as the unscaled number.
+/// Reads decimals as the nearest float, or as the unscaled number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal {
     pub(super) bytes: Bytes,
     pub(super) scale: u32,
-    /// Digits after the point of the unscaled number, where the column's has
-    /// more than the type.
+    /// Number of digits after the point of the unscaled number, if the column has more than the
+    /// type.
     pub(super) column_scale: u32,
 }
 
@@ -37,7 +37,7 @@ impl Decimal {
         }
     }
 
-    /// The number without its point.
+    /// The number without its point, with the column's digits.
     fn unscaled(self, bytes: &[u8]) -> Result<i64, Fault> {
         let number = unscaled(bytes)?;
         if self.scale == self.column_scale {
@@ -60,7 +60,7 @@ impl Decimal {
             return Ok(self.scaled(&BigInt::from_signed_bytes_be(bytes)));
         };
         match POWERS_OF_TEN.get(self.scale as usize) {
-            // Both sides are exact, so that the one rounding is the division's.
+            // Both sides are exact, so the division rounds once.
             Some(power) if number.unsigned_abs() <= MAX_EXACT => Ok(number as f64 / power),
             _ => Ok(self.scaled(&number)),
         }
@@ -72,8 +72,8 @@ impl Decimal {
         Box::new(DecodeErrorKind::DecimalOverflow { value, from, to })
     }
 
-    /// By way of text, which the standard library rounds correctly at any
-    /// length and with any exponent.
+    /// Converts through text, which the standard library rounds correctly at any length and with
+    /// any exponent.
     fn scaled(self, number: &impl ToString) -> f64 {
         let mut text = number.to_string();
         text.push_str("e-");
@@ -82,10 +82,10 @@ impl Decimal {
     }
 }
 
-/// Up to here f64 has every whole number.
+/// The largest number up to which f64 represents every integer.
 const MAX_EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
 
-/// The powers of ten that f64 has exactly.
+/// The powers of ten that f64 represents exactly.
 const POWERS_OF_TEN: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,

@@ -3,10 +3,10 @@
 use super::{Out, other_dtype};
 use crate::plan::cursor::{Cursor, Fault};
 
-/// Elements for each: months, days, milliseconds.
+/// Number of elements per duration: months, days, milliseconds.
 pub(crate) const WIDTH: usize = 3;
 
-/// Durations as int64, [`WIDTH`] each.
+/// Reads durations as int64, [`WIDTH`] elements each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Duration;
 

@@ -1,4 +1,4 @@
-//! Enums as symbols, as indices or as ids, by a table of the writer's symbols.
+//! Reads enums as symbols, indices or ids, through a table of the writer's symbols.
 
 use tensor_batch::Strings;
 
@@ -11,35 +11,35 @@ use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::Int;
 use crate::schema::Enum;
 
-/// An enum as its symbol.
+/// Reads an enum as its symbol.
 #[derive(Clone, Debug)]
 pub(super) struct EnumSymbols(pub(super) SymbolTable<Box<str>>);
 
-/// An enum as a number of its symbol: the index, or an id.
+/// Reads an enum as a number for its symbol: the index, or an id.
 #[derive(Clone, Debug)]
 pub(super) struct EnumIds(pub(super) SymbolTable<i64>);
 
-/// What the writer's symbols become.
+/// The result of each of the writer's symbols.
 #[derive(Clone, Debug)]
 pub(super) struct SymbolTable<T> {
-    /// For each symbol: else it is one that the reader does not have.
+    /// The result for each symbol, or as an error the symbol itself if the reader does not have it.
     entries: Box<[Result<T, Box<str>>]>,
-    /// The reader's enum in words.
+    /// The reader's enum in words, for errors.
     reader: Box<str>,
 }
 
-/// The two enums of data that is resolved.
+/// The writer's and the reader's enums.
 #[derive(Clone, Copy)]
 pub(super) struct EnumPair<'a> {
     pub(super) writer: &'a Enum,
     pub(super) reader: &'a Enum,
-    /// For each of the writer's symbols the reader's, where they differ.
+    /// The reader's symbol for each of the writer's symbols, if the enums differ.
     pub(super) symbols: Option<&'a [Option<u32>]>,
 }
 
 impl EnumPair<'_> {
-    /// `becomes` gets each of the symbols that the writer's symbols are to the
-    /// reader, and its index there.
+    /// Builds the table. `becomes` gets the index and the text of each reader's symbol that a
+    /// writer's symbol resolves to.
     pub(super) fn table<T>(self, reader: &str, becomes: impl Fn(u32, &str) -> T) -> SymbolTable<T> {
         let entry = |(i, symbol): (usize, &String)| {
             let index = match self.symbols {
@@ -57,7 +57,7 @@ impl EnumPair<'_> {
 }
 
 impl<T> SymbolTable<T> {
-    /// What the symbol with the writer's index `index` becomes.
+    /// The result of the symbol with the writer's index `index`.
     #[inline]
     fn get(&self, index: i32) -> Result<&T, Fault> {
         let place = usize::try_from(index).ok();

@@ -1,4 +1,4 @@
-//! Conversions that there are not.
+//! Errors for conversions that do not exist.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use thiserror::Error;
 
 use super::Convert;
 
-/// A type that is not converted as was asked.
+/// A conversion that a type does not have.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// The type does not become this dtype.
+    /// The type does not convert to this dtype.
     #[error(
         "the values are {schema_type}, {} {}, not {asked}{}",
         How(.convert),
@@ -21,16 +21,16 @@ pub enum ConvertError {
     DType {
         /// The type.
         schema_type: String,
-        /// The conversion asked for.
+        /// The conversion requested.
         convert: Convert,
-        /// Every dtype that this conversion has for the type.
+        /// Every dtype to which this conversion can convert the type.
         expected: Box<[DType]>,
-        /// The dtype asked for.
+        /// The dtype requested.
         asked: DType,
-        /// Whether [`Convert::Cast`] has it.
+        /// Whether [`Convert::Cast`] can convert to the dtype.
         castable: bool,
     },
-    /// The type has no dtype.
+    /// Values of the type are not elements of any dtype.
     #[error("the values are {schema_type}, which cannot be an element of a tensor")]
     NotAnElement {
         /// The type.
@@ -44,7 +44,7 @@ pub enum ConvertError {
         /// The type.
         schema_type: String,
     },
-    /// A unit for what is not a time.
+    /// A unit was requested for a type that is not a time.
     #[error("the values are {schema_type}, not a date, time or timestamp, so they have no unit")]
     NotATime {
         /// The type.
@@ -53,12 +53,12 @@ pub enum ConvertError {
     /// A number of hash buckets that is 0 or not an int64.
     #[error("`hash_buckets` is {0}, not between 1 and {max}", max = i64::MAX)]
     HashBuckets(u64),
-    /// A vocabulary with ids that are not in the range of the dtype.
+    /// A vocabulary has ids outside the range of the dtype.
     #[error("the vocabulary has the id {id}, which is outside {dtype}")]
     IdRange {
         /// The id.
         id: i64,
-        /// The dtype asked for.
+        /// The dtype requested.
         dtype: DType,
     },
     /// The writer's type is not resolved to the reader's.
@@ -66,12 +66,12 @@ pub enum ConvertError {
     Unresolved {
         /// The type of the data.
         writer: String,
-        /// What it was to be read as.
+        /// The reader's type.
         reader: String,
     },
 }
 
-/// What to ask for instead, if there is something.
+/// Advice on a request that works, if there is one.
 fn instead(expected: &[DType], asked: DType, castable: bool) -> &'static str {
     match (expected, asked) {
         _ if castable => "; ask for it with `cast=true`",
@@ -82,7 +82,7 @@ fn instead(expected: &[DType], asked: DType, castable: bool) -> &'static str {
     }
 }
 
-/// What a conversion does to the values.
+/// Displays a conversion's effect on the values.
 struct How<'a>(&'a Convert);
 
 impl fmt::Display for How<'_> {
@@ -97,7 +97,7 @@ impl fmt::Display for How<'_> {
     }
 }
 
-/// `int32`, `int32 or int64`, `int32, int64 or bool`.
+/// Displays dtypes: `int32`, `int32 or int64`, `int32, int64 or bool`.
 struct Listed<'a>(&'a [DType]);
 
 impl fmt::Display for Listed<'_> {

@@ -1,5 +1,5 @@
-//! FarmHash's Fingerprint64, of which the results never change (Google's
-//! FarmHash, <https://github.com/google/farmhash>: `farmhashna::Hash64`).
+//! FarmHash's Fingerprint64, whose results never change (Google's FarmHash,
+//! <https://github.com/google/farmhash>: `farmhashna::Hash64`).
 //!
 //! All arithmetic is modulo 2^64.
 
@@ -82,7 +82,7 @@ fn more_than_64(bytes: &[u8]) -> u64 {
         v: (0, 0),
         w: (0, 0),
     };
-    // The last block, whole or not, is read as the last 64 bytes instead.
+    // The last block, whole or not, is replaced by the last 64 bytes.
     let rest = (bytes.len() - 1) % BLOCK;
     let blocks = bytes[..bytes.len() - rest - 1].chunks_exact(BLOCK);
     for block in blocks {
@@ -109,7 +109,7 @@ struct State {
 }
 
 impl State {
-    /// Takes in 64 bytes. `weight` is how much the state counts against them.
+    /// Mixes 64 bytes into the state. The state counts `weight` times as much as the bytes.
     fn block(&mut self, block: &[u8], factor: u64, weight: u64) {
         let State { x, y, z, v, w } = self;
         let sum = sum3(*x, *y, v.0).wrapping_add(word(block, 8));
@@ -140,7 +140,7 @@ fn mix_half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     )
 }
 
-/// What lengths from 17 to 64 have in common.
+/// The common steps for lengths from 17 to 64.
 fn mix_four(a: u64, b: u64, c: u64, d: u64) -> (u64, u64) {
     (
         sum3(rotated(a.wrapping_add(b), 43), rotated(c, 30), d),
@@ -166,7 +166,7 @@ fn sum3(a: u64, b: u64, c: u64) -> u64 {
     a.wrapping_add(b).wrapping_add(c)
 }
 
-/// As the published algorithm has it: towards the lower bits.
+/// Rotates to the right, as the published algorithm does.
 fn rotated(value: u64, bits: u32) -> u64 {
     value.rotate_right(bits)
 }

@@ -1,4 +1,4 @@
-//! Strings and numbers as ids, by hash or by vocabulary, without storing them.
+//! Converts strings and numbers to ids, by hash or by vocabulary, without storing them.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::{Out, Vocabulary};
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Int, Long};
 
-/// What gives strings their ids.
+/// A mapping from strings to ids.
 #[derive(Clone, Debug)]
 pub(super) enum Ids {
-    /// The fingerprint modulo this many, from 1 to `i64::MAX`.
+    /// The fingerprint modulo this number, which is from 1 to `i64::MAX`.
     Hash(u64),
-    /// The place of the word.
+    /// The index of the word in the vocabulary.
     Vocabulary(Arc<Vocabulary>),
 }
 
@@ -26,7 +26,7 @@ impl Ids {
     #[inline]
     pub(super) fn of(&self, string: &[u8]) -> i64 {
         match self {
-            // Below a number that an i64 holds.
+            // The remainder is below `buckets`, which fits an i64.
             Ids::Hash(buckets) => (fingerprint64(string) % buckets) as i64,
             Ids::Vocabulary(vocabulary) => vocabulary.id(string),
         }
@@ -34,7 +34,7 @@ impl Ids {
 
     /// The id of a number's decimal text.
     fn of_number(&self, number: i64) -> i64 {
-        /// `-9223372036854775808`
+        /// The length of `-9223372036854775808`.
         const MAX_LEN: usize = 20;
         let mut text = [0; MAX_LEN];
         let mut rest = &mut text[..];
@@ -44,7 +44,7 @@ impl Ids {
     }
 }
 
-/// The ids of strings, in the range of the dtype.
+/// Reads strings as ids in the range of the dtype.
 #[derive(Clone, Debug)]
 pub(super) struct TextIds {
     pub(super) text: Text,
@@ -58,12 +58,12 @@ impl TextIds {
     }
 }
 
-/// The ids of numbers, in the range of the dtype.
+/// Reads numbers as ids in the range of the dtype.
 #[derive(Clone, Debug)]
 pub(super) struct NumberIds {
-    /// Whether the data has `long`, else it has `int`.
+    /// Whether the data has type `long`; otherwise it has type `int`.
     pub(super) long: bool,
-    /// For times that are of another unit than the column's.
+    /// Set for times whose unit differs from the column's.
     pub(super) rescale: Option<Rescale>,
     pub(super) ids: Ids,
 }

@@ -1,11 +1,10 @@
-//! What the elements of a column stand for.
+//! The meaning of a column's elements.
 //!
-//! The dtype of a column says how its elements are stored. It does not say
-//! what an integer counts: milliseconds or microseconds, cents or tenths of a
-//! cent, the symbols of an enum in one order or another. Schemas of one data
-//! set may differ in that. The first of them fixes the meaning of a column,
-//! and [`reach`](Meaning::reach) says whether the values of another schema
-//! become it.
+//! The dtype of a column tells how its elements are stored. It does not tell what an integer
+//! counts: milliseconds or microseconds, cents or tenths of a cent, an enum's symbols in one order
+//! or another. The schemas of one data set may differ in that. The first schema fixes the meaning
+//! of a column, and [`reach`](Meaning::reach) tells whether the values of another schema convert to
+//! it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,34 +14,33 @@ use super::TimeUnit;
 use super::time::Rescale;
 use crate::schema::LogicalType;
 
-/// What the elements of a column stand for, apart from their dtype.
+/// The meaning of a column's elements, apart from their dtype.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Meaning {
-    /// Numbers or booleans that stand for themselves. So do decimals that are
-    /// read as floats.
+    /// Numbers or booleans without a logical type, and decimals that are read as floats.
     Number,
     /// Text: strings and the symbols of enums.
     Text,
-    /// Bytes, of `bytes` or `fixed`, that have no logical type.
+    /// Bytes, of `bytes` or `fixed`, without a logical type.
     Bytes,
-    /// UUIDs as text, whether they are stored as text or as 16 bytes.
+    /// UUIDs as text, whether stored as text or as 16 bytes.
     Uuid,
     /// UUIDs as their 16 bytes.
     UuidBytes,
     /// Dates, times or timestamps as a number of units.
     Time {
-        /// Where the number counts from.
+        /// The time from which the number counts.
         clock: Clock,
-        /// What it counts: the unit of the type, or of the feature.
+        /// The unit: that of the type, or of the feature.
         unit: TimeUnit,
     },
-    /// Decimals as an integer, without the point.
+    /// Decimals as the unscaled integer.
     Decimal {
         /// Digits after the point.
         scale: u32,
     },
-    /// Decimals as the bytes of that integer.
+    /// Decimals as the bytes of the unscaled integer.
     DecimalBytes {
         /// Digits after the point.
         scale: u32,
@@ -51,13 +49,13 @@ pub enum Meaning {
     },
     /// The bytes of `big-decimal`.
     BigDecimal,
-    /// Symbols of an enum as their place in this list.
+    /// Symbols of an enum as their index in this list.
     Symbols(Arc<[String]>),
     /// Durations as months, days and milliseconds.
     Duration,
 }
 
-/// Where times count from.
+/// The time from which times count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clock {
@@ -67,32 +65,31 @@ pub enum Clock {
     TimeOfDay,
     /// 1970-01-01 00:00 UTC: `timestamp-*`.
     Timestamp,
-    /// 1970-01-01 00:00 in a time zone that is not known:
-    /// `local-timestamp-*`.
+    /// 1970-01-01 00:00 in an unknown time zone: `local-timestamp-*`.
     LocalTimestamp,
 }
 
-/// How values of one meaning become those of another.
+/// How values of one meaning convert to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// They are what they are.
+    /// They stay the same.
     Same,
     /// Times are multiplied, to get this unit.
     Times(TimeUnit),
-    /// Unscaled decimals get so many digits after the point.
+    /// Unscaled decimals get this number of digits after the point.
     Digits(u32),
-    /// Symbols get the numbers of another list, which has them all.
+    /// Symbols get their numbers in another list, which has them all.
     Symbols,
 }
 
-/// What a feature makes of its values.
+/// How a feature represents its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Elements of the type.
+    /// As elements of the type's dtype.
     Elements,
-    /// Ids, by the text of the value.
+    /// As ids of the value's text.
     Ids,
-    /// Times in the unit of the feature.
+    /// As times in the unit of the feature.
     Unit,
 }
 
@@ -114,16 +111,15 @@ impl Clock {
         })
     }
 
-    /// Whether a time of this clock is one of `other` once the units agree. A
-    /// date is its midnight in the calendar of a local timestamp; which
-    /// instant that is depends on the time zone.
+    /// Whether a time of this clock is a time of `other` once the units agree. A date converts to a
+    /// local timestamp, its midnight. It does not convert to a timestamp, since the instant depends
+    /// on the time zone.
     pub(crate) fn becomes(self, other: Clock) -> bool {
         self == other || (self == Clock::Date && other == Clock::LocalTimestamp)
     }
 
-    /// Whether the feature's `unit` brings times of both clocks together: all
-    /// but the time of day count from 1970-01-01, and a date has no time zone
-    /// that could differ.
+    /// Whether the feature's `unit` makes times of both clocks comparable. All clocks but the time
+    /// of day count from 1970-01-01, and a date has no time zone that could differ.
     fn meets(self, other: Clock) -> bool {
         use Clock::{Date, LocalTimestamp, Timestamp};
         matches!(
@@ -134,8 +130,8 @@ impl Clock {
 }
 
 impl Meaning {
-    /// How values of this meaning become those of the meaning `column`; `None`
-    /// if they do not without a loss, or without a guess.
+    /// How values of this meaning convert to the meaning `column`; `None` if they do not without a
+    /// loss, or without a guess.
     pub(super) fn reach(&self, column: &Meaning, form: Form) -> Option<Reach> {
         use Meaning as M;
         match (self, column) {
@@ -163,10 +159,10 @@ impl Meaning {
                 .symbol_beyond(column)
                 .is_none()
                 .then_some(Reach::Symbols),
-            // Avro's schema resolution takes strings for bytes, too.
+            // Avro's schema resolution also accepts strings as bytes.
             (M::Text, M::Uuid | M::Bytes) | (M::Uuid | M::Bytes, M::Text) => Some(Reach::Same),
             (M::UuidBytes, M::Bytes) | (M::Bytes, M::UuidBytes) => Some(Reach::Same),
-            // The id of an integer is that of its decimal text.
+            // The id of an integer is the id of its decimal text.
             (M::Number, M::Text | M::Bytes) | (M::Text | M::Bytes, M::Number) => {
                 (form == Form::Ids).then_some(Reach::Same)
             }
@@ -174,7 +170,7 @@ impl Meaning {
         }
     }
 
-    /// The first symbol that the list of `column` does not have, if both are of symbols.
+    /// The first symbol that the list of `column` lacks, if both meanings are symbols.
     pub(crate) fn symbol_beyond(&self, column: &Meaning) -> Option<&str> {
         let (Meaning::Symbols(symbols), Meaning::Symbols(known)) = (self, column) else {
             return None;
@@ -184,13 +180,12 @@ impl Meaning {
         symbols.find(|symbol| !known.contains(symbol))
     }
 
-    /// Whether the values are plain ones, whose type says it all.
+    /// Whether the values are plain: their type alone tells their meaning.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Meaning::Number | Meaning::Text | Meaning::Bytes)
     }
 
-    /// What to do about values of this meaning in a column of the meaning
-    /// `column`.
+    /// Advice for values of this meaning in a column of the meaning `column`.
     pub(crate) fn remedy(&self, column: &Meaning) -> &'static str {
         use Meaning as M;
         match (self, column) {
@@ -227,8 +222,8 @@ impl Meaning {
 }
 
 impl Meaning {
-    /// As [`remedy`](Meaning::remedy) for values that are compared or count as
-    /// indices: what is asked of a feature's values does not change them.
+    /// As [`remedy`](Meaning::remedy), for values that are compared or used as indices. The options
+    /// of a feature do not change such values.
     pub(crate) fn remedy_by_schema(&self, column: &Meaning) -> &'static str {
         use Meaning as M;
         match (self, column) {
@@ -254,7 +249,7 @@ impl fmt::Display for Clock {
     }
 }
 
-/// Symbols that are listed before the rest is only counted.
+/// Maximum number of symbols listed; the rest is only counted.
 const MAX_SYMBOLS: usize = 10;
 
 impl fmt::Display for Meaning {

@@ -1,14 +1,12 @@
-//! Conversions: how a value of an Avro type becomes an element of a tensor,
-//! other than by the plain reads of [`plan::items`](crate::plan).
+//! Conversions: how a value of an Avro type becomes an element of a tensor, if a plain read of
+//! [`plan::items`](crate::plan) does not suffice.
 //!
-//! The writer's type says how the bytes are read, the reader's what they mean:
-//! a number that was written as `int` and is a `long` to the reader is
-//! promoted first, and converted as a `long` then (Avro 1.12, "Schema
-//! Resolution").
+//! The writer's type tells how to read the bytes, the reader's type what they mean. A number that
+//! was written as `int` and is a `long` to the reader is first promoted, then converted as a `long`
+//! (Avro 1.12, "Schema Resolution").
 //!
-//! A [`Conversion`] is compiled once. Its dispatch happens once for a run of
-//! values; numbers then go by chunks through loops that are compiled for each
-//! pair of types.
+//! A [`Conversion`] is compiled once. It dispatches once for a run of values. Numbers then go in
+//! chunks through loops that are compiled for each pair of types.
 
 mod chunks;
 mod compile;
@@ -62,7 +60,7 @@ use time::Time;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Convert {
-    /// As the dtype of their type and no other:
+    /// As the dtype of the type, and no other:
     ///
     /// | type | dtype |
     /// |---|---|
@@ -86,37 +84,37 @@ pub enum Convert {
     /// | enum | every integer |
     /// | decimal | float16, bfloat16, float32, from the float64 |
     ///
-    /// The integers are int8, int16, int32, int64, uint8 and uint16: a number outside the
-    /// dtype's range is an error. The floats are float16, bfloat16, float32 and float64.
-    /// Every cast to a float gives the nearest, ties to even, and an infinity
-    /// beyond the largest. Of bool 0 is false, and all else true, NaN too.
+    /// The integers are int8, int16, int32, int64, uint8 and uint16; a number outside the dtype's
+    /// range is an error. The floats are float16, bfloat16, float32 and float64. Every cast to a
+    /// float rounds to the nearest, ties to even; a value beyond the largest float becomes
+    /// infinity. In a cast to bool, 0 is false and all other values are true, NaN included.
     Cast,
-    /// As the id of one of so many buckets, int64: FarmHash's Fingerprint64
-    /// modulo the number, which is TensorFlow's
-    /// `tf.strings.to_hash_bucket_fast`. For strings, bytes, fixed and enums
-    /// (by symbol), as the strings that [`Convert::Exact`] makes of them; for
-    /// int and long through their decimal text, as `tf.strings.as_string`
-    /// writes it.
+    /// As an id from 0 to this number, exclusive, in int64: FarmHash's Fingerprint64 modulo the
+    /// number. TensorFlow's `tf.strings.to_hash_bucket_fast` is the same.
+    ///
+    /// Strings, bytes, fixed and enums (by symbol) are hashed as the strings that
+    /// [`Convert::Exact`] makes of them. An int or long is hashed as its decimal text, as
+    /// `tf.strings.as_string` writes it.
     HashBuckets(u64),
-    /// As the id of a word, in any integer dtype that has every id. For the same types by the same
-    /// strings as [`Convert::HashBuckets`].
+    /// As the id of a word, in any integer dtype that has every id. The types and their strings are
+    /// those of [`Convert::HashBuckets`].
     Vocabulary(Arc<Vocabulary>),
-    /// As int64 in this unit, for dates, times and timestamps. To a coarser
-    /// unit times are floored, towards minus infinity.
+    /// As int64 in this unit, for dates, times and timestamps. To a coarser unit, times are rounded
+    /// towards minus infinity.
     Unit(TimeUnit),
 }
 
-/// How a type's values are read.
+/// How the values of a type are read.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// As a primitive's, without conversion.
+    /// As a primitive, without conversion.
     Plain(Leaf),
     /// Converted.
     Other(Box<Conversion>),
 }
 
 impl Source {
-    /// Elements of the tensor that a value becomes.
+    /// Number of elements per value.
     pub(crate) fn width(&self) -> usize {
         match self {
             Source::Plain(_) => 1,
@@ -124,7 +122,7 @@ impl Source {
         }
     }
 
-    /// Whether a value becomes a list, whose length the data says.
+    /// Whether a value becomes a list whose length is read from the data.
     pub(crate) fn is_octets(&self) -> bool {
         matches!(self, Source::Other(conversion) if matches!(conversion.0, Family::Octets(_)))
     }
@@ -156,7 +154,7 @@ enum Family {
 }
 
 impl Conversion {
-    /// Elements for each Avro value.
+    /// Number of elements per Avro value.
     pub(crate) fn width(&self) -> usize {
         match self.0 {
             Family::Duration(_) => duration::WIDTH,
@@ -164,12 +162,12 @@ impl Conversion {
         }
     }
 
-    /// Reads as many Avro values as fill `out`, whose length is a multiple of
-    /// the [width](Conversion::width).
+    /// Reads Avro values until `out` is full. The length of `out` must be a multiple of the
+    /// [width](Conversion::width).
     ///
     /// # Errors
-    /// Data that is not such values, or cannot be converted; the cursor is at
-    /// the start of the first that fails.
+    /// If the data is invalid, or a value cannot be converted. The cursor is at the start of the
+    /// first value that fails.
     ///
     /// # Panics
     /// If `out` is of another dtype than the conversion was compiled for.
@@ -191,7 +189,7 @@ impl Conversion {
     /// Reads `n` Avro values and appends them to `strings`.
     ///
     /// # Errors
-    /// As [`read`](Conversion::read); the values before are appended.
+    /// As [`read`](Conversion::read); the values before the error are appended.
     ///
     /// # Panics
     /// If the conversion was compiled for another dtype than string.
@@ -210,7 +208,7 @@ impl Conversion {
     }
 }
 
-/// What the caller of a conversion must not do.
+/// Panics for a caller that asks for a dtype other than the compiled one.
 #[cold]
 fn other_dtype() -> ! {
     panic!("the values are of the conversion's dtype")

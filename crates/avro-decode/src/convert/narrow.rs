@@ -1,11 +1,10 @@
-//! Rounding to the 2-byte floats, to the nearest and ties to even.
+//! Rounding to the 2-byte floats: to the nearest, ties to even.
 //!
-//! Rounding in two steps, first to float32, can end on the wrong side: the
-//! first step may land on a tie that the value is not. Rounded to odd, it
-//! cannot: a number between two floats becomes the one whose last bit is 1,
-//! which is no tie for fewer bits (Boldo and Melquiond, "When double rounding
-//! is odd", 2005). The conversions of `half` from f64 are not used, since
-//! they round in two steps or drop bits, differently on each machine.
+//! Rounding in two steps, first to float32, can give a wrong result: the first step may produce a
+//! tie that the value is not. Rounding the first step to odd prevents this: a number between two
+//! floats becomes the one whose last bit is 1. Such a float is never a tie for fewer bits (Boldo
+//! and Melquiond, "When double rounding is odd", 2005). The conversions of `half` from f64 are not
+//! used. They round in two steps or drop bits, differently on each machine.
 
 use tensor_batch::half::{bf16, f16};
 
@@ -72,14 +71,14 @@ fn f32_to_odd(value: f64) -> f32 {
     if back == value || value.is_nan() {
         return nearest;
     }
-    // Of the two around the value the one closer to 0, then the odd one.
+    // Of the two floats around the value take the one closer to 0, then set its last bit.
     let toward_zero = nearest.to_bits() - u32::from(back.abs() > value.abs());
     f32::from_bits(toward_zero | 1)
 }
 
 #[inline]
 fn f64_to_odd(value: i64) -> f64 {
-    /// Bits that an i64 has more than an f64.
+    /// Number of bits that an i64 has more than an f64.
     const EXTRA: u32 = i64::BITS - f64::MANTISSA_DIGITS;
     if value.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
         return value as f64;

@@ -1,4 +1,4 @@
-//! Numbers and booleans as text, in unions that hold text too.
+//! Numbers and booleans as text, in unions that also hold text.
 
 use std::io::Write;
 
@@ -12,22 +12,22 @@ use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::leaf::Leaf;
 
-/// Bytes that the text of any number fits in: an i64 takes at most 20, an f64
-/// 24.
+/// Length that any number's text fits in: an i64 takes at most 20 bytes, an f64 24.
 const MAX_LEN: usize = 32;
 
-/// A number or a boolean as text: an integer in decimal, a float as the
-/// shortest text that reads back as the same float (`1.5`, `1e16`, `NaN`,
-/// `inf`), a boolean as `true` or `false`.
+/// Reads a number or a boolean as text. An integer is written in decimal, a float as the shortest
+/// text that reads back as the same float (`1.5`, `1e16`, `NaN`, `inf`). A boolean is `true` or
+/// `false`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberText {
     /// The type of the data.
     pub(super) writer: Leaf,
-    /// What it is promoted to before it becomes text.
+    /// The type that the value is promoted to before it becomes text.
     pub(super) reader: Leaf,
 }
 
-/// The ids of numbers that have no id but in unions, by their text.
+/// Reads numbers in unions as the ids of their text. Outside unions, floats and booleans have no
+/// ids.
 #[derive(Clone, Debug)]
 pub(super) struct NumberTextIds {
     pub(super) text: NumberText,
@@ -47,8 +47,8 @@ impl NumberText {
         Ok(())
     }
 
-    /// Hands the next value's text to `with`. The cursor of an error is at the
-    /// start of the value.
+    /// Calls `with` with the next value's text. After an error the cursor is at the start of the
+    /// value.
     fn next<T>(self, cursor: &mut Cursor<'_>, with: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
         let start = *cursor;
         let mut buffer = [0; MAX_LEN];
@@ -62,7 +62,7 @@ impl NumberText {
         }
     }
 
-    /// Writes the next value's text; its length.
+    /// Writes the next value's text and returns its length.
     fn write(self, cursor: &mut Cursor<'_>, buffer: &mut [u8; MAX_LEN]) -> Result<usize, Fault> {
         let mut rest = &mut buffer[..];
         let written = match (self.writer, self.reader) {

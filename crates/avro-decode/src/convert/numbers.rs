@@ -13,8 +13,8 @@ use crate::plan::leaf::Leaf;
 type Loop<T> = fn(&mut Cursor<'_>, &mut [T]) -> Result<(), Fault>;
 
 impl Numbers {
-    /// `None` if `writer` is not promoted to `reader`, or that is not cast to
-    /// `dtype`.
+    /// The loop for these types; `None` if `writer` is not promoted to `reader`, or `reader` is not
+    /// cast to `dtype`.
     pub(super) fn new(writer: Leaf, reader: Leaf, dtype: DType) -> Option<Numbers> {
         match (writer, reader) {
             (Leaf::Int, Leaf::Int) => i32::numbers::<Int>(dtype),
@@ -47,7 +47,7 @@ trait Promote<T> {
     fn promote(self) -> T;
 }
 
-/// What a type is cast to on request.
+/// A cast to a dtype, done on request.
 pub(super) trait Cast<E: Element> {
     fn cast(self) -> Result<E::Raw, Fault>;
 }
@@ -82,8 +82,8 @@ macro_rules! numbers {
 }
 fixed_width_dtypes!(numbers);
 
-/// How numbers become elements of a dtype, by its class: integers have to be in its range,
-/// a float is the nearest, and of bool 0 is false. A float is never cast to an integer.
+/// Casts numbers to a dtype, by the dtype's class. An integer must be in the dtype's range, a float
+/// becomes the nearest, and in a bool 0 is false. A float is never cast to an integer.
 macro_rules! cast {
     ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
         $(cast!(@$class $element);)*
@@ -165,7 +165,7 @@ promote! {
     u8 => u8;
 }
 
-/// An integer in the range of its dtype.
+/// Converts an integer to its dtype; an error if it is out of range.
 #[inline]
 pub(super) fn fit<T: Element + TryFrom<i64>>(value: i64) -> Result<T, Fault> {
     value.try_into().map_err(|_| overflow(value, T::DTYPE))

@@ -3,7 +3,7 @@
 use super::{Out, other_dtype};
 use crate::plan::cursor::{Cursor, Fault};
 
-/// The bytes of a value as uint8. How many there are is read before.
+/// Reads the bytes of a value as uint8. The caller has already read their number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Octets;
 

@@ -1,4 +1,4 @@
-//! Places for elements of any fixed-width dtype.
+//! Output slices of any fixed-width dtype.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use tensor_batch::{Slot, Values, fixed_width_dtypes};
 
 macro_rules! out {
     ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
-        /// The places of some elements, to be written.
+        /// The slice of output elements to write.
         #[derive(Debug)]
         pub(crate) enum Out<'a> {
             $($variant(&'a mut [$raw]),)*
         }
 
         impl<'a> Out<'a> {
-            /// Places in a dense column.
+            /// The elements of a dense column in `range`.
             ///
             /// # Panics
             /// If the column is of strings.
@@ -24,7 +24,7 @@ macro_rules! out {
                 }
             }
 
-            /// Places for `n` elements behind `values`.
+            /// Appends `n` elements to `values` and returns them for writing.
             ///
             /// # Panics
             /// If the values are strings.
@@ -35,8 +35,8 @@ macro_rules! out {
                 }
             }
 
-            /// Fills the places from `fill`: with its one value, or with those
-            /// of a row from `place` on.
+            /// Fills the slice from `fill`: with its one value, or with the values of a row from
+            /// index `place` on.
             ///
             /// # Panics
             /// If `fill` is of another dtype.
@@ -54,11 +54,10 @@ macro_rules! out {
 }
 fixed_width_dtypes!(out);
 
-/// Runs `$body` with `$out` bound to the places of an integer dtype, whose elements are
-/// `$Integer`.
+/// Runs `$body` with `$out` bound to the slice of an integer dtype, whose elements are `$Integer`.
 ///
 /// # Panics
-/// If the dtype is another.
+/// If the dtype is not an integer.
 macro_rules! integers {
     ($places:expr, $out:ident: $Integer:ident => $body:expr) => {
         tensor_batch::fixed_width_dtypes! { integers @all ($places) ($out: $Integer => $body) }

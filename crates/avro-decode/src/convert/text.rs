@@ -1,4 +1,4 @@
-//! Whatever is bytes, as strings.
+//! Reads strings, bytes and fixed as strings.
 
 use tensor_batch::Strings;
 
@@ -6,28 +6,28 @@ use super::chunks::each;
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
 
-/// How bytes lie in the data.
+/// How the length of bytes is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bytes {
-    /// `bytes` and `string`: a length before them.
+    /// `bytes` and `string`: the data has the length before the bytes.
     Delimited {
-        /// Whether one of the schemas says `string`, so that they are UTF-8.
+        /// Whether either schema says `string`, so that the bytes must be UTF-8.
         utf8: bool,
     },
-    /// `fixed`: as many as the schema says.
+    /// `fixed`: the schema has the length.
     Fixed(usize),
 }
 
-/// Bytes as a string.
+/// Reads bytes as a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text {
     pub(super) bytes: Bytes,
-    /// Whether the bytes are those of a UUID, of which the string is the text.
+    /// Whether the bytes are a UUID, which is returned as its text.
     pub(super) uuid: bool,
 }
 
 impl Bytes {
-    /// The next value. The cursor of an error is at its start.
+    /// The next value. After an error the cursor is at its start.
     #[inline]
     pub(super) fn next<'a>(self, cursor: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
         match self {
@@ -59,8 +59,8 @@ impl Text {
         Ok(())
     }
 
-    /// Fills `out` with what `of` makes of the next values' strings. The cursor
-    /// of an error is at the start of the first value that fails.
+    /// Fills `out` with the results of `of` for the strings of the next values. After an error the
+    /// cursor is at the start of the first value that fails.
     #[inline]
     pub(super) fn fill<T>(
         self,
@@ -71,8 +71,8 @@ impl Text {
         each(cursor, out, |cursor| self.next(cursor, &of))
     }
 
-    /// Hands the next value's string to `with`. The cursor of an error is at
-    /// the start of the value.
+    /// Calls `with` with the next value's string. After an error the cursor is at the start of the
+    /// value.
     #[inline]
     pub(super) fn next<T>(
         self,

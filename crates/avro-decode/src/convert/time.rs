@@ -27,7 +27,7 @@ pub enum TimeUnit {
     Millis,
     /// Millionths of a second.
     Micros,
-    /// Thousand-millionths of a second.
+    /// Billionths of a second.
     Nanos,
 }
 
@@ -57,12 +57,12 @@ impl TimeUnit {
         }
     }
 
-    /// The unit of a name.
+    /// The unit with this name.
     pub fn from_name(name: &str) -> Option<TimeUnit> {
         TimeUnit::ALL.into_iter().find(|unit| unit.name() == name)
     }
 
-    /// Nanoseconds in one.
+    /// Nanoseconds in one unit.
     fn nanos(self) -> i64 {
         match self {
             TimeUnit::Days => 86_400_000_000_000,
@@ -82,22 +82,21 @@ impl fmt::Display for TimeUnit {
     }
 }
 
-/// Times of one unit in another: those of the data in the unit of the type that
-/// they are read as, which is no coarser, and these in the unit of the column.
-/// What is beyond int64 is an error at either step.
+/// Converts times from one unit to another in two steps. The first goes from the unit of the data
+/// to the unit of the reader's type, which is no coarser. The second goes to the unit of the
+/// column. A time beyond int64 is an error at either step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rescale {
     data: TimeUnit,
     reader: TimeUnit,
     column: TimeUnit,
-    /// What times are multiplied by, and then divided by, rounded down.
+    /// The factor by which times are multiplied, and the divisor that follows, which rounds down.
     up: i64,
     down: i64,
 }
 
 impl Rescale {
-    /// From the unit of the data to that of the reader, and to that of the
-    /// column.
+    /// The change from the unit of the data to that of the reader, and to that of the column.
     ///
     /// # Panics
     /// If the reader's unit is coarser than that of the data: Avro's schema
@@ -119,12 +118,12 @@ impl Rescale {
         }
     }
 
-    /// Whether each time in the unit `from` is a whole number of `to`.
+    /// Whether each time in the unit `from` is a whole number of `to` units.
     pub(crate) fn is_exact(from: TimeUnit, to: TimeUnit) -> bool {
         from.nanos() >= to.nanos()
     }
 
-    /// Whether every time stays the number that it is.
+    /// Whether every time keeps its number.
     pub(crate) fn is_nothing(self) -> bool {
         self.up == 1 && self.down == 1
     }
@@ -157,10 +156,10 @@ impl Rescale {
     }
 }
 
-/// Times in the unit of a column, cast to its dtype.
+/// Reads times in the unit of a column, cast to its dtype.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
-    /// Whether the data has `long`, else it has `int`.
+    /// Whether the data has type `long`; otherwise it has type `int`.
     pub(super) long: bool,
     pub(super) rescale: Rescale,
 }

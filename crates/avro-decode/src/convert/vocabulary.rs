@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
-/// Words with their ids, which count from 0 in the order of the words, and an
-/// id for any other string.
+/// Words with their ids, which count from 0 in the order of the words, and one id for all unknown
+/// strings.
 ///
 /// ```
 /// use avro_decode::Vocabulary;
@@ -31,18 +31,18 @@ pub struct Vocabulary {
 pub struct DuplicateWord {
     /// The word.
     pub word: Vec<u8>,
-    /// Where it is first, counted from 0.
+    /// Index of the word's first occurrence, from 0.
     pub first: usize,
-    /// Where it is again.
+    /// Index of the word's second occurrence, from 0.
     pub second: usize,
 }
 
 impl Vocabulary {
-    /// The vocabulary of `words`, with the id `unknown` for all others. That
-    /// may be the id of a word too.
+    /// The vocabulary of `words`. All other strings get the id `unknown`, which may also be the id
+    /// of a word.
     ///
     /// # Errors
-    /// The same word twice.
+    /// If the same word occurs twice.
     pub fn new(
         words: impl IntoIterator<Item = Vec<u8>>,
         unknown: i64,
@@ -51,7 +51,7 @@ impl Vocabulary {
         for (second, word) in words.into_iter().enumerate() {
             match ids.entry(word) {
                 Entry::Vacant(entry) => {
-                    // What is in memory has places that an i64 holds.
+                    // A collection in memory has fewer items than `i64::MAX`.
                     entry.insert(second as i64);
                 }
                 Entry::Occupied(entry) => {
@@ -91,7 +91,7 @@ impl Vocabulary {
         self.ids.is_empty()
     }
 
-    /// The id of strings that are not words.
+    /// The id of all strings that are not words.
     pub fn unknown(&self) -> i64 {
         self.unknown
     }
@@ -104,7 +104,7 @@ impl Vocabulary {
     }
 }
 
-/// Without the words, which are many.
+/// Omits the words, which may be many.
 impl fmt::Debug for Vocabulary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Vocabulary")

@@ -1,4 +1,4 @@
-//! Features that have been checked, and the columns they need.
+//! Checked features, and the columns that they need.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,38 +15,38 @@ use super::{
 use crate::path::{Path, PathError, PathErrorKind, Reference, Step};
 use crate::schema::{Field, Node, NodeId, Schema};
 
-/// Features that belong together, and the columns they become: checked as far
-/// as they can be without a schema, and sorted by name.
+/// A set of features and the columns that they become. They are checked as far as possible without
+/// a schema, and sorted by name.
 #[derive(Clone, Debug)]
 pub struct Features {
     checked: Arc<[Checked]>,
     spec: BatchSpec,
 }
 
-/// A feature with its expressions parsed and its columns found.
+/// A feature with its expressions parsed and its columns assigned.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
     pub(crate) feature: Feature,
-    /// The way to the values; to the entries of a sparse feature with keys.
+    /// The path to the values, or to the entries of a sparse feature with keys.
     pub(crate) path: Path,
-    /// Why the name, which is all there is, is not an expression; it may still be
-    /// a field's.
+    /// Why the name is not an expression, if the feature has no other. The name may still be that
+    /// of a field.
     pub(crate) not_a_path: Option<PathError>,
-    /// Whether it is a sparse feature whose keys all start from the root: the
-    /// expression leads nowhere, and is only a name.
+    /// Whether this is a sparse feature whose keys all start from the root. Its expression is then
+    /// only a name.
     pub(crate) is_rooted: bool,
-    /// The keys of a sparse feature; of ATDS's the arrays of its record.
+    /// The keys of a sparse feature; for ATDS's record, the paths to its arrays.
     pub(crate) keys: Option<Keys>,
-    /// The dimensions of a dense or varlen row, `None` where they vary.
+    /// The dimensions of a dense or varlen row; `None` if a dimension varies.
     pub(crate) shape: Vec<Option<usize>>,
-    /// The place of the column of values in the batch.
+    /// The index in the batch of the column of values.
     pub(crate) column: usize,
-    /// The place of the mask's column.
+    /// The index of the mask's column.
     pub(crate) mask: Option<usize>,
-    /// The place of the row mask's column.
+    /// The index of the row mask's column.
     pub(crate) row_mask: Option<usize>,
-    /// What stands for a missing value: one value, or one for each place of a
-    /// row. `None`: a missing value is an error.
+    /// The replacement for a missing value: one value, or one for each element of a row. `None` if
+    /// a missing value is an error.
     pub(crate) fill: Option<Values>,
 }
 
@@ -58,28 +58,29 @@ pub(crate) struct Keys {
 }
 
 impl Checked {
-    /// Whether the first dimension that was given is the batch, and not one of `shape`.
+    /// Whether the first dimension given is the batch, which `shape` leaves out.
     pub(crate) fn has_batch(&self) -> bool {
         matches!(&self.feature.kind,
             FeatureKind::Dense { shape, .. } if shape.len() > self.shape.len())
     }
 
-    /// What errors in the data name it by: the expression, or the name where
-    /// all keys start from the root and the expression is only that.
+    /// The feature's name in errors about the data: the expression, or the name if all keys start
+    /// from the root.
     pub(crate) fn text(&self) -> &str {
-        match self.is_rooted {
-            true => &self.feature.name,
-            false => self.feature.expression(),
+        if self.is_rooted {
+            &self.feature.name
+        } else {
+            self.feature.expression()
         }
     }
 }
 
 impl Features {
-    /// Checks features.
+    /// Checks features and assigns their columns.
     ///
     /// # Errors
-    /// An expression that is none, two columns of one name, a shape that no
-    /// column can have, a default that does not fit.
+    /// If an expression cannot be parsed, two columns have one name, a shape is invalid for its
+    /// column, or a default does not fit.
     pub fn new<F: Into<Feature>>(
         features: impl IntoIterator<Item = F>,
     ) -> Result<Features, FeatureError> {
@@ -119,12 +120,12 @@ impl Features {
         &self.spec
     }
 
-    /// Checks the names without an expression, for who must know before there is a
-    /// schema: one with a `.` or a `[` is meant as an expression, whatever fields
-    /// there will be. What only lacks quotes is left to the schema.
+    /// Checks the names of features without an expression, before there is a schema. A name with a
+    /// `.` or a `[` is meant as an expression, whatever fields the schema has. A name that only
+    /// lacks quotes is accepted; the schema decides.
     ///
     /// # Errors
-    /// The first name that is meant as an expression, and is none.
+    /// The error of the first name that is meant as an expression but cannot be parsed.
     pub fn check_names(&self) -> Result<(), FeatureError> {
         for Checked {
             feature,
@@ -147,21 +148,20 @@ impl Features {
         self.checked.iter().map(|checked| &checked.feature)
     }
 
-    /// The features, whatever the schema.
+    /// The checked features, independent of any schema.
     pub(crate) fn checked(&self) -> &[Checked] {
         &self.checked
     }
 
-    /// The features for the data of `schema`, whose root has the fields that they
-    /// are of. The name of a feature without an expression is that of a field, if
-    /// there is one, and an expression otherwise.
+    /// The features for the data of `schema`. The name of a feature without an expression is a
+    /// field of the root, if there is such a field, and an expression otherwise.
     pub(crate) fn of_schema(&self, schema: &Schema) -> Cow<'_, [Checked]> {
         let mut checked = Cow::Borrowed(&*self.checked);
         let fields = root_fields(schema);
         let names: HashSet<&str> = fields.iter().map(|field| &*field.name).collect();
         for (i, one) in self.checked.iter().enumerate() {
             let name = &*one.feature.name;
-            // A name with a list in it makes dimensions, which no schema changes.
+            // A name with a list in it adds dimensions, whatever the schema.
             if one.feature.expression.is_some() || one.is_rooted || lists(&one.path) > 0 {
                 continue;
             }
@@ -181,13 +181,13 @@ fn to_field(name: &str) -> Path {
     }
 }
 
-/// Whether a name that is no expression, for this reason, is meant as one: it has a `.` or
-/// a `[`, and does not only lack quotes.
+/// Whether a name that gave this parse error is meant as an expression: it has a `.` or a `[`, and
+/// lacks more than quotes.
 pub(crate) fn is_meant_as_path(name: &str, error: &PathError) -> bool {
     name.contains(['.', '[']) && !matches!(error.kind, PathErrorKind::NeedsQuotes { .. })
 }
 
-/// The fields of the record at the root, or of the only one in a union there.
+/// The fields of the root record. A union at the root may hold one record.
 pub(crate) fn root_fields(schema: &Schema) -> &[Field] {
     let record = |id: &NodeId| match schema.node(*id) {
         Node::Record(record) => Some(&*record.fields),
@@ -205,7 +205,7 @@ pub(crate) fn root_fields(schema: &Schema) -> &[Field] {
     }
 }
 
-/// A feature being checked.
+/// A feature during its check.
 struct Draft {
     feature: Feature,
     path: Path,
@@ -229,8 +229,8 @@ impl Draft {
             let mut all = keys.index.iter().chain([&keys.value]);
             all.all(|key| key.from_root)
         };
-        // Keys that all start from the root need no way to the entries: the
-        // expression is only a name.
+        // If all keys start from the root, the expression is only a name, and need not lead to
+        // entries.
         let is_rooted = keys.as_ref().is_some_and(rooted);
         let (path, not_a_path) = match &feature.expression {
             _ if is_rooted => (Path { steps: Vec::new() }, None),
@@ -261,7 +261,8 @@ impl Draft {
                 let given = given.clone().unwrap_or_else(|| vec![UNKNOWN; lists]);
                 shape = given.iter().map(|&dim| usize::try_from(dim).ok()).collect();
                 let layout = *layout;
-                // Lists that are cut may also be shorter, which row splits show.
+                // With truncation a list may still be shorter, so its dimension varies in a ragged
+                // layout.
                 let shape = match (feature.truncate, layout) {
                     (true, Layout::Ragged) => vec![UNKNOWN; given.len()],
                     _ => given,
@@ -320,7 +321,7 @@ impl Draft {
         })
     }
 
-    /// The column of the values, and those of the masks.
+    /// The columns of the values and of the masks.
     fn columns(&self) -> impl Iterator<Item = ColumnSpec> + '_ {
         let column = |name: &str, dtype, kind| ColumnSpec::new(name, dtype, kind);
         let feature = &self.feature;
@@ -347,7 +348,7 @@ impl Draft {
     }
 }
 
-/// The error of a column, as that of the feature it belongs to.
+/// The error of a column, as an error of the feature that the column belongs to.
 #[cold]
 fn column_error(drafts: &[Draft], error: SpecError) -> FeatureError {
     let is_mask = |draft: &&Draft| draft.columns().skip(1).any(|one| one.name == error.column);
@@ -357,14 +358,14 @@ fn column_error(drafts: &[Draft], error: SpecError) -> FeatureError {
         let kind = FeatureErrorKind::MaskName(error.column);
         return FeatureError::new(&draft.feature.name, kind);
     }
-    // A mask is named by its feature.
+    // A mask's error belongs to the mask's feature.
     let of_column = |draft: &&Draft| draft.columns().any(|one| one.name == error.column);
     let feature = drafts.iter().find(of_column).map(|d| &*d.feature.name);
     let kind = FeatureErrorKind::Column(error.kind);
     FeatureError::new(feature.unwrap_or(&error.column), kind)
 }
 
-/// Whether a dimension has a known length; `shape` is that of dense and varlen features.
+/// Whether any dimension has a known length; `shape` is the shape of dense and varlen features.
 fn has_bound(kind: &FeatureKind, shape: &[Option<usize>]) -> bool {
     match kind {
         FeatureKind::Sparse { shape: sizes, .. } => sizes.iter().any(|&size| size != UNKNOWN),
@@ -372,7 +373,7 @@ fn has_bound(kind: &FeatureKind, shape: &[Option<usize>]) -> bool {
     }
 }
 
-/// Dimensions that a path makes: one for each `[*]`, slice, `.keys()` and filter.
+/// Number of dimensions that a path adds: one for each `[*]`, slice, `.keys()` and filter.
 pub(crate) fn lists(path: &Path) -> usize {
     path.steps.iter().filter(|step| step.is_list()).count()
 }
@@ -396,7 +397,7 @@ fn keys_of(feature: &Feature) -> Result<Option<Keys>, FeatureErrorKind> {
     Ok(Some(Keys { index, value }))
 }
 
-/// The arrays of ATDS's sparse record, as keys.
+/// The keys for the arrays of ATDS's sparse record.
 fn keys_of_record(rank: usize) -> Result<Keys, FeatureErrorKind> {
     let index = (0..rank).map(|dimension| Reference::parse(&format!("indices{dimension}[*]")));
     let (index, value) = (
@@ -416,7 +417,7 @@ fn dense_column(
     let Missing { default, mask, .. } = &feature.missing;
     let exact = default.is_none() && mask.is_none();
     let fill = match default {
-        // TensorFlow's features are as their data is.
+        // TensorFlow's features take their rank from the data.
         None if exact && !matches!(feature.kind, FeatureKind::Dense { reshape: true, .. }) => {
             return Err(FeatureErrorKind::PaddingWithoutDefault);
         }
@@ -432,7 +433,7 @@ fn dense_column(
     Ok(ColumnKind::Padded { shape, fill, exact })
 }
 
-/// What stands for missing values of a feature.
+/// The replacement for missing values of a feature.
 fn fill_of(feature: &Feature, kind: &ColumnKind) -> Result<Option<Values>, FeatureErrorKind> {
     let scalar;
     let values = match (&feature.missing.default, kind) {

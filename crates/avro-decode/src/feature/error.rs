@@ -1,4 +1,4 @@
-//! Features that cannot be, whatever the schema.
+//! Errors of features that are invalid with any schema.
 
 use tensor_batch::{DType, SpecErrorKind};
 use thiserror::Error;
@@ -7,7 +7,7 @@ use crate::path::PathError;
 use crate::shown::Shown;
 use crate::words::counted;
 
-/// A feature that cannot be, whatever the schema.
+/// A feature that is invalid with any schema.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("feature '{}': {kind}", Shown(feature))]
 #[non_exhaustive]
@@ -30,10 +30,10 @@ impl FeatureError {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum FeatureErrorKind {
-    /// Its expression, or a key of a sparse feature, is none.
+    /// Its expression, or a key of a sparse feature, cannot be parsed.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// Its column, or that of a mask, cannot be.
+    /// Its column, or the column of a mask, is invalid.
     #[error("{0}")]
     Column(SpecErrorKind),
     /// One of its masks has the name of a feature, or of another mask.
@@ -50,27 +50,26 @@ pub enum FeatureErrorKind {
     /// Its default has another number of values than its shape.
     #[error("the default has {}, a row has {row_len}", counted(*default, "value"))]
     DefaultLength {
-        /// Values of the default.
+        /// Number of values in the default.
         default: usize,
-        /// Values of a row.
+        /// Number of values in a row.
         row_len: usize,
     },
-    /// It has a default for each place, but its shape is not known.
+    /// It has a default for each element, but its shape is not known.
     #[error(
         "only a dense feature of known shape has a default for each place; others take one value"
     )]
     DefaultForEachPlace,
-    /// A dimension varies, so that shorter lists are padded, but nothing says
-    /// with what.
+    /// A dimension varies and shorter lists need padding, but there is no default and no mask.
     #[error("a dimension that varies is padded, which takes a `default` or a `mask`")]
     PaddingWithoutDefault,
-    /// It is to be truncated, and has no dimension of known length.
+    /// It is truncated, but has no dimension of known length.
     #[error(
         "`truncate` cuts lists to the lengths in `shape`, which has none here: give one, or \
          leave `truncate` out"
     )]
     NothingToTruncate,
-    /// ATDS's sparse feature is to be sorted, which it never is.
+    /// ATDS's sparse feature has `sort` set, which ATDS's format does not support.
     #[error("a sparse record's entries are not sorted")]
     SortedRecord,
     /// The expression of ATDS's sparse feature leads to a list of its records.
@@ -79,12 +78,12 @@ pub enum FeatureErrorKind {
     /// A sparse feature has no index key.
     #[error("a sparse feature has at least one index key")]
     NoIndexKey,
-    /// The sizes of a sparse feature are not one for each index key.
+    /// The number of sizes of a sparse feature differs from the number of its index keys.
     #[error("{} for {}", counted(*sizes, "size"), counted(*keys, "index key"))]
     SizeCount {
-        /// Sizes given.
+        /// Number of sizes.
         sizes: usize,
-        /// Index keys given.
+        /// Number of index keys.
         keys: usize,
     },
 }

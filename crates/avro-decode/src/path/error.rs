@@ -1,4 +1,4 @@
-//! The error of parsing an expression: what is wrong, at which character.
+//! The error of parsing a path expression: what is wrong, at which character.
 
 use std::fmt::{self, Write as _};
 
@@ -14,8 +14,8 @@ use crate::shown::Shown;
 pub struct PathError {
     /// What is wrong.
     pub kind: PathErrorKind,
-    /// Where, as a byte of the text from 0; 0 where the whole is at fault, the
-    /// text's length where more was expected.
+    /// Byte offset of the error in the text. It is 0 if the whole text is wrong, and the text's
+    /// length if the text ends too early.
     pub offset: usize,
     /// The text.
     pub expression: String,
@@ -25,13 +25,13 @@ pub struct PathError {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathErrorKind {
-    /// There is nothing in the text.
+    /// The text is empty.
     #[error("the expression is empty")]
     Empty,
-    /// The text, or what it prints as, is longer than [`MAX_PATH_BYTES`].
+    /// The text, or its printed form, is longer than [`MAX_PATH_BYTES`].
     #[error("an expression of {bytes} bytes, more than {MAX_PATH_BYTES}")]
     TooLong {
-        /// Bytes of it.
+        /// Length in bytes.
         bytes: usize,
     },
     /// A path has more than [`MAX_PATH_STEPS`].
@@ -40,28 +40,26 @@ pub enum PathErrorKind {
     /// Something else was expected.
     #[error("expected {0}")]
     Expected(&'static str),
-    /// A name without quotes goes on with a character that only names in quotes
-    /// have.
+    /// A name without quotes continues with a character that is only allowed in quotes.
     #[error("a name of other characters than letters, digits and '_' stands in quotes: write {}{}", Shown(&field_step(name)), themselves(name))]
     NeedsQuotes {
-        /// The name as it seems to be meant.
+        /// The whole name as it was probably meant.
         name: String,
     },
-    /// Brackets hold more than they can, or the text ends before the `]`.
+    /// A bracket is not closed: it holds too much, or the text ends before the `]`.
     #[error("expected a closing ']'")]
     UnclosedBracket,
     /// The text ends before the second quote.
     #[error("unclosed quote")]
     UnclosedQuote,
-    /// A backslash between quotes stands before another character than a
-    /// backslash or a quote.
+    /// A backslash in quotes stands before a character other than a backslash or a quote.
     #[error("unknown escape '\\{}' (there are '\\\\', '\\'' and '\\\"')", .0.escape_debug())]
     BadEscape(char),
-    /// A number does not fit its type: 64 bits, unsigned for an index, signed
-    /// for an integer and a bound of a slice, of a float for the others.
+    /// A number does not fit its type: an unsigned 64-bit index, a signed 64-bit integer or slice
+    /// bound, or a float.
     #[error("number too large for 64 bits")]
     NumberTooLarge,
-    /// Brackets hold one value, and it is not one that may stand alone.
+    /// Brackets hold a single value that is not an index or a key.
     #[error(
         "neither an index, nor a slice such as [0:4], nor a key in quotes, nor a filter with '='"
     )]
@@ -72,20 +70,19 @@ pub enum PathErrorKind {
     /// A slice has a second `:`.
     #[error("a slice has no step: [start:end] are all elements between the two")]
     SliceStep,
-    /// Two numbers stand between brackets, and no `:` between them.
+    /// Brackets hold two numbers without a `:` between them.
     #[error("a slice is written with a ':', such as [0:4] or [:4]")]
     NotASlice,
-    /// A filter has nothing on a side of its `=`.
+    /// A filter has an empty side.
     #[error("a filter without a {0} side")]
     MissingSide(Side),
     /// A filter has more than one `=`.
     #[error("a filter with a second '='")]
     SecondEquals,
-    /// A filter does not depend on the data.
+    /// A filter has two constants, so it does not depend on the data.
     #[error("a filter of two constants; a field in quotes has a '.' before it: .'name'")]
     BothConstant,
-    /// A path in a filter has other brackets than those of an index or a key,
-    /// such as `[*]`, a slice or a filter.
+    /// A path in a filter contains `[*]`, a slice or a filter, and not just indices and keys.
     #[error(
         "neither an index nor a key in quotes, so that a side of the filter is not a single value"
     )]
@@ -95,9 +92,9 @@ pub enum PathErrorKind {
 /// A side of a filter's `=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Left of it.
+    /// Before the `=`.
     Left,
-    /// Right of it.
+    /// After the `=`.
     Right,
 }
 
@@ -111,14 +108,14 @@ impl PathError {
         }
     }
 
-    /// Where the text is wrong, in characters from 1.
+    /// Position of the error in the text, in characters from 1.
     pub fn character(&self) -> usize {
         let before = self.expression.char_indices();
         before.take_while(|(at, _)| *at < self.offset).count() + 1
     }
 
-    /// The text, and below it a caret that points to where it is wrong: two
-    /// lines for a font of fixed width, the second without an end.
+    /// The text, and a caret below the position of the error. These are two lines for a font of
+    /// fixed width, without a final line break.
     pub fn pointer(&self) -> String {
         let spaces = " ".repeat(self.character() - 1);
         format!("{}\n{spaces}^", OneLine(&self.expression))
@@ -149,15 +146,17 @@ impl fmt::Display for Side {
     }
 }
 
-/// Shows a text on one line, one character for each of its own.
-/// What to say of a name with characters that are shown as escapes, which expressions do not have.
+/// Advice for a name whose display needs escapes, since expressions have no escapes for such
+/// characters.
 fn themselves(name: &str) -> &'static str {
-    match Shown(name).to_string() == name {
-        true => "",
-        false => ", with the characters that are escaped here as they are,",
+    if Shown(name).to_string() == name {
+        ""
+    } else {
+        ", with the characters that are escaped here as they are,"
     }
 }
 
+/// Displays a text on one line, with one character for each of the text's characters.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {

@@ -1,4 +1,4 @@
-//! Text to paths, in one pass.
+//! Parses text into paths, in one pass.
 
 use std::fmt::Display;
 
@@ -30,7 +30,7 @@ pub(super) fn reference(text: &str) -> Result<Reference, PathError> {
     })
 }
 
-/// Bytes of the name that a text begins with; 0 if it does not.
+/// Number of bytes of the name at the start of a text; 0 if there is none.
 pub(super) fn name_length(text: &[u8]) -> usize {
     match text.first() {
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
@@ -40,10 +40,11 @@ pub(super) fn name_length(text: &[u8]) -> usize {
     }
 }
 
-/// The step to the keys of a map. No name without quotes has a bracket.
+/// The step to the keys of a map. It cannot be a field, since a name without quotes has no
+/// parentheses.
 const KEYS: &[u8] = b".keys()";
 
-/// What all of a text is.
+/// Parses all of a text with `parse`.
 fn whole<'a, T: Display>(
     text: &'a str,
     parse: impl FnOnce(&mut Parser<'a>) -> Result<T, PathError>,
@@ -57,35 +58,36 @@ fn whole<'a, T: Display>(
     if parser.at < text.len() {
         return Err(parser.error(PathErrorKind::Expected("'.', '[' or ':'")));
     }
-    // It can be longer with other quotes. What is parsed must also parse as it prints.
+    // The printed form can be longer, since its quotes differ. It must stay within the limit too,
+    // so that it parses.
     Parser { text, at: 0 }.check_length(parsed.to_string().len())?;
     Ok(parsed)
 }
 
-/// Where a path stands.
+/// The context of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Expression,
-    /// A filter, where it leads to a single value.
+    /// In a filter, where the path leads to a single value.
     Operand,
 }
 
-/// What stands first between brackets.
+/// The first value between brackets.
 enum Inside<'a> {
     Quoted(String),
     Number(Number<'a>),
     Other(Operand),
 }
 
-/// A number's text, from its first byte on in the expression.
+/// A number's text, and its offset in the expression.
 #[derive(Clone, Copy)]
 struct Number<'a> {
     text: &'a str,
     start: usize,
 }
 
-/// A text, and how many bytes of it are parsed. That is always at a character's
-/// start: all that is passed is ASCII, or between quotes.
+/// A text, and the number of bytes parsed. That number is always the start of a character: the
+/// parser skips only ASCII, and quoted text.
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -97,7 +99,7 @@ impl<'a> Parser<'a> {
         self.steps(first, within)
     }
 
-    /// A path from a value that need not be a record: any step can be its first.
+    /// Parses a path from a value that need not be a record, so that any step can come first.
     fn path_from_any_step(&mut self, within: Within) -> Result<Path, PathError> {
         match self.peek() {
             Some(b'[' | b':') => self.more_steps(Vec::new(), within),
@@ -106,12 +108,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The steps after the name `first`.
+    /// Parses the steps after the name `first`.
     fn steps(&mut self, first: String, within: Within) -> Result<Path, PathError> {
         self.more_steps(vec![Step::Field(first)], within)
     }
 
-    /// All steps that follow.
+    /// Parses all following steps.
     fn more_steps(&mut self, mut steps: Vec<Step>, within: Within) -> Result<Path, PathError> {
         loop {
             let start = self.at;
@@ -138,12 +140,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The name of a field, plain or in quotes.
+    /// Parses the name of a field, plain or in quotes.
     fn name(&mut self, within: Within) -> Result<String, PathError> {
         self.plain_or_quoted(within, "a field's name")
     }
 
-    /// `:name` or `:'full.name'`.
+    /// Parses `:name` or `:'full.name'`.
     fn branch(&mut self, within: Within) -> Result<Step, PathError> {
         self.at += 1;
         let name = self.plain_or_quoted(within, "a type's name")?;
@@ -169,14 +171,14 @@ impl<'a> Parser<'a> {
         Ok(self.take(length).to_owned())
     }
 
-    /// The name that was meant, if the text goes on after `length` bytes of a
-    /// plain name with what only a name in quotes can have.
+    /// The whole name, if the text continues after `length` bytes of a plain name with characters
+    /// that only a quoted name can have.
     fn name_that_needs_quotes(&self, length: usize, within: Within) -> Option<String> {
         let rest = &self.text[self.at..];
         let is_step = |c: char| matches!(c, '.' | '[' | ':');
         let is_of_filter = |c: char| matches!(c, '=' | ']') && within == Within::Operand;
-        // White space, brackets, quotes and what other languages compare with
-        // are rather a mistake than a name.
+        // White space, brackets, quotes and comparison operators of other languages are more likely
+        // a mistake than part of a name.
         let is_mistake = |c: char| {
             let sign = matches!(c, ']' | '=' | '\'' | '"' | '*' | '!' | '<' | '>' | '?');
             sign || (c.is_ascii_whitespace() && within == Within::Operand)
@@ -186,7 +188,7 @@ impl<'a> Parser<'a> {
             return None;
         }
         let bytes = rest.as_bytes();
-        // `1.5` is a name, and no field `5` of a field `1`.
+        // `1.5` is one name here, not a field `5` of a field `1`.
         let is_decimal = |at: usize| {
             bytes[0].is_ascii_digit()
                 && bytes[at] == b'.'
@@ -199,8 +201,8 @@ impl<'a> Parser<'a> {
         (name.len() > length).then(|| name.to_owned())
     }
 
-    /// `[...]`, which only what stands behind the first value tells apart:
-    /// `['a']` is a key, `['a'=b]` a filter.
+    /// Parses `[...]`. Only the text after the first value tells the cases apart: `['a']` is a key,
+    /// `['a'=b]` a filter.
     fn brackets(&mut self, within: Within) -> Result<Step, PathError> {
         self.at += 1;
         self.skip_whitespace();
@@ -214,7 +216,7 @@ impl<'a> Parser<'a> {
             Some(b'0'..=b'9') => Inside::Number(self.number()?),
             Some(b'-') if within == Within::Expression => Inside::Number(self.number()?),
             Some(b':') if within == Within::Expression => return self.slice(None),
-            // No filter within a filter: this ends the recursion.
+            // A filter cannot contain a filter, which ends the recursion.
             _ if within == Within::Operand => {
                 return Err(self.error(PathErrorKind::NotSingle));
             }
@@ -224,7 +226,7 @@ impl<'a> Parser<'a> {
             }
         };
         let inside = match inside {
-            // Of a key there is no more.
+            // A key is complete here.
             Inside::Quoted(name) if within == Within::Expression && self.at_step() => {
                 let path = self.steps(name, Within::Operand)?;
                 Inside::Other(Operand::Element(path))
@@ -274,7 +276,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `:end]`, after the start of a slice.
+    /// Parses `:end]`, after the start of a slice.
     fn slice(&mut self, start: Option<i64>) -> Result<Step, PathError> {
         self.at += 1;
         self.skip_whitespace();
@@ -294,7 +296,7 @@ impl<'a> Parser<'a> {
         Ok(Step::Slice(Slice { start, end }))
     }
 
-    /// A bound of a slice, or an index that is none.
+    /// Converts a number to a bound of a slice, or to a (wrong) negative index.
     fn bound(&self, number: Number<'a>) -> Result<i64, PathError> {
         if !number.is_integer() {
             let kind = PathErrorKind::Expected("an integer");
@@ -303,7 +305,7 @@ impl<'a> Parser<'a> {
         number.text.parse().map_err(|_| self.too_large(number))
     }
 
-    /// `=right]`, behind what is left of it, which began at `start`.
+    /// Parses `=right]`. The side `left`, already parsed, began at `start`.
     fn filter(&mut self, left: Operand, start: usize) -> Result<Filter, PathError> {
         self.at += 1;
         self.skip_whitespace();
@@ -359,7 +361,7 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    /// A text between two quotes of the same kind.
+    /// Parses a text between two quotes of the same kind.
     fn quoted(&mut self) -> Result<String, PathError> {
         let start = self.at;
         let mut chars = self.text[start..].char_indices();
@@ -384,7 +386,7 @@ impl<'a> Parser<'a> {
         Err(self.error_at(PathErrorKind::UnclosedQuote, start))
     }
 
-    /// As much as is a number; a point or an exponent without digits is not.
+    /// Parses the longest number. A point or an exponent without digits does not belong to it.
     fn number(&mut self) -> Result<Number<'a>, PathError> {
         let start = self.at;
         let rest = self.rest();
@@ -428,12 +430,12 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), Some(b'\'' | b'"'))
     }
 
-    /// Whether a path goes on.
+    /// Whether a step follows.
     fn at_step(&self) -> bool {
         matches!(self.peek(), Some(b'.' | b'[' | b':'))
     }
 
-    /// Whether there is a name, with quotes or one that lacks them.
+    /// Whether a name follows, in quotes or lacking them.
     fn at_name(&self, within: Within) -> bool {
         name_length(self.rest()) > 0 || self.name_that_needs_quotes(0, within).is_some()
     }
@@ -444,7 +446,7 @@ impl<'a> Parser<'a> {
         there
     }
 
-    /// The next bytes, which are ASCII.
+    /// Takes the next `length` bytes, which are ASCII.
     fn take(&mut self, length: usize) -> &'a str {
         let taken = &self.text[self.at..self.at + length];
         self.at += length;
@@ -483,7 +485,7 @@ impl Number<'_> {
         !self.text.contains(['.', 'e', 'E'])
     }
 
-    /// `None` if it is too large.
+    /// The number as a constant; `None` if it is too large.
     fn constant(self) -> Option<Constant> {
         if self.is_integer() {
             return self.text.parse().ok().map(Constant::Integer);
@@ -493,7 +495,7 @@ impl Number<'_> {
     }
 }
 
-/// A path of an element, if it is not one of the two words that are constants.
+/// A path of an element, or a constant if the path is `true` or `false`.
 fn path_or_boolean(path: Path) -> Operand {
     match path.steps.as_slice() {
         [Step::Field(word)] if is_boolean(word) => {
@@ -503,7 +505,7 @@ fn path_or_boolean(path: Path) -> Operand {
     }
 }
 
-/// Whether a word is a constant.
+/// Whether a word is `true` or `false`.
 pub(super) fn is_boolean(word: &str) -> bool {
     matches!(word, "true" | "false")
 }
@@ -516,7 +518,7 @@ fn digits_length(text: &[u8]) -> usize {
     count(text, u8::is_ascii_digit)
 }
 
-/// How many bytes at the start are such.
+/// Number of bytes at the start for which `is` is true.
 fn count(text: &[u8], is: impl Fn(&u8) -> bool) -> usize {
     text.iter().take_while(|byte| is(byte)).count()
 }

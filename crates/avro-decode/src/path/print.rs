@@ -1,4 +1,4 @@
-//! Paths as text, which parses to the same paths.
+//! Prints paths as text that parses to the same paths.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write as _};
@@ -6,8 +6,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::parse::{is_boolean, name_length};
 use super::{Constant, Filter, Operand, Path, Reference, Step};
 
-/// The text of a step to the field `name`: the name, in quotes where it is not a
-/// plain one.
+/// The text of a step to the field `name`: the name, in quotes unless it is plain.
 ///
 /// ```
 /// use avro_decode::path::field_step;
@@ -24,7 +23,7 @@ pub fn field_step(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// As in a path, but for the dot before a field.
+/// Prints a step as in a path, without the dot before a field.
 impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -94,7 +93,7 @@ impl Display for Constant {
     }
 }
 
-/// Whether a path would be a constant, or begin like one, without a `.` before it.
+/// Whether a path without a leading `.` would parse as a constant, or begin like one.
 fn looks_like_a_constant(path: &Path) -> bool {
     match path.steps.as_slice() {
         [Step::Field(word)] if is_boolean(word) => true,
@@ -103,12 +102,12 @@ fn looks_like_a_constant(path: &Path) -> bool {
     }
 }
 
-/// Whether all of a text is a name.
+/// Whether all of a text is a plain name.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && name_length(text.as_bytes()) == text.len()
 }
 
-/// A text in quotes.
+/// Displays a text in quotes.
 struct Quoted<'a>(&'a str);
 
 impl Display for Quoted<'_> {

@@ -1,9 +1,9 @@
-//! Slices: a run of an array's elements.
+//! Slices: a range of an array's elements.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
-/// A run of an array's elements, with the bounds of a slice in Python.
+/// A range of an array's elements, with bounds as in Python.
 ///
 /// ```
 /// use avro_decode::path::Slice;
@@ -15,30 +15,29 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// The first element, back from the end if negative; the array's first if there
-    /// is none.
+    /// The first element, from the end if negative; `None` for the array's start.
     pub start: Option<i64>,
-    /// The element after the last one, back from the end if negative; the array's
-    /// end if there is none.
+    /// The element after the last one, from the end if negative; `None` for the array's end.
     pub end: Option<i64>,
 }
 
 impl Slice {
-    /// Whether the bounds are known before the array's length is: neither is negative.
+    /// Whether the bounds do not depend on the array's length: neither is negative.
     pub fn is_from_start(self) -> bool {
         self.start.is_none_or(|bound| bound >= 0) && self.end.is_none_or(|bound| bound >= 0)
     }
 
-    /// The elements of an array of `length` elements that are in the slice.
+    /// The range of elements that the slice selects in an array of `length` elements.
     ///
-    /// Of a slice that [is from the start](Self::is_from_start), a `length` that is
-    /// larger than the array's gives the same elements of the array.
+    /// For a slice that [is from the start](Self::is_from_start), a `length` above the array's
+    /// selects the same elements.
     pub fn of_length(self, length: usize) -> Range<usize> {
         let place = |bound: i64| {
             let distance = usize::try_from(bound.unsigned_abs()).unwrap_or(usize::MAX);
-            match bound < 0 {
-                true => length.saturating_sub(distance),
-                false => distance.min(length),
+            if bound < 0 {
+                length.saturating_sub(distance)
+            } else {
+                distance.min(length)
             }
         };
         let start = self.start.map_or(0, place);
@@ -47,7 +46,7 @@ impl Slice {
     }
 }
 
-/// As between the brackets of an expression.
+/// Prints the slice as between the brackets of an expression.
 impl Display for Slice {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(start) = self.start {
@@ -71,10 +70,7 @@ mod tests {
         let bounds = || [None].into_iter().chain((-5..=5).map(Some));
         for length in 0..4_i64 {
             for (start, end) in bounds().flat_map(|start| bounds().map(move |end| (start, end))) {
-                let place = |bound: i64| match bound < 0 {
-                    true => bound + length,
-                    false => bound,
-                };
+                let place = |bound: i64| if bound < 0 { bound + length } else { bound };
                 let is_in = |index: i64| {
                     start.is_none_or(|start| place(start) <= index)
                         && end.is_none_or(|end| index < place(end))

@@ -1,5 +1,5 @@
-//! Arrays and maps: blocks of items with a count, up to a count of 0
-//! (Avro 1.12, "Arrays").
+//! Arrays and maps: blocks of items, each with a count, ended by a count of 0 (Avro 1.12,
+//! "Arrays").
 
 use super::cursor::{Cursor, Fault};
 use crate::DecodeErrorKind;
@@ -7,14 +7,14 @@ use crate::limits::MAX_ZERO_SIZE_ITEMS;
 
 /// The header of a block of items.
 pub(crate) struct ItemBlock {
-    /// Items in the block, above 0.
+    /// Number of items in the block, above 0.
     pub(crate) count: usize,
-    /// Bytes of the block, where the writer gave them.
+    /// Size of the block in bytes, if the writer gave it.
     pub(crate) bytes: Option<usize>,
 }
 
 impl ItemBlock {
-    /// Whether the items, from `start` on, take the bytes that the writer gave.
+    /// Checks that the items, which begin at `start`, have the size that the writer gave.
     #[inline]
     pub(crate) fn check_size(&self, start: usize, cursor: &Cursor<'_>) -> Result<(), Fault> {
         match self.bytes {
@@ -26,9 +26,8 @@ impl ItemBlock {
     }
 }
 
-/// The next block's header, or `None` at the end of the array. `min_item` is
-/// the fewest bytes an item takes: a count that cannot fit is an error before
-/// anything is allocated for it.
+/// Reads the next block's header; `None` at the end of the array. `min_item` is the minimum number
+/// of bytes per item. A count that cannot fit is an error before anything is allocated for it.
 #[inline]
 pub(crate) fn next_block(
     cursor: &mut Cursor<'_>,
@@ -56,20 +55,20 @@ pub(crate) fn next_block(
     }))
 }
 
-/// Whether `room` bytes can hold that many items. Items of no bytes are bounded
-/// by their number.
+/// Whether `room` bytes can hold `count` items. The number of items without bytes has a limit of
+/// its own.
 #[inline]
 pub(crate) fn fits(count: u64, min_item: usize, room: usize) -> bool {
     match min_item {
         0 => count <= MAX_ZERO_SIZE_ITEMS as u64,
-        // A division would take longer than all else here.
+        // This case avoids a division, which would take longer than everything else here.
         min => count
             .checked_mul(min as u64)
             .is_some_and(|bytes| bytes <= room as u64),
     }
 }
 
-/// Runs `items` on each block of an array, with the number of its items.
+/// Calls `items` for each block of an array, with the block's number of items.
 #[inline]
 pub(crate) fn each_block(
     cursor: &mut Cursor<'_>,

@@ -1,13 +1,12 @@
-//! Reading primitives forward from a slice: the fast twin of
-//! [`reference`](crate::reference).
+//! Reads primitives in order from a slice: the fast twin of [`reference`](crate::reference).
 
 use crate::DecodeErrorKind;
 use crate::varints::Kernels;
 
-/// What went wrong, boxed to keep the results of the hot functions small.
+/// An error kind, boxed to keep the results of the hot functions small.
 pub(crate) type Fault = Box<DecodeErrorKind>;
 
-/// A place in a slice of Avro binary data.
+/// A position in a slice of Avro binary data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     data: &'a [u8],
@@ -34,31 +33,31 @@ impl<'a> Cursor<'a> {
         self.data
     }
 
-    /// A cursor at another place of the same data.
+    /// A cursor at another position of the same data.
     pub(crate) fn at(&self, position: usize) -> Self {
         Cursor { position, ..*self }
     }
 
-    /// Goes to another place. Unlike a copy of a cursor this stores one word,
-    /// which a load of as much finds at once.
+    /// Moves to another position. This stores one word, unlike copying a cursor. A later load of
+    /// the same size gets that word without delay.
     #[inline]
     pub(crate) fn go_to(&mut self, position: usize) {
         self.position = position;
     }
 
-    /// All bytes that are left.
+    /// All bytes from the position on.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.data[self.position..]
     }
 
-    /// Moves past `n` bytes, which are there.
+    /// Moves past `n` bytes, which must exist.
     #[inline]
     pub(crate) fn advance(&mut self, n: usize) {
         self.position += n;
     }
 
-    /// The next `n` bytes.
+    /// Reads the next `n` bytes.
     #[inline]
     pub(crate) fn bytes(&mut self, n: usize) -> Result<&'a [u8], Fault> {
         match self.rest().get(..n) {
@@ -70,10 +69,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A zig-zag varint of at most 64 bits.
+    /// Reads a zig-zag varint of at most 64 bits.
     #[inline]
     pub(crate) fn long(&mut self) -> Result<i64, Fault> {
-        // Most counts, lengths and branch numbers take a byte, some two.
+        // Most counts, lengths and branch numbers take one byte, some two.
         match *self.rest() {
             [byte @ ..0x80, ..] => {
                 self.position += 1;
@@ -97,9 +96,9 @@ impl<'a> Cursor<'a> {
         Ok(zigzag(value))
     }
 
-    /// The number of items of an array that is laid out as most are, in one
-    /// block that does not say its size; `None` if it is laid out in another way, or
-    /// is at fault. Of an empty one nothing is left then.
+    /// Reads the number of items of an array in the usual layout: one block without a size in
+    /// bytes. For an empty array, the end is read too. `None` if the layout differs or the data is
+    /// invalid.
     #[inline(always)] // Called for every row, it takes less than a call.
     pub(crate) fn whole_array(&mut self) -> Option<usize> {
         let (code, len) = match *self.rest() {
@@ -110,7 +109,7 @@ impl<'a> Cursor<'a> {
         let is_negative = code % 2 == 1;
         self.position += len;
         let count = code / 2;
-        // An item takes a byte at least.
+        // An item takes at least one byte.
         (!is_negative && count <= self.remaining()).then_some(count)
     }
 
@@ -120,7 +119,7 @@ impl<'a> Cursor<'a> {
         (count <= self.remaining()).then_some(count)
     }
 
-    /// Moves past the end of an array, if it is here.
+    /// Moves past the end of an array, if the position is there.
     #[inline]
     pub(crate) fn ends_array(&mut self) -> bool {
         let here = self.rest().first() == Some(&0);
@@ -128,7 +127,7 @@ impl<'a> Cursor<'a> {
         here
     }
 
-    /// A zig-zag varint of at most 32 bits.
+    /// Reads a zig-zag varint of at most 32 bits.
     #[inline]
     pub(crate) fn int(&mut self) -> Result<i32, Fault> {
         let start = self.position;
@@ -143,7 +142,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The length of bytes or a string, checked against what is left.
+    /// Reads the length of bytes or a string, and checks it against the remaining bytes.
     #[inline]
     pub(crate) fn length(&mut self) -> Result<usize, Fault> {
         let start = self.position;
@@ -158,8 +157,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves past `n` varints: each ends with the one byte of it that is below
-    /// 0x80.
+    /// Moves past `n` varints. The last byte of each varint is below 0x80.
     #[inline]
     pub(crate) fn skip_varints(&mut self, n: usize) -> Result<(), Fault> {
         match Kernels::fastest().skip(self.rest(), n) {
@@ -175,7 +173,7 @@ impl<'a> Cursor<'a> {
     fn varint_slowly(&self) -> Result<(u64, usize), Fault> {
         let mut value = 0u64;
         for (i, &byte) in self.rest().iter().enumerate() {
-            // The tenth byte holds the 64th bit and nothing else.
+            // The tenth byte holds only the 64th bit.
             if i == 9 && byte > 1 {
                 return Err(Box::new(if byte < 0x80 {
                     DecodeErrorKind::VarintOverflow
@@ -192,10 +190,10 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Bytes of the longest varint that an `int` may take.
+/// Maximum number of bytes of an `int`.
 const MAX_INT_BYTES: usize = 5;
 
-/// The bit of each byte of a word that is clear where a varint ends.
+/// In each byte of a word, the bit that is clear in the last byte of a varint.
 pub(crate) const END_BITS: u64 = 0x8080_8080_8080_8080;
 
 #[inline]
@@ -203,8 +201,8 @@ fn zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// The varint at the start of a little-endian word and its length, or `None`
-/// if it does not end within the word.
+/// The varint at the start of a little-endian word and its length; `None` if it does not end in the
+/// word.
 #[inline]
 fn varint_in_word(word: u64) -> Option<(u64, usize)> {
     let ends = !word & END_BITS;
@@ -212,7 +210,7 @@ fn varint_in_word(word: u64) -> Option<(u64, usize)> {
         return None;
     }
     let len = (ends.trailing_zeros() as usize >> 3) + 1;
-    // Everything up to the first end bit, then seven bits of each byte.
+    // Clear all bytes after the first end bit, then join seven bits of each byte.
     let word = word & (ends ^ (ends - 1));
     let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
     let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);

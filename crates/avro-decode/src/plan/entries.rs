@@ -1,8 +1,8 @@
-//! Sparse features with keys: indices and values that stand anywhere in an
-//! entry, or in the record.
+//! Sparse features with keys, whose indices and values may be anywhere in an entry or in the
+//! record.
 //!
-//! Values go straight to their column; indices, which stand side by side there,
-//! are kept per key until the row ends.
+//! Values are written to their column at once. The column interleaves the indices of the keys, so
+//! these are collected per key until the row ends.
 
 use tensor_batch::{Layout, RowSlots, Segment, Values};
 
@@ -14,21 +14,21 @@ use super::sparse::{different_lengths, end_of, index_out_of_bounds};
 use super::values::columns;
 use super::{OutOfBounds, Plan, SLOTS};
 
-/// The entries of the row being read.
+/// The collected entries of the current row.
 #[derive(Debug)]
 pub(super) struct EntryLists {
     /// The indices of each index key.
     index: Vec<Vec<i64>>,
     /// The indices of the lists around each entry, `[entries, lists]` flat.
     around: Vec<i64>,
-    /// Entries whose end has been met.
+    /// Number of entries that have ended.
     ended: usize,
-    /// Where the row's entries start in the column's values.
+    /// Index of the row's first entry in the column's values.
     first_value: usize,
 }
 
 impl EntryLists {
-    /// The lists of a plan's features.
+    /// The entry lists of a plan's features.
     pub(super) fn of_plan(plan: &Plan) -> Vec<EntryLists> {
         let of_output = |output: &Output| match &output.layout {
             OutputLayout::Entries(entries) => Some(EntryLists {
@@ -42,7 +42,7 @@ impl EntryLists {
         plan.outputs.iter().filter_map(of_output).collect()
     }
 
-    /// Makes them ready for rows from the slots' next on.
+    /// Prepares the entry lists for rows from the slots' next row on.
     pub(super) fn start(all: &mut [EntryLists], plan: &Plan, slots: &mut RowSlots<'_>) {
         let is_entries = |output: &&Output| matches!(output.layout, OutputLayout::Entries(_));
         let outputs = plan.outputs.iter().filter(is_entries);
@@ -61,9 +61,10 @@ impl<'x> Run<'x, '_, '_> {
     pub(super) fn index(&mut self, read: &IndexRead, cursor: &mut Cursor<'x>) -> Result<(), Fault> {
         let entries = self.entries(read.output);
         let start = *cursor;
-        let index = match read.is_int {
-            true => cursor.int()?.into(),
-            false => cursor.long()?,
+        let index = if read.is_int {
+            cursor.int()?.into()
+        } else {
+            cursor.long()?
         };
         let index = match read.rescale {
             None => index,
@@ -85,7 +86,7 @@ impl<'x> Run<'x, '_, '_> {
         }
     }
 
-    /// Ends an entry: the keys read relative to it have as many values each.
+    /// Ends an entry, and checks that each key relative to the entry has the same number of values.
     pub(super) fn end_entry(&mut self, end: &EndEntry) -> Result<(), Fault> {
         let entries = self.entries(end.output);
         let (values, _) = columns(self.slots.columns(), &self.plan.outputs[end.output]);
@@ -105,7 +106,7 @@ impl<'x> Run<'x, '_, '_> {
         Ok(())
     }
 
-    /// Ends a row: writes the indices of its entries.
+    /// Ends a row, and writes the indices of its entries.
     pub(super) fn end_row(&mut self, output: usize) -> Result<(), Fault> {
         let entries = self.entries(output);
         let (values, mask) = columns(self.slots.columns(), &self.plan.outputs[output]);
@@ -167,7 +168,7 @@ impl<'x> Run<'x, '_, '_> {
     }
 }
 
-/// The count that all are, or an error.
+/// The common value of all counts, or an error if they differ.
 fn same_count(mut counts: impl Iterator<Item = usize>) -> Result<usize, Fault> {
     let Some(expected) = counts.next() else {
         return Ok(0);
@@ -178,7 +179,7 @@ fn same_count(mut counts: impl Iterator<Item = usize>) -> Result<usize, Fault> {
     }
 }
 
-/// Changes the last `count` values, and their mask.
+/// Changes the last `count` values and their mask.
 fn each(
     segment: &mut Segment,
     mask: Option<&mut Segment>,

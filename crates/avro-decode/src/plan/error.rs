@@ -1,4 +1,4 @@
-//! Features that do not fit a schema.
+//! Errors of features that do not fit a schema.
 
 use std::fmt;
 
@@ -17,15 +17,15 @@ use crate::shown::Shown;
 #[error("{}{kind}", Prefix(.feature))]
 #[non_exhaustive]
 pub struct PlanError {
-    /// The feature's name; empty where the schema itself is at fault.
+    /// The feature's name; empty for an error in the schema itself.
     pub feature: String,
-    /// How it does not fit.
+    /// Why it does not fit.
     pub kind: PlanErrorKind,
 }
 
 impl PlanError {
-    /// Whether the schema lacks a field or a branch of a union, or has null for it:
-    /// a default or a mask stands for that where only some files lack it.
+    /// Whether the schema lacks a field or a branch of a union, or has only null there. If only
+    /// some files lack it, a default or a mask solves this.
     pub fn is_absent(&self) -> bool {
         matches!(
             self.kind,
@@ -37,7 +37,7 @@ impl PlanError {
         )
     }
 
-    /// The name in the schema that is spelled most like the one it lacks, if one is.
+    /// The most similar name in the schema, for an error about a missing name.
     pub fn nearest(&self) -> Option<&str> {
         match &self.kind {
             PlanErrorKind::NoSuchField { nearest, .. }
@@ -54,7 +54,7 @@ impl PlanError {
     }
 }
 
-/// The feature an error is about, if it is about one.
+/// Displays the feature that an error is about, if there is one.
 struct Prefix<'a>(&'a str);
 
 impl fmt::Display for Prefix<'_> {
@@ -67,8 +67,8 @@ impl fmt::Display for Prefix<'_> {
 }
 
 impl PlanErrorKind {
-    /// The record `record`, which has `fields`, has no field `name`, to which
-    /// `missing` is the way.
+    /// The error for a `record` with these `fields` that has no field `name`. `missing` is the path
+    /// to that field.
     #[cold]
     pub(super) fn no_such_field<'a>(
         missing: String,
@@ -85,8 +85,7 @@ impl PlanErrorKind {
         }
     }
 
-    /// No field of a record with `fields` is called `name`, which is not an
-    /// expression.
+    /// The error for a feature `name` that is neither one of `fields` nor an expression.
     #[cold]
     pub(super) fn no_such_name<'a>(
         error: &PathError,
@@ -99,7 +98,7 @@ impl PlanErrorKind {
         }
     }
 
-    /// A filter compares an enum of these symbols with `symbol`.
+    /// The error for a filter that compares an enum of these `symbols` with `symbol`.
     #[cold]
     pub(super) fn no_such_symbol(symbol: &str, symbols: &[String]) -> Self {
         let nearest = nearest(symbol, symbols.iter().map(String::as_str));
@@ -111,7 +110,7 @@ impl PlanErrorKind {
     }
 }
 
-/// What to write instead of a slice of elements that a list or a filter gives.
+/// Displays what to write instead of a slice of a list's or a filter's elements.
 struct AfterList<'a>(&'a str);
 
 impl fmt::Display for AfterList<'_> {
@@ -126,7 +125,7 @@ impl fmt::Display for AfterList<'_> {
     }
 }
 
-/// What a record has instead of a field.
+/// Displays the fields that a record has.
 struct Fields<'a>(&'a str, &'a [String], &'a Option<String>);
 
 impl fmt::Display for Fields<'_> {
@@ -140,7 +139,7 @@ impl fmt::Display for Fields<'_> {
     }
 }
 
-/// ` (did you mean 'a'?)`, if there is a name to suggest.
+/// Displays ` (did you mean 'a'?)`, if there is a name to suggest.
 struct DidYouMean<'a>(&'a Option<String>);
 
 impl fmt::Display for DidYouMean<'_> {
@@ -152,7 +151,7 @@ impl fmt::Display for DidYouMean<'_> {
     }
 }
 
-/// The way to a value, or the schema itself.
+/// Displays the path to a value, or `the schema` for an empty path.
 struct At<'a>(&'a str);
 
 impl fmt::Display for At<'_> {
@@ -164,10 +163,10 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// Names that are listed before the rest is only counted.
+/// Maximum number of names listed; the rest is only counted.
 const MAX_NAMES: usize = 10;
 
-/// `'a', 'b' and 3 more`.
+/// Displays names: `'a', 'b' and 3 more`.
 struct Quoted<'a>(&'a [String]);
 
 impl fmt::Display for Quoted<'_> {
@@ -183,17 +182,17 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// How a feature does not fit the schema.
+/// Why a feature does not fit the schema.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum PlanErrorKind {
     /// The schema is not a record, so it has no fields.
     #[error("the schema is {schema_type}, not a record, so it has no fields: its value is '@'")]
     SchemaNotRecord {
-        /// What the schema is.
+        /// The schema's type.
         schema_type: String,
     },
-    /// The writer's schema cannot become the reader's.
+    /// The writer's schema cannot be read as the reader's.
     #[error(transparent)]
     Resolve(Box<ResolveError>),
     /// The schema has no such field.
@@ -203,45 +202,44 @@ pub enum PlanErrorKind {
         Fields(record, fields, nearest)
     )]
     NoSuchField {
-        /// The way to the field that is missing.
+        /// The path to the missing field.
         missing: String,
-        /// The record that does not have it.
+        /// The record that lacks the field.
         record: String,
         /// The fields that the record has.
         fields: Vec<String>,
-        /// The one that is spelled most like it, if one is.
+        /// The most similar field name, if there is one.
         nearest: Option<String>,
     },
-    /// The feature has no expression, no field of the record has its name, and the
-    /// name is not an expression.
+    /// The feature has no expression, no field has its name, and its name is not an expression.
     #[error(
         "no field has this name, and it is not an expression: {error}{}",
         DidYouMean(nearest)
     )]
     NoSuchName {
-        /// Why it is not an expression.
+        /// The error of parsing the name as an expression.
         error: PathError,
-        /// The field that is spelled most like it, if one is.
+        /// The most similar field name, if there is one.
         nearest: Option<String>,
     },
-    /// The schema has no type but null for it.
+    /// The schema has only null for the value.
     #[error("{} is null in every record", At(place))]
     AlwaysNull {
-        /// The way to it.
+        /// The path to the value.
         place: String,
     },
-    /// A name leads through something that is not a record.
+    /// A path leads through a type that is not a record.
     #[error(
         "'{}' is {schema_type}, not a record, so it has no fields",
         Shown(through)
     )]
     NotNested {
-        /// The way to it.
+        /// The path to that type.
         through: String,
-        /// What it is.
+        /// That type.
         schema_type: String,
     },
-    /// A field of an array or a map, where that of its elements is meant.
+    /// A field step on an array or a map, probably meant for its elements.
     #[error(
         "{} is {schema_type}: a field of its elements is '{}[*].{}'",
         At(through),
@@ -249,24 +247,24 @@ pub enum PlanErrorKind {
         Shown(&field_step(field))
     )]
     FieldOfList {
-        /// The way to it.
+        /// The path to the array or map.
         through: String,
         /// The field.
         field: String,
-        /// What it is.
+        /// The type of the array or map.
         schema_type: String,
     },
-    /// A step that a type does not have: an index of a map, say.
+    /// A step that a type does not have, such as an index of a map.
     #[error("{} is {schema_type}, which has no '{}'", At(through), Shown(step))]
     WrongStep {
-        /// The way to it.
+        /// The path to the type.
         through: String,
         /// The step.
         step: String,
-        /// What it is.
+        /// The type.
         schema_type: String,
     },
-    /// A slice of what is no array.
+    /// A slice of a type that is not an array.
     #[error(
         "{} is {schema_type}, and a slice such as '{}' is of an array{}",
         At(through),
@@ -274,20 +272,20 @@ pub enum PlanErrorKind {
         AfterList(through)
     )]
     NotAnArray {
-        /// The way to it.
+        /// The path to the type.
         through: String,
         /// The slice.
         step: String,
-        /// What it is.
+        /// The type.
         schema_type: String,
     },
-    /// A union of several types, of which the expression names none.
+    /// A union of several types for which the expression names no branch.
     #[error("the union {union} has several types: name one, as in 'field:type'")]
     Union {
         /// The union.
         union: String,
     },
-    /// A field that several records of a union have, of different types.
+    /// A field that several records of a union have with different types.
     #[error(
         "the union {union} has the field in several branches, of different types: name one, as in {}",
         Quoted(expressions)
@@ -295,7 +293,7 @@ pub enum PlanErrorKind {
     SeveralBranches {
         /// The union.
         union: String,
-        /// The expression by way of each branch.
+        /// The expression through each branch.
         expressions: Vec<String>,
     },
     /// No record of a union has the field.
@@ -308,28 +306,28 @@ pub enum PlanErrorKind {
         field: String,
         /// The union.
         union: String,
-        /// The expressions of fields that there are.
+        /// The expressions of the fields that exist.
         expressions: Vec<String>,
     },
-    /// A union has no branch of the name in the expression.
+    /// A union has no branch with the name in the expression.
     #[error("there is no branch '{}', but {}", Shown(branch), Quoted(branches))]
     NoSuchBranch {
         /// The name.
         branch: String,
-        /// The branches there are.
+        /// The union's branches.
         branches: Vec<String>,
     },
-    /// The values cannot become the dtype.
+    /// The values cannot be converted to the dtype.
     #[error(transparent)]
     Convert(ConvertError),
-    /// The values mean something else than those of the schemas before, and do
-    /// not become that without a loss or a guess.
+    /// The values have another meaning than earlier schemas gave the column, and do not convert
+    /// without a loss or a guess.
     #[error(transparent)]
     Meaning(Box<MeaningError>),
     /// A filter's operand is not a value that can be compared.
     #[error("a filter compares single values, not {schema_type}")]
     BadOperand {
-        /// What it is.
+        /// Its type.
         schema_type: String,
     },
     /// The sides of a filter can never be equal.
@@ -338,7 +336,7 @@ pub enum PlanErrorKind {
         /// The filter.
         filter: String,
     },
-    /// A filter compares an enum with what is not one of its symbols.
+    /// A filter compares an enum with a text that is not one of its symbols.
     #[error(
         "the enum has no symbol '{}'{}, but {}; if it is a symbol of other files, read all by a \
          `reader_schema` whose enum has it",
@@ -347,11 +345,11 @@ pub enum PlanErrorKind {
         Quoted(symbols)
     )]
     NoSuchSymbol {
-        /// What it is compared with.
+        /// The text that it is compared with.
         symbol: String,
         /// The symbols of the enum.
         symbols: Vec<String>,
-        /// The one that is spelled most like it, if one is.
+        /// The most similar symbol, if there is one.
         nearest: Option<String>,
     },
     /// The entries of a sparse feature with keys are not records.
@@ -359,25 +357,24 @@ pub enum PlanErrorKind {
         "the entries of a sparse feature are a record or an array of records, not {schema_type}"
     )]
     NotEntries {
-        /// What they are.
+        /// The type of the entries.
         schema_type: String,
     },
     /// An index key does not lead to int or long.
     #[error("the index key '{}' is {schema_type}, not int or long", Shown(field))]
     BadIndex {
-        /// The way to it.
+        /// The path of the key.
         field: String,
-        /// What it is.
+        /// The type at the path.
         schema_type: String,
     },
-    /// The items of an array take no bytes, so that nothing bounds how many
-    /// there are.
+    /// The items of an array take no bytes, so nothing bounds their number.
     #[error("the items of {schema_type} take no bytes, so nothing bounds their number")]
     ZeroSizeItems {
         /// The array.
         schema_type: String,
     },
-    /// The features lead through more of the schema than
+    /// Compiling the features visits more of the schema than
     /// [`MAX_PLAN_PARTS`](crate::limits::MAX_PLAN_PARTS).
     #[error(
         "the features lead through more than {} parts of the schema",
@@ -390,20 +387,20 @@ pub enum PlanErrorKind {
         /// The Avro type.
         schema_type: String,
     },
-    /// The arrays are nested otherwise than the shape says.
+    /// The number of nested arrays differs from the rank of the shape.
     #[error(
         "the shape has rank {rank}{}, the schema {schema_rank}",
         if *has_batch { ", of which the first dimension is the batch" } else { "" }
     )]
     RankMismatch {
-        /// Dimensions of the shape.
+        /// Number of dimensions of the shape.
         rank: usize,
-        /// Whether the first of them is the batch, and none of the schema's.
+        /// Whether the first dimension of the shape is the batch.
         has_batch: bool,
-        /// Nested arrays, or arrays of indices.
+        /// Number of nested arrays, or of arrays of indices.
         schema_rank: usize,
     },
-    /// The innermost dimension of durations is not that of their three numbers.
+    /// The innermost dimension of durations is not 3.
     #[error("a duration is 3 numbers, where the shape says {length}")]
     DurationShape {
         /// The dimension.
@@ -414,17 +411,16 @@ pub enum PlanErrorKind {
         "a sparse feature is a record of indices0.. and values, but the field is {schema_type}"
     )]
     NotSparse {
-        /// What it is.
+        /// The type of the field.
         schema_type: String,
     },
     /// A sparse record has no field `values`.
     #[error("the sparse record has no field 'values'")]
     NoValues,
-    /// A sparse record lacks `indicesN`, of which there is one for each
-    /// dimension from 0 on.
+    /// A sparse record lacks an `indicesN`; it needs one for each dimension, from 0 on.
     #[error("the sparse record has no field 'indices{dimension}'")]
     IndicesGap {
-        /// The first that is missing.
+        /// The first missing dimension.
         dimension: usize,
     },
     /// A sparse record has a field that is neither indices nor values.
@@ -444,7 +440,7 @@ pub enum PlanErrorKind {
     BadIndices {
         /// The field.
         field: String,
-        /// What it is.
+        /// The type of the field.
         schema_type: String,
     },
     /// The values are not an array of a primitive.
@@ -452,7 +448,7 @@ pub enum PlanErrorKind {
         "the field 'values' of the sparse record is {schema_type}, not an array of a primitive"
     )]
     BadValues {
-        /// What it is.
+        /// The type of the field.
         schema_type: String,
     },
 }

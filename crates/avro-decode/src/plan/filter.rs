@@ -1,4 +1,4 @@
-//! Filters: which elements of an array count.
+//! Filters: they select elements of an array.
 
 use std::ops::Range;
 
@@ -15,32 +15,32 @@ pub(crate) struct Filter {
     pub(crate) head: Program,
     /// Reads the rest of an element.
     pub(crate) rest: Program,
-    /// Where the values of the element stand.
+    /// The slots of the element's values.
     pub(crate) slots: Range<usize>,
-    /// The branches of the element's union that are null, where no value of the
-    /// element tells.
+    /// The branches of the element's union that are null. Empty if the element's values tell
+    /// whether it is null.
     pub(crate) nulls: Box<[i64]>,
     pub(crate) left: Side,
     pub(crate) right: Side,
 }
 
-/// A side of a filter's equation.
+/// A side of a filter.
 #[derive(Clone, Debug)]
 pub(crate) enum Side {
-    /// A value read from the data, and where it stands.
+    /// A value read from the data, in this slot.
     Operand(usize),
-    /// A value of the expression.
+    /// A constant of the expression.
     Constant(Constant),
 }
 
-/// A value that a filter needs, and where it goes.
+/// A value that a filter needs, and its slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub(crate) slot: usize,
     pub(crate) kind: OperandKind,
-    /// What a number is promoted to by the reader's schema.
+    /// The promotion of a number by the reader's schema.
     pub(crate) promotion: Promotion,
-    /// For times that are compared in another unit than they are written in.
+    /// Set for times that are compared in another unit than the data's.
     pub(crate) rescale: Option<Rescale>,
 }
 
@@ -59,11 +59,11 @@ pub(crate) enum OperandKind {
     Fixed(usize),
     /// A `fixed` of 16 bytes, compared as its text.
     Uuid,
-    /// Per index the symbol, or none where the reader has none for it.
+    /// The symbol for each index; `None` if the reader does not have the symbol.
     Enum(Box<[Option<Box<str>>]>),
 }
 
-/// What a number becomes before it is compared.
+/// The promotion of a number before it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Promotion {
     None,
@@ -74,29 +74,29 @@ pub(crate) enum Promotion {
 /// A value read for a filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Captured<'x> {
-    /// It is not there; equal to nothing.
+    /// The value is missing; it equals nothing.
     Missing,
     Integer(i64),
     Float(f64),
     Boolean(bool),
     Bytes(&'x [u8]),
-    /// The bytes of a UUID, which is compared as its text.
+    /// The bytes of a UUID, which is compared as text.
     Uuid(&'x [u8; 16]),
 }
 
 impl Filter {
-    /// Forgets the values of the element before.
+    /// Clears the values of the previous element.
     pub(crate) fn reset(&self, operands: &mut [Captured<'_>]) {
         operands[self.slots.clone()].fill(Captured::Missing);
     }
 
-    /// Whether the equation holds for the element at `item`.
+    /// Whether both sides are equal for the element at `item`.
     pub(crate) fn holds(&self, operands: &[Captured<'_>], item: &Cursor<'_>) -> bool {
         self.left.value(operands).equals(self.right.value(operands)) && !self.is_null(*item)
     }
 
     fn is_null(&self, mut item: Cursor<'_>) -> bool {
-        // What is no branch at all is an error when the element is read.
+        // An invalid branch number is an error later, when the element is read.
         !self.nulls.is_empty() && item.long().is_ok_and(|branch| self.nulls.contains(&branch))
     }
 }
@@ -130,10 +130,9 @@ impl Captured<'_> {
     }
 }
 
-/// Whether an integer and a float are the same number, exactly: not every
-/// integer is a float.
+/// Whether an integer and a float are exactly the same number. Not every integer has a float.
 pub(crate) fn is_same_number(integer: i64, float: f64) -> bool {
-    // 2^63 is a float, and the first above every i64.
+    // 2^63 is the smallest float above every i64.
     let end = 9_223_372_036_854_775_808.0;
     (-end..end).contains(&float) && float.trunc() == float && float as i64 == integer
 }
@@ -147,7 +146,7 @@ impl Operand {
     ) -> Result<(), Fault> {
         let mut value = self.read(cursor)?;
         if let (Some(rescale), Captured::Integer(time)) = (self.rescale, value) {
-            // No number of the column's is equal to one that is beyond them all.
+            // A time that overflows in the column's unit equals no time of the column.
             let time = rescale.apply(time);
             value = time.map_or(Captured::Missing, Captured::Integer);
         }

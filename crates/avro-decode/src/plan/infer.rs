@@ -1,4 +1,4 @@
-//! Features from a schema alone.
+//! Infers features from a schema alone.
 
 mod left_out;
 mod names;
@@ -18,32 +18,30 @@ use crate::schema::{LogicalType, Node, NodeId, Record, Schema, SchemaError};
 
 pub use left_out::{LeftOut, LeftOutReason, Rounded};
 
-/// The features of a schema.
+/// The features inferred from a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Inferred {
     /// Features, in the order of the schema.
     pub features: Vec<Feature>,
-    /// The names of the string features whose values are bytes, which need not
-    /// be text.
+    /// The names of string features whose values are bytes, which need not be text.
     pub binary: Vec<String>,
     /// Values that no feature reads.
     pub left_out: Vec<LeftOut>,
-    /// Values that are not exact as their feature reads them.
+    /// Values that their feature reads inexactly.
     pub rounded: Vec<Rounded>,
-    /// Logical types that are not valid where they stand, so that the values are
-    /// read as their type alone.
+    /// Invalid logical types in the schema. Their values are read as the underlying type.
     pub not_taken: Vec<SchemaError>,
-    /// Dense features whose shape is that of all records of a sample, where one was
-    /// taken: [`infer`] has no data to take it from.
+    /// Dense features whose shape was found in a sample of records. [`infer`] reads no data, so it
+    /// leaves this empty.
     pub sampled: Vec<Sampled>,
     /// Whether there are more fields than
-    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS), and those
-    /// beyond are neither features nor left out.
+    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS). Fields beyond the limit are in
+    /// neither list.
     pub truncated: bool,
 }
 
-/// A dense feature whose shape is that of all records of a sample.
+/// A dense feature whose shape is common to all records of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sampled {
@@ -51,12 +49,12 @@ pub struct Sampled {
     pub feature: String,
     /// Its expression.
     pub expression: String,
-    /// Records of the sample.
+    /// Number of records in the sample.
     pub records: u64,
 }
 
 impl Sampled {
-    /// The feature `feature` at `expression`, of a sample of `records`.
+    /// The feature `feature` at `expression`, found in a sample of `records` records.
     pub fn new(feature: impl Into<String>, expression: impl Into<String>, records: u64) -> Self {
         Sampled {
             feature: feature.into(),
@@ -66,7 +64,7 @@ impl Sampled {
     }
 }
 
-/// The features that `schema` has without a look at any data.
+/// The features that follow from `schema` alone, without reading data.
 ///
 /// | type | feature |
 /// |---|---|
@@ -82,13 +80,12 @@ impl Sampled {
 /// | union of strings, or of strings and numbers | string |
 /// | union of several other types | those of each, by `:type`, with masks |
 ///
-/// Names of fields that are quoted in an expression stand in a feature's name
-/// without quotes, `größe.user-id` with the expression `'größe'.'user-id'`, unless
-/// two features would have one name.
+/// If an expression quotes the names of fields, the feature's name is without quotes:
+/// `größe.user-id` for the expression `'größe'.'user-id'`. If two features would then have one
+/// name, they keep the quotes.
 ///
-/// A feature whose schema allows a missing value, anywhere on the way to it, has
-/// a mask of its own name with `.mask` after it. The value of a schema that is
-/// no record is `@`.
+/// A feature gets a mask if its schema allows a missing value anywhere on its path. The mask's name
+/// is the feature's name with `.mask` after it. The value of a schema that is not a record is `@`.
 pub fn infer(schema: &Schema) -> Inferred {
     let mut inferred = Inferred {
         not_taken: schema.logical_types_not_taken().to_vec(),
@@ -113,14 +110,14 @@ pub fn infer(schema: &Schema) -> Inferred {
     inferred
 }
 
-/// What lies on the way to a value.
+/// Properties of the path to a value.
 #[derive(Clone, Copy, Default)]
 struct Way {
-    /// Steps of the expression.
+    /// Number of steps of the expression.
     steps: usize,
-    /// Arrays of records, and maps.
+    /// Number of arrays of records, and of maps.
     lists: usize,
-    /// Whether something may be missing.
+    /// Whether a value on the path may be missing.
     nullable: bool,
 }
 
@@ -144,20 +141,19 @@ impl Way {
 struct Walk<'a> {
     schema: &'a Schema,
     inferred: &'a mut Inferred,
-    /// The records being walked, to stop at those that hold themselves.
+    /// The enclosing records, to stop at a record inside itself.
     open: Vec<NodeId>,
-    /// Fields, branches and keys met so far.
+    /// Number of fields, branches and keys visited so far.
     fields: usize,
     most_fields: usize,
-    /// Whether one feature is all that is wanted, to show how to read a value
-    /// that is left out.
+    /// Whether to stop after one feature, the example of how to read a value that is left out.
     is_example: bool,
-    /// The features whose strings are bytes, by their places.
+    /// The indices of the features whose strings are bytes.
     binary: Vec<usize>,
 }
 
 impl Walk<'_> {
-    /// The features of a value.
+    /// Adds the features of a value.
     fn value(&mut self, path: &str, node: NodeId, way: Way) {
         if way.steps > MAX_PATH_STEPS || path.len() > MAX_PATH_BYTES {
             return self.leave_out(path, node, LeftOutReason::TooDeep, None);
@@ -169,7 +165,7 @@ impl Walk<'_> {
             Node::Null => self.leave_out(path, node, LeftOutReason::NoValue, None),
             Node::Union(branches) => self.union(path, node, branches, way),
             Node::Record(record) => self.record(path, node, record, way),
-            // Nothing bounds how many of them an array has.
+            // Nothing bounds the number of such items in an array.
             Node::Array(item) if self.schema.is_always_empty(*item) => {
                 self.leave_out(path, node, LeftOutReason::EmptyItems, None);
             }
@@ -188,7 +184,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The features of a union that is no value itself.
+    /// Adds the features of a union whose branches have no common dtype.
     fn union(&mut self, path: &str, node: NodeId, branches: &[NodeId], way: Way) {
         let is_value = |branch: &NodeId| *self.schema.node(*branch) != Node::Null;
         let values: Vec<NodeId> = branches.iter().copied().filter(is_value).collect();
@@ -211,14 +207,14 @@ impl Walk<'_> {
         }
     }
 
-    /// The features of a record's fields.
+    /// Adds the features of a record's fields.
     fn record(&mut self, path: &str, node: NodeId, record: &Record, way: Way) {
         if self.open.contains(&node) {
             let example = self.example(path, node, way);
             return self.leave_out(path, node, LeftOutReason::Recursive, example);
         }
-        // Names of all fields behind a long one would take far more memory than
-        // the schema.
+        // With a long path, the names of all fields below it would take far more memory than the
+        // schema.
         if self.open.len() >= MAX_DECODE_DEPTH || path.len() > MAX_NAME_BYTES {
             return self.leave_out(path, node, LeftOutReason::TooDeep, None);
         }
@@ -240,7 +236,7 @@ impl Walk<'_> {
         self.open.pop();
     }
 
-    /// The features of the elements of an array or a map.
+    /// Adds the features of the elements of an array or a map.
     fn list(&mut self, path: &str, node: NodeId, item: NodeId, way: Way) {
         if way.lists < MAX_RANK {
             return self.value(&format!("{path}[*]"), item, way.list());
@@ -256,10 +252,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Counts a field, a branch or keys; whether that is not one too many.
+    /// Counts a field, a branch or a map's keys; returns false if the limit is reached.
     fn counts(&mut self) -> bool {
-        // Records that repeat each other's types can have far more fields than
-        // the schema has bytes.
+        // Records that repeat each other's types can have far more fields than the schema has
+        // bytes.
         if self.fields == self.most_fields {
             self.inferred.truncated = true;
             return false;
@@ -270,9 +266,10 @@ impl Walk<'_> {
 
     fn push(&mut self, feature: Feature, nullable: bool) {
         let mask = format!("{}.mask", feature.name);
-        self.inferred.features.push(match nullable {
-            true => feature.with_mask(mask),
-            false => feature,
+        self.inferred.features.push(if nullable {
+            feature.with_mask(mask)
+        } else {
+            feature
         });
     }
 
@@ -294,7 +291,7 @@ impl Walk<'_> {
 
     /// A feature that reads a part of a value that is left out.
     fn example(&self, path: &str, node: NodeId, way: Way) -> Option<Feature> {
-        /// Fields that are looked at.
+        /// Maximum number of fields searched for the example.
         const MOST_FIELDS: usize = 64;
         if self.is_example {
             return None;
@@ -313,7 +310,7 @@ impl Walk<'_> {
         inferred.features.into_iter().next()
     }
 
-    /// Adds the feature that a value is as a whole; whether it is one.
+    /// Adds the feature of a whole value; returns false if the value is not one feature.
     fn feature(&mut self, path: &str, node: NodeId, way: Way) -> bool {
         let name = name_of(path);
         let Ok((arrays, innermost)) = array_rank(self.schema, node) else {
@@ -321,7 +318,7 @@ impl Walk<'_> {
         };
         let rank = way.lists + arrays;
         let Some(value) = self.element(innermost) else {
-            // What the schema itself is, is a record and no field.
+            // A sparse record at the root is a record, not a field.
             if let (Node::Record(record), 0) = (self.schema.node(innermost), rank)
                 && !path.is_empty()
                 && let Some((feature, item, value)) = self.sparse(name, record)
@@ -340,7 +337,7 @@ impl Walk<'_> {
                 let reason = LeftOutReason::TooManyDimensions;
                 self.leave_out(path, node, reason, None);
             }
-            // Else one dimension after the other.
+            // Otherwise the arrays are read one dimension at a time.
             return arrays == 0;
         }
         let feature = match rank {
@@ -359,8 +356,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Notes what there is to say of the next feature's values, to each of which
-    /// `way` leads.
+    /// Records the notes on the next feature's values. `way` is the expression of each value.
     fn note(&mut self, name: &str, way: String, node: NodeId, value: &Element) {
         if value.is_binary {
             self.binary.push(self.inferred.features.len());
@@ -382,7 +378,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a type is as an element of a tensor.
+    /// The element that a type becomes; `None` if it becomes none.
     fn element(&self, node: NodeId) -> Option<Element> {
         let element = |dtype| {
             Some(Element {
@@ -437,8 +433,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a value of a feature's type can hold a null. Such types do not
-    /// hold themselves.
+    /// Whether a value of a feature's type can contain a null. Such types are not recursive.
     fn allows_null(&self, node: NodeId) -> bool {
         match self.schema.node(node) {
             Node::Null => true,
@@ -449,7 +444,7 @@ impl Walk<'_> {
         }
     }
 
-    /// ATDS's sparse record, with the type of its values.
+    /// The feature of ATDS's sparse record, with the type of its values.
     fn sparse(&self, name: &str, record: &Record) -> Option<(Feature, NodeId, Element)> {
         let roles = sparse_roles(record).ok()?;
         let mut found = None;
@@ -477,7 +472,7 @@ impl Walk<'_> {
         Some((feature, item, values))
     }
 
-    /// The type, with its logical type.
+    /// The type in words, with its logical type.
     fn describe(&self, node: NodeId) -> String {
         let described = self.schema.describe(node);
         match self.schema.logical(node) {
@@ -490,18 +485,18 @@ impl Walk<'_> {
     }
 }
 
-/// A type as an element of a tensor.
+/// The element that a type becomes in a tensor.
 struct Element {
     dtype: DType,
-    /// How many numbers it is.
+    /// Number of elements per value.
     width: usize,
-    /// Whether it is bytes, which need not be text.
+    /// Whether the values are bytes, which need not be text.
     is_binary: bool,
-    /// Whether its dtype has only the nearest to some of its values.
+    /// Whether the dtype rounds some values.
     is_rounded: bool,
 }
 
-/// Digits of which all numbers are in the range of int64.
+/// Maximum number of decimal digits that always fit int64.
 const INT64_DIGITS: u32 = 18;
 
 /// The expression of a path from the root.

@@ -1,5 +1,4 @@
-//! Runs of values of one Avro primitive, read in one go into values of its own
-//! dtype.
+//! Reads runs of values of one Avro primitive into values of its own dtype.
 
 use bytemuck::Pod;
 use tensor_batch::{DenseElement, Element};
@@ -8,10 +7,10 @@ use super::cursor::{Cursor, Fault};
 use crate::DecodeErrorKind;
 use crate::varints::Kernels;
 
-/// Varints that are read one by one: so few that a kernel would not pay.
+/// Maximum number of varints read one by one: a kernel does not pay for them.
 const FEW: usize = 2;
 
-/// How an Avro primitive is read into values of a fixed-width dtype.
+/// Reads an Avro primitive into values of a fixed-width dtype.
 pub(crate) trait Primitive {
     /// The element type of the column.
     type Element: DenseElement;
@@ -19,7 +18,7 @@ pub(crate) trait Primitive {
     fn read(cursor: &mut Cursor<'_>, out: &mut [RawOf<Self>]) -> Result<(), Fault>;
 }
 
-/// What a value of the primitive is in memory.
+/// The type in memory of a value of the primitive.
 pub(crate) type RawOf<P> = <<P as Primitive>::Element as Element>::Raw;
 
 /// `int`: a zig-zag varint (Avro 1.12, "Primitive Types").
@@ -89,7 +88,7 @@ impl Primitive for Double {
     }
 }
 
-/// Copies little-endian values, which `swap` puts in the machine's order.
+/// Copies little-endian values and converts them to the machine's byte order with `swap`.
 #[inline]
 fn copy<T: Pod>(bytes: &[u8], out: &mut [T], swap: impl Fn(&mut T)) {
     bytemuck::cast_slice_mut(out).copy_from_slice(bytes);

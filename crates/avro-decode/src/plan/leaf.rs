@@ -8,14 +8,14 @@ use crate::DecodeErrorKind;
 /// A union with one branch besides null: `[X]`, `["null", X]`, `[X, "null"]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nullable {
-    /// Which branch is not null.
+    /// Index of the branch that is not null.
     pub(crate) value: i64,
     /// Number of branches.
     pub(crate) branches: i64,
 }
 
 impl Nullable {
-    /// Reads the branch; whether it is the value's.
+    /// Reads the branch number; returns whether the value is present.
     #[inline]
     pub(crate) fn is_value(self, cursor: &mut Cursor<'_>) -> Result<bool, Fault> {
         let start = *cursor;
@@ -30,7 +30,7 @@ impl Nullable {
         Err(bad_branch(branch, self.branches as usize))
     }
 
-    /// Reads the branch; null is an error.
+    /// Reads the branch number; null is an error.
     #[inline]
     pub(crate) fn expect_value(self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         let start = *cursor;
@@ -52,7 +52,7 @@ pub(crate) fn bad_branch(branch: i64, branches: usize) -> Fault {
     Box::new(DecodeErrorKind::BadUnionBranch { branch, branches })
 }
 
-/// The Avro type of values that are read as they are.
+/// The Avro type of values that are read without conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaf {
     Int,
@@ -62,12 +62,12 @@ pub(crate) enum Leaf {
     Boolean,
     Bytes,
     String,
-    /// A string in which what is not UTF-8 is replaced.
+    /// A string in which invalid UTF-8 is replaced.
     ReplacedString,
 }
 
 impl Leaf {
-    /// What the type is read as.
+    /// The dtype of the type.
     pub(crate) fn dtype(self) -> DType {
         match self {
             Leaf::Int => DType::Int32,
@@ -80,8 +80,8 @@ impl Leaf {
     }
 }
 
-/// Runs `$body` with `$primitive` naming the type that reads a fixed-width
-/// leaf, or `$strings_body` with `$utf8` telling what to check.
+/// Runs `$body` with `$primitive` as the type that reads a fixed-width leaf. For strings runs
+/// `$strings_body`, with `$utf8` as the check to make.
 macro_rules! for_leaf {
     ($leaf:expr, $primitive:ident => $body:expr, $utf8:ident => $strings_body:expr) => {
         match $leaf {

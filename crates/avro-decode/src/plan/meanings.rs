@@ -1,5 +1,5 @@
-//! What the columns of a data set mean: fixed by the first schema that has
-//! their values, for all schemas after it.
+//! The meanings of a data set's columns: fixed by the first schema that has a column's values, for
+//! all later schemas.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,29 +10,28 @@ use crate::feature::{Checked, Features};
 use crate::path::{Operand, Path, Step};
 use crate::shown::Shown;
 
-/// What the columns of some features mean, as far as schemas have told. Begins
-/// with nothing; [`Plan::meanings`](crate::Plan::meanings) adds what its schema
-/// tells.
+/// The meanings of the columns of some features, as far as schemas have fixed them. It starts
+/// empty, and [`Plan::meanings`](crate::Plan::meanings) adds the meanings that a plan's schema
+/// fixes.
 ///
-/// Besides the values of a column these are the indices of sparse features, and
-/// the values that filters compare.
+/// Besides column values, it has the meanings of sparse features' indices and of values that
+/// filters compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meanings(BTreeMap<MeaningOf, Fixed>);
 
-/// Values that mean something else than the column they are for.
+/// The error for values whose meaning does not convert to that of their column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MeaningError {
-    /// What the values are.
+    /// The meaning of the values.
     pub found: Meaning,
-    /// Their type.
+    /// The type of the values.
     pub schema_type: String,
-    /// What the column holds.
+    /// The meaning of the column.
     pub column: Meaning,
-    /// The type of the values that say so.
+    /// The type of the values that fixed the column's meaning.
     pub column_type: String,
-    /// What the schema of those values is of, if the
-    /// [options](crate::PlanOptions) said so.
+    /// The origin of the schema that fixed it, if the [options](crate::PlanOptions) named one.
     pub origin: Option<Arc<str>>,
     pub(crate) of: MeaningOf,
 }
@@ -71,28 +70,27 @@ impl fmt::Display for MeaningError {
 
 impl std::error::Error for MeaningError {}
 
-/// Something that schemas can give different meanings to.
+/// Values whose meaning can differ between schemas.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MeaningOf {
-    /// The values of a feature, by its place in the batch.
+    /// The values of a feature, by its index in the batch.
     Values(usize),
-    /// The indices of a sparse feature, by its place in the batch and the
-    /// dimension.
+    /// The indices of a sparse feature, by its index in the batch and the dimension.
     Indices(usize, usize),
-    /// A value of an element that a filter compares, by the feature's place in
-    /// the batch and the number of the operand in its expressions.
+    /// A value of an element that a filter compares, by the feature's index in the batch and the
+    /// index of the operand in its expressions.
     Operand(usize, usize),
-    /// A value of the record that filters compare, by its path.
+    /// A root value that filters compare, by its path.
     RootOperand(String),
 }
 
-/// A meaning, and what says so.
+/// A fixed meaning, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fixed {
     pub(crate) meaning: Meaning,
     /// The type in words.
     pub(crate) schema_type: String,
-    /// What the schema is of, if the [options](crate::PlanOptions) said so.
+    /// The origin of the schema, if the [options](crate::PlanOptions) named one.
     pub(crate) origin: Option<Arc<str>>,
 }
 
@@ -101,18 +99,18 @@ impl Meanings {
         self.0.get(of)
     }
 
-    /// Fixes a meaning, unless it is fixed.
+    /// Fixes a meaning, unless it is already fixed.
     pub(crate) fn fix(&mut self, of: MeaningOf, fixed: impl FnOnce() -> Fixed) {
         self.0.entry(of).or_insert_with(fixed);
     }
 
-    /// What the elements of a column mean.
+    /// The fixed meaning of these values.
     pub(crate) fn of(&self, of: &MeaningOf) -> Option<&Meaning> {
         self.get(of).map(|fixed| &fixed.meaning)
     }
 
-    /// Whether it is fixed what the values of all `features` mean, and the indices
-    /// of those that are sparse.
+    /// Whether the meanings of all `features`' values are fixed, and of the indices of sparse
+    /// features.
     pub fn cover(&self, features: &Features) -> bool {
         features.checked().iter().all(|checked| {
             let keys = checked.keys.as_ref().map_or(0, |keys| keys.index.len());
@@ -122,8 +120,7 @@ impl Meanings {
         })
     }
 
-    /// Number of meanings that are fixed: more than before, if a schema told
-    /// some that the schemas before it did not.
+    /// Number of fixed meanings. It grows with each schema that fixes a new one.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -135,7 +132,7 @@ impl Meanings {
 }
 
 impl MeaningOf {
-    /// An operand of one of a feature's filters that starts from the element.
+    /// An operand, in one of a feature's filters, that starts from the element.
     pub(crate) fn operand(checked: &Checked, path: &Path) -> MeaningOf {
         let mut number = 0;
         let keys = checked.keys.iter();
@@ -150,13 +147,13 @@ impl MeaningOf {
         MeaningOf::Operand(checked.column, number)
     }
 
-    /// An operand that starts from the record.
+    /// An operand that starts from the root.
     pub(crate) fn root_operand(path: &Path) -> MeaningOf {
         MeaningOf::RootOperand(path.to_string())
     }
 }
 
-/// The operands of the filters of a path that start from the element.
+/// The operands in a path's filters that start from the element.
 fn operands(steps: &[Step]) -> Vec<&Path> {
     let mut operands = Vec::new();
     for step in steps {

@@ -1,4 +1,4 @@
-//! What stands for values that are missing.
+//! Replaces missing values.
 
 use tensor_batch::{MAX_RANK, Scalar, Slot};
 
@@ -11,7 +11,7 @@ use super::values::{columns, end_list, place, raise_to_values};
 use crate::convert::Out;
 
 impl<'x> Run<'x, '_, '_> {
-    /// Does for a feature what it has for a missing value.
+    /// Fills a missing value of a feature, or returns its error.
     pub(super) fn missing(&mut self, missing: &'x Missing) -> Result<(), Fault> {
         let output = &self.plan.outputs[missing.output];
         let Some(fill) = &output.fill else {
@@ -55,7 +55,7 @@ impl<'x> Run<'x, '_, '_> {
                 }
             }
             (MissingAt::List(_), OutputLayout::Record) => {
-                // Of the ragged layout; none in coordinates.
+                // The ragged layout has such lists; coordinates have none.
                 if let Some(ends) = segment.splits.first_mut() {
                     ends.push(segment.values.len() as i64);
                 }
@@ -93,7 +93,7 @@ impl<'x> Run<'x, '_, '_> {
         self.state.places[number] = if done == row_len { 0 } else { done };
     }
 
-    /// Says in a feature's row mask whether the row has it.
+    /// Records in a feature's row mask whether the row has the feature.
     pub(super) fn mark_row(&mut self, output: usize, present: bool) {
         let row = self.slots.row();
         if let Some(column) = self.plan.outputs[output].row_mask

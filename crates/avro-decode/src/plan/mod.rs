@@ -1,11 +1,9 @@
-//! A decode plan, compiled once from a schema and the features asked for, and
-//! its executor.
+//! A decode plan, compiled once from a schema and features, and its executor.
 //!
-//! Avro records have no field offsets: a record is read front to back. The plan
-//! is therefore a [program](program): operations in the order of the schema's
-//! fields. A value that was asked for is read by the operation of its feature
-//! straight into the batch, and what lies between is skipped, neighbours in one
-//! step where their sizes are known.
+//! Avro records have no field offsets, so a record is read front to back. The plan is therefore a
+//! [program](program): operations in the order of the schema's fields. The operation of a feature
+//! reads its value straight into the batch. The values between features are skipped, in as few
+//! operations as their sizes allow.
 
 pub(crate) mod blocks;
 mod compile;
@@ -58,131 +56,124 @@ use skip::SkipTable;
 const SLOTS: &str = "the slots are of the plan's batch spec";
 const STRINGS: &str = "the slots are of the plan's batch spec: strings";
 
-/// What to do with a sparse entry that has an index outside its dimension.
+/// How to treat a sparse entry with an index outside its dimension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutOfBounds {
-    /// It is an error.
+    /// Report an error.
     #[default]
     Error,
-    /// The entry is dropped and counted.
+    /// Drop the entry and count it.
     Drop,
 }
 
-/// Choices that a plan is compiled with.
+/// Options for compiling a plan.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Sparse entries with an index outside their dimension.
+    /// How to treat sparse entries with an index outside their dimension.
     pub out_of_bounds: OutOfBounds,
-    /// What records are read as, by Avro's schema resolution: the features are
-    /// found in this schema, whatever the writer's. Without, in the writer's.
+    /// The schema that records are read as, by Avro's schema resolution. The features are found in
+    /// this schema. `None` uses the writer's schema.
     pub reader_schema: Option<Arc<Schema>>,
-    /// What the columns mean by the schemas before: those of the plan for the
-    /// first schema, of [`Plan::meanings`]. Values of another unit of time, a
-    /// smaller scale of decimals or another numbering of symbols are converted
-    /// to these; values that do not become them are an error.
+    /// The meanings of the columns by earlier schemas: for the second schema, [`Plan::meanings`] of
+    /// the first plan. Times in another unit, decimals of a smaller scale and enums with other
+    /// numbers are converted to these meanings. Values that cannot be converted are an error.
     pub meanings: Meanings,
-    /// What the schema is of, such as the name of a file, for the errors of
-    /// plans that are compiled after it.
+    /// The origin of the schema, such as the name of a file, for the errors of later plans.
     pub origin: Option<Arc<str>>,
-    /// Choices about the values that are read.
+    /// Options for decoding values.
     pub decode: DecodeOptions,
 }
 
-/// A compiled plan: reads records of one schema into batches of one spec.
+/// A compiled plan. It reads records of one schema into batches of one spec.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Tells it from every other plan but its clones.
+    /// Identifies the plan and its clones.
     id: u64,
     spec: BatchSpec,
     program: Program,
     outputs: Box<[Output]>,
-    /// How many registers the program has.
+    /// Number of registers of the program.
     registers: usize,
-    /// How many values its filters keep.
+    /// Number of values that the filters store.
     operands: usize,
-    /// How many lengths of arrays it predicts.
+    /// Number of array lengths that are predicted.
     predicted: usize,
-    /// Whether later records are prefetched.
+    /// Whether to prefetch later records.
     asks_ahead: bool,
-    /// How many fast skips of a record are slow enough for a prefetch each.
+    /// Number of fast skips of a record that are slow enough for a prefetch each.
     slow_skips: usize,
     skips: SkipTable,
     min_record_len: u64,
     meanings: Meanings,
-    /// Whether what is not UTF-8 is replaced.
+    /// Whether invalid UTF-8 is replaced.
     replaces_utf8: bool,
-    /// Whether bytes after a record without a container are left.
+    /// Whether bytes after a record without a container are ignored.
     leaves_trailing_bytes: bool,
     absent: Box<[Absent]>,
 }
 
-/// An expression of a feature that leads to a field, or a branch of a union,
-/// that the schema lacks.
+/// An expression of a feature that leads to a field or a branch that the schema lacks.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Absent {
-    /// The expression: the feature's, or that of one of its keys or of an operand
-    /// of its filters.
+    /// The expression of the feature, of one of its keys, or of an operand of its filters.
     pub expression: String,
-    /// What the schema lacks. This is the error of a feature that has neither a
-    /// default nor a mask.
+    /// The missing part of the schema, as the error for a feature without a default or a mask.
     pub error: PlanError,
 }
 
 impl Absent {
-    /// Whether this is the same expression of the same feature, which may lead to
-    /// different ends in two schemas.
+    /// Whether `other` is for the same expression of the same feature. The missing part may differ
+    /// between two schemas.
     pub fn is_same(&self, other: &Absent) -> bool {
         self.error.feature == other.error.feature && self.expression == other.expression
     }
 }
 
-/// What [`Plan::execute`] did.
+/// The result of [`Plan::execute`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Executed {
-    /// Where in the data the next record starts.
+    /// Offset in the data of the next record.
     pub position: usize,
-    /// Sparse entries dropped for an index outside their dimension.
+    /// Number of sparse entries dropped for an index outside their dimension.
     pub dropped: u64,
-    /// Lists of [truncated](crate::Feature::with_truncate) features that were cut.
+    /// Number of lists of [truncated](crate::Feature::with_truncate) features that were cut.
     pub truncated: u64,
-    /// Texts in which something was not UTF-8 and was replaced.
+    /// Number of texts in which invalid UTF-8 was replaced.
     pub replaced: u64,
 }
 
-/// What [`Plan::execute_each`] did.
+/// The result of [`Plan::execute_each`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExecutedEach {
-    /// Sparse entries dropped for an index outside their dimension.
+    /// Number of sparse entries dropped for an index outside their dimension.
     pub dropped: u64,
-    /// Lists of [truncated](crate::Feature::with_truncate) features that were cut.
+    /// Number of lists of [truncated](crate::Feature::with_truncate) features that were cut.
     pub truncated: u64,
-    /// Texts in which something was not UTF-8 and was replaced.
+    /// Number of texts in which invalid UTF-8 was replaced.
     pub replaced: u64,
-    /// Bytes left behind records.
+    /// Number of bytes ignored after records.
     pub trailing_bytes: u64,
 }
 
 impl Plan {
-    /// Compiles the plan that reads `features` from records that were written
-    /// with `writer`.
+    /// Compiles a plan that reads `features` from records written with the schema `writer`.
     ///
-    /// A field or a branch of a union that `writer` lacks is missing in every
-    /// record, like a null, if the feature has a default or a mask; see
-    /// [`absent`](Self::absent). With a reader's schema that is an error, since
-    /// the reader's schema says what there is.
+    /// If `writer` lacks a field or a branch of a union, the value is missing in every record, like
+    /// a null. This needs a default or a mask; see [`absent`](Self::absent). With a reader's schema
+    /// it is an error, since the reader's schema defines the fields.
     ///
     /// # Errors
-    /// A feature's expression leads to nothing in the schema; or the values there do not fit the feature in kind, rank or dtype.
-    /// No dtype is changed unless the feature asks for it: int is int32, long
-    /// int64, float float32, double float64, boolean bool, string, bytes, fixed
-    /// and enum string. With a reader's schema: the writer's cannot become it.
-    /// With meanings of schemas before: the values do not become what a column
-    /// means.
+    /// - If a feature's expression leads to nothing in the schema.
+    /// - If the values do not fit the feature in kind, rank or dtype. Dtypes change only on
+    ///   request: int is int32, long int64, float float32, double float64, boolean bool; string,
+    ///   bytes, fixed and enum are string.
+    /// - If the writer's schema cannot be read as the reader's.
+    /// - If the values do not convert to the meaning that an earlier schema gave the column.
     pub fn compile(
         writer: &Arc<Schema>,
         features: &Features,
@@ -191,52 +182,52 @@ impl Plan {
         compile::compile(writer, features, options)
     }
 
-    /// The expressions that lead to nothing in the writer's schema. A caller that
-    /// reads several schemas should refuse an expression that leads to nothing in
-    /// any of them: it is most likely misspelled.
+    /// The expressions that lead to nothing in the writer's schema. A caller that reads several
+    /// schemas should refuse an expression that leads to nothing in any of them: it is probably
+    /// misspelled.
     pub fn absent(&self) -> &[Absent] {
         &self.absent
     }
 
-    /// The columns the plan fills.
+    /// The columns that the plan fills.
     pub fn spec(&self) -> &BatchSpec {
         &self.spec
     }
 
-    /// What the columns mean: what the options said, and what this schema tells
-    /// of columns that they said nothing of.
+    /// The meanings of the columns: those in the options, and those that this schema fixes for
+    /// other columns.
     pub fn meanings(&self) -> &Meanings {
         &self.meanings
     }
 
-    /// The fewest bytes a record takes.
+    /// The minimum number of bytes per record.
     pub fn min_record_len(&self) -> u64 {
         self.min_record_len
     }
 
-    /// Whether [`execute_with`](Self::execute_with) has the processor load data
-    /// before it is needed, past the end of `data` if the records are its last.
+    /// Whether [`execute_with`](Self::execute_with) prefetches data. If the records are the last of
+    /// `data`, it prefetches past the end of `data` too.
     ///
-    /// A plan that skips most of the data is faster than the prefetching of the
-    /// processor itself. A plan that reads all of the data is not.
+    /// For a plan that skips most of the data, this is faster than the processor's own prefetching.
+    /// For a plan that reads all of the data, it is not.
     #[doc(hidden)]
     pub fn asks_ahead(&self) -> bool {
         self.asks_ahead
     }
 
-    /// Reads `records` records from `data`, the first starting at `position`,
-    /// into the next rows of `slots`.
+    /// Reads `records` records from `data` into the next rows of `slots`. The first record starts
+    /// at `position`.
     ///
-    /// What no feature asks for is skipped and not checked: only its lengths,
-    /// counts and union branches are read.
+    /// Values that no feature reads are skipped and not checked: only lengths, counts and union
+    /// branches are read.
     ///
     /// # Errors
-    /// Data that is not such records, or does not fit the features; the error
-    /// has the offset in `data`, the number of the record counted from this
-    /// call's first, and the field. The rows of a failed call are unspecified.
+    /// If the data is not valid, or does not fit the features. The error has the offset in `data`,
+    /// the index of the record, from 0 for this call's first record, and the field. After an error,
+    /// the contents of this call's rows are unspecified.
     ///
     /// # Panics
-    /// If `slots` are not of the plan's [`BatchSpec`] or have fewer rows left.
+    /// If `slots` are not of the plan's [`BatchSpec`], or have fewer rows left.
     pub fn execute(
         &self,
         data: &[u8],
@@ -247,7 +238,7 @@ impl Plan {
         self.execute_with(&mut Scratch::new(), data, position, records, slots)
     }
 
-    /// [`execute`](Self::execute) in the memory of an earlier call.
+    /// As [`execute`](Self::execute), with the memory of an earlier call.
     ///
     /// # Errors
     /// As for [`execute`](Self::execute).
@@ -279,7 +270,7 @@ impl Plan {
         })
     }
 
-    /// Texts that this thread has replaced so far, if the plan replaces any.
+    /// Number of texts that this thread has replaced so far, if the plan replaces any.
     #[inline]
     fn replaced_texts(&self) -> u64 {
         if self.replaces_utf8 {
@@ -289,16 +280,15 @@ impl Plan {
         }
     }
 
-    /// Reads records that stand each for itself, such as the messages of a
-    /// queue, into the next rows of `slots`: [`execute`](Self::execute) for each,
-    /// without its preparations.
+    /// Reads separate records, such as the messages of a queue, into the next rows of `slots`. It
+    /// is [`execute`](Self::execute) for each record, but prepares only once.
     ///
     /// # Errors
-    /// As for [`execute`](Self::execute), offsets counting from the start of the
-    /// record; and bytes that are left behind a record.
+    /// As for [`execute`](Self::execute), with offsets from the start of the record. Bytes after a
+    /// record are an error too, unless they are ignored.
     ///
     /// # Panics
-    /// If `slots` are not of the plan's [`BatchSpec`] or have fewer rows left.
+    /// If `slots` are not of the plan's [`BatchSpec`], or have fewer rows left.
     pub fn execute_each<'d>(
         &self,
         records: impl IntoIterator<Item = &'d [u8]>,

@@ -1,4 +1,4 @@
-//! Parts of arrays: slices, and the first items of lists that are truncated.
+//! Parts of arrays: slices, and the first items of truncated lists.
 
 use std::ops::Range;
 
@@ -10,28 +10,28 @@ use super::skip::{Skip, SkipTable};
 use super::values::wrong_length;
 use crate::path::Slice;
 
-/// Which items of an array are read: those of a slice, and the first of these.
+/// The items of an array to read: the first items of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) slice: Slice,
-    /// How many items of the slice are read at most.
+    /// Maximum number of items of the slice to read.
     pub(crate) most: usize,
-    /// Skips an item that is not read, with its key.
+    /// Skips an item outside the part, with its key.
     pub(crate) item: Skip,
 }
 
-/// What was read of an array.
+/// The result of reading a part of an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartRead {
-    /// How many items.
+    /// Number of items read.
     pub(crate) count: usize,
     /// Whether the slice has more items.
     pub(crate) is_cut: bool,
 }
 
 impl Part {
-    /// Reads the items of the part and skips the others. `read` gets the number, in the
-    /// part, of the next item, and how many items it is to read.
+    /// Reads the items of the part and skips the others. `read` gets the index in the part of the
+    /// next item, and the number of items to read.
     pub(super) fn walk<'x, E: From<Fault>>(
         &self,
         cursor: &mut Cursor<'x>,
@@ -47,7 +47,7 @@ impl Part {
             let block_end = seen + block.count;
             let from = first.clamp(seen, block_end);
             let to = cut.clamp(from, block_end);
-            // A block that is skipped as a whole need not be looked into.
+            // A block outside the part is skipped as a whole.
             if from < to {
                 skips.run_times(&self.item, cursor, from - seen)?;
                 read(cursor, from - first, to - from)?;
@@ -63,8 +63,8 @@ impl Part {
         })
     }
 
-    /// The items of the slice. Where a bound counts from the array's end, its items are
-    /// counted first, in a pass of its own.
+    /// The range of the slice's items. If a bound counts from the array's end, a separate pass
+    /// counts the items first.
     fn range(
         &self,
         cursor: &mut Cursor<'_>,
@@ -76,7 +76,7 @@ impl Part {
         }
         let start = *cursor;
         let mut length = 0;
-        // An error is where this pass stops.
+        // The cursor stops at an error.
         while let Some(block) = next_block(cursor, min_item)? {
             let body = cursor.position();
             skip_rest(&self.item, cursor, skips, &block, body, block.count)?;
@@ -107,8 +107,8 @@ fn skip_rest(
     }
 }
 
-/// Reads the items of an array that are in its part, as [`array`](super::values::array)
-/// reads all items: `items` gets the number of those that it is to read.
+/// Reads the items of an array that are in its part, as [`array`](super::values::array) reads all
+/// items. `items` gets the number of items to read.
 #[inline(never)] // Few features have parts.
 pub(super) fn array_part<'x>(
     cursor: &mut Cursor<'x>,

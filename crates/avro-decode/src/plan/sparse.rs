@@ -188,9 +188,10 @@ impl SparseRecord {
                     }
                 }
                 let start = *cursor;
-                let index = match is_int {
-                    true => i64::from(cursor.int()?),
-                    false => cursor.long()?,
+                let index = if is_int {
+                    i64::from(cursor.int()?)
+                } else {
+                    cursor.long()?
                 };
                 if index as u64 >= end {
                     if !allowed {

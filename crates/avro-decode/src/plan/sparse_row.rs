@@ -39,9 +39,10 @@ impl SparseRow {
             && !nullable(second)
             && sparse.out_of_bounds == OutOfBounds::Error;
         let indices_first = first.role != Role::Values;
-        let (indices, values) = match indices_first {
-            true => (first, second),
-            false => (second, first),
+        let (indices, values) = if indices_first {
+            (first, second)
+        } else {
+            (second, first)
         };
         let (Source::Plain(index), Source::Plain(value)) = (&indices.source, &values.source) else {
             return None;
@@ -111,17 +112,19 @@ impl SparseRow {
             Layout::Coo => {
                 let places = segment.indices.append(2 * count).as_chunks_mut::<2>().0;
                 prefetch.ask(places);
-                match self.is_int {
-                    true => kernels.coordinates::<true>(data, row, end, &mut extent, places)?,
-                    false => kernels.coordinates::<false>(data, row, end, &mut extent, places)?,
+                if self.is_int {
+                    kernels.coordinates::<true>(data, row, end, &mut extent, places)?
+                } else {
+                    kernels.coordinates::<false>(data, row, end, &mut extent, places)?
                 }
             }
             Layout::Ragged => {
                 let places = segment.indices.append(count);
                 prefetch.ask(places);
-                match self.is_int {
-                    true => kernels.indices::<true>(data, end, &mut extent, places)?,
-                    false => kernels.indices::<false>(data, end, &mut extent, places)?,
+                if self.is_int {
+                    kernels.indices::<true>(data, end, &mut extent, places)?
+                } else {
+                    kernels.indices::<false>(data, end, &mut extent, places)?
                 }
             }
             _ => unreachable!("every layout of this version is above"),

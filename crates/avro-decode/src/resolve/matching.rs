@@ -131,9 +131,12 @@ impl<'s> Branches<'s> {
                 .or_else(|| place(Trait::Alias(kind, name)))
                 .or_else(|| place(Trait::SimpleName(kind, name.simple())))
                 .or_else(|| place(Trait::SimpleAlias(kind, name.simple())))
-                .or_else(|| match name.is_plain() {
-                    true => None,
-                    false => *self.only.get(&kind)?,
+                .or_else(|| {
+                    if name.is_plain() {
+                        None
+                    } else {
+                        *self.only.get(&kind)?
+                    }
                 }),
             None => place(Trait::Type(kind.ty)).or_else(|| {
                 let promotions = promotions(writer).iter();

@@ -8,10 +8,9 @@ use crate::plan::program::Operation;
 use crate::plan::{Absent, PlanError, PlanErrorKind};
 
 impl<'f> Compiler<'f> {
-    /// What happens for a request whose next step leads to nothing in the
-    /// schema: its value is missing in every record, like a null. An error if the
-    /// feature has nothing for missing values, and if a reader's schema says what
-    /// there is.
+    /// Handles a request whose next step does not exist in the schema: its value is missing in
+    /// every record, like a null. It is an error if the feature has no default and no mask, or if
+    /// there is a reader's schema.
     pub(super) fn absent(
         &mut self,
         request: &Request<'f>,
@@ -19,7 +18,7 @@ impl<'f> Compiler<'f> {
     ) -> Result<Option<Operation>, PlanError> {
         let error = PlanError::new(request.name(), kind);
         let lists = request.steps.iter().filter(|step| step.is_list()).count();
-        // An index is never missing, but a list of them may be.
+        // A single index must not be missing, but a list of indices may be.
         let is_one_index = matches!(request.target, Target::Index(..)) && lists == 0;
         if is_one_index || !may_lack_fields(request.checked) || self.options.reader_schema.is_some()
         {
@@ -37,7 +36,8 @@ impl<'f> Compiler<'f> {
         Ok(self.missing(request, DecodeErrorKind::Null))
     }
 
-    /// A value of the type null: as a field that the schema lacks.
+    /// The operations for a request whose field the schema lacks: they act as for a value of type
+    /// null.
     pub(super) fn always_null(
         &mut self,
         requests: &[Request<'f>],
@@ -51,9 +51,9 @@ impl<'f> Compiler<'f> {
         Ok(operations)
     }
 
-    /// Filters of several features can share an operand from the root: if it is
-    /// absent, it is absent for each of them. Called while `absent` has nothing
-    /// but such operands.
+    /// Makes operands absent for all features that share them. Filters of several features can
+    /// share an operand from the root, so if it is absent for one, it is absent for each. At the
+    /// time of the call, `absent` contains only such operands.
     pub(super) fn share_absent_operands(&mut self) -> Result<(), PlanError> {
         if self.absent.is_empty() {
             return Ok(());
@@ -79,7 +79,7 @@ impl<'f> Compiler<'f> {
     }
 }
 
-/// Whether a feature has something for what is missing.
+/// Whether a feature has a default or a mask for missing values.
 fn may_lack_fields(checked: &Checked) -> bool {
     checked.fill.is_some()
 }

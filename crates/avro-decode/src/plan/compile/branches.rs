@@ -1,4 +1,4 @@
-//! Unions: what a request gets of each branch.
+//! Unions: the operations of each branch.
 
 use super::operations::program;
 use super::request::Request;
@@ -15,7 +15,7 @@ use crate::schema::numbered::numbered;
 use crate::schema::{Node, NodeId, Schema};
 
 impl<'f> Compiler<'f> {
-    /// A union of the writer's: a program for each branch.
+    /// Compiles a union of the writer's: a program for each branch.
     pub(super) fn union(
         &mut self,
         place: Place<'_>,
@@ -41,8 +41,8 @@ impl<'f> Compiler<'f> {
         Ok(vec![Operation::new(field, Action::Union(programs))])
     }
 
-    /// The operations of a union in which all branches but one are a null: that
-    /// is an error and needs no program, or is read by the value's operation.
+    /// The operations of a union whose branches are all null but one; `None` for other unions. The
+    /// null is an error and needs no program, or the value's operation reads it.
     fn of_one_branch(
         &self,
         programs: &mut [Vec<Operation>],
@@ -73,7 +73,7 @@ impl<'f> Compiler<'f> {
             matches!(null, [Operation { action: Action::Missing(missing), .. }]
                 if missing.at == MissingAt::Value && missing.output == output)
         };
-        // The value of one feature alone, and a null in its place.
+        // The value serves one feature alone, with a replacement for null.
         if let [
             Operation {
                 action: Action::Value(read),
@@ -91,7 +91,7 @@ impl<'f> Compiler<'f> {
             }
             return Some(operations);
         }
-        // A null that is an error whoever wants the value.
+        // The null is an error for every request.
         let is_error = |null: &[Operation]| {
             let fails = |operation: &Operation| match &operation.action {
                 Action::Missing(missing) => self.outputs[missing.output].fill.is_none(),
@@ -104,7 +104,7 @@ impl<'f> Compiler<'f> {
             let value = std::mem::take(&mut programs[value]);
             return Some([expect].into_iter().chain(value).collect());
         }
-        // A value that one operation reads, which can read the union too.
+        // The value is read by one operation, which can also read the union.
         let is_skip = |operation: &Operation| matches!(operation.action, Action::Skip { .. });
         let is_alone = |operation: &Operation| operation.optional.is_none() && !is_skip(operation);
         if let (..=2, [only]) = (programs.len(), &*programs[value])
@@ -120,7 +120,7 @@ impl<'f> Compiler<'f> {
         None
     }
 
-    /// A value that becomes a branch of the reader's union.
+    /// Compiles a value that becomes a branch of the reader's union.
     pub(super) fn branch(
         &mut self,
         place: Place<'_>,
@@ -133,7 +133,7 @@ impl<'f> Compiler<'f> {
         let Node::Union(branches) = schema.node(union) else {
             unreachable!("the reader has a union");
         };
-        // Each request looks through all of them, at each of the writer's.
+        // Each request searches all reader's branches, for each of the writer's branches.
         self.count(requests.len() * branches.len() / BRANCHES)?;
         let is_several = is_several(schema, branches);
         let mut operations = Vec::new();
@@ -191,9 +191,9 @@ impl<'f> Compiler<'f> {
         Ok(operations)
     }
 
-    /// Requests whose next step names the type of a value that is not in a
-    /// union of the reader's: that step leads nowhere else. `operations` get what
-    /// happens for requests that name another type.
+    /// Handles requests whose next step names the type of a value that is not in a union of the
+    /// reader's. If the type has that name, the step is dropped. For requests that name another
+    /// type, `operations` gets their missing value.
     pub(super) fn pass_named_type(
         &mut self,
         place: Place<'_>,
@@ -219,12 +219,11 @@ impl<'f> Compiler<'f> {
     }
 }
 
-/// Branches looked through that count as much as another value.
+/// Number of searched branches that count as one visited value.
 const BRANCHES: usize = 16;
 
-/// Which branch of a union is called `name`: a full name; or a simple one that
-/// only one branch has; or, where several have one full name, that with `#2` and
-/// so on.
+/// The index of the branch called `name`. That is a full name, or a simple name that only one
+/// branch has. If several branches have one full name, it is the full name with `#2` and so on.
 pub(super) fn find_branch(
     schema: &Schema,
     branches: &[NodeId],
@@ -253,8 +252,7 @@ pub(super) fn find_branch(
     }
 }
 
-/// Why a value that is asked for by `asked`, a branch or a field, is not in the
-/// branch at `branch`.
+/// The error for a value that is not in the branch or field `asked` but in the branch at `branch`.
 fn other_branch(schema: &Schema, branch: NodeId, asked: &str) -> DecodeErrorKind {
     match schema.node(branch) {
         Node::Null => DecodeErrorKind::Null,
@@ -265,7 +263,7 @@ fn other_branch(schema: &Schema, branch: NodeId, asked: &str) -> DecodeErrorKind
     }
 }
 
-/// The name of a type, as a branch step has it.
+/// The name of a type as a branch step gives it.
 fn short_name(schema: &Schema, node: NodeId) -> String {
     match schema.node(node).name() {
         Some(name) => name.to_string(),

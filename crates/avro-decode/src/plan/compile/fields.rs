@@ -1,4 +1,4 @@
-//! Records: which field each request goes to.
+//! Records: passes each request on to its field.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::schema::Name;
 use crate::schema::{Node, NodeId, Record, Schema};
 
 impl<'f> Compiler<'f> {
-    /// A record: its fields one after another.
+    /// Compiles a record: its fields one after another.
     pub(super) fn record(
         &mut self,
         place: Place<'_>,
@@ -113,8 +113,8 @@ impl<'f> Compiler<'f> {
         Ok(in_turn(&self.outputs, passes, at))
     }
 
-    /// The field that a request's steps lead to, and the steps after it; or,
-    /// where the record lacks it, what happens then.
+    /// The field that a request's steps lead to, and the steps after it. If the record lacks the
+    /// field, the operations for a missing value.
     #[expect(
         clippy::type_complexity,
         reason = "a field, or an operation, or neither"
@@ -150,8 +150,8 @@ impl<'f> Compiler<'f> {
         }
     }
 
-    /// The place of a request's first field among the writer's fields of the
-    /// root, `None` where only the reader has it.
+    /// The index of a request's first field among the writer's fields of the root; `None` if only
+    /// the reader has it.
     pub(super) fn writer_field(&self, root: Place<'_>, steps: &[Step]) -> Option<usize> {
         let crate::resolve::Resolved::Record { reader, fields, .. } = root.node() else {
             return None;
@@ -165,7 +165,7 @@ impl<'f> Compiler<'f> {
     }
 }
 
-/// The way to the field `name` of the record that `at` leads to.
+/// The path of the field `name` in the record at the path `at`.
 fn child(at: &str, name: &str) -> String {
     match at {
         "" => field_step(name).into_owned(),
@@ -180,9 +180,10 @@ pub(super) fn record_of(schema: &Schema, node: NodeId) -> &Record {
     }
 }
 
-/// Where steps lead in the record `record`, whose fields `place` finds: to a
-/// field of the first name; or, where there is none and the first names are the
-/// record's namespace (and its own name), to the field after those.
+/// The field of the record `record` that steps lead to, and the steps after it. `place` finds a
+/// field's index by its name. The first step is the field's name. If no field has that name, the
+/// first steps may be the record's namespace, with or without the record's name, and the field
+/// follows them.
 pub(super) fn leads_to<'f>(
     record: &Name,
     place: impl Fn(&str) -> Option<usize>,
@@ -208,14 +209,13 @@ pub(super) fn leads_to<'f>(
     })
 }
 
-/// Where the fields of the reader's records stand, by name. A record's are
-/// listed when the first is looked for, so that looking for all of them takes
-/// time in proportion to their number.
+/// Indices of the fields of the reader's records, by name. A record's fields are indexed on the
+/// first lookup, so that looking up all of them takes linear time.
 #[derive(Default)]
 pub(super) struct FieldPlaces(RefCell<HashMap<NodeId, HashMap<Box<str>, usize>>>);
 
 impl FieldPlaces {
-    /// The place of the field `name` in the record at `record`.
+    /// The index of the field `name` in the record at `record`.
     pub(super) fn place(&self, schema: &Schema, record: NodeId, name: &str) -> Option<usize> {
         let mut places = self.0.borrow_mut();
         let places = places.entry(record).or_insert_with(|| {
@@ -229,7 +229,7 @@ impl FieldPlaces {
     }
 }
 
-/// A step that a type does not have.
+/// The error for a step that a type does not have.
 #[cold]
 pub(super) fn wrong_step(step: &Step, at: &str, schema_type: &str) -> PlanErrorKind {
     let (through, schema_type) = (at.to_owned(), schema_type.to_owned());

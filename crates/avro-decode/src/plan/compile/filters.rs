@@ -1,4 +1,4 @@
-//! Filters: their operands, and where they are read.
+//! Filters: their operands, and the operations that read them.
 
 use super::operations::program;
 use super::request::{Request, Target};
@@ -11,7 +11,7 @@ use crate::plan::{MeaningOf, PlanError, PlanErrorKind};
 use crate::resolve::Resolved;
 use crate::schema::{LogicalType, Node};
 
-/// What the values of an operand are, for comparing.
+/// The type of an operand's values, for comparing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperandType {
     Text,
@@ -20,7 +20,7 @@ pub(super) enum OperandType {
 }
 
 impl<'f> Compiler<'f> {
-    /// The filter of an element, which is that of each of the features.
+    /// Compiles the filter of an element, which all features of the request group share.
     pub(super) fn filter(
         &mut self,
         item: Place<'_>,
@@ -56,8 +56,7 @@ impl<'f> Compiler<'f> {
             [].into()
         };
         let mut head = self.value(item, captures, &format!("{at}[*]"))?;
-        // What stands behind the last operand is only read of elements that are
-        // not kept.
+        // The fields after the last operand are only read for elements that are kept.
         let is_needed = |operation: &Operation| !matches!(operation.action, Action::Skip { .. });
         let needed = head.iter().rposition(is_needed).map_or(0, |last| last + 1);
         let rest = head.split_off(needed);
@@ -134,7 +133,7 @@ impl<'f> Compiler<'f> {
         Ok(Operation::new(request.text(), Action::Capture(operand)))
     }
 
-    /// What the values of a side are; none where the schema has only null there.
+    /// The type of a side's values; `None` if the schema has only null there.
     fn operand_type(&self, side: &Side) -> Option<OperandType> {
         match side {
             Side::Operand(slot) => self.operand_types.get(slot).copied(),
@@ -144,7 +143,7 @@ impl<'f> Compiler<'f> {
         }
     }
 
-    /// A constant that is compared with an enum is one of its symbols.
+    /// Checks that a constant that is compared with an enum is one of its symbols.
     fn check_symbol(&self, constant: &Side, other: &Side) -> Result<(), PlanErrorKind> {
         if let Side::Constant(Constant::String(symbol)) = constant
             && let Side::Operand(slot) = other
@@ -156,7 +155,7 @@ impl<'f> Compiler<'f> {
         Ok(())
     }
 
-    /// Where the value of a path from the root stands.
+    /// The slot of the value of a path from the root.
     fn root_slot(&self, path: &Path) -> usize {
         let mut roots = self.roots.iter();
         roots
@@ -164,9 +163,9 @@ impl<'f> Compiler<'f> {
             .map_or(0, |(slot, _)| *slot)
     }
 
-    /// The operations that read the values from the root that filters need
-    /// before the filters run; and, as requests of the record, those that stand
-    /// before the lists that need them.
+    /// The operations that read the root values that filters need, before the filters run. The root
+    /// values that precede the lists with the filters are returned as requests of the record
+    /// instead.
     pub(super) fn root_operands(
         &mut self,
         root: Place<'_>,
@@ -192,11 +191,11 @@ impl<'f> Compiler<'f> {
                 ahead.push(inline.remove(place));
             }
         }
-        // Filters are compiled before some of their operands, whose types they
-        // must know.
+        // Filters are compiled before some of their operands, but must know the operands' types.
         self.value(root, inline.clone(), "")?;
         self.share_absent_operands()?;
-        // Those ahead are read up to the last of them, then from the start again.
+        // The early operands are read first, up to the last of them; then the record is read from
+        // its start again.
         let mut operations = self.value(root, ahead, "")?;
         let is_skip = |operation: &Operation| matches!(operation.action, Action::Skip { .. });
         while operations.last().is_some_and(is_skip) {
@@ -264,7 +263,7 @@ fn is_comparable(left: OperandType, right: OperandType) -> bool {
     left == right || (is_number(left) && is_number(right))
 }
 
-/// A constant that is compared with floats is one.
+/// Converts a constant that is compared with floats to a float.
 fn round(side: &mut Side, other: OperandType) {
     if let (Side::Constant(Constant::Float(number)), OperandType::Number { is_f32: true }) =
         (side, other)
@@ -273,17 +272,20 @@ fn round(side: &mut Side, other: OperandType) {
     }
 }
 
-/// Every use of a value from the root in a filter: the feature, the steps of
-/// the path that has the filter, the operand.
+/// Every use of a root value in a filter: the feature, the steps of the path with the filter, and
+/// the operand.
 pub(super) fn uses(features: &[Checked]) -> Vec<(&Checked, &[Step], &Path)> {
     let mut uses = Vec::new();
     for checked in features {
         let keys = checked.keys.iter();
         let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));
-        // A key of an entry is read where the entry is.
-        let keys = keys.map(|key| match key.from_root {
-            true => (&key.path, &key.path),
-            false => (&key.path, &checked.path),
+        // A key of an entry is read at the entry.
+        let keys = keys.map(|key| {
+            if key.from_root {
+                (&key.path, &key.path)
+            } else {
+                (&key.path, &checked.path)
+            }
         });
         for (path, user) in keys.chain([(&checked.path, &checked.path)]) {
             for step in &path.steps {

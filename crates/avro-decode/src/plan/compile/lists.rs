@@ -1,4 +1,4 @@
-//! Arrays and maps: a pass for each way that requests choose elements.
+//! Arrays and maps: one pass for each way in which requests choose elements.
 
 use std::sync::{Arc, LazyLock};
 
@@ -30,11 +30,11 @@ enum Choice<'f> {
     Keys,
 }
 
-/// Consumers that choose alike, and read as many elements at most.
+/// Requests that choose the same elements, and the maximum number of elements they read.
 type Group<'f> = ((Choice<'f>, Option<usize>), Vec<Request<'f>>);
 
 impl<'f> Compiler<'f> {
-    /// An array or a map, of whose elements `item` is the type.
+    /// Compiles an array or a map. `item` is the type of its elements.
     pub(super) fn items(
         &mut self,
         place: Place<'_>,
@@ -72,7 +72,7 @@ impl<'f> Compiler<'f> {
         Ok(in_turn(&self.outputs, passes, at))
     }
 
-    /// One element.
+    /// Compiles a request for one element.
     fn pick(
         &mut self,
         place: Place<'_>,
@@ -103,7 +103,8 @@ impl<'f> Compiler<'f> {
         Ok(vec![Operation::new(at, Action::Pick(Box::new(pick)))])
     }
 
-    /// All elements, those of a slice, or those that a filter keeps.
+    /// Compiles requests for all elements, the elements of a slice, or the elements that a filter
+    /// keeps.
     fn each(
         &mut self,
         place: Place<'_>,
@@ -118,9 +119,10 @@ impl<'f> Compiler<'f> {
         });
         let filters: Vec<_> = filters.collect();
         let read = |compiler: &mut Self, inside: Vec<Request<'f>>| {
-            let filter = match filters.is_empty() {
-                false => Some(compiler.filter(item, &filters, at)?),
-                true => None,
+            let filter = if filters.is_empty() {
+                None
+            } else {
+                Some(compiler.filter(item, &filters, at)?)
             };
             Ok((filter, compiler.value(item, inside, &format!("{at}[*]"))?))
         };
@@ -128,8 +130,8 @@ impl<'f> Compiler<'f> {
         self.elements(place, item, key, requests, at, read)
     }
 
-    /// All keys of a map: to whoever reads them, the entries are items of a key
-    /// and a value to be skipped.
+    /// Compiles requests for all keys of a map. For them, the entries are items of a key and a
+    /// skipped value.
     fn keys(
         &mut self,
         place: Place<'_>,
@@ -154,9 +156,9 @@ impl<'f> Compiler<'f> {
         self.elements(place, item, None, requests, at, read)
     }
 
-    /// The elements that requests have a dimension for, or those of entries;
-    /// `read` gives what reads an element, and the filter that keeps it. `key` skips
-    /// the key before an element, where `read` does not read it.
+    /// Compiles elements that requests have a dimension for, or the elements of entries. `read`
+    /// gives the operations that read an element, and the filter that keeps it. `key` skips the key
+    /// before an element, unless `read` reads the key.
     fn elements(
         &mut self,
         place: Place<'_>,
@@ -182,7 +184,7 @@ impl<'f> Compiler<'f> {
         for mut request in requests {
             operations.extend(self.present(&mut request));
             let is_step = !request.steps.is_empty();
-            // The items of an array of entries are no dimension.
+            // The items of an array of entries add no dimension.
             let is_dimension = request.has_dimensions()
                 && (is_step || matches!(request.target, Target::Values(_)));
             if is_dimension {
@@ -208,7 +210,7 @@ impl<'f> Compiler<'f> {
                 .last()
                 .is_none_or(|&last| lists.is_empty() || last == register)
         {
-            // Values alone are read in one go.
+            // A list of plain values is read by one operation.
             let mut read = read.clone();
             let length = match &*lists {
                 [list] => {
@@ -244,7 +246,7 @@ impl<'f> Compiler<'f> {
         Ok(operations)
     }
 
-    /// The elements that a slice or a truncated dimension leaves of a list.
+    /// The elements of a list that a slice or a truncated dimension keeps.
     fn part(
         &mut self,
         place: Place<'_>,
@@ -268,7 +270,8 @@ impl<'f> Compiler<'f> {
         }))
     }
 
-    /// The bytes of `bytes` or `fixed` as the innermost list of a feature, read by `source`.
+    /// Compiles the bytes of `bytes` or `fixed` as the innermost list of a feature, read by
+    /// `source`.
     pub(super) fn octets(
         &mut self,
         place: Place<'_>,
@@ -302,18 +305,18 @@ impl<'f> Compiler<'f> {
         Action::Array(items, read)
     }
 
-    /// The dimension of a request's feature that its next list is.
+    /// The dimension of a request's feature for its next list.
     fn list(&self, request: &Request<'f>) -> Option<List> {
         let output = request.feature()?;
         let depth = request.registers.len();
         let length = request.shape.get(depth).copied().flatten();
         let length = match (length, &request.checked.feature.kind) {
             (None, _) => Length::Any,
-            // Padding, too, is filling.
+            // A padded dimension is filled too.
             (Some(length), FeatureKind::Dense { .. }) if request.checked.fill.is_some() => {
                 Length::AtMost(length)
             }
-            // A truncated list may be shorter.
+            // A truncated list may be shorter than its dimension.
             (Some(length), FeatureKind::Varlen { .. }) if request.checked.feature.truncate => {
                 Length::AtMost(length)
             }
@@ -330,7 +333,7 @@ impl<'f> Compiler<'f> {
     }
 }
 
-/// How many elements of its next list a truncated feature reads at most.
+/// Maximum number of elements of its next list that a truncated feature reads.
 fn most(request: &Request<'_>) -> Option<usize> {
     if !request.checked.feature.truncate || !matches!(request.target, Target::Values(_)) {
         return None;
@@ -339,10 +342,10 @@ fn most(request: &Request<'_>) -> Option<usize> {
     request.shape.get(depth).copied().flatten()
 }
 
-/// The fewest bytes of an element; an error if it takes none, since then nothing
-/// bounds how many there are.
+/// The minimum number of bytes per element. Elements without bytes are an error, since nothing
+/// bounds their number.
 fn min_item(place: Place<'_>, item: Place<'_>, request: &Request<'_>) -> Result<usize, PlanError> {
-    // A key takes at least the byte of its length.
+    // A key takes at least one byte, for its length.
     let key = u64::from(matches!(place.node(), Resolved::Map { .. }));
     let min = item.min_len().saturating_add(key);
     if min == 0 {
@@ -362,7 +365,7 @@ fn choice<'f>(
 ) -> Result<Choice<'f>, PlanError> {
     let is_map = matches!(place.node(), Resolved::Map { .. });
     let kind = match (request.steps.first(), request.target) {
-        // A row has one of them.
+        // A row has one index or value.
         (
             Some(Step::All | Step::Slice(_) | Step::Keys | Step::Filter(_)) | None,
             Target::Record(_),
@@ -387,7 +390,7 @@ fn choice<'f>(
     Err(PlanError::new(request.name(), kind))
 }
 
-/// Whether something is read as a record, which may be null.
+/// Whether a type is read as a record, which may be null.
 fn is_record(place: Place<'_>) -> bool {
     let schema = place.reader_schema();
     let reader = place

@@ -1,4 +1,4 @@
-//! What columns mean, held against what the schemas before have fixed.
+//! Checks the meanings of columns against the meanings fixed by earlier schemas.
 
 use super::{Compiler, Place};
 use crate::convert::{
@@ -11,8 +11,8 @@ use crate::resolve::Resolved;
 use crate::schema::{NodeId, Schema};
 
 impl Compiler<'_> {
-    /// How the values of a leaf are read. Fixes their meaning, or converts them
-    /// to the one that is fixed.
+    /// How to read the values of a leaf. Fixes their meaning, or converts them to the meaning
+    /// already fixed.
     pub(super) fn source(
         &mut self,
         place: Place<'_>,
@@ -42,8 +42,8 @@ impl Compiler<'_> {
         Ok(source)
     }
 
-    /// How times that are compared, or count as indices, change their unit to
-    /// the one that is fixed for any of `of`; fixes their meaning for all.
+    /// The change of unit for times that are compared or used as indices, to the unit fixed for any
+    /// of `of`. Fixes their meaning for all of `of`.
     pub(super) fn operand_unit(
         &mut self,
         place: Place<'_>,
@@ -65,7 +65,7 @@ impl Compiler<'_> {
         Ok(rescale)
     }
 
-    /// Fixes what the values of a leaf mean, unless it is fixed.
+    /// Fixes the meaning of a leaf's values, unless it is already fixed.
     pub(super) fn fix(&mut self, place: Place<'_>, of: MeaningOf, meaning: Meaning) {
         let origin = &self.options.origin;
         self.meanings.fix(of, || Fixed {
@@ -97,7 +97,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What a value is read as.
+/// The type that a value is read as.
 fn reader_type(place: Place<'_>) -> (&Schema, NodeId) {
     let schema = place.reader_schema();
     (schema, place.reader().unwrap_or_else(|| schema.root()))

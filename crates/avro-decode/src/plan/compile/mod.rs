@@ -1,10 +1,9 @@
-//! From a schema and features to a program.
+//! Compiles a schema and features into a program.
 //!
-//! The schema is walked along the features' expressions. What wants something
-//! of a value (a feature, a key of a sparse feature, an operand of a filter) is
-//! a [`Request`]; at each type the requests go where their next step leads,
-//! and what they find at its end becomes the operations that read it. What
-//! nobody wants becomes a skip.
+//! The compiler visits the schema along the features' expressions. Each feature, key of a sparse
+//! feature and operand of a filter makes a [`Request`] for a value. At each type, the requests go
+//! where their next step leads. At the end of its steps, a request becomes the operations that read
+//! its value. Values without a request become skips.
 
 mod absent;
 mod branches;
@@ -136,7 +135,7 @@ impl<'r> Place<'r> {
         &self.resolution.reader
     }
 
-    /// The type of the data.
+    /// The writer's type.
     fn writer(self) -> NodeId {
         match *self.node() {
             Resolved::Leaf { writer, .. }
@@ -150,7 +149,7 @@ impl<'r> Place<'r> {
         }
     }
 
-    /// What it is read as, apart from unions of the writer's alone.
+    /// The reader's type; `None` for a union that only the writer has.
     fn reader(self) -> Option<NodeId> {
         match *self.node() {
             Resolved::Leaf { reader, .. }
@@ -166,7 +165,7 @@ impl<'r> Place<'r> {
         }
     }
 
-    /// What it is read as, in words.
+    /// The reader's type, in words.
     fn describe(self) -> String {
         match self.reader() {
             Some(reader) => self.reader_schema().describe(reader),
@@ -174,7 +173,7 @@ impl<'r> Place<'r> {
         }
     }
 
-    /// Whether it is read as null, or as a union's null.
+    /// Whether it is read as null, or as the null of a union.
     fn is_null(self) -> bool {
         match *self.node() {
             Resolved::Branch { value, .. } => self.at(value).is_null(),
@@ -183,7 +182,7 @@ impl<'r> Place<'r> {
         }
     }
 
-    /// The fewest bytes of a value.
+    /// The minimum number of bytes of a value.
     fn min_len(self) -> u64 {
         self.writer_schema().min_encoded_len(self.writer())
     }
@@ -192,33 +191,31 @@ impl<'r> Place<'r> {
 struct Compiler<'f> {
     features: &'f [Checked],
     options: &'f PlanOptions,
-    /// Of each feature.
+    /// One output per feature.
     outputs: Vec<Output>,
     skips: SkipTable,
-    /// The values from the root that filters need, with the places they stand
-    /// at.
+    /// The root values that filters need, with their slots.
     roots: Vec<(usize, &'f Path)>,
-    /// What the values are that filters need, by the place they stand at.
+    /// The types of the values that filters need, by slot.
     operand_types: HashMap<usize, OperandType>,
-    /// The symbols of those that are enums.
+    /// The symbols of enum values that filters need, by slot.
     symbols: HashMap<usize, Box<[String]>>,
-    /// What has a meaning of the values that filters need, by the place they
-    /// stand at.
+    /// The columns and operands whose meaning the filters' values share, by slot.
     operand_meanings: HashMap<usize, Vec<MeaningOf>>,
-    /// What the columns mean, as far as is known.
+    /// The meanings of the columns, as far as they are fixed.
     meanings: Meanings,
-    /// The fields of the reader's records.
+    /// The indices of the fields of the reader's records.
     places: FieldPlaces,
     registers: usize,
     operands: usize,
-    /// Types, requests and names met so far.
+    /// Number of types, requests and names visited so far.
     parts: usize,
-    /// Expressions that lead to nothing in the schema.
+    /// Expressions that lead to no value in the schema.
     absent: Vec<Absent>,
 }
 
 impl<'f> Compiler<'f> {
-    /// The operations of a record, or whatever the schema is, but for the ends of its rows.
+    /// The operations of a root value, usually a record, without the ends of its rows.
     fn root(&mut self, root: Place<'_>) -> Result<Vec<Operation>, PlanError> {
         let mut requests = Vec::new();
         for (number, checked) in self.features.iter().enumerate() {
@@ -228,7 +225,7 @@ impl<'f> Compiler<'f> {
         let (mut operations, inline) = self.root_operands(root)?;
         requests.extend(inline);
         for (number, checked) in self.features.iter().enumerate() {
-            // Keys that all start from the root are always there.
+            // If all keys start from the root, no row is missing.
             if checked.row_mask.is_some() && checked.is_rooted {
                 let present = Action::Present(number);
                 operations.push(Operation::new(&checked.feature.name, present));
@@ -238,8 +235,8 @@ impl<'f> Compiler<'f> {
         Ok(operations)
     }
 
-    /// The operations that read one value of a type for its requests; `at` is
-    /// the way to it.
+    /// The operations that read one value of a type for its requests. `at` is the path to the
+    /// value.
     fn value(
         &mut self,
         place: Place<'_>,
@@ -305,7 +302,7 @@ impl<'f> Compiler<'f> {
         }
     }
 
-    /// The operations that move past a value.
+    /// The operations that skip a value.
     fn skip(
         &mut self,
         schema: &Schema,
@@ -322,7 +319,7 @@ impl<'f> Compiler<'f> {
         Ok(vec![Operation::new(at, Action::Skip { all, fast, each })])
     }
 
-    /// Adds up what it takes to compile the plan.
+    /// Adds to the cost of compiling the plan, and checks its limit.
     fn count(&mut self, parts: usize) -> Result<(), PlanError> {
         self.parts += parts;
         if self.parts > MAX_PLAN_PARTS {
@@ -332,5 +329,5 @@ impl<'f> Compiler<'f> {
     }
 }
 
-/// Bytes of the way to a value that count as much as another value.
+/// Number of bytes of a path that count as one visited value.
 const NAME: usize = 64;

@@ -1,4 +1,4 @@
-//! Making programs of operations.
+//! Builds programs from operations.
 
 use crate::DecodeErrorKind;
 use crate::plan::output::Output;
@@ -20,8 +20,8 @@ impl Operation {
     }
 }
 
-/// Makes a program, in which neighbouring skips are one step where their sizes
-/// are known, and values of dense rows are read as most are laid out.
+/// Builds a program. It joins neighbouring skips, and reads values of dense rows by the fast path
+/// for the usual layout.
 pub(super) fn program(outputs: &[Output], operations: Vec<Operation>) -> Program {
     let mut joined: Vec<Operation> = Vec::with_capacity(operations.len());
     for mut operation in operations {
@@ -51,8 +51,7 @@ pub(super) fn program(outputs: &[Output], operations: Vec<Operation>) -> Program
     joined.into()
 }
 
-/// One after another on the same bytes: all but the last go back to where they
-/// started.
+/// Makes operations read the same bytes in turn: all but the last return to their start.
 pub(super) fn in_turn(
     outputs: &[Output],
     mut passes: Vec<Vec<Operation>>,
@@ -67,13 +66,13 @@ pub(super) fn in_turn(
 }
 
 impl<'f> Compiler<'f> {
-    /// What happens where a request's value is not there. Nothing for an
-    /// operand: it equals nothing.
+    /// The operation for a request whose value is missing. `None` for an operand: a missing operand
+    /// equals nothing.
     pub(super) fn missing(&self, request: &Request<'f>, why: DecodeErrorKind) -> Option<Operation> {
         let depth = request.registers.len();
         let at = match request.target {
             Target::Operand(_) => return None,
-            // A list of them that is missing is empty, where that is not an error.
+            // A missing list of indices is empty, if that is not an error.
             Target::Index(number, _)
                 if request.steps.iter().any(Step::is_list)
                     && self.outputs[number].fill.is_some() =>
@@ -103,7 +102,7 @@ impl<'f> Compiler<'f> {
         Some(Operation::new(request.text(), Action::Missing(missing)))
     }
 
-    /// Marks the row of a feature whose first list, or value, has been reached.
+    /// Marks the row of a feature as present, once its first list or value is reached.
     pub(super) fn present(&self, request: &mut Request<'f>) -> Option<Operation> {
         if request.present {
             return None;

@@ -1,4 +1,4 @@
-//! What becomes of features' values.
+//! The output layout of features' values.
 
 use tensor_batch::Layout;
 
@@ -40,7 +40,7 @@ fn layout(checked: &Checked, options: &PlanOptions) -> OutputLayout {
     }
 }
 
-/// A sparse feature by its keys; where its state stands is settled last.
+/// The layout of a sparse feature with keys. The index of its state is assigned later.
 ///
 /// # Panics
 /// If the feature is not sparse.
@@ -67,15 +67,16 @@ pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> OutputLayout 
     })
 }
 
-/// What becomes of a sparse feature's entries with an index outside their dimension.
+/// How a sparse feature treats entries with an index outside their dimension.
 pub(super) fn out_of_bounds(feature: &Feature, options: &PlanOptions) -> OutOfBounds {
-    match feature.truncate {
-        true => OutOfBounds::Drop,
-        false => options.out_of_bounds,
+    if feature.truncate {
+        OutOfBounds::Drop
+    } else {
+        options.out_of_bounds
     }
 }
 
-/// Per dimension how many values it has with all inside it, then 1.
+/// For each dimension the number of values in one of its lists, then 1.
 fn strides(shape: Vec<usize>) -> Box<[usize]> {
     let inside = |depth: usize| shape[depth..].iter().product();
     (0..=shape.len()).map(inside).collect()

@@ -1,4 +1,4 @@
-//! What wants something of a value.
+//! Requests: features, keys and operands that need a value.
 
 use std::rc::Rc;
 
@@ -7,32 +7,30 @@ use crate::feature::{Checked, FeatureKind, SparseKeys};
 use crate::path::{Path, Reference, Step};
 use crate::plan::PlanErrorKind;
 
-/// What wants a value, and the way that is still before it.
+/// A request for a value: its target, and the steps that remain to it.
 #[derive(Clone, Debug)]
 pub(super) struct Request<'f> {
     pub(super) target: Target,
-    /// The steps that are left.
+    /// The remaining steps.
     pub(super) steps: &'f [Step],
     /// The feature, for errors.
     pub(super) checked: &'f Checked,
     /// The whole expression.
     pub(super) path: &'f Path,
-    /// The dimensions of a dense or varlen feature's lists, `None` where they
-    /// vary; one for each list on the way.
+    /// The dimensions of a dense or varlen feature's lists, one for each list on the path; `None`
+    /// if a dimension varies.
     pub(super) shape: Rc<[Option<usize>]>,
-    /// Where the indices of the lists on the way stand.
+    /// The registers with the indices of the lists on the path.
     pub(super) registers: Vec<usize>,
-    /// Whether the steps' end has been reached, and what is there agrees with
-    /// the shape.
+    /// Whether all steps are done and the type there agrees with the shape.
     pub(super) is_resolved: bool,
-    /// Whether the value is one of a union of several types that are read as
-    /// one.
+    /// Whether the value is in a union of several types that are read as one.
     pub(super) within: Within,
-    /// Whether the first list of the feature has been reached, or its value.
+    /// Whether the feature's first list or value has been reached.
     pub(super) present: bool,
 }
 
-/// What a value is wanted for; features by their number.
+/// The target of a request. Features are given by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// The values of a dense or varlen feature.
@@ -41,16 +39,16 @@ pub(super) enum Target {
     Record(usize),
     /// The entries of a sparse feature with keys.
     Entries(usize),
-    /// The indices of such entries, by the number of the key.
+    /// The indices of such entries, by the index of the key.
     Index(usize, usize),
     /// The values of such entries.
     Value(usize),
-    /// An operand of a filter, by the place it stands at.
+    /// An operand of a filter, by its slot.
     Operand(usize),
 }
 
 impl<'f> Request<'f> {
-    /// What a feature wants of the record; `dims` are those of its lists.
+    /// The requests of a feature for the record. `dims` are the dimensions of its lists.
     pub(super) fn of_feature(
         number: usize,
         checked: &'f Checked,
@@ -76,7 +74,7 @@ impl<'f> Request<'f> {
         requests
     }
 
-    /// The keys of a sparse feature that start from the root, or from an entry.
+    /// The requests of a sparse feature's keys that start from the root, or from an entry.
     pub(super) fn keys(
         number: usize,
         checked: &'f Checked,
@@ -94,7 +92,7 @@ impl<'f> Request<'f> {
         keys.map(move |(target, way)| Request::new(target, checked, &way.path))
     }
 
-    /// An operand of one of a feature's filters.
+    /// The request of an operand in one of a feature's filters.
     pub(super) fn operand(slot: usize, checked: &'f Checked, path: &'f Path) -> Self {
         Request::new(Target::Operand(slot), checked, path)
     }
@@ -118,7 +116,8 @@ impl<'f> Request<'f> {
         &self.checked.feature.name
     }
 
-    /// The error of values in so many lists, which are not the dimensions of the shape.
+    /// The error for values in `schema_rank` nested lists, which differs from the rank of the
+    /// shape.
     #[cold]
     pub(super) fn rank_mismatch(&self, schema_rank: usize) -> PlanErrorKind {
         let has_batch = self.checked.has_batch();
@@ -134,18 +133,18 @@ impl<'f> Request<'f> {
         self.checked.text()
     }
 
-    /// The same, a step advance.
+    /// The same request after its next step.
     pub(super) fn advance(mut self) -> Self {
         self.steps = &self.steps[1..];
         self
     }
 
-    /// Whether the lists on the way are dimensions of a column.
+    /// Whether the lists on the path are dimensions of a column.
     pub(super) fn has_dimensions(&self) -> bool {
         matches!(self.target, Target::Values(_) | Target::Entries(_))
     }
 
-    /// The feature's number, unless this is an operand.
+    /// The feature's index, unless this is an operand.
     pub(super) fn feature(&self) -> Option<usize> {
         match self.target {
             Target::Values(number)

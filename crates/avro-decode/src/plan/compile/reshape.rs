@@ -1,4 +1,4 @@
-//! Dense features of several dimensions that one list fills.
+//! Dense features whose dimensions are filled from a single list.
 
 use std::rc::Rc;
 
@@ -11,9 +11,8 @@ use crate::feature::{Checked, FeatureKind, lists};
 use crate::path::Step;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 
-/// The dimensions of a dense or varlen feature's lists: those of its shape; or
-/// their product, where the record that is read has a single list for all of
-/// them and the feature may be reshaped.
+/// The dimensions of a dense or varlen feature's lists: those of its shape. If the feature may be
+/// reshaped and the record has a single list for all dimensions, their product.
 pub(super) fn list_dims(
     places: &FieldPlaces,
     schema: &Schema,
@@ -25,7 +24,7 @@ pub(super) fn list_dims(
     }
 }
 
-/// How long the list is that fills all dimensions.
+/// The length of the single list that fills all dimensions; `None` if there is no such list.
 fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<usize> {
     let FeatureKind::Dense { reshape: true, .. } = checked.feature.kind else {
         return None;
@@ -37,14 +36,14 @@ fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<
     if let Some(Step::Keys) = checked.path.steps.last() {
         return (lists(&checked.path) == 1).then_some(len);
     }
-    // Where the schema lacks the end, lists of any length up to `len` are good.
+    // If the schema lacks the value, lists of any length up to `len` are valid.
     let (arrays, is_duration) = match end(places, schema, &checked.path.steps) {
         Some(end) => {
             let (arrays, innermost) = array_rank(schema, end).ok()?;
-            // Bytes as numbers are a list.
+            // Bytes that are read as numbers are a list.
             let is_octets = checked.feature.takes_octets() && are_octets((schema, innermost));
             let arrays = arrays + usize::from(is_octets);
-            // The three numbers of a duration are a list, too.
+            // The three numbers of a duration are a list too.
             let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration);
             (arrays, is_duration)
         }
@@ -54,7 +53,7 @@ fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<
     is_one.then_some(len)
 }
 
-/// The type that steps from the root lead to, if they lead anywhere.
+/// The type that steps from the root lead to; `None` if the schema lacks it.
 fn end(places: &FieldPlaces, schema: &Schema, mut steps: &[Step]) -> Option<NodeId> {
     let mut node = schema.root();
     while let [step, rest @ ..] = steps {

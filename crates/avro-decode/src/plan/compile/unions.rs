@@ -1,4 +1,4 @@
-//! Unions of several types of which an expression names none.
+//! Unions of several types for which an expression names no branch.
 
 use tensor_batch::DType;
 
@@ -11,20 +11,18 @@ use crate::paths::branch_names;
 use crate::plan::PlanErrorKind;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 
-/// What the values of a union of several types besides null are together.
+/// The common type of a union with several types besides null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::plan) enum Joined {
-    /// Numbers, and the dtype that holds all of them: int64, or float64 where
-    /// one is a float.
+    /// Numbers, with the dtype that holds all of them: int64, or float64 if one type is a float.
     Number(DType),
-    /// Strings, or strings and numbers, which become text.
+    /// Strings, or strings and numbers; the numbers become text.
     Text,
-    /// Bytes, some of which need not be text.
+    /// Bytes, which need not be text.
     Bytes,
 }
 
-/// What a union's values are together; `None` where they have nothing in common
-/// that a tensor could hold.
+/// The common type of a union's values; `None` if no dtype can hold all of them.
 pub(in crate::plan) fn joined(schema: &Schema, branches: &[NodeId]) -> Option<Joined> {
     let (mut integers, mut floats, mut texts, mut uuids, mut bytes) = (0, 0, 0, 0, 0);
     for &branch in branches {
@@ -50,7 +48,7 @@ pub(in crate::plan) fn joined(schema: &Schema, branches: &[NodeId]) -> Option<Jo
         (_, 0, 0, 0) => Some(Joined::Number(DType::Int64)),
         (_, _, 0, 0) => Some(Joined::Number(DType::Float64)),
         (_, _, _, 0) => Some(Joined::Text),
-        // The text of a UUID is not its bytes.
+        // A UUID has a text form that differs from its bytes, so it does not join bytes.
         (0, 0, _, _) if uuids == 0 => Some(Joined::Bytes),
         _ => None,
     }
@@ -62,10 +60,10 @@ pub(in crate::plan) fn is_several(schema: &Schema, branches: &[NodeId]) -> bool 
     branches.iter().filter(is_value).count() > 1
 }
 
-/// Whether a request's expression can end at a union of several types.
+/// Checks whether a request's expression can end at a union of several types.
 ///
 /// # Errors
-/// It cannot, or not by the request's dtype.
+/// If it cannot, or not with the request's dtype.
 pub(super) fn check_joined(
     schema: &Schema,
     union: NodeId,
@@ -92,7 +90,7 @@ pub(super) fn check_joined(
     }
     let feature = &request.checked.feature;
     if !matches!(feature.convert, Convert::Exact | Convert::Cast) {
-        // Each value has an id, or a unit, of its own.
+        // Each branch is converted to an id or a unit separately.
         return all(&|branch| {
             schema.logical(branch) != Some(&LogicalType::Duration)
                 && !matches!(
@@ -124,11 +122,11 @@ pub(super) fn check_joined(
     }))
 }
 
-/// The branches of a union that a step to a field leads through: the records
-/// that have the field, which must have it of one type.
+/// The branches of a union that a step to a field leads through: the records that have the field.
+/// All of them must give the field the same type.
 ///
 /// # Errors
-/// No record has the field, or several have it of different types.
+/// If no record has the field, or several have it with different types.
 pub(super) fn field_branches(
     places: &FieldPlaces,
     schema: &Schema,
@@ -171,7 +169,7 @@ pub(super) fn field_branches(
     })
 }
 
-/// Fields that are listed where there is no such one.
+/// Maximum number of fields listed in the error for a missing field.
 const MAX_FIELDS: usize = 64;
 
 #[cold]
@@ -204,7 +202,7 @@ fn no_branch(
     }
 }
 
-/// Whether two types are the same but for a null.
+/// Whether two types are the same, apart from null.
 fn is_same_type(schema: &Schema, left: NodeId, right: NodeId) -> bool {
     let unwrap = |node| unwrap_nullable(schema, node).unwrap_or(node);
     let (left, right) = (unwrap(left), unwrap(right));
@@ -226,7 +224,7 @@ fn is_same_type(schema: &Schema, left: NodeId, right: NodeId) -> bool {
             }
             (Node::Enum(left), Node::Enum(right)) => left.symbols == right.symbols,
             (Node::Fixed(left), Node::Fixed(right)) => left.size == right.size,
-            // Each has a name of its own.
+            // Record types have different names.
             (Node::Record(_), _) => false,
             (left, right) => left == right,
         }

@@ -18,8 +18,8 @@ use crate::plan::{MeaningOf, PlanError, PlanErrorKind};
 use crate::resolve::{Resolved, ResolvedId};
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 
-/// Where a dense or varlen feature's expression ends: there are as many arrays
-/// as it has dimensions left.
+/// Checks the end of a dense or varlen feature's expression: its type has one array per remaining
+/// dimension.
 pub(super) fn resolve(place: Place<'_>, request: &mut Request<'_>) -> Result<(), PlanErrorKind> {
     let is_end = request.steps.is_empty() && matches!(request.target, Target::Values(_));
     if !is_end || request.is_resolved {
@@ -38,16 +38,16 @@ pub(super) fn resolve(place: Place<'_>, request: &mut Request<'_>) -> Result<(),
         let schema_type = schema.describe(innermost);
         return Err(PlanErrorKind::NotAnElement { schema_type });
     }
-    // Bytes are a dimension of numbers.
+    // Bytes that are read as numbers add a dimension.
     let is_octets = request.checked.feature.takes_octets() && are_octets((schema, innermost));
-    // The three numbers of a duration are a dimension.
+    // The three numbers of a duration add a dimension.
     let is_duration = schema.logical(innermost) == Some(&LogicalType::Duration)
         && request.checked.feature.dtype != DType::String;
     let schema_rank = request.registers.len() + arrays + usize::from(is_duration || is_octets);
     if schema_rank != request.shape.len() {
         return Err(request.rank_mismatch(schema_rank));
     }
-    // Their values are not in an array, whose length would tell.
+    // The values are in no array that would give the length, so check the shape here.
     if let (true, Some(&Some(length))) = (is_duration, request.shape.last())
         && length != DURATION_WIDTH
     {
@@ -57,7 +57,7 @@ pub(super) fn resolve(place: Place<'_>, request: &mut Request<'_>) -> Result<(),
 }
 
 impl<'f> Compiler<'f> {
-    /// A value: each request reads it.
+    /// Compiles a value: each request reads it.
     pub(super) fn leaf(
         &mut self,
         place: Place<'_>,
@@ -129,7 +129,7 @@ impl<'f> Compiler<'f> {
         Ok(in_turn(&self.outputs, passes, at))
     }
 
-    /// How the values of a feature are read, by what is done about text that is not UTF-8.
+    /// How to read the values of a feature, with its treatment of invalid UTF-8.
     fn text_source(&self, source: Source, feature: &Feature) -> Source {
         match source {
             Source::Plain(Leaf::String) if feature.any_bytes => Source::Plain(Leaf::Bytes),
@@ -140,8 +140,8 @@ impl<'f> Compiler<'f> {
         }
     }
 
-    /// ATDS's sparse record, if it is read as it was written. If the reader's
-    /// differs in its fields, or in what may be null, its arrays are keys.
+    /// Compiles ATDS's sparse record, if it is read as it was written. If the reader's record has
+    /// other fields or other nulls, its arrays are read as keys.
     pub(super) fn sparse_record(
         &mut self,
         place: Place<'_>,
@@ -152,7 +152,7 @@ impl<'f> Compiler<'f> {
         let Some(sparse) = self.sparse_fields(place, request).map_err(error)? else {
             return Ok(None);
         };
-        // The branches of a union may hold the reader's record in several forms.
+        // The branches of a union may resolve to the reader's record in several ways.
         for (id, node) in place.resolution.nodes.iter().enumerate() {
             if matches!(node, Resolved::Record { reader: other, .. } if *other == reader) {
                 let other = place.at(ResolvedId(id as u32));
@@ -239,10 +239,7 @@ impl<'f> Compiler<'f> {
                     if self.operand_unit(value, &[of])?.is_some() {
                         return Ok(None);
                     }
-                    Source::Plain(match is_int(value) {
-                        true => Leaf::Int,
-                        false => Leaf::Long,
-                    })
+                    Source::Plain(if is_int(value) { Leaf::Int } else { Leaf::Long })
                 }
                 Role::Indices(_) => return Err(bad(array)),
             };
@@ -279,7 +276,7 @@ fn is_int(place: Place<'_>) -> bool {
     *writer == Node::Int && is_integer(place)
 }
 
-/// Whether the data has a `long` that is read as one.
+/// Whether the data has a `long` that is read as a `long`.
 fn is_long(place: Place<'_>) -> bool {
     let writer = place.writer_schema().node(place.writer());
     *writer == Node::Long && is_integer(place)
@@ -292,7 +289,7 @@ fn is_integer(place: Place<'_>) -> bool {
     matches!(reader, Some(Node::Int | Node::Long))
 }
 
-/// The union around a value, if it is one of those that need no branch step.
+/// The union around a value, if it has one branch besides null.
 fn nullable_of(place: Place<'_>) -> Result<(Option<Nullable>, Place<'_>), PlanErrorKind> {
     let union = || {
         let union = place.writer_schema().describe(place.writer());
@@ -320,7 +317,7 @@ fn nullable_of(place: Place<'_>) -> Result<(Option<Nullable>, Place<'_>), PlanEr
     }
 }
 
-/// What is wrong with a value that is not one element.
+/// The error for a value that is not a single element.
 pub(super) fn not_an_element(target: Target, place: Place<'_>) -> PlanErrorKind {
     let schema_type = place.describe();
     match target {
@@ -349,8 +346,8 @@ pub(super) fn unwrap_nullable(schema: &Schema, node: NodeId) -> Result<NodeId, P
     }
 }
 
-/// How many arrays are nested in a type, and what is in the innermost; a union
-/// if that is of several types.
+/// The number of nested arrays in a type, and the innermost item type. A union of several types
+/// counts as an item.
 pub(in crate::plan) fn array_rank(
     schema: &Schema,
     mut node: NodeId,
@@ -369,7 +366,7 @@ pub(in crate::plan) fn array_rank(
     }
 }
 
-/// What each field of a sparse record is, in the order of the fields.
+/// The role of each field of a sparse record, in the order of the fields.
 pub(in crate::plan) fn sparse_roles(record: &Record) -> Result<Vec<Role>, PlanErrorKind> {
     let rank = record.fields.len().saturating_sub(1);
     let role = |name: &str| match name.strip_prefix("indices") {
@@ -399,7 +396,7 @@ pub(in crate::plan) fn sparse_roles(record: &Record) -> Result<Vec<Role>, PlanEr
             *is_there = true;
         }
     }
-    // Names are unique in a record, so `rank` indices without a gap are all.
+    // Field names are unique, so `rank` indices without a gap are all indices.
     match is_there.iter().position(|there| !there) {
         Some(dimension) => Err(PlanErrorKind::IndicesGap { dimension }),
         None => Ok(roles),

@@ -262,9 +262,10 @@ pub(super) fn whole_block(min_item: usize, cursor: &mut Cursor<'_>) -> Option<Op
     if count == 0 {
         return Some(None);
     }
-    let bytes = match count < 0 {
-        true => Some(cursor.length().ok()?),
-        false => None,
+    let bytes = if count < 0 {
+        Some(cursor.length().ok()?)
+    } else {
+        None
     };
     let count = count.unsigned_abs();
     fits(count, min_item, bytes.unwrap_or(cursor.remaining())).then_some(())?;

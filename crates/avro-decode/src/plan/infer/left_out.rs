@@ -1,4 +1,4 @@
-//! What features that are inferred do not have.
+//! Values that inferred features leave out or round.
 
 use std::fmt;
 
@@ -9,14 +9,13 @@ use crate::shown::Shown;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// The expression that leads to it.
+    /// The expression of the value.
     pub field: String,
-    /// Its type.
+    /// The type of the value.
     pub schema_type: String,
-    /// Why it is left out.
+    /// Why the value is left out.
     pub reason: LeftOutReason,
-    /// A feature that reads it, or a part of it; `None` if there is nothing that
-    /// a feature could read.
+    /// A feature that reads the value or a part of it; `None` if there is none.
     pub read_with: Option<Feature>,
 }
 
@@ -26,15 +25,13 @@ pub struct LeftOut {
 pub enum LeftOutReason {
     /// It is always null, takes no bytes, or is a record without fields.
     NoValue,
-    /// It is an array of items that take no bytes, so that nothing bounds their
-    /// number.
+    /// It is an array of items that take no bytes, so nothing bounds their number.
     EmptyItems,
-    /// It is a record inside itself, of which only a part can be named.
+    /// It is a record inside itself, so expressions reach only a part of it.
     Recursive,
     /// It has more than [`MAX_RANK`](tensor_batch::MAX_RANK) dimensions.
     TooManyDimensions,
-    /// It lies deeper, or its expression is longer, than the
-    /// [limits](crate::limits) allow.
+    /// It is nested deeper, or its expression is longer, than the [limits](crate::limits) allow.
     TooDeep,
 }
 
@@ -50,8 +47,8 @@ impl fmt::Display for LeftOutReason {
     }
 }
 
-/// A whole sentence: the field, its type, why it is left out, and the
-/// expression that reads it or a part of it.
+/// A whole sentence: the field, its type, the reason, and the expression that reads it or a part of
+/// it.
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (field, schema_type) = (Shown(&self.field), Shown(&self.schema_type));
@@ -67,30 +64,30 @@ impl fmt::Display for LeftOut {
 }
 
 impl LeftOut {
-    /// Such as `'x' is null (it holds no value)`.
+    /// The value and the reason in words, such as `'x' is null (it holds no value)`.
     pub fn in_words(&self) -> String {
         let (field, schema_type) = (Shown(&self.field), Shown(&self.schema_type));
         format!("'{field}' is {schema_type} ({})", self.reason)
     }
 }
 
-/// A feature that is inferred as float64, though not every value is exact there:
-/// a decimal with digits after the point, or a union of long with a float.
+/// A feature that is inferred as float64 although some values are inexact as floats: a decimal with
+/// digits after the point, or a union of long with a float.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rounded {
-    /// The feature, which is its expression.
+    /// The feature's name, which is also its expression.
     pub field: String,
     /// The type of its values.
     pub schema_type: String,
-    /// The expression that leads to exact values, as int64.
+    /// The expression that reads the exact values, as int64.
     pub exact: String,
-    /// Whether every value has a number in the range of int64: not decimals of more than 18
-    /// digits, which only their bytes hold.
+    /// Whether every value fits int64. Decimals of more than 18 digits may not; read their bytes
+    /// instead.
     pub fits_int64: bool,
 }
 
-/// A whole sentence, which says how to read the exact values.
+/// A whole sentence, with the way to read the exact values.
 impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (field, schema_type) = (Shown(&self.field), Shown(&self.schema_type));
@@ -102,9 +99,10 @@ impl fmt::Display for Rounded {
                     "the number nearest to each decimal: read it as int64 for the exact number \
                      without its point",
                 )?;
-                match self.fits_int64 {
-                    true => Ok(()),
-                    false => f.write_str(", or as bytes where that is beyond int64"),
+                if self.fits_int64 {
+                    Ok(())
+                } else {
+                    f.write_str(", or as bytes where that is beyond int64")
                 }
             }
             false => write!(

@@ -1,4 +1,4 @@
-//! What the columns of inferred features are called.
+//! Names the columns of inferred features.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,11 +6,11 @@ use crate::feature::{Feature, is_meant_as_path, lists, root_fields};
 use crate::path::{Path, Step};
 use crate::schema::Schema;
 
-/// Names features after the fields that they are of, joined by dots and without
-/// quotes, and gives them an expression where the name alone leads elsewhere.
+/// Names features after their fields, joined by dots and without quotes. A feature gets an
+/// expression if the name alone means another path.
 ///
-/// Until then each is called by its expression. It stays so where another feature
-/// has the same plain name.
+/// Before this call, each feature's name is its expression. The name stays if another feature has
+/// the same plain name.
 pub(super) fn name(features: &mut [Feature], schema: &Schema) {
     let paths: Vec<Option<Path>> = features.iter().map(path_of).collect();
     let plain: Vec<Option<String>> = paths.iter().map(|path| path.as_ref().map(plain)).collect();
@@ -32,7 +32,7 @@ pub(super) fn name(features: &mut [Feature], schema: &Schema) {
         } else {
             feature.name.clone()
         };
-        // In a schema without the field, `a.b` would be the `b` of an `a`, and `a.` an error.
+        // If the schema lacks the field, `a.b` would be the `b` of an `a`, and `a.` an error.
         let is_other = match Path::parse(&name) {
             Ok(other) => other != path,
             Err(error) => is_meant_as_path(&name, &error),
@@ -51,7 +51,7 @@ pub(super) fn name(features: &mut [Feature], schema: &Schema) {
     tell_masks_apart(features);
 }
 
-/// The path of a feature that is called by its expression.
+/// The path of a feature whose name is its expression.
 fn path_of(feature: &Feature) -> Option<Path> {
     match feature.expression {
         None => Path::parse(&feature.name).ok(),
@@ -79,7 +79,7 @@ fn plain(path: &Path) -> String {
     text
 }
 
-/// Where a feature of this name alone leads, where the root has these fields.
+/// The path that this name alone means, if the root has these fields.
 fn leads_to(name: &str, fields: &HashSet<&str>) -> Option<Path> {
     let path = Path::parse(name).ok();
     let has_lists = path.as_ref().is_some_and(|path| lists(path) > 0);
@@ -90,7 +90,7 @@ fn leads_to(name: &str, fields: &HashSet<&str>) -> Option<Path> {
     path
 }
 
-/// Gives masks that are called as another column another name.
+/// Renames masks that have the name of another column.
 fn tell_masks_apart(features: &mut [Feature]) {
     let mut taken: HashSet<String> = features.iter().map(|one| one.name.clone()).collect();
     for feature in features {

@@ -189,9 +189,12 @@ impl<'a> Place<'a> {
 
 /// The elements of an array of this length that are in a slice.
 fn slice_of(slice: Slice, length: usize) -> impl Iterator<Item = usize> {
-    let place = |bound: i64| match bound < 0 {
-        true => i128::from(bound) + length as i128,
-        false => i128::from(bound),
+    let place = |bound: i64| {
+        if bound < 0 {
+            i128::from(bound) + length as i128
+        } else {
+            i128::from(bound)
+        }
     };
     let (start, end) = (slice.start.map(place), slice.end.map(place));
     (0..length).filter(move |&i| {

@@ -129,9 +129,10 @@ macro_rules! skip_kernel {
                     bytes = std::hint::select_unpredictable(is_behind, 64 * i, bytes);
                     before = std::hint::select_unpredictable(is_behind, self.seen[i - 1], before);
                 }
-                match self.seen[WINDOWS - 1] < n {
-                    false => Ok(bytes + $crate::varints::x86::skip::len_of(last, n - before)),
-                    true => Err(n - self.seen[WINDOWS - 1]),
+                if self.seen[WINDOWS - 1] < n {
+                    Err(n - self.seen[WINDOWS - 1])
+                } else {
+                    Ok(bytes + $crate::varints::x86::skip::len_of(last, n - before))
                 }
             }
         }
