@@ -305,7 +305,7 @@ fn bytes_as_uint8_of_another_length() {
     }
     assert_eq!(
         pair("\"bytes\"", &[4, 1, 2, 4, 7]),
-        format!("{start}a length of 2 bytes where 1 are left")
+        format!("{start}a length of 2 bytes where 1 is left")
     );
     let fixed = r#"{"type": "fixed", "name": "F", "size": 2}"#;
     let message = pair(fixed, &[1, 2, 3]);

@@ -346,3 +346,27 @@ fn nullable_is_allowed_wherever_a_feature_has_a_type() {
     let plan = Plan::compile(&schema, &features, &PlanOptions::default()).expect("nullable");
     assert_eq!(plan.spec(), features.spec());
 }
+
+#[test]
+fn the_rank_of_an_expression_that_ends_by_naming_its_type() {
+    let pair = |dtype| Feature::dense("c", &[2], dtype);
+    for (ty, feature, expected) in [
+        (
+            "\"int\"",
+            pair(DType::Int32).at("x:int"),
+            "feature 'c': the shape has rank 1, the schema 0",
+        ),
+        (
+            DURATION,
+            pair(DType::Int64).at("x:D"),
+            "feature 'c': a duration is 3 numbers, where the shape says 2",
+        ),
+        (
+            "\"bytes\"",
+            Feature::dense("c", &[], DType::UInt8).at("x:bytes"),
+            "feature 'c': the shape has rank 0, the schema 1",
+        ),
+    ] {
+        assert_eq!(message(ty, feature), expected);
+    }
+}

@@ -264,6 +264,10 @@ impl<'f> Compiler<'f> {
                 operations.extend(self.skip(place.writer_schema(), place.writer(), at)?);
                 return Ok(operations);
             }
+            // Expressions that end by naming the type end here.
+            for request in &mut requests {
+                resolve(place, request).map_err(|kind| PlanError::new(request.name(), kind))?;
+            }
         }
         operations.extend(self.inside(place, requests, at)?);
         Ok(operations)

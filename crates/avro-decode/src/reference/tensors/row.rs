@@ -136,8 +136,10 @@ impl Row {
             }
             Found::At(place) if !is_array(place) => {
                 let mut parts = self.converted(checked, place);
+                // A duration is three numbers, whatever the shape says.
                 if let Some(dim) = dim
                     && checked.feature.truncate
+                    && checked.feature.dtype == DType::UInt8
                     && parts.len() > dim
                 {
                     parts.truncate(dim);
