@@ -1,19 +1,18 @@
-//! Software prefetching: the instruction, over lines of memory.
+//! The prefetch instruction, applied to lines of memory.
 #![allow(unsafe_code)] // The instruction takes a pointer, though it never reads through it.
 
-/// Bytes that the processor loads at a time.
+/// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Maximum number of lines prefetched in one go. More would push out the first ones.
+/// Maximum number of lines prefetched at once. More would evict the first ones.
 pub(crate) const MOST_LINES: usize = 128;
 
-/// Maximum number of bytes prefetched after a write. The processor itself sees where a
-/// longer write goes on.
+/// Maximum number of bytes prefetched after a write. For longer writes, the processor's own
+/// prefetcher continues.
 const MOST_AFTER: usize = 16 * LINE;
 
-/// Has the processor load `bytes` from `start` to `end` into its second cache, as
-/// far as there are any, while other work goes on, but not too many. Changes
-/// nothing else; on machines other than x86-64 it does nothing.
+/// Prefetches `bytes` from `start` to `end` into the second-level cache, as far as these bytes
+/// exist and up to a limit. It is only a hint, and does nothing on machines other than x86-64.
 #[inline]
 pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     let len = end.min(bytes.len()).saturating_sub(start);
@@ -23,22 +22,22 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     }
 }
 
-/// Has the processor load the line at `place` into its first cache. `place` may be past
-/// the end. The hint for the second cache did nothing on AMD's Zen 5 where the page had to
-/// be looked up.
+/// Prefetches the line at the index `place` into the first-level cache. `place` may be past the
+/// end. On AMD's Zen 5, the hint for the second-level cache did nothing if the page was not in the
+/// TLB.
 #[inline]
 pub fn prefetch_place(bytes: &[u8], place: usize) {
     prefetch_line::<true>(bytes, place);
 }
 
-/// Has the processor load the memory after `written`, which is written next, into its
-/// first cache: as many bytes as `written` has, up to a limit. The memory may belong to
-/// anything.
+/// Prefetches the memory after `written`, which is written next, into the first-level cache. It
+/// prefetches the number of bytes in `written`, up to a limit. The memory need not belong to the
+/// caller.
 #[inline]
 pub(crate) fn prefetch_after<T>(written: &[T]) {
     let len = size_of_val(written).min(MOST_AFTER);
     let end = written.as_ptr_range().end.cast::<u8>();
-    // The line that `written` ends in is in the cache.
+    // The line that `written` ends in is already in the cache.
     let mut place = 0;
     while place < len {
         prefetch_at::<true>(end.wrapping_add(LINE - 1 + place));
@@ -46,7 +45,7 @@ pub(crate) fn prefetch_after<T>(written: &[T]) {
     }
 }
 
-/// Has the processor load `value` into its first cache, as [`prefetch_place`] does a place.
+/// Prefetches `value` into the first-level cache, as [`prefetch_place`] does for an index.
 #[inline]
 pub fn prefetch_value<T>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();
@@ -55,8 +54,8 @@ pub fn prefetch_value<T>(value: &T) {
     }
 }
 
-/// Has the processor load the line at `address` into its first cache. Whose memory it is
-/// does not matter.
+/// Prefetches the line at `address` into the first-level cache. The memory need not belong to the
+/// caller.
 #[inline]
 pub(crate) fn prefetch_address(address: usize) {
     prefetch_at::<true>(std::ptr::without_provenance(address));
@@ -73,8 +72,8 @@ fn prefetch_at<const FIRST: bool>(line: *const u8) {
     {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let line = line.cast();
-        // SAFETY: the pointer is not read through, and the instruction does
-        // nothing where there is no memory.
+        // SAFETY: the pointer is not dereferenced, and the instruction ignores addresses without
+        // memory.
         unsafe {
             if FIRST {
                 _mm_prefetch::<_MM_HINT_T0>(line)

@@ -1,14 +1,12 @@
-//! The reference decoder: slow, obvious, and what everything faster is held
-//! against.
+//! The reference decoder: slow and obvious. The fast code is tested against it.
 //!
-//! [`decode`] reads bytes into a tree of values, [`tensors`] makes such trees
-//! into the tensors that a [`Plan`](crate::Plan) must give. [`resolve()`] makes a
-//! tree of a writer's schema into one of a reader's.
+//! [`decode`] reads bytes into a tree of values. [`tensors`] turns such trees into the tensors that
+//! a [`Plan`](crate::Plan) must give. [`resolve()`] turns a tree of a writer's schema into a tree
+//! of a reader's.
 //!
-//! The decoder follows the specification's "Binary Encoding" sentence by
-//! sentence. It is as strict as any decoder of this crate: a boolean is 0 or
-//! 1, strings are UTF-8, a block's size in bytes is that of its items, an
-//! `int` takes at most 5 bytes. Padded varints are read.
+//! The decoder follows the specification's "Binary Encoding" sentence by sentence. It is as strict
+//! as the fast one. A boolean is 0 or 1, strings are UTF-8, a block's size in bytes is the size of
+//! its items, and an `int` takes at most 5 bytes. Padded varints are accepted.
 
 mod compare;
 pub(crate) mod convert;
@@ -26,11 +24,11 @@ pub use compare::{Difference, DifferenceKind, Part};
 pub use resolve::resolve;
 pub use tensors::{RecordError, ReferenceColumn, ReferenceTensors, faults, tensors};
 
-/// Reads a value of the type at `id` from `input`, from `position` on, and
-/// moves `position` past it.
+/// Decodes a value of the type at `id` from `input`, starting at `position`, and moves `position`
+/// past it.
 ///
-/// The tree takes memory in proportion to the bytes read, apart from values
-/// without bytes, of which there are at most [`MAX_ZERO_SIZE_VALUES`].
+/// The tree takes memory in proportion to the bytes read. Values without bytes are limited to
+/// [`MAX_ZERO_SIZE_VALUES`].
 ///
 /// ```
 /// use avro_decode::{Schema, Value, reference};
@@ -44,7 +42,7 @@ pub use tensors::{RecordError, ReferenceColumn, ReferenceTensors, faults, tensor
 /// ```
 ///
 /// # Errors
-/// The input is not such a value; `position` stays. The error's offset is one
+/// If the input is not such a value; `position` is then unchanged. The error's offset is an offset
 /// in `input`.
 ///
 /// # Panics
@@ -58,7 +56,7 @@ pub fn decode(
     decode_with(schema, id, input, position, &DecodeOptions::default())
 }
 
-/// [`decode`] by choice of what is read.
+/// [`decode`] with options.
 ///
 /// # Errors
 /// As [`decode`].
@@ -90,9 +88,9 @@ struct Decoder<'a> {
     schema: &'a Schema,
     input: &'a [u8],
     position: usize,
-    /// Records, arrays, maps and unions around the value.
+    /// Number of records, arrays, maps and unions around the value.
     depth: usize,
-    /// Values without bytes so far.
+    /// Number of values without bytes so far.
     zero_size_values: usize,
 }
 
@@ -130,8 +128,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// An item of an array or a field of a record, counted if it has no
-    /// bytes.
+    /// Decodes an item of an array or a field of a record, and counts it if it has no bytes.
     fn part(&mut self, id: NodeId) -> Decoded<Value> {
         if self.schema.is_always_empty(id) {
             self.zero_size_values += 1;
@@ -154,7 +151,7 @@ impl<'a> Decoder<'a> {
 
     fn map(&mut self, values: NodeId) -> Decoded<Value> {
         let mut entries = Vec::new();
-        // A key has at least its length.
+        // A key takes at least one byte, for its length.
         let min_entry = self.schema.min_encoded_len(values).saturating_add(1);
         self.blocks(min_entry, |decoder| {
             let key = decoder.string()?;
@@ -164,8 +161,8 @@ impl<'a> Decoder<'a> {
         Ok(Value::Map(entries))
     }
 
-    /// The blocks of an array or a map: a count, the size in bytes if the
-    /// count is negative, and as many items; up to a count of 0.
+    /// Decodes the blocks of an array or a map. Each has a count, the size in bytes if the count is
+    /// negative, and the items. A count of 0 ends them.
     fn blocks(
         &mut self,
         min_item: u64,
@@ -255,7 +252,7 @@ impl<'a> Decoder<'a> {
         self.take(length)
     }
 
-    /// A length in bytes of what follows it.
+    /// Decodes a length in bytes, and checks it against the remaining input.
     fn length(&mut self) -> Decoded<usize> {
         let start = self.position;
         let length = self.long()?;

@@ -1,38 +1,33 @@
-//! Schema resolution (Avro 1.12, "Schema Resolution"): how values that one
-//! schema wrote are read as another's.
+//! Schema resolution (Avro 1.12, "Schema Resolution"): how to read values written with one schema
+//! as values of another.
 //!
 //! # What matches
-//! - **Primitives** match themselves, and are promoted: `int` to `long`, `float`
-//!   and `double`, `long` to `float` and `double`, `float` to `double`, `string`
-//!   to `bytes` and back.
+//! - **Primitives** match the same type, and can be promoted: `int` to `long`, `float` and
+//!   `double`; `long` to `float` and `double`; `float` to `double`; `string` to `bytes` and back.
 //! - **Arrays and maps** match if their items and values do.
-//! - **Records, enums and fixeds** match if the reader's name, or one of its
-//!   aliases, is the writer's, namespaces aside. That holds for the record at
-//!   the root, too. A writer's name that no reader's schema can have, since it is
-//!   not by the specification (`""`, `user-id`), matches any. Fixeds must have one
-//!   size.
-//! - **Fields** match by name, else by the reader's aliases, which may be any
-//!   text. Those that only the
-//!   writer has are skipped, those that only the reader has take their default.
-//! - **Symbols** match by name. Those that the reader does not have become its
-//!   default; without one they are an error where data has them.
-//! - **A writer's union**: each branch is matched on its own, and those that do
-//!   not match are an error where data has them.
-//! - **A reader's union**: a value becomes the first branch of its own type (of
-//!   the same full name, if there is one, before those of an alias or of the
-//!   same name in another namespace; of a name that no reader's schema can have,
-//!   the only one of its type), else the first that it is promoted to. A branch
-//!   is chosen by type and name alone, whatever is in it.
-//! - **Logical types** that both schemas have must be the same. Decimals must
-//!   have one precision and scale. Times become a finer unit: those of
-//!   `timestamp-millis` are multiplied by 1000 where the reader has
-//!   `timestamp-micros`, and a `date` becomes the local timestamp of its
-//!   midnight. A coarser unit is not read, nor is a time of another kind. A
-//!   logical type that only one schema has changes no value: `long` is read as
-//!   `timestamp-millis`, which says what old data is, and `timestamp-millis` as
-//!   `long`, which gives the bare number.
+//! - **Records, enums and fixeds** match if the reader's name, or one of its aliases, is the
+//!   writer's name. Namespaces are ignored. This also applies to the record at the root. A writer's
+//!   name that the specification does not allow (`""`, `user-id`) matches any name, since no
+//!   reader's schema can have it. Fixeds must have the same size.
+//! - **Fields** match by name, otherwise by the reader's aliases, which may be any text. A field
+//!   that only the writer has is skipped. A field that only the reader has takes its default.
+//! - **Symbols** match by name. A symbol that the reader lacks becomes the reader's default symbol.
+//!   Without a default, it is an error if it occurs in the data.
+//! - **A writer's union**: each branch is matched separately. A branch that does not match is an
+//!   error if it occurs in the data.
+//! - **A reader's union**: a value becomes the first branch of its own type. A branch of the same
+//!   full name is preferred to one with an alias, or with the same name in another namespace. If
+//!   the specification does not allow the writer's name, the value becomes the only branch of its
+//!   type. If no branch has its type, the value becomes the first branch that it can be promoted
+//!   to. Only type and name choose a branch, not its contents.
+//! - **Logical types** that both schemas have must be the same. Decimals must have the same
+//!   precision and scale. Times convert to a finer unit: `timestamp-millis` is multiplied by 1000
+//!   if the reader has `timestamp-micros`, and a `date` becomes the local timestamp of its
+//!   midnight. A coarser unit, or another kind of time, is an error. A logical type that only one
+//!   schema has changes no value: `long` is read as `timestamp-millis` with the same number, and
+//!   vice versa.
 //!
-//! A default of a union may be of any branch, and becomes the first it matches.
+//! A default of a union may be of any branch, and becomes the first branch that it matches.
 
 mod build;
 mod defaults;
@@ -50,8 +45,8 @@ use never::Never;
 
 pub use error::{ResolveError, ResolveErrorKind};
 
-/// How a writer's values become a reader's: types that refer to one another by
-/// [`ResolvedId`], so that recursive types are indices.
+/// The mapping from a writer's values to a reader's. Pairs of types refer to one another by
+/// [`ResolvedId`], so recursive types are possible.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -83,11 +78,11 @@ pub use error::{ResolveError, ResolveErrorKind};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Resolution {
-    /// What the data was written with.
+    /// The schema that the data was written with.
     pub writer: Arc<Schema>,
-    /// What it is read as.
+    /// The schema that the data is read as.
     pub reader: Arc<Schema>,
-    /// Every pair of types that meet.
+    /// Every pair of a writer's and a reader's type that occurs.
     pub nodes: Vec<Resolved>,
     /// The pair of the two schemas' roots.
     pub root: ResolvedId,
@@ -96,19 +91,19 @@ pub struct Resolution {
     is_identity: bool,
 }
 
-/// The place of a pair of types in its [`Resolution`].
+/// The index of a pair of types in its [`Resolution`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ResolvedId(pub u32);
 
-/// How one type of the writer is read as one of the reader.
+/// How to read one type of the writer as one of the reader.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Resolved {
     /// A primitive or a fixed: the same on both sides, or promoted.
     Leaf {
-        /// The type of the data.
+        /// The writer's type.
         writer: NodeId,
-        /// What it is read as.
+        /// The reader's type.
         reader: NodeId,
     },
     /// An enum.
@@ -117,8 +112,8 @@ pub enum Resolved {
         writer: NodeId,
         /// The reader's.
         reader: NodeId,
-        /// Per writer's symbol the reader's (its default, where it does not
-        /// have that symbol), or none.
+        /// The reader's symbol for each of the writer's, or the reader's default for a symbol that
+        /// it lacks. `None` if there is no default.
         symbols: Box<[Option<u32>]>,
     },
     /// An array.
@@ -145,30 +140,30 @@ pub enum Resolved {
         writer: NodeId,
         /// The reader's.
         reader: NodeId,
-        /// Per field of the writer, in the order of the data: the place of the
-        /// reader's field that it becomes and how, or none if it is skipped.
+        /// For each field of the writer, in the order of the data: the index of the reader's field,
+        /// and the pair of their types. `None` if the field is skipped.
         fields: Box<[Option<(usize, ResolvedId)>]>,
-        /// The reader's fields that the writer does not have.
+        /// The reader's fields that the writer lacks.
         defaults: Box<[DefaultField]>,
     },
     /// The writer has a union: a branch number, then that branch.
     Union {
         /// The writer's union.
         writer: NodeId,
-        /// Per branch how it is read.
+        /// The pair for each branch.
         branches: Box<[ResolvedId]>,
     },
-    /// The reader has a union, and this branch of it is what the value becomes.
+    /// The reader has a union, and the value becomes this branch.
     Branch {
         /// The reader's union.
         reader: NodeId,
-        /// The place of the branch in it.
+        /// The index of the branch in the union.
         branch: usize,
         /// The value.
         value: ResolvedId,
     },
-    /// The writer's value cannot become one of the reader: an error where data
-    /// has such a value.
+    /// The writer's type cannot be read as the reader's. It is an error if the data has such a
+    /// value.
     Never {
         /// The writer's type.
         writer: NodeId,
@@ -181,26 +176,25 @@ pub enum Resolved {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DefaultField {
-    /// Its place in the reader's record.
+    /// The index of the field in the reader's record.
     pub field: usize,
-    /// Its default, encoded by the reader's schema.
+    /// The field's default, encoded by the reader's schema.
     pub encoded: Arc<[u8]>,
-    /// Values in it, and bytes of their strings; see
+    /// Number of values in the default, and bytes of their strings; see
     /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS).
     pub parts: usize,
-    /// Records, arrays, maps and unions in it that are in one another.
+    /// Nesting of records, arrays, maps and unions in the default.
     pub depth: usize,
 }
 
 impl Resolution {
-    /// Resolves data of the schema `writer` to values of the schema `reader`.
+    /// Resolves the schema `writer` to the schema `reader`.
     ///
     /// # Errors
-    /// No value of the writer's can be read, whatever the data: its type and
-    /// the reader's do not match, those of a field do not, or a field has no
-    /// default. What stands in branches of a writer's union is an error only if
-    /// it holds for all of them. An array or a map of values that do not match
-    /// does not match, even though it may be empty.
+    /// If no value of the writer's schema can be read: its type and the reader's do not match, the
+    /// types of a field do not match, or a field has no default. For the branches of a writer's
+    /// union, only if none matches. Arrays and maps whose items or values do not match are an error
+    /// too, even though they may be empty.
     pub fn new(writer: Arc<Schema>, reader: Arc<Schema>) -> Result<Resolution, ResolveError> {
         let Some(built) = build::build(&writer, &reader) else {
             return Err(too_large(&writer, &reader));
@@ -220,7 +214,7 @@ impl Resolution {
         }
     }
 
-    /// Data of `schema` as it is: every value stays what it is.
+    /// The resolution of `schema` to itself: every value stays the same.
     pub fn identity(schema: Arc<Schema>) -> Resolution {
         let nodes = identity::nodes(&schema);
         Resolution {
@@ -234,8 +228,8 @@ impl Resolution {
         }
     }
 
-    /// The identity of the reader's schema, by which
-    /// [`DefaultField::encoded`] is read; made when it is first asked for.
+    /// The identity of the reader's schema, for reading [`DefaultField::encoded`]; created on first
+    /// use.
     pub fn reader_identity(&self) -> &Resolution {
         if self.is_identity {
             return self;
@@ -247,7 +241,7 @@ impl Resolution {
     /// The pair of types at `id`.
     ///
     /// # Panics
-    /// If `id` is of another, larger resolution.
+    /// If `id` is from another, larger resolution.
     pub fn node(&self, id: ResolvedId) -> &Resolved {
         &self.nodes[id.index()]
     }
@@ -255,8 +249,7 @@ impl Resolution {
     /// The pair of the type at `id` with itself.
     ///
     /// # Panics
-    /// If this is not an [`identity`](Self::identity), or `id` is of another,
-    /// larger schema.
+    /// If this is not an [`identity`](Self::identity), or `id` is from another, larger schema.
     pub fn at(&self, id: NodeId) -> ResolvedId {
         assert!(
             self.is_identity && id.index() < self.reader.node_count(),
@@ -267,7 +260,7 @@ impl Resolution {
 }
 
 impl ResolvedId {
-    /// The place as a number, for tables with an entry per pair.
+    /// The index as a `usize`, for tables with an entry per pair.
     pub fn index(self) -> usize {
         self.0 as usize
     }

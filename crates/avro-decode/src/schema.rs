@@ -1,43 +1,39 @@
-//! Schemas (Avro 1.12, "Schema Declaration"), parsed once into an arena, so
-//! that recursive types are indices and not cycles.
+//! Schemas (Avro 1.12, "Schema Declaration"), parsed once into an arena, so that recursive types
+//! refer to one another by index.
 //!
 //! # What is accepted
-//! Everything that the specification defines. In addition, since files in
-//! the wild have it: a type wrapped in more than one `{"type": ..}`; a name
-//! without a namespace that is not defined in the enclosing namespace but is
-//! without one; `null` for an attribute that may be left out; attributes that
-//! the specification does not know. Logical types that are not valid are
-//! ignored, as the specification asks. Defaults that do not match their type
-//! are kept, since reading does not need them; see
-//! [`Schema::check_defaults`].
+//! Everything that the specification defines. Files in practice need more, so these are accepted
+//! too:
 //!
-//! Names and symbols must be as the specification says: letters, digits and
-//! underscores.
+//! - a type wrapped in more than one `{"type": ..}`;
+//! - a name without a namespace that is defined without one, but not in the enclosing namespace;
+//! - `null` for an optional attribute;
+//! - attributes that the specification does not define.
+//!
+//! Invalid logical types are ignored, as the specification asks. Defaults that do not match their
+//! type are kept, since reading does not need them; see [`Schema::check_defaults`].
+//!
+//! Names and symbols must follow the specification: letters, digits and underscores.
 //!
 //! # What is accepted of a file
-//! Other programs write files whose schemas are not by the specification, and
-//! whose data can be read all the same. [`Schema::parse_lenient`] is for those.
-//! Each of these is accepted, and noted among the
-//! [deviations](Schema::deviations):
+//! Some programs write files whose schemas violate the specification, and whose data can still be
+//! read. [`Schema::parse_lenient`] is for such files. It accepts the following, and records each as
+//! a [deviation](Schema::deviations):
 //!
-//! - **A name, namespace, alias or symbol of any text** is kept as it is. A name
-//!   that is missing is empty; one that is a number, and such a symbol, is the
-//!   number's text.
-//! - **A name that is defined more than once**: a reference means the last
-//!   definition before it in the text.
-//! - **Two fields of one name**: the second is called `name#2`, the next
-//!   `name#3`, leaving out the names that other fields have of their own.
-//! - **A symbol that is there more than once** is kept as often; data has numbers.
-//! - **A union with a type more than once**: data has the number of the branch.
-//! - **A namespace that is no string, aliases that are none, an unknown order**
-//!   are left out.
-//! - **`NaN`, `Infinity` and `-Infinity`**, which JSON lacks and Python writes for
-//!   defaults, are null; a byte order mark before the text and zero bytes behind it
-//!   are left out.
+//! - **A name, namespace, alias or symbol with any text** is kept as it is. A missing name is
+//!   empty. A number as a name or a symbol becomes its text.
+//! - **A name defined more than once**: a reference means the last definition before it in the
+//!   text.
+//! - **Two fields with one name**: the second is called `name#2`, the next `name#3`, skipping names
+//!   that other fields have.
+//! - **A repeated symbol** is kept, since data refers to symbols by number.
+//! - **A repeated type in a union** is kept, since data refers to branches by number.
+//! - **A namespace that is not a string, invalid aliases, an unknown order** are ignored.
+//! - **`NaN`, `Infinity` and `-Infinity`**, which Python writes for defaults although JSON lacks
+//!   them, become null. A byte order mark before the text, and zero bytes after it, are ignored.
 //!
-//! Types that cannot be read stay errors: an unknown one, a record without
-//! fields, an enum without symbols, a fixed without a size, a union in a union.
-//! The limits on sizes hold.
+//! Types that cannot be read are still errors: an unknown type, a record without fields, an enum
+//! without symbols, a fixed without a size, a union in a union. The limits on sizes apply.
 
 mod attributes;
 mod canonical;
@@ -93,7 +89,7 @@ pub struct Schema {
     not_taken: Vec<SchemaError>,
 }
 
-/// The place of a type in its [`Schema`].
+/// The index of a type in its [`Schema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(u32);
 
@@ -101,24 +97,23 @@ pub struct NodeId(u32);
 struct Slot {
     node: Node,
     logical: Option<LogicalType>,
-    /// That which the schema names in its place, and why it is not taken.
+    /// An invalid logical type of this type, which is ignored, and the reason.
     not_taken: Option<Box<logical::NotTaken>>,
 }
 
 impl Schema {
-    /// Parses a schema's JSON text, which must be as the specification says: a
-    /// schema that is written, or a reader's.
+    /// Parses a schema's JSON text by the strict rules of the specification: a reader's schema, or
+    /// a schema to write files with.
     ///
     /// # Errors
-    /// The text is not JSON or not a schema, or goes beyond the
-    /// [limits](crate::limits); the error says where.
+    /// If the text is not JSON or not a schema, or exceeds the [limits](crate::limits). The error
+    /// has the position.
     pub fn parse(text: &str) -> Result<Schema, SchemaError> {
         Schema::parse_by(text, parse::Rules::Strict)
     }
 
-    /// Parses the schema of a file or a message, whose data can be read though
-    /// names and attributes are not as the specification says; see
-    /// [what is accepted](self#what-is-accepted-of-a-file).
+    /// Parses the schema of a file or a message. Names and attributes may violate the specification
+    /// if the data can still be read; see [what is accepted](self#what-is-accepted-of-a-file).
     ///
     /// ```
     /// use avro_decode::Schema;
@@ -132,8 +127,8 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// The text is not JSON, a type cannot be told, or the text goes beyond the
-    /// [limits](crate::limits); the error says where.
+    /// If the text is not JSON, a type cannot be determined, or the text exceeds the
+    /// [limits](crate::limits). The error has the position.
     pub fn parse_lenient(text: &str) -> Result<Schema, SchemaError> {
         Schema::parse_by(text, parse::Rules::Lenient)
     }
@@ -152,15 +147,15 @@ impl Schema {
         })
     }
 
-    /// What [`Schema::parse`] refuses in the schema's text, in its order; the
-    /// first [`MAX_DEVIATIONS`](crate::limits::MAX_DEVIATIONS) of it.
+    /// The errors that [`Schema::parse`] would return for the schema's text, in the order of the
+    /// text; at most [`MAX_DEVIATIONS`](crate::limits::MAX_DEVIATIONS).
     pub fn deviations(&self) -> &[SchemaError] {
         &self.deviations
     }
 
-    /// The logical types in the schema's text that are not valid where they stand, and are not
-    /// taken, as the specification has it: where, and why. No error even by strict rules; the
-    /// first [`MAX_DEVIATIONS`](crate::limits::MAX_DEVIATIONS).
+    /// The invalid logical types in the schema's text, each with its position and the reason; at
+    /// most [`MAX_DEVIATIONS`](crate::limits::MAX_DEVIATIONS). They are ignored, as the
+    /// specification asks, so they are no errors in strict parsing either.
     pub fn logical_types_not_taken(&self) -> &[SchemaError] {
         &self.not_taken
     }
@@ -173,66 +168,64 @@ impl Schema {
     /// The type at `id`.
     ///
     /// # Panics
-    /// If `id` is of another, larger schema.
+    /// If `id` is from another, larger schema.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.slots[id.index()].node
     }
 
-    /// The logical type at `id`, if it has one that is valid for its type.
+    /// The logical type at `id`, if it has a valid one.
     pub fn logical(&self, id: NodeId) -> Option<&LogicalType> {
         self.slots[id.index()].logical.as_ref()
     }
 
-    /// The name of a logical type that stands at `id` and is not taken, and why.
+    /// The name of an invalid logical type at `id`, and the reason.
     pub fn logical_not_taken(&self, id: NodeId) -> Option<(&str, &str)> {
         let not_taken = self.slots[id.index()].not_taken.as_deref()?;
         Some((&not_taken.name, &not_taken.why))
     }
 
-    /// The record, enum or fixed with this full name, such as
-    /// `org.example.Pair`; of several the last.
+    /// The record, enum or fixed with this full name, such as `org.example.Pair`. If several have
+    /// the name, the last.
     pub fn find(&self, full_name: &str) -> Option<NodeId> {
         self.named.get(&Name::from_full(full_name)).copied()
     }
 
-    /// How many types there are: every [`NodeId`]'s
-    /// [`index`](NodeId::index) is below it.
+    /// Number of types. The [`index`](NodeId::index) of every [`NodeId`] is below it.
     pub fn node_count(&self) -> usize {
         self.slots.len()
     }
 
-    /// The places of all types.
+    /// The ids of all types.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
-        // A type takes a byte of text or more, and the text has a limit.
+        // A type takes at least one byte of text, and the text has a limit.
         (0..self.slots.len() as u32).map(NodeId)
     }
 
-    /// The fewest bytes that a value of the type at `id` takes; `u64::MAX`
-    /// if there is no such value, because the type contains itself without
-    /// an array, map or union between, or is a union of nothing.
+    /// The minimum number of bytes of a value of the type at `id`. It is `u64::MAX` if the type has
+    /// no finite value: it contains itself directly, or is an empty union.
     pub fn min_encoded_len(&self, id: NodeId) -> u64 {
         self.min_encoded_lens[id.index()]
     }
 
     /// Whether every value of the type at `id` takes no bytes.
     pub fn is_always_empty(&self, id: NodeId) -> bool {
-        // Whatever can take bytes takes at least one.
+        // A type whose values can take bytes takes at least one.
         self.min_encoded_len(id) == 0
     }
 
-    /// Whether all defaults match their types: a field's default its type
-    /// (of a union, any branch), an enum's default one of its symbols.
+    /// Checks that all defaults match their types. A field's default must match the field's type,
+    /// or any branch of a union. An enum's default must be one of its symbols.
     ///
     /// # Errors
-    /// Every default that does not, with its place.
+    /// Every default that does not match, with its position.
     pub fn check_defaults(&self) -> Result<(), Vec<SchemaError>> {
         let bad = defaults::bad_defaults(self, &self.defaults);
         if bad.is_empty() { Ok(()) } else { Err(bad) }
     }
 
-    /// The schema in Parsing Canonical Form (Avro 1.12, "Parsing Canonical Form
-    /// for Schemas"): nothing but what reading data depends on, always written
-    /// alike. Schemas whose data is read alike have the same.
+    /// The schema in Parsing Canonical Form (Avro 1.12, "Parsing Canonical Form for Schemas"). It
+    /// contains only what reading data depends on, in one spelling. Schemas whose data is read in
+    /// the same way have the same canonical form.
     ///
     /// ```
     /// use avro_decode::Schema;
@@ -254,16 +247,15 @@ impl Schema {
         fingerprint::crc_64_avro(self.canonical_form().as_bytes())
     }
 
-    /// The schema as JSON, with full names and without the attributes that
-    /// the specification does not know. Parsing it gives the same schema, in the
-    /// way that this one was parsed.
+    /// The schema as JSON, with full names and without unknown attributes. Parsing it in the same
+    /// mode gives the same schema.
     pub fn to_json(&self) -> serde_json::Value {
         print::to_json(self)
     }
 }
 
 impl NodeId {
-    /// The place as a number, for tables with an entry per type.
+    /// The index as a `usize`, for tables with an entry per type.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -277,7 +269,7 @@ impl FromStr for Schema {
     }
 }
 
-/// [`Schema::to_json`] on one line; over several, indented, with `{:#}`.
+/// Prints [`Schema::to_json`] on one line, or indented on several lines with `{:#}`.
 impl fmt::Display for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `Value` prints indented for the alternate form.

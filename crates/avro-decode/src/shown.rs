@@ -1,10 +1,9 @@
-//! Text of files in messages.
+//! Displays text from files in messages.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-/// Shows a text with an escape for each character that is not for reading, such
-/// as a line's end or a terminal's controls. Quotes and backslashes stay, so that
-/// an expression can be copied.
+/// Displays a text with escapes for unprintable characters, such as line ends and terminal
+/// controls. Quotes and backslashes are not escaped, so that an expression can be copied.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
 impl Display for Shown<'_> {

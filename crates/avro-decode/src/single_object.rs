@@ -1,5 +1,5 @@
-//! Single-object encoding (Avro 1.12, "Single-object encoding"): a record
-//! that says which schema wrote it, as in messages of a queue.
+//! Single-object encoding (Avro 1.12, "Single-object encoding"): a record with the fingerprint of
+//! its writer's schema, as in messages of a queue.
 
 use thiserror::Error;
 
@@ -8,11 +8,10 @@ use crate::words::counted;
 /// Bytes of the header: the marker, and the fingerprint of the writer's schema.
 pub const HEADER_LEN: usize = MARKER.len() + 8;
 
-/// What every header starts with: the format, and its version.
+/// The first bytes of every header: the format and its version.
 const MARKER: [u8; 2] = [0xc3, 0x01];
 
-/// The header of records that a schema of this
-/// [`fingerprint`](crate::Schema::fingerprint) wrote.
+/// The header of records written with a schema of this [`fingerprint`](crate::Schema::fingerprint).
 pub fn header(fingerprint: u64) -> [u8; HEADER_LEN] {
     let mut header = [0; HEADER_LEN];
     let (marker, rest) = header.split_at_mut(MARKER.len());
@@ -21,8 +20,7 @@ pub fn header(fingerprint: u64) -> [u8; HEADER_LEN] {
     header
 }
 
-/// The record behind its header, which must be that of a schema of this
-/// fingerprint.
+/// The record after its header, which must have this fingerprint.
 ///
 /// ```
 /// use avro_decode::{Schema, single_object};
@@ -35,8 +33,8 @@ pub fn header(fingerprint: u64) -> [u8; HEADER_LEN] {
 /// ```
 ///
 /// # Errors
-/// The message is too short for a header, starts with other bytes, or was
-/// written with another schema.
+/// If the message is too short for a header, does not start with the marker, or was written with
+/// another schema.
 pub fn strip(message: &[u8], fingerprint: u64) -> Result<&[u8], SingleObjectError> {
     let (found, record) = split(message)?;
     if found == fingerprint {
@@ -46,11 +44,11 @@ pub fn strip(message: &[u8], fingerprint: u64) -> Result<&[u8], SingleObjectErro
     }
 }
 
-/// The fingerprint in the header, by which to find the writer's schema, and the
-/// record behind it.
+/// The fingerprint in the header, which identifies the writer's schema, and the record after the
+/// header.
 ///
 /// # Errors
-/// The message is too short for a header, or starts with other bytes.
+/// If the message is too short for a header, or does not start with the marker.
 pub fn split(message: &[u8]) -> Result<(u64, &[u8]), SingleObjectError> {
     let Some((header, record)) = message.split_first_chunk::<HEADER_LEN>() else {
         return Err(too_short(message.len()));
@@ -63,11 +61,11 @@ pub fn split(message: &[u8]) -> Result<(u64, &[u8]), SingleObjectError> {
     }
 }
 
-/// A message that is not a single object of the schema that was expected.
+/// A message that is not a single object of the expected schema.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SingleObjectError {
-    /// There is no room for a header.
+    /// The message is shorter than a header.
     #[error("{}, fewer than the {HEADER_LEN} of a single object's header", counted(*len, "byte"))]
     TooShort {
         /// Bytes of the message.
@@ -82,9 +80,9 @@ pub enum SingleObjectError {
     /// The message was written with another schema.
     #[error("the schema's fingerprint is {found:016x}, not {expected:016x}")]
     OtherSchema {
-        /// The fingerprint of the schema that was expected.
+        /// The fingerprint of the expected schema.
         expected: u64,
-        /// That in the header.
+        /// The fingerprint in the header.
         found: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Records of one schema as records of another, from bytes to bytes.
+//! Converts encoded records of one schema to encoded records of another.
 
 mod compile;
 mod record;
@@ -14,24 +14,22 @@ use crate::schema::{NodeId, Schema};
 use crate::{DecodeError, DecodeOptions};
 use record::RecordStep;
 
-/// Re-encodes data of a writer's schema by a reader's, without a tree of
-/// values: the fast twin of [`reference::resolve`](crate::reference::resolve())
-/// between decoding and encoding.
+/// Re-encodes data of a writer's schema by a reader's schema, without a tree of values. It is the
+/// fast twin of decoding, [`reference::resolve`](crate::reference::resolve()) and encoding.
 ///
-/// Compiled once from a [`Resolution`]. Types that are alike are written as the
-/// shortest encoding of what was read: numbers without padding, blocks of arrays
-/// and maps as they are, but without their sizes. Fields that the reader does
-/// not have are skipped, not checked.
+/// A transcoder is compiled once from a [`Resolution`]. It writes every value in its shortest
+/// encoding: varints are not padded. Blocks of arrays and maps keep their counts, but lose their
+/// sizes. Fields that the reader lacks are skipped, not checked.
 ///
 /// See [`Resolution`] for an example.
 #[derive(Clone, Debug)]
 pub struct Transcoder {
     writer: Arc<Schema>,
     reader: Arc<Schema>,
-    /// What to do for each pair of types of the resolution.
+    /// The step for each pair of types of the resolution.
     steps: Box<[Step]>,
     root: ResolvedId,
-    /// How to get past fields that are not read, or not yet.
+    /// How to skip fields that are not read, or are read later.
     skips: Skips,
     options: DecodeOptions,
 }
@@ -42,20 +40,20 @@ impl Transcoder {
         Self::with_options(resolution, &DecodeOptions::default())
     }
 
-    /// Compiles a resolution, by choice of what is read.
+    /// Compiles a resolution with options.
     pub fn with_options(resolution: &Resolution, options: &DecodeOptions) -> Transcoder {
         let mut options = *options;
         options.max_depth = options.max_depth.min(DEEPEST);
         compile::compile(resolution, options)
     }
 
-    /// Appends the value that starts at the first byte of `record` to `out`, by
-    /// the reader's schema, and says how many bytes it takes in `record`.
+    /// Appends the value that starts at the first byte of `record` to `out`, in the reader's
+    /// schema. Returns the number of bytes that the value takes in `record`.
     ///
     /// # Errors
-    /// The bytes are not a value of the writer's schema, or of one that the
-    /// reader's has no place for; `out` is as before. Fields have the writer's
-    /// names, if it has them.
+    /// If the bytes are not a value of the writer's schema, or the value cannot be read with the
+    /// reader's schema. `out` is then unchanged. The error has the writer's field names, if the
+    /// writer has the field.
     pub fn transcode(&self, record: &[u8], out: &mut Vec<u8>) -> Result<usize, DecodeError> {
         let start = out.len();
         let result = run::run(self, record, out);
@@ -66,60 +64,60 @@ impl Transcoder {
     }
 }
 
-/// What to do for a pair of types: what is read, and what is written for it.
+/// The step for a pair of types: the input that it reads, and the output that it writes.
 #[derive(Clone, Debug)]
 enum Step {
     /// A primitive or a fixed.
     Leaf(Leaf),
-    /// A symbol's place; the other one.
+    /// Reads a symbol's index, and writes the reader's index.
     Enum {
         writer: NodeId,
         reader: NodeId,
         symbols: Box<[Option<u32>]>,
     },
-    /// Blocks of items; the same.
+    /// Reads and writes blocks of items.
     Array {
         item: ResolvedId,
-        /// The fewest bytes of an item.
+        /// Minimum number of bytes per item.
         min_item: usize,
     },
-    /// Blocks of keys and values; the same.
+    /// Reads and writes blocks of keys and values.
     Map {
         value: ResolvedId,
-        /// The fewest bytes of a key and a value.
+        /// Minimum number of bytes of a key and a value.
         min_entry: usize,
     },
-    /// Fields; in another order, without some, with others.
+    /// Reads fields, and writes them in the reader's order, with some skipped or added.
     Record(Box<RecordStep>),
-    /// A branch number and that branch; what the branch becomes.
+    /// Reads a branch number and that branch, and writes the resolved branch.
     Union(Box<[ResolvedId]>),
-    /// A value; the branch number and the value.
+    /// Reads a value, and writes the branch number and the value.
     Branch { branch: usize, value: ResolvedId },
-    /// Whatever it is, an error.
+    /// Returns an error.
     Never { writer: NodeId, reader: NodeId },
 }
 
-/// What a primitive or a fixed becomes.
+/// The conversion of a primitive or a fixed.
 #[derive(Clone, Copy, Debug)]
 enum Leaf {
     /// `null`.
     Nothing,
     Boolean,
-    /// `int` to itself or `long`, which are written alike.
+    /// `int` to itself or to `long`, which have the same encoding.
     Int,
     IntToFloat,
     IntToDouble,
     Long,
     /// Times to a finer unit.
     Times {
-        /// Whether the data has `long`, else it has `int`.
+        /// Whether the data has type `long`; otherwise it has type `int`.
         long: bool,
         rescale: Rescale,
     },
     LongToFloat,
     LongToDouble,
     FloatToDouble,
-    /// `float`, `double` and `fixed` to themselves: so many bytes.
+    /// `float`, `double` and `fixed` to themselves: this number of bytes.
     Fixed(usize),
     /// `bytes` to itself.
     Bytes,
@@ -127,7 +125,7 @@ enum Leaf {
     Text,
 }
 
-/// How to get past the values of types.
+/// How to skip the values of types.
 #[derive(Clone, Debug)]
 struct Skips {
     table: SkipTable,

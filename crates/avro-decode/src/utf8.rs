@@ -1,16 +1,16 @@
-//! Checking text.
+//! Checks text for UTF-8.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// What is done about text that is not UTF-8.
+/// How to treat text that is not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Utf8 {
-    /// It is an error.
+    /// Invalid UTF-8 is an error.
     Checked,
-    /// What is not is replaced.
+    /// Invalid UTF-8 is replaced by U+FFFD.
     Replaced,
-    /// It is any bytes.
+    /// The text is not checked.
     Any,
 }
 
@@ -22,38 +22,36 @@ impl Utf8 {
 }
 
 thread_local! {
-    /// Texts that this thread has replaced.
+    /// Number of texts that this thread has replaced.
     static REPLACED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Texts that this thread has read, since it began, with something in them that was not UTF-8 and
-/// was replaced.
+/// Number of texts that this thread has read in which invalid UTF-8 was replaced.
 pub fn replaced_texts() -> u64 {
     REPLACED.get()
 }
 
-/// The text with U+FFFD for what is not UTF-8; counted.
+/// The text with U+FFFD for invalid UTF-8; counts texts that change.
 #[cold]
 pub(crate) fn replace(bytes: &[u8]) -> Cow<'_, str> {
     REPLACED.set(REPLACED.get() + 1);
     String::from_utf8_lossy(bytes)
 }
 
-/// Bytes from which on the vectorised check is one; below, it takes a byte at a
-/// time.
+/// Minimum length for the vectorised check; shorter texts are checked byte by byte.
 const BLOCK: usize = 64;
 
-/// Bytes of most strings, at most, with their length.
+/// Upper bound on most strings' size in bytes, with their length.
 const WINDOW: usize = 32;
 
-/// Whether the first `len` bytes are UTF-8. Where more follow, this takes less.
+/// Whether the first `len` bytes are UTF-8. This is faster if `bytes` has at least 32 bytes.
 #[inline]
 pub(crate) fn starts_with_utf8(bytes: &[u8], len: usize) -> bool {
     starts_with_ascii(bytes, len) || is_utf8(&bytes[..len])
 }
 
-/// Whether the first `len` bytes are seen at once to be ASCII: so they are where there are
-/// 32 bytes, and they are among these.
+/// Whether a quick check finds the first `len` bytes to be ASCII. It can only succeed if `bytes`
+/// has at least 32 bytes and `len` is at most 32.
 #[inline]
 pub(crate) fn starts_with_ascii(bytes: &[u8], len: usize) -> bool {
     bytes
@@ -61,7 +59,7 @@ pub(crate) fn starts_with_ascii(bytes: &[u8], len: usize) -> bool {
         .is_some_and(|window| ascii_len(window) >= len)
 }
 
-/// How many ASCII bytes it begins with.
+/// Number of ASCII bytes at the start of the window.
 #[inline]
 fn ascii_len(window: &[u8; WINDOW]) -> usize {
     const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; WINDOW / 2]);
@@ -83,7 +81,7 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     bytes.is_ascii() || is_short_utf8(bytes)
 }
 
-/// Most strings are short: as a whole block, with zeros behind.
+/// Checks a short string as a whole block, padded with zeros.
 fn is_short_utf8(bytes: &[u8]) -> bool {
     let mut block = [0; BLOCK];
     block[..bytes.len()].copy_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! Values as trees, for tests, tools and whoever wants one record at a time.
+//! Values as trees, for tests, tools and reading single records.
 
 use thiserror::Error;
 
@@ -6,8 +6,7 @@ use crate::TimeUnit;
 use crate::shown::Shown;
 use crate::words::{are, counted};
 
-/// A value of any Avro type. What its numbers and places mean is told by the
-/// schema it goes with.
+/// A value of any Avro type. The schema tells what its numbers and indices mean.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `null`
@@ -28,8 +27,7 @@ pub enum Value {
     String(String),
     /// The items of an `array`.
     Array(Vec<Value>),
-    /// The entries of a `map`, in the order of the data; keys may repeat
-    /// there.
+    /// The entries of a `map`, in the order of the data; keys may repeat.
     Map(Vec<(String, Value)>),
     /// The index of a `union`'s branch, from 0, and its value.
     Union(usize, Box<Value>),
@@ -62,7 +60,7 @@ impl Value {
         }
     }
 
-    /// Whether the value is one that has others in it, even if it is empty.
+    /// Whether the value's type contains other values, even if this value is empty.
     pub(crate) fn is_nested(&self) -> bool {
         matches!(
             self,
@@ -78,8 +76,7 @@ impl Value {
 pub struct ValueError {
     /// Why it does not fit.
     pub kind: ValueErrorKind,
-    /// The field, as the names of nested fields joined by dots; `None` for
-    /// the value itself.
+    /// The field, as the names of nested fields joined by dots; `None` for the value itself.
     pub field: Option<String>,
 }
 
@@ -122,9 +119,9 @@ pub enum ValueErrorKind {
     /// A record has too many or too few fields.
     #[error("the schema has {}, the value {found}", counted(*expected, "field"))]
     FieldCount {
-        /// Fields of the schema's record.
+        /// Number of fields of the schema's record.
         expected: usize,
-        /// Fields of the value.
+        /// Number of fields of the value.
         found: usize,
     },
     /// A `fixed` has another size.
@@ -132,31 +129,30 @@ pub enum ValueErrorKind {
     FixedSize {
         /// The schema's size.
         expected: usize,
-        /// Bytes of the value.
+        /// Number of bytes of the value.
         found: usize,
     },
-    /// An enum's index is not that of a symbol.
+    /// An enum's index is not the index of a symbol.
     #[error("enum index {index} where there {} {}", are(*symbols), counted(*symbols, "symbol"))]
     BadEnumIndex {
         /// The value's index.
         index: u32,
-        /// Symbols of the schema's enum.
+        /// Number of symbols of the schema's enum.
         symbols: usize,
     },
-    /// A union's index is not that of a branch.
+    /// A union's index is not the index of a branch.
     #[error("union branch {branch} where there {} {branches}", are(*branches))]
     BadUnionBranch {
         /// The value's branch.
         branch: usize,
-        /// Branches of the schema's union.
+        /// Number of branches of the schema's union.
         branches: usize,
     },
-    /// Values are nested deeper than
-    /// [`MAX_DECODE_DEPTH`](crate::limits::MAX_DECODE_DEPTH), so that no
+    /// Values are nested deeper than [`MAX_DECODE_DEPTH`](crate::limits::MAX_DECODE_DEPTH), so no
     /// decoder would read them.
     #[error("values are nested deeper than {}", crate::limits::MAX_DECODE_DEPTH)]
     TooDeep,
-    /// A value of a type that cannot be read as the reader's.
+    /// A value of the writer's type cannot be read as the reader's type.
     #[error("the value is {writer}, which cannot be read as {reader}")]
     Unresolvable {
         /// The writer's type.
@@ -164,7 +160,7 @@ pub enum ValueErrorKind {
         /// The reader's type.
         reader: String,
     },
-    /// A symbol that the reader's enum does not have, nor a default.
+    /// The reader's enum has neither the symbol nor a default.
     #[error("{reader} has neither the symbol '{}' nor a default", Shown(symbol))]
     UnknownSymbol {
         /// The symbol.
@@ -179,14 +175,14 @@ pub enum ValueErrorKind {
         value: i64,
         /// The unit of the writer's type.
         from: TimeUnit,
-        /// The unit of the reader's.
+        /// The unit of the reader's type.
         to: TimeUnit,
     },
-    /// `bytes` that are to be read as a `string` are not UTF-8.
+    /// `bytes` that are read as a `string` are not UTF-8.
     #[error("the bytes to be read as a string are not UTF-8")]
     InvalidUtf8,
-    /// Defaults of fields that only the reader has would make more than
-    /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) of the value.
+    /// Defaults of fields that only the reader has would add more than
+    /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) values and bytes to the value.
     #[error(
         "defaults of more than {} values and bytes",
         crate::limits::MAX_FILLED_PARTS

@@ -2,17 +2,17 @@
 
 use crate::DecodeErrorKind;
 
-/// Bytes of the longest varint that an `int` may take.
+/// Maximum number of bytes of an `int`.
 const MAX_INT_BYTES: usize = 5;
-/// Bytes of the longest varint that a `long` may take.
+/// Maximum number of bytes of a `long`.
 const MAX_LONG_BYTES: usize = 10;
 
-/// Reads a `long` at `position` and moves past it. Padded encodings (more
-/// bytes than the value needs) are read, up to 10 bytes.
+/// Reads a `long` at `position` and moves past it. Padded encodings (more bytes than the value
+/// needs) are accepted, up to 10 bytes.
 ///
 /// # Errors
-/// The input ends, or the varint has more than 10 bytes or 64 bits. Then
-/// `position` stays.
+/// If the input ends, or the varint has more than 10 bytes or 64 bits. `position` is then
+/// unchanged.
 pub(crate) fn read_long(input: &[u8], position: &mut usize) -> Result<i64, DecodeErrorKind> {
     let (value, end) = read_varint(input, *position, MAX_LONG_BYTES)?;
     *position = end;
@@ -47,7 +47,7 @@ fn read_varint(
     Err(DecodeErrorKind::VarintTooLong)
 }
 
-/// 0, 1, 2, 3, 4 .. stand for 0, -1, 1, -2, 2 ..
+/// Undoes the zig-zag coding: 0, 1, 2, 3, 4 .. become 0, -1, 1, -2, 2 ..
 fn unzigzag(bits: u64) -> i64 {
     let magnitude = (bits / 2) as i64;
     if bits.is_multiple_of(2) {
@@ -57,8 +57,8 @@ fn unzigzag(bits: u64) -> i64 {
     }
 }
 
-/// Appends `value` as the shortest zig-zag varint; what `int`, `long`,
-/// lengths, counts and indices are written as.
+/// Appends `value` as the shortest zig-zag varint. This is the encoding of `int`, `long`, lengths,
+/// counts and indices.
 pub fn write_long(out: &mut Vec<u8>, value: i64) {
     let mut bits = ((value << 1) ^ (value >> 63)) as u64;
     while bits > 0x7f {

@@ -1,17 +1,17 @@
-//! Numbers of things in words.
+//! Counted things in words.
 
-/// A number of things: `1 byte`, `2 bytes`.
+/// A counted thing: `1 byte`, `2 bytes`.
 #[cold]
 pub(crate) fn counted(n: impl TryInto<u64>, thing: &str) -> String {
     match n.try_into() {
         Ok(1) => format!("1 {thing}"),
         Ok(n) => format!("{n} {thing}s"),
-        // No number of things is beyond.
+        // Larger numbers do not occur.
         Err(_) => format!("many {thing}s"),
     }
 }
 
-/// The verb of a number of things: `1 is left`, `2 are left`.
+/// The verb for a number of things: `1 is left`, `2 are left`.
 #[cold]
 pub(crate) fn are(n: impl TryInto<u64>) -> &'static str {
     match n.try_into() {

@@ -1,11 +1,11 @@
-//! Software prefetching: asks the processor for memory before a plan needs it.
+//! Software prefetching: requests memory from the processor before a plan needs it.
 //!
-//! A processor has a limited number of loads from memory under way. One more makes it
-//! stand still. Each of the three prefetches here therefore spreads its requests over
-//! the work of decoding:
+//! A processor can have a limited number of loads from memory in flight, and waits if it needs one
+//! more. Each of the three prefetches here therefore spreads its requests over the work of
+//! decoding:
 //!
 //! - [`SkipPrefetch`]: the bytes of later records, while a plan skips most of a record.
-//! - [`NextBlockPrefetch`]: the block that is read next, which is elsewhere in memory.
+//! - [`NextBlockPrefetch`]: the block that is read next, at another address.
 //! - [`OutputPrefetch`]: the memory of a large batch that the next rows are written to.
 
 use std::ops::Range;
@@ -15,15 +15,15 @@ use tensor_batch::{RowSlots, Segment, Slot};
 use crate::limits::LARGE_BATCH_BYTES;
 use crate::prefetch::{LINE, MOST_LINES, prefetch, prefetch_address, prefetch_after};
 
-/// Bytes from the start of a record to the bytes that are prefetched during it. That is
-/// a few records of usual size, because memory takes as long to answer as one of them.
+/// Distance in bytes from the start of a record to the bytes prefetched during it. It is a few
+/// records of usual size, because a load from memory takes about as long as decoding one.
 const DISTANCE: usize = 6_144;
 
-/// Bytes of a pair of lines.
+/// Bytes of two lines.
 const PAIR: usize = 2 * LINE;
 
-/// Maximum number of pairs of lines in a request. The processor itself sees that it goes
-/// straight on through a larger record.
+/// Maximum number of line pairs per request. In a larger record, the processor's own prefetcher
+/// detects the sequential reads.
 const MOST_PAIRS: usize = 8;
 
 /// Prefetches later records of the same block while fields are skipped. The requests are
@@ -32,9 +32,9 @@ const MOST_PAIRS: usize = 8;
 pub(crate) struct SkipPrefetch {
     /// The address where the next request starts.
     next: usize,
-    /// Bytes of a request, whole pairs of lines.
+    /// Bytes of a request, a multiple of [`PAIR`].
     bytes: usize,
-    /// The address where requests end.
+    /// The end address of requests.
     end: usize,
     /// Whether a record makes a single request, at its start.
     at_start: bool,
@@ -43,8 +43,8 @@ pub(crate) struct SkipPrefetch {
 }
 
 impl SkipPrefetch {
-    /// Begins with the next `records` records of `data`. A record has `slow_skips`
-    /// requests, or one at its start if it has no slow skip.
+    /// Starts on the next `records` records of `data`. A record has `slow_skips` requests, or one
+    /// at its start if it has no slow skip.
     pub(crate) fn begin(&mut self, data: &[u8], start: usize, records: usize, slow_skips: usize) {
         let pairs = self.record_len.div_ceil(PAIR);
         self.bytes = pairs.div_ceil(slow_skips.max(1)).min(MOST_PAIRS) * PAIR;
@@ -52,25 +52,25 @@ impl SkipPrefetch {
         let left = self.record_len.saturating_mul(records);
         let here = data.as_ptr().addr() + start;
         let asked = self.asked().wrapping_sub(here);
-        // In a file that is read in order, the next block follows a block that is read
-        // to its end. The request need not know whether there are such bytes.
+        // In a file that is read in order, the next block follows the last record of this one.
+        // Requests past the end of memory are harmless.
         let is_all = data.len() - start < left.saturating_add(self.record_len);
         self.end = if is_all { usize::MAX } else { here + left };
         let known = if asked < DISTANCE { asked } else { 0 };
         prefetch(data, start + known, start + DISTANCE.min(left));
     }
 
-    /// The address after the last byte that was asked for.
+    /// The end address of the bytes requested so far.
     fn asked(&self) -> usize {
         self.next.min(self.end)
     }
 
-    /// Stops asking, for a plan that skips too little.
+    /// Stops the requests, for a plan that skips too little.
     pub(crate) fn rest(&mut self) {
         self.end = 0;
     }
 
-    /// Begins with the record at `start` of `data`.
+    /// Starts on the record at `start` of `data`.
     #[inline]
     pub(crate) fn begin_record(&mut self, data: &[u8], start: usize) {
         self.next = data.as_ptr().addr().wrapping_add(start + DISTANCE);
@@ -90,7 +90,7 @@ impl SkipPrefetch {
         }
     }
 
-    /// Ends with a record of `len` bytes.
+    /// Finishes a record of `len` bytes.
     #[inline]
     pub(crate) fn end_record(&mut self, len: usize) {
         self.record_len = match self.record_len {
@@ -100,7 +100,7 @@ impl SkipPrefetch {
     }
 }
 
-/// Lines of a request of [`NextBlockPrefetch`]. A plan that reads whole records has about
+/// Number of lines per request of [`NextBlockPrefetch`]. A plan that reads whole records has about
 /// half as many operations as its records have lines.
 const LINES: usize = 2;
 
@@ -109,7 +109,7 @@ const LINES: usize = 2;
 pub(super) struct NextBlockPrefetch {
     /// The address of the next line.
     next: usize,
-    /// The address after the last line.
+    /// The end address of the lines.
     end: usize,
 }
 
@@ -123,8 +123,8 @@ impl NextBlockPrefetch {
         }
     }
 
-    /// Begins with a run of `operations`. Lines that so few operations would not come to
-    /// are asked for at once.
+    /// Starts on a run of `operations` operations. Lines that this number of operations would not
+    /// reach are requested at once.
     #[inline]
     pub(super) fn begin(&mut self, operations: usize) {
         let spread = operations.saturating_mul(LINES * LINE);
@@ -133,14 +133,14 @@ impl NextBlockPrefetch {
         }
     }
 
-    /// Whether all lines were asked for.
+    /// Whether all lines have been requested.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.next >= self.end
     }
 
-    /// Asks for the next lines. The last request may be a line too long, because counting
-    /// the lines would be a mispredicted branch.
+    /// Requests the next lines. The last request may be a line too long, because counting the lines
+    /// would be a mispredicted branch.
     #[inline]
     pub(super) fn ask(&mut self) {
         if self.is_over() {
@@ -152,7 +152,7 @@ impl NextBlockPrefetch {
         self.next += LINES * LINE;
     }
 
-    /// Asks for all remaining lines.
+    /// Requests all remaining lines.
     pub(super) fn end(&mut self) {
         while !self.is_over() {
             self.ask();
@@ -160,25 +160,25 @@ impl NextBlockPrefetch {
     }
 }
 
-/// Prefetches the memory that the next rows of a large batch are written to.
+/// Prefetches the memory of a large batch that the next rows are written to.
 ///
-/// No cache near a core holds a large batch when its memory is written to again, and a
-/// processor does not follow tens of columns by itself. After a write to a column, as
-/// many bytes as the row wrote are asked for.
+/// A large batch has left the caches of a core when its memory is written to again, and a processor
+/// does not prefetch for tens of columns by itself. After each write to a column, the same number
+/// of bytes is prefetched after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OutputPrefetch {
     is_on: bool,
 }
 
 impl OutputPrefetch {
-    /// On for a large batch, off for a small one, which the caches hold.
+    /// On for a large batch, off for a small one, which stays in the caches.
     pub(super) fn of(slots: &RowSlots<'_>) -> Self {
-        // Tests run with assertions, and take small batches for large ones.
+        // Tests run with assertions, and prefetch for small batches too.
         let is_on = cfg!(debug_assertions) || slots.batch_bytes() >= LARGE_BATCH_BYTES;
         OutputPrefetch { is_on }
     }
 
-    /// Asks for the memory after `written`.
+    /// Prefetches the memory after `written`.
     #[inline]
     pub(super) fn ask<T>(self, written: &[T]) {
         if self.is_on {
@@ -186,7 +186,7 @@ impl OutputPrefetch {
         }
     }
 
-    /// Asks for the memory after the elements `written` of a column of fixed width.
+    /// Prefetches the memory after the elements `written` of a column of fixed width.
     #[inline]
     pub(super) fn ask_slot(self, slot: &Slot<'_>, written: Range<usize>) {
         if self.is_on {
@@ -194,8 +194,7 @@ impl OutputPrefetch {
         }
     }
 
-    /// The end of a segment before the next values are written, or `None` if nothing is
-    /// prefetched.
+    /// The end of a segment before the next write, or `None` if prefetching is off.
     #[inline]
     pub(super) fn end_of(self, segment: &Segment) -> Option<SegmentEnd> {
         self.is_on.then(|| SegmentEnd {
@@ -205,7 +204,7 @@ impl OutputPrefetch {
     }
 }
 
-/// The end of a segment before more is written to it.
+/// The end of a segment before a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentEnd {
     value: usize,
@@ -213,7 +212,7 @@ pub(super) struct SegmentEnd {
 }
 
 impl SegmentEnd {
-    /// Asks for the memory after the values and indices that `segment` gained since.
+    /// Prefetches the memory after the values and indices that were written to `segment`.
     #[inline]
     pub(super) fn ask(self, segment: &Segment) {
         prefetch_after(segment.values.bytes_from(self.value));

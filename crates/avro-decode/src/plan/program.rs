@@ -1,8 +1,8 @@
-//! What a plan is made of: operations on the bytes of a record.
+//! The program of a plan: operations on the bytes of a record.
 //!
-//! A program is a list of operations that together read one value, front to
-//! back. Records inside records need no operation of their own: their fields
-//! stand in line. Arrays, maps and unions have programs inside them.
+//! A program is a list of operations that together read one value, front to back. A record inside a
+//! record has no operation of its own: its fields' operations are in the same list. Arrays, maps
+//! and unions contain programs.
 
 use std::sync::Arc;
 
@@ -18,27 +18,26 @@ use crate::DecodeErrorKind;
 use crate::convert::Rescale;
 use crate::convert::Source;
 
-/// Operations, one after another.
+/// Operations that run one after another.
 pub(crate) type Program = Box<[Operation]>;
 
-/// A step of a program.
+/// An operation of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
-    /// What it reads, for errors: a feature's expression, or the way to a field;
-    /// of several skipped the first.
+    /// The name for errors: a feature's expression, or the path to a field. For a skip of several
+    /// fields, that of the first.
     pub(crate) field: Box<str>,
-    /// The union around what it reads.
+    /// The union around the value, if it has one branch besides null.
     pub(crate) optional: Option<Optional>,
     pub(crate) action: Action,
 }
 
-/// A union with one branch besides null, around what an operation reads: most
-/// values are not null, and nothing stands between them and their operation but
-/// the number of the branch.
+/// A union with one branch besides null, around the value of an operation. The common case, not
+/// null, only reads the branch number first.
 #[derive(Clone, Debug)]
 pub(crate) struct Optional {
     pub(crate) nullable: Nullable,
-    /// What happens for a null.
+    /// The program for a null.
     pub(crate) null: Program,
 }
 
@@ -46,21 +45,20 @@ pub(crate) struct Optional {
 pub(crate) enum Action {
     /// Skips values.
     Skip {
-        /// All of them, in as few operations as their sizes allow.
+        /// All values, in as few steps as their sizes allow.
         all: Skip,
-        /// The same, for values that are laid out in the usual way.
+        /// The same values, if they are in the usual layout.
         fast: Box<[FastSkip]>,
-        /// Each with its name, to tell which one an error is in.
+        /// Each value with its name, to name the value that an error is in.
         each: Vec<(Box<str>, Skip)>,
     },
-    /// Reads the number of a union's branch; any but one is a null, and an
-    /// error.
+    /// Reads the number of a union's branch; any branch but one is null, which is an error.
     ExpectValue(Nullable),
     /// Reads the number of a union's branch and runs that branch's program.
     Union(Box<[Program]>),
     /// Reads one value for a feature.
     Value(Read),
-    /// Reads an array of values for a feature: its innermost dimension.
+    /// Reads an array of values, the innermost dimension of a feature.
     Array(Items, Read),
     /// Reads neighbouring values of a dense row.
     Row(Box<Row>),
@@ -76,22 +74,21 @@ pub(crate) enum Action {
     EndEntry(EndEntry),
     /// Ends a row of a sparse feature with keys.
     EndRow(usize),
-    /// A feature has no value here.
+    /// Handles a missing value of a feature.
     Missing(Missing),
-    /// A feature's first list, or its value, is there: for its row mask.
+    /// Marks a feature as present in its row mask: its first list or value is reached.
     Present(usize),
     /// Reads a value that a filter needs.
     Capture(Operand),
-    /// Data that cannot become what is asked for.
+    /// Returns this error: the data cannot be read as requested.
     Fail(DecodeErrorKind),
-    /// Runs a program, then goes back to where it started: for a value that is
-    /// read more than once.
+    /// Runs a program, then returns to its start, for a value that is read more than once.
     Peek(Program),
-    /// Runs a program on other bytes: on a default of the reader's schema.
+    /// Runs a program on other bytes: a default of the reader's schema.
     Default(Box<Default>),
 }
 
-/// How one value is read for a feature.
+/// How to read one value for a feature.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     /// The feature.
@@ -100,61 +97,61 @@ pub(crate) struct Read {
     pub(crate) nullable: Option<Nullable>,
     /// How the value is read.
     pub(crate) source: Source,
-    /// Where the indices of the lists around it stand.
+    /// The registers with the indices of the lists around the value.
     pub(crate) registers: Box<[usize]>,
 }
 
 /// An array whose items are values of one feature.
 #[derive(Clone, Debug)]
 pub(crate) struct Items {
-    /// The fewest bytes of an item.
+    /// Minimum number of bytes per item.
     pub(crate) min_item: usize,
-    /// How many may be read.
+    /// The allowed number of items.
     pub(crate) length: Length,
-    /// Which items are read; all of them if there is none.
+    /// The items to read; `None` for all of them.
     pub(crate) part: Option<Box<Part>>,
-    /// How the data says how many there are.
+    /// How the data gives the number of items.
     pub(crate) coding: Coding,
 }
 
-/// How the data says how many items a list has.
+/// How the data gives the number of items of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
-    /// An array: blocks with a count each.
+    /// As an array: blocks with a count each.
     Blocks,
-    /// The bytes of `bytes`: their number before them.
+    /// As `bytes`: their number comes first.
     Delimited,
-    /// The bytes of a `fixed` of this size.
+    /// As a `fixed` of this size.
     Fixed(usize),
 }
 
-/// A walk through an array or a map.
+/// A loop over the items of an array or a map.
 #[derive(Clone, Debug)]
 pub(crate) struct Each {
-    /// Whether each item has a key before it.
+    /// Whether it is a map, whose items have a key first.
     pub(crate) is_map: bool,
-    /// The fewest bytes of an item, with its key.
+    /// Minimum number of bytes per item, with its key.
     pub(crate) min_item: usize,
-    /// Which items count.
+    /// The filter that selects items.
     pub(crate) filter: Option<Filter>,
-    /// Which of the items that count are read; all of them if there is none.
+    /// The selected items to read; `None` for all of them.
     pub(crate) part: Option<Box<Part>>,
-    /// Where the number of the item stands while its program runs.
+    /// The register for the item's index while its program runs.
     pub(crate) register: usize,
-    /// What reads an item.
+    /// The program that reads an item.
     pub(crate) item: Program,
     /// The features that have a dimension here.
     pub(crate) lists: Box<[List]>,
 }
 
-/// A dimension of a feature: how long its list is, is known at the end of it.
+/// A dimension of a feature. The length of its list is known when the list ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     pub(crate) output: usize,
-    /// The dimension, counted from 0.
+    /// The dimension, from 0.
     pub(crate) depth: usize,
     pub(crate) length: Length,
-    /// Values of a dense row in one item.
+    /// Number of a dense row's values in one item.
     pub(crate) stride: usize,
 }
 
@@ -162,46 +159,46 @@ pub(crate) struct List {
 #[derive(Clone, Debug)]
 pub(crate) struct Pick {
     pub(crate) which: Which,
-    /// The fewest bytes of an item, with its key.
+    /// Minimum number of bytes per item, with its key.
     pub(crate) min_item: usize,
-    /// What reads the item.
+    /// The program that reads the item.
     pub(crate) item: Program,
-    /// What reads any other.
+    /// Skips any other item.
     pub(crate) other: Skip,
-    /// What happens where there is no such item.
+    /// The program for an array or a map without such an item.
     pub(crate) absent: Program,
 }
 
-/// What a [`Pick`] picks.
+/// The item that a [`Pick`] reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Which {
-    /// The item at a place, counted from 0.
+    /// The item with this index.
     Index(u64),
-    /// The first entry of a key.
+    /// The first entry with this key.
     Key(Box<str>),
 }
 
 /// A field that only the reader's schema has.
 #[derive(Clone, Debug)]
 pub(crate) struct Default {
-    /// Its default, encoded by the reader's schema.
+    /// The field's default, encoded by the reader's schema.
     pub(crate) encoded: Arc<[u8]>,
-    /// Values in it, and bytes of their strings.
+    /// Number of values in the default, and bytes of their strings.
     pub(crate) parts: usize,
-    /// What reads it.
+    /// The program that reads the default.
     pub(crate) value: Program,
 }
 
-/// How an index of a sparse entry is read.
+/// How to read an index of a sparse entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexRead {
     /// The feature.
     pub(crate) output: usize,
-    /// Which of its index keys.
+    /// The index key's number among the feature's index keys.
     pub(crate) key: usize,
-    /// Whether it is an `int`, else a `long`.
+    /// Whether the index is an `int`; otherwise it is a `long`.
     pub(crate) is_int: bool,
-    /// For times that are of another unit than those of other schemas.
+    /// Set for times whose unit differs from that of earlier schemas.
     pub(crate) rescale: Option<Rescale>,
 }
 
@@ -209,28 +206,28 @@ pub(crate) struct IndexRead {
 #[derive(Clone, Debug)]
 pub(crate) struct EndEntry {
     pub(crate) output: usize,
-    /// Where the indices of the lists around the entry stand.
+    /// The registers with the indices of the lists around the entry.
     pub(crate) registers: Box<[usize]>,
 }
 
-/// A place where a feature has no value, or no list.
+/// A missing value or list of a feature.
 #[derive(Clone, Debug)]
 pub(crate) struct Missing {
     pub(crate) output: usize,
     pub(crate) at: MissingAt,
-    /// Whether it is all of the row that is missing.
+    /// Whether the whole row is missing.
     pub(crate) is_row: bool,
-    /// Where the indices of the lists around stand.
+    /// The registers with the indices of the lists around it.
     pub(crate) registers: Box<[usize]>,
-    /// The error, for a feature that has nothing for it.
+    /// The error for a feature without a default or a mask.
     pub(crate) why: DecodeErrorKind,
 }
 
-/// What is missing.
+/// The kind of thing that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MissingAt {
     /// A value.
     Value,
-    /// The list of a dimension, counted from 0; of a sparse feature, entries.
+    /// The list of a dimension, from 0; for a sparse feature, entries.
     List(usize),
 }

@@ -1,9 +1,8 @@
-//! Values of a dense row as nearly every writer lays them out: a value after
-//! its branch number, or an array in one block that does not say its size.
+//! Fast path for values of a dense row in the usual layout: a value after its branch number, or an
+//! array in one block without a size in bytes.
 //!
-//! One look at both ends of such an array stands for the walk through its
-//! blocks. Whatever is laid out in another way, or is at fault, is left to the
-//! general way, which starts over.
+//! Comparing both ends of such an array replaces the loop over its blocks. For any other layout, or
+//! invalid data, the general path reads the value from its start again.
 
 use super::SLOTS;
 use super::cursor::Cursor;
@@ -21,20 +20,20 @@ use crate::path::Slice;
 /// Neighbouring values of a dense row.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// The general way.
+    /// The general path.
     pub(crate) read: Read,
     pub(crate) items: Option<Items>,
     column: usize,
     leaf: Leaf,
-    /// Values of a row of the column.
+    /// Number of values in a row of the column.
     row_len: usize,
-    /// How many of them are read.
+    /// Number of values to read.
     count: usize,
-    /// What stands before them.
+    /// The bytes before the values.
     header: Header,
 }
 
-/// The bytes of a branch number, or of the number of items in a block.
+/// The encoded branch number, or number of items in a block.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     bytes: [u8; 2],
@@ -42,7 +41,7 @@ struct Header {
 }
 
 impl Header {
-    /// `None` for a number that takes more bytes.
+    /// Encodes `number`; `None` if it takes too many bytes.
     fn new(number: i64) -> Option<Self> {
         let mut encoded = Vec::new();
         write_long(&mut encoded, number);
@@ -52,7 +51,7 @@ impl Header {
         Some(Header { bytes, len })
     }
 
-    /// Moves past the header, if it is there.
+    /// Moves past the header, if the data has exactly these bytes; returns whether it does.
     #[inline]
     fn pass(self, cursor: &mut Cursor<'_>) -> bool {
         let here = match self.len {
@@ -68,7 +67,7 @@ impl Header {
 }
 
 impl Row {
-    /// The row that `read` is, if it is one.
+    /// The fast path for `read`; `None` if it has none.
     pub(crate) fn new(read: &Read, items: Option<&Items>, outputs: &[Output]) -> Option<Self> {
         let output = &outputs[read.output];
         let (OutputLayout::Dense { strides }, Source::Plain(leaf), None) =
@@ -111,7 +110,7 @@ impl Row {
         })
     }
 
-    /// Moves past what stands behind the values, if it is there.
+    /// Moves past the end of the array, if it is there; returns whether it is.
     #[inline]
     fn ends(&self, cursor: &mut Cursor<'_>) -> bool {
         self.items.is_none() || cursor.ends_array()
@@ -119,7 +118,7 @@ impl Row {
 }
 
 impl Run<'_, '_, '_> {
-    /// Reads the values, if they are laid out as most are; whether they were.
+    /// Reads the values if they are in the usual layout; returns whether they were.
     #[inline]
     pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
         let prefetch = self.state.output_prefetch;
@@ -145,7 +144,7 @@ impl Run<'_, '_, '_> {
             });
         if is_read {
             let end = *place + row.count;
-            // A full row ends where the next begins.
+            // The end of a row is the start of the next.
             *place = if end == row.row_len { 0 } else { end };
         } else {
             cursor.go_to(begin);

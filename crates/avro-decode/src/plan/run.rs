@@ -1,4 +1,4 @@
-//! Running a plan's programs on the bytes of records.
+//! Runs a plan's programs on the bytes of records.
 
 use tensor_batch::RowSlots;
 
@@ -17,22 +17,22 @@ use super::{Plan, SLOTS};
 use crate::limits::MAX_FILLED_PARTS;
 use crate::{DecodeError, DecodeErrorKind};
 
-/// A plan at work on some records.
+/// The state of a plan that runs on some records.
 pub(super) struct Run<'x, 'r, 's> {
     pub(super) plan: &'x Plan,
     pub(super) slots: &'r mut RowSlots<'s>,
     pub(super) state: &'r mut State,
     /// The values that filters compare.
     pub(super) operands: Vec<Captured<'x>>,
-    /// The row being written, counted from the batch's first.
+    /// Index of the current row in the batch.
     pub(super) batch_row: i64,
 }
 
 /// Why a program stopped.
 pub(super) enum Stop {
-    /// What is wrong, where the cursor stands.
+    /// An error at the cursor.
     Fault(Fault),
-    /// What is wrong, and where.
+    /// An error with its position.
     Located(Box<DecodeError>),
 }
 
@@ -60,7 +60,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         }
     }
 
-    /// Reads `records` records from `start` on into the next rows; gives where they end.
+    /// Reads `records` records from `start` on into the next rows; returns the offset after them.
     #[inline(always)]
     pub(super) fn records(
         &mut self,
@@ -68,7 +68,8 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         start: usize,
         records: usize,
     ) -> Result<usize, DecodeError> {
-        // Made here: what a caller had just stored would be waited for.
+        // A new cursor, so that its fields are in registers and not loaded from the caller's
+        // memory.
         let mut cursor = Cursor::new(data, start);
         let asks_ahead = self.plan.asks_ahead();
         if asks_ahead {
@@ -118,7 +119,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.operands.fill(Captured::Missing);
     }
 
-    /// Errors of a program are always [`Stop::Located`].
+    /// Runs a program. Its errors are always [`Stop::Located`].
     #[inline]
     fn program(&mut self, program: &'x Program, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         for operation in program {
@@ -196,7 +197,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.branch(program, start.position(), cursor)
     }
 
-    /// Runs the program of a branch, of which the number is at `start`.
+    /// Runs the program of a branch whose number is at `start`.
     fn branch(
         &mut self,
         program: &'x Program,
@@ -205,7 +206,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     ) -> Result<(), Stop> {
         let result = self.program(program, cursor);
         if let Err(Stop::Located(mut error)) = result {
-            // What is not there has its place in the number of the branch.
+            // A missing value is reported at the number of the branch.
             if is_missing(&error.kind) && error.offset == cursor.position() {
                 error.offset = start;
             }
@@ -223,7 +224,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         while let Some(block) = next_block(cursor, each.min_item)? {
             let body = cursor.position();
             if each.filter.is_none() {
-                // A list that is too long is an error before an item too many.
+                // A list that is too long is an error before the first surplus item is read.
                 self.check_most(each, count + block.count, start, cursor)?;
             }
             for _ in 0..block.count {
@@ -255,7 +256,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.end_lists(each, PartRead { count, is_cut }, start, cursor)
     }
 
-    /// The items of a part of an array, or of a part of a map's entries.
+    /// Reads the items of a part of an array, or of a part of a map's entries.
     fn each_of_part(
         &mut self,
         each: &'x Each,
@@ -278,7 +279,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.end_lists(each, read, start, cursor)
     }
 
-    /// Ends the lists of features that have a dimension for an array from `start` on.
+    /// Ends the lists of features that have a dimension for the array that begins at `start`.
     fn end_lists(
         &mut self,
         each: &Each,
@@ -387,9 +388,9 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         self.program(&pick.absent, cursor)
     }
 
-    /// Reads a default in the place of data.
+    /// Reads a default as if it were data.
     fn default(&mut self, default: &'x Default, cursor: &Cursor<'x>) -> Result<(), Stop> {
-        // A few bytes of data may each be a large default.
+        // A few bytes of data may have large defaults, so these are counted.
         self.state.filled_parts += default.parts;
         if self.state.filled_parts > MAX_FILLED_PARTS {
             return Err(defaults_too_large().into());
@@ -397,7 +398,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         let mut inside = Cursor::new(&default.encoded, 0);
         let result = self.program(&default.value, &mut inside);
         if let Err(Stop::Located(mut error)) = result {
-            // The place in the default says nothing of the data.
+            // A position in the default means nothing in the data.
             error.offset = cursor.position();
             return Err(Stop::Located(error));
         }
@@ -436,7 +437,7 @@ fn skip_key(cursor: &mut Cursor<'_>) -> Result<(), Fault> {
     cursor.bytes(length).map(drop)
 }
 
-/// Whether an error says that a value is not there.
+/// Whether an error reports a missing value.
 fn is_missing(kind: &DecodeErrorKind) -> bool {
     matches!(
         kind,

@@ -1,5 +1,4 @@
-//! What an executor keeps from one call to the next: memory, and what it has
-//! learned of the data.
+//! State that an executor keeps from one call to the next: memory, and predictions.
 
 use std::fmt;
 
@@ -12,36 +11,34 @@ use super::filter::Captured;
 use super::prefetch::{NextBlockPrefetch, OutputPrefetch};
 use super::state::State;
 
-/// Memory of an executor, to be used by one call after another: with it,
-/// [`Plan::execute_with`] allocates nothing once it has met the largest record.
-/// It may serve one plan after another.
+/// Reusable memory of an executor. With it, [`Plan::execute_with`] allocates nothing once it has
+/// read the largest record. It can serve different plans in turn.
 #[derive(Default)]
 pub struct Scratch {
-    /// The plan it served last.
+    /// The last plan served.
     plan: Option<u64>,
     state: State,
-    /// Whether a row may be left half-way, by an error.
+    /// Whether an error may have left a row unfinished.
     half_way: bool,
     /// The memory of a run's operands.
     operands: Vec<Captured<'static>>,
 }
 
 impl Scratch {
-    /// Holds no memory yet.
+    /// Creates a scratch without memory.
     pub fn new() -> Self {
         Scratch::default()
     }
 
-    /// Has the processor load the first few KB of `bytes` while the next call reads its
-    /// records. Useful for the data of the call after that, if it is elsewhere in memory.
-    /// On machines other than x86-64 it does nothing.
+    /// Prefetches the first few KB of `bytes` while the next call reads its records. This is useful
+    /// if the following call's data is at another address. It does nothing on machines other than
+    /// x86-64.
     #[doc(hidden)]
     pub fn load_meanwhile(&mut self, bytes: &[u8]) {
         self.state.next_block_prefetch = NextBlockPrefetch::of(bytes);
     }
 
-    /// The state of a run of `plan`, and its operands; these come back by
-    /// [`keep`](Self::keep).
+    /// The state of a run of `plan`, and its operands. Return the operands to [`keep`](Self::keep).
     #[inline]
     pub(super) fn begin<'x>(
         &mut self,
@@ -61,8 +58,8 @@ impl Scratch {
         if !state.entries.is_empty() {
             EntryLists::start(&mut state.entries, plan, slots);
         }
-        // Few plans have any, and to load what was stored a moment ago, in parts, takes as
-        // long as reading a value.
+        // Few plans have operands, and loading recently stored parts of a vector takes as long as
+        // reading a value.
         let operands = match plan.operands {
             0 => Vec::new(),
             _ => std::mem::take(&mut self.operands),
@@ -70,7 +67,7 @@ impl Scratch {
         (state, operands)
     }
 
-    /// Makes the memory for another plan.
+    /// Prepares the memory for another plan.
     #[cold]
     fn serve(&mut self, plan: &Plan) {
         self.plan = Some(plan.id);
@@ -81,8 +78,8 @@ impl Scratch {
         self.operands = vec![Captured::Missing; plan.operands];
     }
 
-    /// Keeps the memory of the operands, not what they are of the data, after a run all
-    /// of whose rows are `whole`.
+    /// Keeps the memory of the operands, without their contents, after a run. `whole` tells whether
+    /// all its rows are complete.
     pub(super) fn keep(&mut self, operands: Vec<Captured<'_>>, whole: bool) {
         self.half_way = !whole;
         if !operands.is_empty() {

@@ -1,4 +1,4 @@
-//! Where the values of a feature go.
+//! Sinks: they receive the values of a feature.
 
 use std::marker::PhantomData;
 
@@ -12,15 +12,15 @@ use crate::DecodeErrorKind;
 use crate::convert::{Conversion, Out};
 use crate::utf8::{self, Utf8};
 
-/// Where runs of values go.
+/// A receiver of runs of values.
 pub(crate) trait Sink {
-    /// Reads the next `n` values. `n` is at most the bytes that are left.
+    /// Reads the next `n` values. `n` is at most the number of remaining bytes.
     fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault>;
 
     /// Whether missing values can be filled.
     fn fills(&self) -> bool;
 
-    /// Fills the places of the next `n` elements, which are missing.
+    /// Fills the next `n` elements, which are missing.
     fn fill(&mut self, n: usize);
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Mask<'a> {
 }
 
 impl<'a> Mask<'a> {
-    /// The mask of a dense row from `start` on.
+    /// The mask of a dense row from `start` to `end`.
     pub(crate) fn of_row(slot: Option<&'a mut Slot<'_>>, start: usize, end: usize) -> Self {
         match slot {
             None => Mask::None,
@@ -67,7 +67,7 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// The rest of a row of a dense column, in its final place.
+/// The rest of a row of a dense column, written in place.
 pub(crate) struct InPlace<'a, P: Primitive> {
     rest: &'a mut [RawOf<P>],
     fill: Option<&'a [RawOf<P>]>,
@@ -83,14 +83,14 @@ impl<'a, P: Primitive> InPlace<'a, P> {
         InPlace { rest, fill, mask }
     }
 
-    /// Values of the row that are still to come.
+    /// Number of values that the row still needs.
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
 
     #[inline]
     fn next(&mut self, n: usize) -> &'a mut [RawOf<P>] {
-        // The walk has checked every length against the shape before.
+        // Every length was checked against the shape before.
         let (now, later) = std::mem::take(&mut self.rest).split_at_mut(n);
         self.rest = later;
         now
@@ -123,7 +123,7 @@ impl<P: Primitive> Sink for InPlace<'_, P> {
     }
 }
 
-/// The end of a segment's values.
+/// Appends to a segment's values.
 pub(crate) struct Append<'a, P: Primitive> {
     buffer: &'a mut Buffer<RawOf<P>>,
     fill: Option<RawOf<P>>,
@@ -166,13 +166,12 @@ impl<P: Primitive> Sink for Append<'_, P> {
     }
 }
 
-/// The end of a segment's strings. `bytes` and `string` differ in the check
-/// for UTF-8 alone.
+/// Appends to a segment's strings. `bytes` and `string` differ only in the check for UTF-8.
 pub(crate) struct AppendStrings<'a> {
     pub(crate) strings: &'a mut Strings,
     pub(crate) utf8: Utf8,
     pub(crate) fill: Option<&'a Strings>,
-    /// The place in a row, for a fill that has one value for each.
+    /// The index in the row, for a fill with one value per element.
     pub(crate) place: usize,
     pub(crate) mask: Mask<'a>,
 }
@@ -186,7 +185,7 @@ impl Sink for AppendStrings<'_> {
         if read_strings(cursor, self.strings, n, self.utf8.is_checked()) {
             return Ok(());
         }
-        // Which of them is the first at fault.
+        // Reread the strings to find the first invalid one.
         *cursor = start;
         self.strings.truncate(first);
         for _ in 0..n {
@@ -229,12 +228,12 @@ fn invalid_utf8() -> Fault {
     Box::new(DecodeErrorKind::InvalidUtf8)
 }
 
-/// The rest of a row of a dense column, converted.
+/// The rest of a row of a dense column, for converted values.
 pub(crate) struct ConvertInPlace<'a, 's> {
     pub(crate) slot: &'a mut Slot<'s>,
-    /// Where in the slot the next element goes.
+    /// Index in the slot of the next element.
     pub(crate) next: usize,
-    /// Its place in the row.
+    /// Index in the row of the next element.
     pub(crate) place: usize,
     pub(crate) conversion: &'a Conversion,
     pub(crate) fill: Option<&'a Values>,
@@ -272,12 +271,12 @@ impl Sink for ConvertInPlace<'_, '_> {
     }
 }
 
-/// The end of a segment's values, converted.
+/// Appends to a segment's values, converted.
 pub(crate) struct ConvertAppend<'a> {
     pub(crate) values: &'a mut Values,
     pub(crate) conversion: &'a Conversion,
     pub(crate) fill: Option<&'a Values>,
-    /// The place in a row, for a fill that has one value for each.
+    /// The index in the row, for a fill with one value per element.
     pub(crate) place: usize,
     pub(crate) mask: Mask<'a>,
 }
@@ -309,7 +308,7 @@ impl Sink for ConvertAppend<'_> {
     }
 }
 
-/// The strings of values that are strings.
+/// The strings of string values.
 pub(crate) fn strings_of(values: &mut Values) -> &mut Strings {
     match values {
         Values::String(strings) => strings,

@@ -1,4 +1,4 @@
-//! Skipping values nobody asked for.
+//! Skips values that no feature reads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,41 +9,41 @@ use crate::DecodeErrorKind;
 use crate::limits::{DEEPEST, MAX_DECODE_DEPTH};
 use crate::schema::{Node, NodeId, Schema};
 
-/// How to get past a value.
+/// How to skip a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Skip {
     /// This many bytes.
     Bytes(usize),
     /// This many varints.
     Varints(usize),
-    /// A length and as many bytes.
+    /// A length and the bytes that it counts.
     Length,
     /// Blocks of items; maps are arrays of a key and a value.
     Items { item: Arc<Skip>, min_item: usize },
     /// A branch number and that branch.
     Union(Arc<[Skip]>),
-    /// One after another.
+    /// Several skips in order.
     Sequence(Box<[Skip]>),
-    /// A record in the table: what lets types refer to themselves.
+    /// A record in the table, so that types can refer to themselves.
     Record(usize),
 }
 
 impl Skip {
     const NOTHING: Skip = Skip::Bytes(0);
 
-    /// Whether there is nothing to get past.
+    /// Whether the skip moves past no bytes.
     pub(crate) fn is_nothing(&self) -> bool {
         matches!(self, Skip::Bytes(0))
     }
 
-    /// One after another, in as few steps as their sizes allow.
+    /// The skips in order, in as few steps as their sizes allow.
     pub(crate) fn all(skips: impl Iterator<Item = Skip>) -> Skip {
         let mut sequence = Vec::new();
         skips.for_each(|skip| skip.push_to(&mut sequence));
         Skip::sequence(sequence)
     }
 
-    /// Appends to a sequence, joined to what stands last where that can be.
+    /// Appends the skip to a sequence; joins it with the last one if possible.
     fn push_to(self, sequence: &mut Vec<Skip>) {
         match (sequence.last_mut(), self) {
             (_, Skip::Bytes(0)) => {}
@@ -66,18 +66,17 @@ impl Skip {
 /// The records of a schema, each skipped by its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct SkipTable {
-    /// Values that may be open at once; bounded, since skipping recurses.
+    /// Maximum nesting of values; bounded because skipping recurses.
     max_depth: usize,
     records: Vec<Skip>,
-    /// The place of each record, with the address of its schema: types of
-    /// different schemas have the same ids.
+    /// The index of each record, by the address of its schema and its id: types of different
+    /// schemas have the same ids.
     places: HashMap<(usize, NodeId), usize>,
-    /// The skips of arrays, maps and unions, which may be large and are asked
-    /// for again wherever their type is met.
+    /// The skips of arrays, maps and unions. They may be large, and are needed at each use of their
+    /// type.
     known: HashMap<(usize, NodeId), Skip>,
-    /// Records that have a place and no skip yet: records may be nested through
-    /// their names as deep as a schema is long, so there is no recursion into
-    /// them.
+    /// Records with an index but no skip yet. The names of records may nest them as deep as a
+    /// schema is long, so the table does not recurse into them.
     pending: Vec<NodeId>,
 }
 
@@ -88,7 +87,7 @@ impl Default for SkipTable {
 }
 
 impl SkipTable {
-    /// A table of no records, for values of at most this depth.
+    /// A table without records, for values nested at most `max_depth` deep.
     pub(crate) fn with_max_depth(max_depth: usize) -> Self {
         SkipTable {
             max_depth: max_depth.min(DEEPEST),
@@ -99,7 +98,7 @@ impl SkipTable {
         }
     }
 
-    /// How to get past a value of `node`.
+    /// How to skip a value of `node`.
     pub(crate) fn skip_of(&mut self, schema: &Schema, node: NodeId) -> Skip {
         let skip = self.make(schema, node);
         while let Some(node) = self.pending.pop() {
@@ -157,7 +156,7 @@ impl SkipTable {
     }
 
     fn items(&mut self, schema: &Schema, item: NodeId, key: Option<Skip>) -> Skip {
-        // A key takes at least the byte of its length.
+        // A key takes at least one byte, for its length.
         let key_bytes = usize::from(key.is_some());
         let min = schema
             .min_encoded_len(item)
@@ -169,8 +168,7 @@ impl SkipTable {
         }
     }
 
-    /// The fields of a record that are got past one after another, if none of
-    /// them is a record again.
+    /// The skips of a record's fields, in order; `None` if a field is a record itself.
     pub(crate) fn fields(&self, place: usize) -> Option<&[Skip]> {
         let fields = match &self.records[place] {
             Skip::Sequence(fields) => fields,
@@ -180,12 +178,12 @@ impl SkipTable {
         (!fields.iter().any(is_record)).then_some(fields)
     }
 
-    /// Moves past a value.
+    /// Skips a value.
     pub(crate) fn run(&self, skip: &Skip, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         self.skip(skip, cursor, 1, 0)
     }
 
-    /// Moves past `times` values.
+    /// Skips `times` values.
     pub(crate) fn run_times(
         &self,
         skip: &Skip,
@@ -195,8 +193,7 @@ impl SkipTable {
         self.skip(skip, cursor, times, 0)
     }
 
-    /// Moves past `n` values with `depth` records, arrays, maps and unions open
-    /// around them.
+    /// Skips `n` values. `depth` counts the records, arrays, maps and unions around them.
     fn skip(
         &self,
         skip: &Skip,
@@ -242,7 +239,7 @@ impl SkipTable {
         }
     }
 
-    /// The depth inside one more value.
+    /// The depth inside one more value; an error beyond the limit.
     #[inline]
     fn deeper(&self, depth: usize) -> Result<usize, Fault> {
         if depth < self.max_depth {

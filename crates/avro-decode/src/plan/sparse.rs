@@ -14,7 +14,7 @@ use super::{OutOfBounds, SLOTS};
 use crate::DecodeErrorKind;
 use crate::convert::Source;
 
-/// A sparse record of a feature; entries keep document order.
+/// A sparse record of a feature; its entries keep the order of the data.
 #[derive(Clone, Debug)]
 pub(crate) struct SparseRecord {
     /// The feature.
@@ -25,7 +25,7 @@ pub(crate) struct SparseRecord {
     pub(crate) shape: Box<[i64]>,
     pub(crate) layout: Layout,
     pub(crate) out_of_bounds: OutOfBounds,
-    /// How it is read if it is laid out as most are.
+    /// The fast path, for the usual layout.
     pub(crate) row: Option<SparseRow>,
 }
 
@@ -35,15 +35,15 @@ pub(crate) struct SparseField {
     pub(crate) role: Role,
     /// The union around the array.
     pub(crate) list_nullable: Option<Nullable>,
-    /// The fewest bytes of an item.
+    /// Minimum number of bytes per item.
     pub(crate) min_item: usize,
     /// The union around each item.
     pub(crate) nullable: Option<Nullable>,
-    /// How an item is read; an index as an `int` or a `long`.
+    /// How to read an item; an index is read as an `int` or a `long`.
     pub(crate) source: Source,
 }
 
-/// What an array of a sparse record holds.
+/// The contents of an array in a sparse record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The indices of a dimension.
@@ -53,13 +53,13 @@ pub(crate) enum Role {
 
 /// The entries of the row being read.
 struct Row {
-    /// Entries, known from the first array on.
+    /// Number of entries; known from the first array on.
     count: Option<usize>,
-    /// Where the row's entries start in the segment's values.
+    /// Index of the row's first entry in the segment's values.
     first_value: usize,
-    /// Where they start in the segment's indices.
+    /// Index of the row's first entry in the segment's indices.
     first_index: usize,
-    /// Whether the indices have been given room, with the row's number.
+    /// Whether the elements for the indices have been appended, with the row's number.
     placed: bool,
     /// Whether an index is outside its dimension.
     out_of_bounds: bool,
@@ -94,7 +94,7 @@ impl<'x> Run<'x, '_, '_> {
 }
 
 impl SparseRecord {
-    /// Reads one row; returns how many entries were dropped.
+    /// Reads one row; returns the number of dropped entries.
     #[inline]
     fn read(
         &self,
@@ -149,7 +149,8 @@ impl SparseRecord {
         Ok(dropped)
     }
 
-    /// Indices stand between those of the other dimensions: `[row, i0, i1..]`.
+    /// Reads the indices of a dimension. They are interleaved with those of the other dimensions:
+    /// `[row, i0, i1..]`.
     #[inline]
     fn read_indices(
         &self,
@@ -214,8 +215,7 @@ impl SparseRecord {
         Ok(count)
     }
 
-    /// Counts the row's entries towards the extents, once it is known which of
-    /// them stay.
+    /// Raises the extents to the row's entries, once dropped entries are removed.
     fn raise_extents(&self, segment: &mut Segment, row: &Row) {
         let with_row = usize::from(self.layout == Layout::Coo);
         let places = &segment.indices.as_slice()[row.first_index..];
@@ -285,12 +285,11 @@ impl SparseField {
     }
 }
 
-/// The first index outside a dimension of `size`; negative ones are larger as
-/// `u64`.
+/// The smallest index beyond a dimension of `size`. As `u64`, negative indices are beyond it too.
 #[inline]
 pub(super) fn end_of(size: i64) -> u64 {
     match size {
-        // The extent, an index + 1, must fit, too.
+        // The extent, an index + 1, must be an i64 too.
         UNKNOWN => i64::MAX as u64,
         size => size as u64,
     }

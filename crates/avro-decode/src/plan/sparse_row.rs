@@ -1,6 +1,6 @@
-//! A sparse record of rank 1 as nearly every writer lays it out: both arrays in
-//! one block that does not say its size. Whatever is laid out in another way,
-//! or is at fault, is left to the general way, which starts over.
+//! Fast path for a sparse record of rank 1 in the usual layout: both arrays in one block without a
+//! size in bytes. For any other layout, or invalid data, the general path reads the record from its
+//! start again.
 
 use tensor_batch::{Element, Layout, Segment};
 
@@ -13,20 +13,20 @@ use super::{OutOfBounds, SLOTS};
 use crate::convert::Source;
 use crate::varints::Kernels;
 
-/// What a sparse record of rank 1 is read as.
+/// The fast path of a sparse record of rank 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SparseRow {
     indices_first: bool,
-    /// Whether an index is an `int`, else a `long`.
+    /// Whether an index is an `int`; otherwise it is a `long`.
     is_int: bool,
     values: Leaf,
-    /// The first index that is too large.
+    /// The smallest index that is out of bounds.
     end: u64,
     layout: Layout,
 }
 
 impl SparseRow {
-    /// The row that `sparse` is, if it is one.
+    /// The fast path for `sparse`; `None` if it has none.
     pub(crate) fn new(sparse: &SparseRecord, has_mask: bool) -> Option<Self> {
         let [first, second] = &*sparse.fields else {
             return None;
@@ -57,8 +57,8 @@ impl SparseRow {
         })
     }
 
-    /// Reads a row, if it is laid out as most are; whether it was. If not,
-    /// `segment` is as it was before.
+    /// Reads a row if it is in the usual layout; returns whether it was. If not, `segment` is
+    /// unchanged.
     #[inline]
     pub(crate) fn read(
         &self,
@@ -93,7 +93,7 @@ impl SparseRow {
         true
     }
 
-    /// Gives the number of indices, and the extent with them.
+    /// Reads the indices. Returns their number, and the extent that includes them.
     #[inline]
     fn read_indices(
         &self,
@@ -133,7 +133,7 @@ impl SparseRow {
         cursor.ends_array().then_some((count, extent))
     }
 
-    /// Gives the number of values.
+    /// Reads the values and returns their number.
     #[inline]
     fn read_values(
         &self,

@@ -1,4 +1,4 @@
-//! What is known of the record that a plan is run on.
+//! The state of decoding a record.
 
 use tensor_batch::MAX_RANK;
 
@@ -6,30 +6,30 @@ use super::entries::EntryLists;
 use super::fast_skip::PredictedLen;
 use super::prefetch::{NextBlockPrefetch, OutputPrefetch, SkipPrefetch};
 
-/// What is known of the record being read.
+/// The state of decoding the current record.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// The numbers of the items being read.
+    /// The indices of the items being read.
     pub(super) registers: Vec<i64>,
-    /// Per feature how many values of a dense row have been written.
+    /// Number of values of the dense row written so far, per feature.
     pub(super) places: Vec<usize>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
     pub(super) skip_prefetch: SkipPrefetch,
     pub(super) next_block_prefetch: NextBlockPrefetch,
     pub(super) output_prefetch: OutputPrefetch,
-    /// The lengths of skipped arrays in the record before.
+    /// The lengths of skipped arrays in the previous record.
     pub(super) predicted: Vec<PredictedLen>,
-    /// Values, and bytes of strings, of the reader's defaults so far.
+    /// Number of values, and bytes of strings, from the reader's defaults so far.
     pub(super) filled_parts: usize,
-    /// Sparse entries dropped for an index outside their dimension.
+    /// Number of sparse entries dropped for an index outside their dimension.
     pub(super) dropped: u64,
-    /// Lists that were cut to the length of their dimension.
+    /// Number of lists that were cut to the length of their dimension.
     pub(super) truncated: u64,
 }
 
 impl State {
-    /// The row and the indices in `registers`, written to `path`.
+    /// Writes the row and the indices in `registers` to `path`.
     #[inline]
     pub(super) fn path<'p>(
         &self,

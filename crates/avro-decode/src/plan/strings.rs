@@ -1,15 +1,15 @@
-//! Reading runs of strings.
+//! Reads runs of strings.
 
 use tensor_batch::{SHORT_STRING, Strings};
 
 use super::cursor::Cursor;
 use crate::utf8;
 
-/// Reads `n` strings, or bytes if they need not be `utf8`, behind those of `strings`;
-/// whether all of them were there and good. If not, what was read is unspecified.
+/// Appends `n` strings to `strings`, or bytes if `utf8` is false; returns whether all of them exist
+/// and are valid. If not, the appended strings are unspecified.
 ///
-/// Many are checked in one go, where they come from: a length of one byte is itself a
-/// character, ASCII, so that no other can reach over it.
+/// Many strings are checked in one pass over the data, lengths included. A length of one byte is an
+/// ASCII character, so no other character can extend across it.
 #[inline]
 pub(super) fn read_strings(
     cursor: &mut Cursor<'_>,
@@ -45,8 +45,8 @@ pub(super) fn read_strings(
     !utf8 || utf8::starts_with_utf8(&cursor.data()[unchecked..], all)
 }
 
-/// Reads a string as most are: short, so that it is among the first 32 bytes with its length,
-/// and ASCII if it must be `utf8`; whether it was.
+/// Reads a string if it is a common one: its length and its bytes are in the next 32 bytes, and it
+/// is ASCII if `utf8` is set. Returns whether it was.
 #[inline]
 fn read_short(cursor: &mut Cursor<'_>, strings: &mut Strings, utf8: bool) -> bool {
     let Some((window, _)) = cursor.rest().split_first_chunk::<{ SHORT_STRING + 1 }>() else {

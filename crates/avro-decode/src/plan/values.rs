@@ -1,5 +1,4 @@
-//! Reading the values of a feature: one, or an array of them, into the form of
-//! its column.
+//! Reads the values of a feature, one or an array of them, into the layout of its column.
 
 use tensor_batch::{Buffer, Element, MAX_RANK, Segment, Slot, Values};
 
@@ -140,7 +139,7 @@ impl<'x> Run<'x, '_, '_> {
         self.state
             .output_prefetch
             .ask_slot(column, here..start + done);
-        // A full row ends where the next begins.
+        // The end of a row is the start of the next.
         self.state.places[read.output] = if done == row_len { 0 } else { done };
         Ok(())
     }
@@ -161,8 +160,7 @@ pub(super) fn columns<'c, 's>(
     }
 }
 
-/// Appends the coordinates of a value at `path`, or of each of the values of a
-/// list there.
+/// Appends the coordinates of a value at `path`, or of each value of a list there.
 #[inline]
 pub(super) fn place(indices: &mut Buffer<i64>, path: &[i64], list: Option<usize>) {
     match (path, list) {
@@ -184,8 +182,7 @@ pub(super) fn place(indices: &mut Buffer<i64>, path: &[i64], list: Option<usize>
     }
 }
 
-/// Raises the extents to the indices, + 1, of the values placed: an empty list
-/// has none.
+/// Raises the extents to the indices + 1 of the appended values. An empty list raises none.
 #[inline]
 pub(super) fn raise_to_values(extents: &mut [i64], path: &[i64], list: Option<usize>) {
     if list != Some(0) {
@@ -197,14 +194,14 @@ pub(super) fn raise_to_values(extents: &mut [i64], path: &[i64], list: Option<us
     }
 }
 
-/// Raises an extent to a length.
+/// Raises an extent to at least `length`.
 #[inline]
 pub(super) fn raise(extent: &mut i64, length: usize) {
     *extent = (*extent).max(length as i64);
 }
 
-/// Ends a list of `count` items of dimension `depth`. A segment of a mask
-/// beside ragged values has no lists of its own.
+/// Ends a list of `count` items of dimension `depth`. The mask of ragged values is a segment
+/// without lists.
 #[inline]
 pub(super) fn end_list(segment: &mut Segment, depth: usize, count: usize) {
     if let Some(ends) = segment.splits.get_mut(depth) {
@@ -219,9 +216,9 @@ pub(super) struct Kernel<'x> {
     pub(super) source: &'x Source,
     /// The union around each value.
     pub(super) nullable: Option<Nullable>,
-    /// The array.
+    /// The array, if it is an array of values.
     pub(super) items: Option<&'x Items>,
-    /// What it takes to read a part of it.
+    /// The state for reading a part of the array.
     pub(super) part: Option<PartKernel<'x>>,
 }
 
@@ -229,7 +226,7 @@ pub(super) struct Kernel<'x> {
 pub(super) struct PartKernel<'x> {
     part: &'x Part,
     skips: &'x SkipTable,
-    /// How many lists were cut.
+    /// Number of lists that were cut.
     truncated: &'x mut u64,
 }
 
@@ -255,8 +252,7 @@ impl<'x> Kernel<'x> {
         }
     }
 
-    /// Reads to the end of `values`. Returns how many elements the innermost
-    /// list has.
+    /// Appends to `values`. Returns the number of elements in the innermost list.
     #[inline]
     pub(super) fn append(
         &mut self,
@@ -314,8 +310,7 @@ impl<'x> Kernel<'x> {
         }
     }
 
-    /// As [`run`](Kernel::run), and fills the places of an array that is too
-    /// short.
+    /// As [`run`](Kernel::run), and fills the missing elements of an array that is too short.
     #[inline]
     fn run_dense<S: Sink>(&mut self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<(), Fault> {
         let count = self.run(cursor, sink)?;
@@ -354,7 +349,7 @@ fn octets<S: Sink>(
         *cursor = start;
         return Err(wrong_length(items.length.most(), there));
     }
-    // The bytes are there, before anything is allocated for them.
+    // The bytes are known to exist before anything is allocated for them.
     let mut end = *cursor;
     if let Err(fault) = end.bytes(there) {
         *cursor = start;
@@ -396,8 +391,8 @@ fn leaves<S: Sink>(
     Ok(())
 }
 
-/// Reads an array: `items` gets the number of items before each block and that
-/// of its own. Returns the array's length.
+/// Reads an array. For each block, `items` gets the number of items before the block and the number
+/// in it. Returns the array's length.
 #[inline]
 pub(super) fn array(
     cursor: &mut Cursor<'_>,
@@ -410,7 +405,7 @@ pub(super) fn array(
     let mut seen = 0;
     let mut too_long = false;
     let read = each_block(cursor, min_item, |cursor, n| {
-        // An array that is too long is an error before a value too many is read.
+        // An array that is too long is an error before the first surplus value is read.
         too_long = n > most - seen;
         if too_long {
             return Err(wrong_length(most, seen + n));

@@ -1,4 +1,4 @@
-//! Whether a batch is what the oracle says, bit by bit.
+//! Compares a batch with the oracle's tensors, bit by bit.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use thiserror::Error;
 use super::{ReferenceColumn, ReferenceTensors};
 use crate::words::counted;
 
-/// Where a batch first differs from the oracle's tensors.
+/// The first difference between a batch and the oracle's tensors.
 #[derive(Clone, Debug, Error)]
 #[error("column '{column}', {part}: {kind}")]
 #[non_exhaustive]
 pub struct Difference {
     /// The column.
     pub column: String,
-    /// Which part of it.
+    /// The part of the column.
     pub part: Part,
-    /// How the batch differs.
+    /// The kind of the difference.
     pub kind: DifferenceKind,
 }
 
@@ -53,35 +53,35 @@ impl fmt::Display for Part {
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// It is another thing altogether.
+    /// The part is of another kind or dtype.
     #[error("another than expected")]
     Other,
-    /// It has another length.
+    /// The length differs.
     #[error("{}, expected {expected}", counted(*actual, "element"))]
     Length {
-        /// By the oracle.
+        /// The oracle's length.
         expected: usize,
-        /// Of the batch.
+        /// The batch's length.
         actual: usize,
     },
-    /// An element is another.
+    /// An element differs.
     #[error("element {at} is {actual:?}, expected {expected:?}")]
     Element {
-        /// Where, counted from 0.
+        /// The element's index, from 0.
         at: usize,
-        /// By the oracle.
+        /// The oracle's element.
         expected: Scalar,
-        /// Of the batch.
+        /// The batch's element.
         actual: Scalar,
     },
 }
 
 impl ReferenceTensors {
-    /// Whether `batch` holds exactly these tensors. Floats are compared by
-    /// their bits, so that NaN equals itself and -0 does not equal 0.
+    /// Checks that `batch` holds exactly these tensors. Floats are compared by their bits, so NaN
+    /// equals itself and -0 does not equal 0.
     ///
     /// # Errors
-    /// It does not; the error has the first difference.
+    /// The first difference, if there is one.
     ///
     /// # Panics
     /// If the batch is of another spec with more or fewer columns.
@@ -166,7 +166,7 @@ fn compare_longs(part: Part, expected: &[i64], actual: &[i64]) -> Compared {
 fn compare_values(expected: &[Scalar], actual: &Values) -> Compared {
     let scalar = |i| match (actual.get(i), actual) {
         (Some(scalar), _) => scalar,
-        // No bool: shown as the number that it is, and equal to no bool.
+        // Not a valid bool: show it as a number, which equals no bool.
         (None, Values::Bool(bytes)) => Scalar::UInt8(bytes.as_slice()[i]),
         (None, _) => unreachable!("the values have a number i"),
     };

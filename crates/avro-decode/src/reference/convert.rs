@@ -1,7 +1,7 @@
 //! Conversions of single values: the slow twin of [`convert`](crate::convert).
 //!
-//! Floats are found by the definition of rounding, among fractions of whole
-//! numbers of any size; times are converted in 128 bits.
+//! Floats are found by the definition of rounding, with fractions of arbitrarily large integers.
+//! Times are converted in 128 bits.
 
 use num_bigint::{BigInt, BigUint, Sign};
 use tensor_batch::half::{bf16, f16};
@@ -13,13 +13,12 @@ use crate::limits::MAX_DECIMAL_BYTES;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 use crate::{Convert, DecodeErrorKind, Meaning, TimeUnit, Value};
 
-/// The elements of `dtype` that `value`, of the type at `id`, becomes: three
-/// for a duration, all bytes as uint8, else one. A value that was written as another type is
-/// resolved before. `column` is what the elements of its column mean, if that
-/// is known to be something else than the type says.
+/// The elements of `dtype` that `value`, of the type at `id`, becomes: three for a duration, one
+/// per byte for uint8, and one otherwise. A value that was written as another type must be resolved
+/// before. `column` is the meaning of its column's elements, if it differs from that of the type.
 ///
 /// # Errors
-/// The value cannot be converted.
+/// If the value cannot be converted.
 ///
 /// # Panics
 /// If the type has no such conversion, or the value is not of the type.
@@ -64,8 +63,8 @@ pub(crate) fn convert(
     Ok(vec![scalar])
 }
 
-/// What times, decimals and symbols are by the unit, the scale or the list of
-/// symbols of the column, where there is one.
+/// The number of a time, decimal or symbol in the unit, scale or symbol list of the column, if that
+/// is given.
 fn number(
     schema: &Schema,
     id: NodeId,
@@ -137,7 +136,7 @@ fn element(
         _ => None,
     };
     match (value, dtype) {
-        // With every bit of a NaN.
+        // Keeps every bit of a NaN.
         (Value::Float(value), DType::Float32) => Ok(Scalar::Float32(*value)),
         (Value::Double(value), DType::Float64) => Ok(Scalar::Float64(*value)),
         (_, DType::String) => Ok(Scalar::String(string(schema, id, value))),
@@ -156,7 +155,7 @@ fn element(
     }
 }
 
-/// What a value is as a string.
+/// The string that a value becomes.
 pub(super) fn string(schema: &Schema, id: NodeId, value: &Value) -> Vec<u8> {
     match (value, schema.node(id)) {
         (Value::String(text), _) => text.clone().into(),
@@ -238,8 +237,8 @@ fn unscaled(bytes: &[u8]) -> Result<i64, DecodeErrorKind> {
 }
 
 fn scaled(bytes: &[u8], scale: u32) -> Result<f64, DecodeErrorKind> {
-    /// A number of 1024 bytes has fewer than 2500 digits, and with so many
-    /// behind the point it is nearest to 0, as it is with any more.
+    /// Upper bound on the exponents to compute. A number of 1024 bytes has fewer than 2500 digits,
+    /// so with this many digits after the point it rounds to 0, as with any more.
     const ENOUGH: u32 = 4000;
     if bytes.len() > MAX_DECIMAL_BYTES {
         let length = bytes.len();

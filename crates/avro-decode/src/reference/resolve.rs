@@ -1,4 +1,4 @@
-//! Values of the writer's as values of the reader's, tree to tree.
+//! Resolves trees of the writer's schema to trees of the reader's.
 
 use crate::limits::{MAX_DECODE_DEPTH, MAX_FILLED_PARTS};
 use crate::path::field_step;
@@ -9,12 +9,11 @@ use crate::schema::describe::describe;
 use crate::schema::{Node, NodeId};
 use crate::{Value, ValueError, ValueErrorKind};
 
-/// What a value of the writer's schema is as one of the reader's.
+/// The value of the reader's schema that a value of the writer's schema resolves to.
 ///
 /// # Errors
-/// The value is not one of the writer's, or has a branch or a symbol that the
-/// reader does not; the reader's value would be nested too deep, or have too
-/// much of defaults.
+/// If the value is not of the writer's schema, or has a branch or a symbol that the reader lacks.
+/// Also if the resulting value is nested too deep, or has too many values from defaults.
 pub fn resolve(resolution: &Resolution, value: &Value) -> Result<Value, ValueError> {
     let mut resolver = Resolver {
         resolution,
@@ -25,11 +24,11 @@ pub fn resolve(resolution: &Resolution, value: &Value) -> Result<Value, ValueErr
 
 struct Resolver<'r> {
     resolution: &'r Resolution,
-    /// Of defaults so far.
+    /// Number of values, and bytes of strings, from defaults so far.
     filled_parts: usize,
 }
 
-/// Records, arrays, maps and unions around a value.
+/// Number of records, arrays, maps and unions around a value.
 #[derive(Clone, Copy, Default)]
 struct Depth {
     writer: usize,
@@ -159,7 +158,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// What a time is in the reader's unit, where that is another.
+    /// A time in the reader's unit, if that differs.
     fn time(
         &self,
         writer: NodeId,
@@ -210,7 +209,7 @@ impl Resolver<'_> {
                 found: values.len(),
             }));
         }
-        // Each is filled: it is one of the writer's or has a default.
+        // Each element is replaced: every field is one of the writer's or has a default.
         let mut record = vec![Value::Null; reader.fields.len()];
         for ((field, value), read) in writer.fields.iter().zip(values).zip(fields) {
             if let &Some((place, id)) = read {

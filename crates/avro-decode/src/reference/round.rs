@@ -1,5 +1,5 @@
-//! Rounding to a float by definition: the one nearest to a fraction, of two
-//! equally near the one with an even last bit.
+//! Rounds to a float by definition: to the float nearest to a fraction. Of two equally near floats,
+//! the one with an even last bit.
 
 use std::cmp::Ordering;
 
@@ -8,9 +8,9 @@ use num_bigint::BigUint;
 /// An IEEE 754 binary format.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
-    /// Bits of the fraction, without the hidden one.
+    /// Number of bits of the fraction, without the hidden bit.
     fraction: u32,
-    /// Bits of the exponent.
+    /// Number of bits of the exponent.
     exponent: u32,
 }
 
@@ -19,7 +19,7 @@ pub(crate) const BFLOAT16: Format = Format::new(7, 8);
 pub(crate) const FLOAT32: Format = Format::new(23, 8);
 pub(crate) const FLOAT64: Format = Format::new(52, 11);
 
-/// A fraction, not negative.
+/// A fraction that is not negative.
 pub(crate) struct Fraction {
     pub(crate) numerator: BigUint,
     pub(crate) denominator: BigUint,
@@ -30,15 +30,14 @@ impl Format {
         Format { fraction, exponent }
     }
 
-    /// The bits of the float nearest to a number that is `magnitude`, or that
-    /// with a minus before it.
+    /// The bits of the float nearest to `magnitude`, or to `-magnitude` if `negative`.
     pub(crate) fn nearest(self, negative: bool, magnitude: &Fraction) -> u64 {
         let sign = u64::from(negative) << (self.fraction + self.exponent);
         sign | self.nearest_magnitude(magnitude)
     }
 
-    /// Floats that are not negative are in the order of their bits. Infinity
-    /// is taken for the float that would follow the largest.
+    /// Floats that are not negative have the same order as their bits. Infinity stands for the next
+    /// float after the largest.
     fn nearest_magnitude(self, magnitude: &Fraction) -> u64 {
         let infinity = ((1 << self.exponent) - 1) << self.fraction;
         if self.value(infinity).cmp(magnitude).is_le() {
@@ -64,7 +63,7 @@ impl Format {
         }
     }
 
-    /// The number of which a float that is finite has these bits.
+    /// The number that the bits of a finite float represent.
     pub(crate) fn fraction_of(self, bits: u64) -> Fraction {
         let magnitude = bits & ((1 << (self.fraction + self.exponent)) - 1);
         let Binary { whole, power } = self.value(magnitude);

@@ -1,9 +1,8 @@
-//! Trees of values to tensors: the oracle for the plan.
+//! Turns trees of values into tensors: the oracle for the plan.
 //!
-//! An [expression](follow) leads to a tree of values; of that tree every
-//! feature makes a [row](row), a list of entries with an index and a value
-//! each; of the rows a [column](column) is built. Nothing is compiled, and
-//! nothing known of one record helps with the next.
+//! An [expression](follow) leads to a tree of values. From it, every feature makes a [row](row), a
+//! list of entries with an index and a value each. The rows make a [column](column). Nothing is
+//! compiled, and no state is kept between records.
 
 mod column;
 mod compared;
@@ -21,15 +20,15 @@ use column::columns;
 use follow::{Context, Place};
 use row::Row;
 
-/// The tensors that some records make.
+/// The tensors of some records.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ReferenceTensors {
-    /// A column for each of the features' spec, in its order.
+    /// The columns of the features' spec, in the spec's order.
     pub columns: Vec<ReferenceColumn>,
-    /// Sparse entries left out for an index outside their dimension.
+    /// Number of sparse entries left out for an index outside their dimension.
     pub dropped: u64,
-    /// Lists of truncated features that were cut to the length of their dimension.
+    /// Number of lists of truncated features that were cut to the length of their dimension.
     pub truncated: u64,
 }
 
@@ -39,7 +38,7 @@ pub struct ReferenceTensors {
 pub enum ReferenceColumn {
     /// A dense tensor.
     Dense {
-        /// `[rows, shape..]`; of a mask beside values of varying number `[n]`.
+        /// `[rows, shape..]`; for a mask of a varying number of values, `[n]`.
         shape: Vec<i64>,
         /// All values in row-major order.
         values: Vec<Scalar>,
@@ -78,22 +77,21 @@ pub enum ReferenceColumn {
 #[error("record {record}, field '{field}': {kind}")]
 #[non_exhaustive]
 pub struct RecordError {
-    /// The record, counted from 0.
+    /// The index of the record, from 0.
     pub record: usize,
     /// The feature's expression.
     pub field: String,
-    /// How the values do not fit.
+    /// What does not fit.
     pub kind: DecodeErrorKind,
 }
 
-/// The tensors that `records`, values of `schema`, make of `features`. Records
-/// that were written with another schema are [resolved](super::resolve())
-/// before: of the options only those count that say what becomes of values, as
-/// what the columns mean by the schemas before.
+/// The tensors that `features` make from `records`, values of `schema`.
+///
+/// Records that were written with another schema must be [resolved](super::resolve()) before. Of
+/// `options`, only those that affect values matter, such as the meanings fixed by earlier schemas.
 ///
 /// # Errors
-/// The first fault, in the order of the features, of the first record that has
-/// any; see [`faults`].
+/// The first error, in the order of the features, of the first record that has any; see [`faults`].
 ///
 /// # Panics
 /// If [`Plan::compile`](crate::Plan::compile) refuses `schema` and `features`,
@@ -132,14 +130,12 @@ pub fn tensors(
     })
 }
 
-/// Everything that is wrong with the first of `records` that does not fit
-/// `features`: whoever reads it finds one of these, by the order it goes about
-/// it. Nothing, if all fit.
+/// All errors in the first of `records` that does not fit `features`; empty if all fit. A decoder
+/// reports one of them, depending on the order in which it reads.
 ///
-/// A fault is a missing value that has nothing for it, an array that does not
-/// have the length its dimension says, indices and values of different numbers,
-/// an index outside its dimension where `options` do not drop those, a value
-/// that cannot be converted.
+/// An error is one of these: a missing value without a default or a mask; an array whose length
+/// differs from its dimension; different numbers of indices and values; an index outside its
+/// dimension, unless `options` drop it; a value that cannot be converted.
 ///
 /// # Panics
 /// As [`tensors`].

@@ -1,4 +1,4 @@
-//! From two schemas to the pairs of types that meet.
+//! Builds the pairs of types of two schemas.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use super::{DefaultField, Resolved, ResolvedId};
 use crate::limits::MAX_RESOLVED_PARTS;
 use crate::schema::{Enum, Node, NodeId, Record, Schema};
 
-/// The pairs, and why some of them are [`Resolved::Never`].
+/// The pairs, and the reasons of those that are [`Resolved::Never`].
 pub(super) struct Built {
     pub(super) nodes: Vec<Resolved>,
     pub(super) never: Never,
 }
 
-/// All pairs that can be reached from the two roots, which are the first;
-/// `None` if they are too many.
+/// All pairs that can be reached from the pair of the two roots, which comes first; `None` if there
+/// are too many.
 pub(super) fn build(writer: &Schema, reader: &Schema) -> Option<Built> {
     let mut builder = Builder {
         writer,
@@ -34,8 +34,8 @@ pub(super) fn build(writer: &Schema, reader: &Schema) -> Option<Built> {
     let mut nodes = Vec::new();
     let mut never = Never::default();
     builder.pair(writer.root(), reader.root());
-    // Pairs are appended as they are met; no recursion, since types may be
-    // nested through their names as deep as a schema is long.
+    // Pairs are appended when they are found, without recursion: names may nest types as deep as a
+    // schema is long.
     while let Some(&(w, r)) = builder.pairs.get(nodes.len()) {
         builder.count(w, r)?;
         let node = builder.resolve(w, r).unwrap_or_else(|why| {
@@ -54,10 +54,10 @@ pub(super) fn build(writer: &Schema, reader: &Schema) -> Option<Built> {
 struct Builder<'s> {
     writer: &'s Schema,
     reader: &'s Schema,
-    /// What is at each [`ResolvedId`].
+    /// The pair at each [`ResolvedId`].
     pairs: Vec<(NodeId, NodeId)>,
     ids: HashMap<(NodeId, NodeId), ResolvedId>,
-    /// Pairs, fields, symbols, branches and aliases so far.
+    /// Number of pairs, fields, symbols, branches and aliases so far.
     parts: usize,
     branches: HashMap<NodeId, Branches<'s>>,
     writer_places: HashMap<NodeId, Places<'s>>,
@@ -68,18 +68,18 @@ struct Builder<'s> {
 impl<'s> Builder<'s> {
     fn pair(&mut self, writer: NodeId, reader: NodeId) -> ResolvedId {
         *self.ids.entry((writer, reader)).or_insert_with(|| {
-            // Their number has a limit.
+            // The number of pairs has a limit, so it fits.
             let id = ResolvedId(self.pairs.len() as u32);
             self.pairs.push((writer, reader));
             id
         })
     }
 
-    /// Adds up what it takes to resolve the pair.
+    /// Adds to the cost of resolving the pair, and checks its limit.
     fn count(&mut self, writer: NodeId, reader: NodeId) -> Option<()> {
         self.parts += 1 + match (self.writer.node(writer), self.reader.node(reader)) {
             (Node::Union(branches), _) => branches.len(),
-            // Gone through once for all pairs.
+            // A reader's union is counted once for all its pairs.
             (_, Node::Union(_)) => 0,
             (writer, reader) => parts(writer) + parts(reader),
         };
@@ -132,7 +132,7 @@ impl<'s> Builder<'s> {
         })
     }
 
-    /// A primitive or a fixed.
+    /// Resolves a primitive or a fixed.
     fn leaf(&self, writer: NodeId, reader: NodeId) -> Result<Resolved, Why> {
         if logical_types_differ(self.writer.logical(writer), self.reader.logical(reader)) {
             return Err(Why::LogicalTypes);
@@ -218,7 +218,7 @@ fn match_symbols(writer: &Enum, reader: &Enum) -> Box<[Option<u32>]> {
         .collect()
 }
 
-/// What of a type that is not a union is gone through.
+/// Number of parts of a type other than a union.
 fn parts(node: &Node) -> usize {
     let inner = match node {
         Node::Record(record) => {

@@ -1,5 +1,5 @@
-//! Defaults of the reader's fields: from JSON to bytes (Avro 1.12, "Complex
-//! Types", the table "field default values").
+//! Encodes defaults of the reader's fields from JSON (Avro 1.12, "Complex Types", the table "field
+//! default values").
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::schema::{Field, Node, NodeId, Schema};
 #[derive(Clone, Debug)]
 pub(super) struct Default {
     pub(super) encoded: Arc<[u8]>,
-    /// Values in it, and bytes of their strings.
+    /// Number of values in the default, and bytes of their strings.
     pub(super) parts: usize,
-    /// Records, arrays, maps and unions in one another.
+    /// Nesting of records, arrays, maps and unions in the default.
     pub(super) depth: usize,
 }
 
-/// Why there is no value for a default.
+/// Why a default has no value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BadDefault {
     /// It does not match its type.
     Mismatch,
-    /// It, or what other defaults add to it, is too large or too deep.
+    /// It is too large or too deep, by itself or with the defaults that it fills in.
     TooLarge,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Defaults<'s> {
     schema: &'s Schema,
     matcher: Matcher<'s>,
     known: HashMap<(NodeId, usize), Result<Default, BadDefault>>,
-    /// Of all defaults together.
+    /// Number of parts of all defaults together.
     parts: usize,
 }
 
@@ -81,8 +81,8 @@ impl<'s> Defaults<'s> {
         })
     }
 
-    /// The value with `depth` records, arrays, maps and unions around it;
-    /// `deepest` becomes the most there are around any value.
+    /// Encodes a value with `depth` records, arrays, maps and unions around it. Raises `deepest` to
+    /// the largest depth.
     fn value(
         &mut self,
         id: NodeId,
@@ -159,7 +159,7 @@ impl<'s> Defaults<'s> {
         })
     }
 
-    /// Each character is a byte: U+0000 to U+00FF.
+    /// The bytes of a text whose characters are bytes: U+0000 to U+00FF.
     fn bytes(&mut self, text: &str) -> Result<Vec<u8>, BadDefault> {
         self.count(text.len())?;
         let bytes = text.chars().map(|c| u8::try_from(c).ok());

@@ -1,4 +1,4 @@
-//! Schemas that cannot be resolved.
+//! The error of schemas that cannot be resolved.
 
 use std::fmt;
 
@@ -6,16 +6,15 @@ use crate::limits::{MAX_DEFAULT_PARTS, MAX_RESOLVED_PARTS};
 use crate::shown::Shown;
 use crate::words::counted;
 
-/// Data of a writer's schema that cannot be read as a reader's.
+/// The writer's schema cannot be read as the reader's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResolveError {
-    /// What stands in the way.
+    /// What is wrong.
     pub kind: ResolveErrorKind,
-    /// The reader's field, as the [path](crate::path) to it; empty for the whole.
+    /// The [path](crate::path) of the reader's field; empty for the whole schema.
     pub field: String,
-    /// The writer's type; of a field that the writer does not have, its
-    /// record.
+    /// The writer's type. If the writer lacks the field, the type of its record.
     pub writer: String,
     /// The reader's type.
     pub reader: String,
@@ -25,51 +24,48 @@ pub struct ResolveError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResolveErrorKind {
-    /// The types are different ones, and there is no promotion from one to the
-    /// other.
+    /// The types differ, and there is no promotion.
     Types,
-    /// The names of records, enums or fixeds differ, and the reader has no
-    /// alias that is the writer's name.
+    /// The names of records, enums or fixeds differ, and the reader has no alias equal to the
+    /// writer's name.
     Names,
     /// The sizes of fixeds differ.
     Sizes {
-        /// Bytes of the writer's.
+        /// The writer's size in bytes.
         writer: usize,
-        /// Bytes of the reader's.
+        /// The reader's size in bytes.
         reader: usize,
     },
     /// The precisions or scales of decimals differ.
     Decimals {
-        /// Precision and scale of the writer's.
+        /// The writer's precision and scale.
         writer: (u32, u32),
-        /// Precision and scale of the reader's.
+        /// The reader's precision and scale.
         reader: (u32, u32),
     },
-    /// The logical types differ, and the values of one do not become those of
-    /// the other without a loss.
+    /// The logical types differ, and the writer's values do not convert to the reader's without a
+    /// loss.
     LogicalTypes {
-        /// The name of the writer's.
+        /// The writer's logical type.
         writer: Box<str>,
-        /// The name of the reader's.
+        /// The reader's logical type.
         reader: Box<str>,
-        /// Whether both are times that differ only in their unit, of which the
-        /// reader's is coarser.
+        /// Whether both are times that differ only in their unit, and the reader's unit is coarser.
         is_coarser: bool,
     },
-    /// The writer's record does not have the field, and the reader's has no
-    /// default for it.
+    /// The writer's record lacks the field, and the reader's field has no default.
     MissingField {
-        /// The writer's field that has a similar name.
+        /// The most similar name of a writer's field.
         nearest: Option<String>,
     },
-    /// The writer's record does not have the field, and the reader's default
-    /// does not match its type.
+    /// The writer's record lacks the field, and the default of the reader's field does not match
+    /// its type.
     BadDefault,
-    /// The defaults of the reader's that are needed are nested deeper than
-    /// values may be, or have more than [`MAX_DEFAULT_PARTS`] values and bytes.
+    /// The reader's defaults that are needed are nested too deep, or have more than
+    /// [`MAX_DEFAULT_PARTS`] values and bytes.
     DefaultTooLarge,
-    /// More than [`MAX_RESOLVED_PARTS`] types, fields, symbols and branches
-    /// meet.
+    /// The pairs of types have more than [`MAX_RESOLVED_PARTS`] types, fields, symbols and
+    /// branches.
     TooLarge,
 }
 

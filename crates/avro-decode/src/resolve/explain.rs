@@ -1,4 +1,4 @@
-//! From why a pair is never resolved to an error for people.
+//! Explains in an error why a pair of types cannot be resolved.
 
 use super::never::Why;
 use super::{Resolution, ResolveError, ResolveErrorKind, Resolved, ResolvedId};
@@ -9,8 +9,8 @@ use crate::schema::describe::describe;
 use crate::schema::{LogicalType, Node, NodeId};
 
 impl Resolution {
-    /// Why the pair at `id` is [`Resolved::Never`], with the field counted from
-    /// there; `None` if it is not.
+    /// The reason that the pair at `id` is [`Resolved::Never`], with the path of the field from
+    /// that pair. `None` if the pair is resolved.
     pub fn why_never(&self, id: ResolvedId) -> Option<ResolveError> {
         let mut at = id;
         let mut path = Vec::new();
@@ -104,7 +104,7 @@ fn name(logical: Option<&LogicalType>) -> Box<str> {
     logical.map_or("", LogicalType::name).into()
 }
 
-/// Whether only the reader's unit of time is in the way.
+/// Whether the only obstacle is that the reader's unit of time is coarser.
 fn is_coarser(writer: Option<&LogicalType>, reader: Option<&LogicalType>) -> bool {
     let (writer, reader) = (writer.and_then(Clock::of), reader.and_then(Clock::of));
     matches!((writer, reader), (Some((from, _)), Some((to, _))) if from.becomes(to))

@@ -1,16 +1,16 @@
-//! Values that stay what they are.
+//! The resolution of a schema to itself.
 
 use super::{Resolved, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};
 
-/// The place of a type's pair with itself among [`nodes`].
+/// The index in [`nodes`] of a type's pair with itself.
 pub(super) fn at(id: NodeId) -> ResolvedId {
-    // A schema has fewer types than bytes of text, which have a limit.
+    // A schema has fewer types than bytes of text, whose number has a limit.
     ResolvedId(id.index() as u32)
 }
 
-/// Per type its pair with itself; behind them, per branch of each union, that
-/// the value becomes that branch.
+/// The pair of each type with itself, followed by one [`Resolved::Branch`] for each branch of each
+/// union.
 pub(super) fn nodes(schema: &Schema) -> Vec<Resolved> {
     let count = schema.node_count();
     let mut nodes = Vec::with_capacity(count);

@@ -1,4 +1,4 @@
-//! Which types and fields go together.
+//! Matches types and fields of two schemas.
 
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
@@ -6,9 +6,9 @@ use std::mem::{Discriminant, discriminant};
 use crate::convert::{Clock, Rescale};
 use crate::schema::{LogicalType, Name, Node, NodeId, Record, Schema};
 
-/// Whether the reader's type goes by the writer's name: its own name or an
-/// alias is that, the namespaces aside. A name that a reader's schema cannot
-/// have, such as the empty one, does not tell types apart.
+/// Whether the reader's type has the writer's name, as its own name or an alias, ignoring
+/// namespaces. A writer's name that no reader's schema can have, such as the empty one, matches any
+/// name.
 pub(super) fn names_match(writer: &Name, reader: &Node) -> bool {
     if !writer.is_plain() {
         return true;
@@ -20,10 +20,9 @@ pub(super) fn names_match(writer: &Name, reader: &Node) -> bool {
         .any(|name| name.simple() == writer.simple())
 }
 
-/// Whether the values of two logical types mean different things, and do not
-/// become one another without a loss. Times of a coarser unit become those of
-/// a finer one. A type that only one of the schemas has tells what the values
-/// of the other are.
+/// Whether the values of two logical types differ in meaning, and do not convert without a loss.
+/// Times convert to a finer unit. A logical type that only one schema has applies to the values of
+/// both.
 pub(super) fn logical_types_differ(
     writer: Option<&LogicalType>,
     reader: Option<&LogicalType>,
@@ -38,7 +37,7 @@ pub(super) fn logical_types_differ(
     is_known(writer) && is_known(reader) && writer != reader
 }
 
-/// What a primitive type is promoted to, itself aside.
+/// The types that a primitive type can be promoted to, without itself.
 pub(super) fn promotions(writer: &Node) -> &'static [Node] {
     const OF_INT: &[Node] = &[Node::Long, Node::Float, Node::Double];
     const OF_LONG: &[Node] = &[Node::Float, Node::Double];
@@ -55,7 +54,7 @@ pub(super) fn promotions(writer: &Node) -> &'static [Node] {
     }
 }
 
-/// The other names of a record, enum or fixed.
+/// The aliases of a record, enum or fixed.
 pub(super) fn aliases(node: &Node) -> &[Name] {
     match node {
         Node::Record(record) => &record.aliases,
@@ -65,14 +64,15 @@ pub(super) fn aliases(node: &Node) -> &[Name] {
     }
 }
 
-/// The branches of a reader's union, by what a writer's type can be like.
+/// The branches of a reader's union, indexed by the properties that they can share with a writer's
+/// type.
 pub(super) struct Branches<'s> {
     by_trait: HashMap<Trait<'s>, usize>,
-    /// The branch of a kind; none if there are several.
+    /// The only branch of a kind; `None` if there are several.
     only: HashMap<Kind, Option<usize>>,
 }
 
-/// What a type of the writer and a branch may have in common.
+/// A property that a writer's type and a branch can share.
 #[derive(PartialEq, Eq, Hash)]
 enum Trait<'s> {
     Type(Discriminant<Node>),
@@ -82,11 +82,11 @@ enum Trait<'s> {
     SimpleAlias(Kind, &'s str),
 }
 
-/// What named types must have in common besides a name.
+/// Properties that named types must share besides a name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Kind {
     ty: Discriminant<Node>,
-    /// Of a fixed.
+    /// Size of a fixed.
     size: Option<usize>,
 }
 
@@ -96,7 +96,7 @@ impl<'s> Branches<'s> {
         let mut only = HashMap::new();
         for (place, &branch) in branches.iter().enumerate() {
             let node = schema.node(branch);
-            // Of several branches the first.
+            // The first of several branches counts.
             let mut add = |has| {
                 by_trait.entry(has).or_insert(place);
             };
@@ -119,10 +119,9 @@ impl<'s> Branches<'s> {
         Branches { by_trait, only }
     }
 
-    /// The place of the branch that a value of the writer's type becomes: the
-    /// first of its type and, if it has one, its name, or the only one of its
-    /// type where no branch can have that name; else the first that it is
-    /// promoted to.
+    /// The index of the branch that a value of the writer's type becomes. This is the first branch
+    /// of its type and, for a named type, its name. If no branch can have that name, it is the only
+    /// branch of its type. Otherwise, it is the first branch that the type can be promoted to.
     pub(super) fn choose(&self, writer: &Node) -> Option<usize> {
         let kind = Kind::of(writer);
         let place = |wanted| self.by_trait.get(&wanted).copied();
@@ -160,7 +159,7 @@ impl Kind {
     }
 }
 
-/// The places of a record's fields.
+/// The indices of a record's fields.
 pub(super) type Places<'s> = HashMap<&'s str, usize>;
 
 pub(super) fn places(record: &Record) -> Places<'_> {
@@ -168,9 +167,9 @@ pub(super) fn places(record: &Record) -> Places<'_> {
     names.zip(0..).collect()
 }
 
-/// Per field of the writer the place of the reader's that it becomes: the one
-/// of its name, else the first that has its name as an alias and no field of
-/// its own name.
+/// For each field of the writer, the index of the reader's field that it becomes. This is the field
+/// of the same name. Otherwise, it is the first field that has the name as an alias, and whose own
+/// name the writer does not have.
 pub(super) fn match_fields(
     writer: &Record,
     writer_places: &Places<'_>,

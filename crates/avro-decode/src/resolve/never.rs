@@ -1,4 +1,4 @@
-//! Pairs that cannot be resolved, and why.
+//! Pairs of types that cannot be resolved, and the reasons.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,21 @@ use crate::schema::NodeId;
 /// Why a pair of types is [`Resolved::Never`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// The types are different ones, and not promoted.
+    /// The types differ, and there is no promotion.
     Types,
     /// The names differ.
     Names,
-    /// Fixeds of different sizes.
+    /// The sizes of fixeds differ.
     Sizes,
-    /// Logical types whose values do not become one another.
+    /// The logical types differ, and do not convert without a loss.
     LogicalTypes,
-    /// The writer does not have this field of the reader's, which has no
-    /// default.
+    /// The writer lacks this field of the reader's, which has no default.
     Missing { field: usize },
     /// The default of this field of the reader's does not match its type.
     BadDefault { field: usize },
     /// The default of this field of the reader's is too large.
     DefaultTooLarge { field: usize },
-    /// Types within them cannot be resolved: of records, those of this field of
-    /// the reader's.
+    /// Types inside the pair cannot be resolved. For records, `field` is the reader's field.
     Within {
         part: ResolvedId,
         field: Option<usize>,
@@ -44,15 +42,14 @@ impl Never {
         self.0.get(&id).copied()
     }
 
-    /// Makes what cannot be resolved because of what is in it
-    /// [`Resolved::Never`], too: arrays, maps, records and branches of such
-    /// types, and unions of nothing else.
+    /// Makes every pair [`Resolved::Never`] that contains one. These are arrays, maps, records and
+    /// branches with such a part, and unions with only such branches.
     pub(super) fn spread(&mut self, nodes: &mut [Resolved], pairs: &[(NodeId, NodeId)]) {
         if self.0.is_empty() {
             return;
         }
         let mut users: Vec<Vec<ResolvedId>> = vec![Vec::new(); nodes.len()];
-        // Of each union, the branches that can be read.
+        // For each union, the number of branches that can be read.
         let mut readable: HashMap<ResolvedId, usize> = HashMap::new();
         for (i, node) in nodes.iter().enumerate() {
             let user = ResolvedId(i as u32);
@@ -66,7 +63,7 @@ impl Never {
             }
         }
         let mut spreading: Vec<ResolvedId> = self.0.keys().copied().collect();
-        // The reasons that are given do not depend on the order of a map.
+        // Sorted, so that the reported reasons do not depend on the order of a map.
         spreading.sort();
         while let Some(part) = spreading.pop() {
             for &user in &users[part.index()] {
@@ -89,13 +86,13 @@ impl Never {
         }
     }
 
-    /// Why `node` is, where `part` of it is.
+    /// The reason that `node` is never resolved, if its `part` is not.
     fn why(&self, node: &Resolved, part: ResolvedId) -> Why {
         let within = |part, field| Why::Within { part, field };
         match node {
             Resolved::Union { branches, .. } => {
-                // A branch that is of the reader's type says more than those
-                // that are not.
+                // A mismatch inside a branch of the right type explains more than a branch of
+                // another type.
                 let mut branches = branches.iter();
                 let telling = branches.find(|&&branch| self.get(branch) != Some(Why::Types));
                 telling.map_or(Why::Types, |&branch| within(branch, None))

@@ -1,4 +1,4 @@
-//! Reading the attributes of a schema's JSON objects.
+//! Reads the attributes of a schema's JSON objects.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use super::{Order, SchemaErrorKind};
 
 pub(super) type Attributes = Map<String, Json>;
 
-/// An attribute that is not as the specification says.
+/// An attribute that violates the specification.
 pub(super) struct Odd<T> {
     /// What is wrong with it.
     pub(super) kind: SchemaErrorKind,
-    /// What stands for it.
+    /// The value that a lenient parser uses.
     pub(super) instead: T,
 }
 
-/// An attribute that must be there.
+/// A required attribute.
 pub(super) fn required<'j>(
     attributes: &'j Attributes,
     attribute: &'static str,
@@ -26,7 +26,8 @@ pub(super) fn required<'j>(
         .ok_or(SchemaErrorKind::Missing(attribute))
 }
 
-/// The `name` of a type or a field; otherwise the empty one, or a number's text.
+/// The `name` of a type or a field. Leniently, the text of a number or a truth value, or an empty
+/// name.
 pub(super) fn name(attributes: &Attributes) -> Result<Cow<'_, str>, Odd<Cow<'_, str>>> {
     match attributes.get("name") {
         Some(Json::String(name)) => Ok(name.into()),
@@ -41,12 +42,12 @@ pub(super) fn name(attributes: &Attributes) -> Result<Cow<'_, str>, Odd<Cow<'_, 
     }
 }
 
-/// The `namespace` of a type; whatever is not a string is none.
+/// The `namespace` of a type. Leniently, a value that is not a string means no namespace.
 pub(super) fn namespace(attributes: &Attributes) -> Result<Option<&str>, Odd<Option<&str>>> {
     string(attributes, "namespace")
 }
 
-/// A symbol of an enum; of whatever is not a string its text.
+/// A symbol of an enum. Leniently, the text of a number or a truth value, or an empty symbol.
 pub(super) fn symbol(json: &Json) -> Result<Cow<'_, str>, Odd<Cow<'_, str>>> {
     match json {
         Json::String(symbol) => Ok(symbol.into()),
@@ -57,16 +58,15 @@ pub(super) fn symbol(json: &Json) -> Result<Cow<'_, str>, Odd<Cow<'_, str>>> {
     }
 }
 
-/// What an enum's `symbols` must be.
+/// The error of an enum's `symbols`.
 pub(super) const NOT_SYMBOLS: SchemaErrorKind = not_a("symbols", "an array of strings");
 
-/// The `doc` of a type or a field; whatever is not a string is no doc.
+/// The `doc` of a type or a field; `None` if it is not a string.
 pub(super) fn doc(attributes: &Attributes) -> Option<String> {
     Some(attributes.get("doc")?.as_str()?.to_owned())
 }
 
-/// The `aliases` of a type or a field; otherwise those of its items that are
-/// strings.
+/// The `aliases` of a type or a field. Leniently, only the strings among them.
 pub(super) fn aliases(attributes: &Attributes) -> Result<Vec<&str>, Odd<Vec<&str>>> {
     let kind = || not_a("aliases", "an array of strings");
     match attributes.get("aliases") {
@@ -88,7 +88,7 @@ pub(super) fn aliases(attributes: &Attributes) -> Result<Vec<&str>, Odd<Vec<&str
     }
 }
 
-/// The `order` of a field; otherwise ascending.
+/// The `order` of a field. Leniently, an invalid order is ascending.
 pub(super) fn order(attributes: &Attributes) -> Result<Order, Odd<Order>> {
     let odd = |kind| Odd {
         kind,
@@ -105,7 +105,7 @@ pub(super) fn order(attributes: &Attributes) -> Result<Order, Odd<Order>> {
     }
 }
 
-/// An attribute that is a string if it is there.
+/// An optional attribute that must be a string.
 fn string<'j>(
     attributes: &'j Attributes,
     attribute: &'static str,
@@ -120,8 +120,7 @@ fn string<'j>(
     }
 }
 
-/// The text of a number or a truth value, and nothing of whatever else is no
-/// string.
+/// The text of a number or a truth value; empty for other values.
 fn text_of(json: &Json) -> Cow<'_, str> {
     match json {
         Json::Number(number) => number.to_string().into(),

@@ -19,15 +19,14 @@ pub(super) fn canonical_form(schema: &Schema) -> String {
 
 struct Printer<'s> {
     schema: &'s Schema,
-    /// The named types that were written out, and are references from then
-    /// on.
+    /// Whether each named type has been written, so that later uses are references.
     printed: Vec<bool>,
     text: String,
 }
 
 impl Printer<'_> {
-    /// Types are as deep in one another as in the schema's text, where the
-    /// first use of a named type is its definition.
+    /// Writes a type. The nesting is that of the schema's text, where the first use of a named type
+    /// is its definition.
     fn ty(&mut self, id: NodeId) {
         let node = self.schema.node(id);
         if let Some(name) = node.name() {
@@ -87,8 +86,7 @@ impl Printer<'_> {
     }
 }
 
-/// A string with the escapes that JSON needs, which names by the specification
-/// do not have.
+/// A JSON string with its escapes; names that follow the specification need none.
 fn string(text: &str) -> Json {
     Json::from(text)
 }

@@ -1,5 +1,5 @@
-//! Whether defaults match their types (Avro 1.12, "Complex Types", the table
-//! "field default values").
+//! Checks that defaults match their types (Avro 1.12, "Complex Types", the table "field default
+//! values").
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use serde_json::Value as Json;
 
 use super::{Enum, Node, NodeId, Schema, SchemaError, SchemaErrorKind};
 
-/// A default in the schema: the JSON pointer to it, and whose it is.
+/// A default in the schema: the JSON pointer to it, and its owner.
 #[derive(Clone, Debug)]
 pub(super) struct DefaultPlace {
     pub(super) path: String,
     pub(super) node: NodeId,
-    /// Which of a record's fields; `None` for an enum.
+    /// The index of a record's field; `None` for an enum.
     pub(super) field: Option<usize>,
 }
 
@@ -27,14 +27,14 @@ pub(super) fn bad_defaults(schema: &Schema, places: &[DefaultPlace]) -> Vec<Sche
     .collect()
 }
 
-/// Tells which values match which types.
+/// Matches JSON values with types.
 #[derive(Debug)]
 pub(crate) struct Matcher<'s> {
     schema: &'s Schema,
-    /// Whether a union matches the JSON at an address: nested records of
-    /// unions of records would otherwise be tried in exponential time.
+    /// Results for a union and the JSON at an address. Without them, nested records of unions of
+    /// records would take exponential time.
     unions: HashMap<(NodeId, *const Json), bool>,
-    /// Of each enum met, the places of the symbols.
+    /// For each enum matched so far, the indices of its symbols.
     symbols: HashMap<NodeId, HashMap<&'s str, u32>>,
 }
 
@@ -47,7 +47,7 @@ impl<'s> Matcher<'s> {
         }
     }
 
-    /// The place of a symbol of the enum at `id`.
+    /// The index of a symbol of the enum at `id`.
     pub(crate) fn symbol(&mut self, id: NodeId, symbols: &'s Enum, symbol: &str) -> Option<u32> {
         let places = self.symbols.entry(id).or_insert_with(|| {
             let symbols = symbols.symbols.iter().map(String::as_str);
@@ -73,8 +73,7 @@ impl<'s> Matcher<'s> {
 
     /// Whether the JSON of a default is a value of the type at `id`.
     ///
-    /// The depth of the recursion is that of the JSON, which its parser
-    /// bounds.
+    /// The recursion is as deep as the JSON, whose depth the JSON parser limits.
     pub(crate) fn matches(&mut self, id: NodeId, json: &'s Json) -> bool {
         match self.schema.node(id) {
             Node::Null => json.is_null(),
@@ -104,7 +103,7 @@ impl<'s> Matcher<'s> {
                         .iter()
                         .all(|field| match json.get(&field.name) {
                             Some(json) => self.matches(field.ty, json),
-                            // The field's own default has a check of its own.
+                            // The field's own default is checked separately.
                             None => field.default.is_some(),
                         })
                 }
@@ -124,7 +123,8 @@ impl<'s> Matcher<'s> {
     }
 }
 
-/// Bytes that a JSON string of ISO-8859-1 characters stands for.
+/// Number of bytes that a JSON string encodes in ISO-8859-1; `None` if a character is not in
+/// ISO-8859-1.
 fn byte_count(json: &Json) -> Option<usize> {
     json.as_str()?
         .chars()

@@ -1,16 +1,15 @@
-//! A type in a few words, for errors.
+//! Describes a type in a few words, for errors.
 
 use super::{Node, NodeId, Schema};
 use crate::shown::Shown;
 
-/// Branches of a union that are named before the rest is only counted.
+/// Maximum number of a union's branches that are named; the rest is only counted.
 const MAX_BRANCHES: usize = 6;
 
-/// Types within types that are described before only the name of the type is
-/// given; an error is for reading.
+/// Maximum nesting that is described; for deeper types, only the name of the type is given.
 const MAX_DEPTH: usize = 8;
 
-/// Such as `int`, `array of float`, `record 'com.x.Y'`, `["null", "int"]`.
+/// A type in a few words, such as `int`, `array of float`, `record 'com.x.Y'`, `["null", "int"]`.
 pub(crate) fn describe(schema: &Schema, node: NodeId) -> String {
     describe_at(schema, node, 0)
 }

@@ -1,4 +1,4 @@
-//! The error of parsing a schema: what is wrong, at which place.
+//! The error of parsing a schema: what is wrong, at which position.
 
 use std::fmt;
 
@@ -13,8 +13,7 @@ use crate::shown::Shown;
 pub struct SchemaError {
     /// What is wrong.
     pub kind: SchemaErrorKind,
-    /// The place as a JSON pointer, such as `/fields/3/type/items`; empty
-    /// for the whole.
+    /// The position as a JSON pointer, such as `/fields/3/type/items`; empty for the whole schema.
     pub path: String,
 }
 
@@ -43,44 +42,44 @@ pub enum SchemaErrorKind {
     /// The text is not JSON.
     #[error("not JSON, line {line} column {column}: {reason}")]
     Json {
-        /// What the JSON parser says.
+        /// The JSON parser's message.
         reason: String,
         /// Line of the text, from 1.
         line: usize,
-        /// Column of the line, from 1; 0 before its first.
+        /// Column of the line, from 1; 0 before the first column.
         column: usize,
     },
-    /// Types are nested deeper than [`MAX_SCHEMA_DEPTH`], or objects and arrays of the
-    /// text deeper than 127.
+    /// Types are nested deeper than [`MAX_SCHEMA_DEPTH`], or the text's objects and arrays deeper
+    /// than 127.
     #[error("types are nested deeper than {MAX_SCHEMA_DEPTH}, or JSON deeper than 127")]
     TooDeep,
     /// A type is neither a string, nor an object, nor an array.
     #[error("a type is a string, an object or an array")]
     NotAType,
-    /// An attribute that the type needs is not there.
+    /// A required attribute is missing.
     #[error("no \"{0}\"")]
     Missing(&'static str),
-    /// An attribute is not what its definition says.
+    /// An attribute violates its definition.
     #[error("\"{attribute}\" is not {expected}")]
     BadAttribute {
         /// The attribute's name.
         attribute: &'static str,
-        /// What it must be.
+        /// The valid values.
         expected: &'static str,
     },
-    /// A logical type is not valid where it stands, and not taken.
+    /// A logical type is invalid for its type, so it is ignored.
     #[error("logicalType '{}' is not taken: {}", Shown(name), Shown(why))]
     LogicalTypeNotTaken {
-        /// Its name.
+        /// The logical type's name.
         name: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// A type's name is neither a type of Avro's nor defined before.
+    /// A type's name is neither one of Avro's types nor defined earlier.
     #[error("unknown type {0:?}")]
     UnknownType(String),
-    /// A name or symbol is not made of letters, digits and underscores, or
-    /// begins with a digit.
+    /// A name or symbol contains a character other than letters, digits and underscores, or begins
+    /// with a digit.
     #[error("{0:?} is not a name: letters, digits and underscores, and no digit first")]
     BadName(String),
     /// A full name is longer than [`MAX_NAME_BYTES`].
@@ -89,23 +88,23 @@ pub enum SchemaErrorKind {
     /// A type is given the name of a primitive type.
     #[error("{0:?} is the name of a primitive type")]
     ReservedName(String),
-    /// Two types have the name.
+    /// Two types have this name.
     #[error("{0:?} is defined twice")]
     DuplicateName(String),
-    /// Two fields of a record have the name.
+    /// Two fields of a record have this name.
     #[error("the record has two fields {0:?}")]
     DuplicateField(String),
-    /// An enum has the symbol twice.
+    /// An enum has this symbol twice.
     #[error("the enum has the symbol {0:?} twice")]
     DuplicateSymbol(String),
-    /// Two branches of a union are of the same type.
+    /// Two branches of a union have the same type.
     #[error("the union has two branches of type {}", Shown(.0))]
     DuplicateBranch(String),
     /// A branch of a union is a union.
     #[error("a branch of a union cannot be a union")]
     NestedUnion,
-    /// A default does not match its type; found by
-    /// [`Schema::check_defaults`](super::Schema::check_defaults) alone.
+    /// A default does not match its type. Only
+    /// [`Schema::check_defaults`](super::Schema::check_defaults) returns this.
     #[error("the default does not match the type")]
     BadDefault,
 }

@@ -1,9 +1,9 @@
 //! CRC-64-AVRO, a Rabin fingerprint (Avro 1.12, "Schema Fingerprints").
 
-/// The fingerprint of no bytes, and the polynomial.
+/// The fingerprint of empty input, which is also the polynomial.
 const EMPTY: u64 = 0xc15d_213a_a4d7_a795;
 
-/// What each byte does to a fingerprint.
+/// The change of a fingerprint by each byte.
 const TABLE: [u64; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

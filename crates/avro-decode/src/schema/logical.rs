@@ -5,17 +5,16 @@ use serde_json::{Map, Value as Json};
 use super::Node;
 use crate::words::counted;
 
-/// What the values of a type stand for. Values are read and written as the
-/// type underneath.
+/// The meaning of a type's values. Values are read and written as the underlying type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogicalType {
     /// `bytes` or `fixed`: an unscaled big-endian two's complement number
     /// with `scale` digits after the point.
     Decimal {
-        /// Digits in all, above 0.
+        /// Number of digits in all, above 0.
         precision: u32,
-        /// Digits after the point, at most `precision`.
+        /// Number of digits after the point, at most `precision`.
         scale: u32,
     },
     /// `bytes`: an unscaled number and its scale.
@@ -43,7 +42,7 @@ pub enum LogicalType {
     /// `fixed` of 12 bytes: months, days and milliseconds, each 32 bits,
     /// little-endian.
     Duration,
-    /// A name that the specification does not know.
+    /// A name that the specification does not define.
     Unknown(String),
 }
 
@@ -68,10 +67,10 @@ impl LogicalType {
         }
     }
 
-    /// The logical type that `attributes` give to `node`; `None` if they name none.
+    /// The logical type that `attributes` declare for `node`; `None` if they declare none.
     ///
     /// # Errors
-    /// What is named, and why it is not taken: it is not valid there.
+    /// The name and the reason, if the logical type is invalid for `node`.
     pub(super) fn of(
         node: &Node,
         attributes: &Map<String, Json>,
@@ -112,7 +111,7 @@ impl LogicalType {
         Err(NotTaken::new(name, &why))
     }
 
-    /// The types that it is of.
+    /// The types that the logical type is valid for.
     fn valid_types(&self) -> &'static str {
         match self {
             LogicalType::Decimal { .. } => "bytes or fixed",
@@ -148,12 +147,12 @@ impl LogicalType {
     }
 }
 
-/// A logical type that a schema names and that is not taken.
+/// An invalid logical type, which is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NotTaken {
-    /// What is named.
+    /// The name in the schema.
     pub(super) name: String,
-    /// Why it is not taken.
+    /// The reason.
     pub(super) why: String,
 }
 
@@ -167,7 +166,7 @@ impl NotTaken {
     }
 }
 
-/// The decimal that `attributes` describe, or why they describe none.
+/// The decimal that `attributes` describe, or the reason why they are invalid.
 fn decimal(node: &Node, attributes: &Map<String, Json>) -> Result<LogicalType, String> {
     let digits = |value: &Json| value.as_u64().and_then(|n| u32::try_from(n).ok());
     let named = |attribute: &str| match attributes.get(attribute) {
@@ -205,10 +204,10 @@ fn decimal(node: &Node, attributes: &Map<String, Json>) -> Result<LogicalType, S
     }
 }
 
-/// The digits that any number of so many digits leaves room for in `size`
-/// bytes of two's complement: floor(log10(2^(8 * size - 1) - 1)).
+/// The largest number of digits such that every number of that many digits fits in `size` bytes of
+/// two's complement: floor(log10(2^(8 * size - 1) - 1)).
 fn max_precision(size: usize) -> u32 {
     let bits = (size as u64).saturating_mul(8).saturating_sub(1);
-    // No power of 2 but 1 is a power of 10, so that the -1 changes nothing.
+    // No power of 2 but 1 is a power of 10, so the -1 changes nothing.
     (bits as f64 * std::f64::consts::LOG10_2).floor() as u32
 }

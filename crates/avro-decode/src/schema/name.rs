@@ -9,7 +9,7 @@ use crate::limits::MAX_NAME_BYTES;
 /// The full name of a record, enum or fixed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Name {
-    /// Shared by all names that inherit it; empty for none.
+    /// Shared by all names that inherit it; empty for no namespace.
     namespace: Arc<str>,
     simple: String,
 }
@@ -25,8 +25,7 @@ impl Name {
         &self.simple
     }
 
-    /// The name that a definition's `name` and `namespace` attributes make
-    /// within the namespace `enclosing`.
+    /// The name that the attributes `name` and `namespace` define within the namespace `enclosing`.
     pub(super) fn define(name: &str, namespace: Option<&str>, enclosing: &Arc<str>) -> Name {
         match namespace {
             // The namespace is ignored if the name has dots.
@@ -38,7 +37,7 @@ impl Name {
         }
     }
 
-    /// The name that a reference means within the namespace `enclosing`.
+    /// The full name of a reference within the namespace `enclosing`.
     pub(super) fn refer(name: &str, enclosing: &Arc<str>) -> Name {
         if name.contains('.') {
             Name::from_full(name)
@@ -62,7 +61,7 @@ impl Name {
         &self.namespace
     }
 
-    /// Whether the specification has such names, namespaces aside.
+    /// Whether the name follows the specification, ignoring its namespace.
     pub(crate) fn is_plain(&self) -> bool {
         is_name(&self.simple) && !is_primitive(&self.simple)
     }
@@ -74,7 +73,7 @@ impl Name {
         Ok(())
     }
 
-    /// Checks that it is as the specification says.
+    /// Checks that the name follows the specification.
     pub(super) fn check(&self) -> Result<(), SchemaErrorKind> {
         let namespace_ok = self.namespace.is_empty() || self.namespace.split('.').all(is_name);
         if !namespace_ok || !is_name(&self.simple) {
@@ -96,8 +95,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether `name` may be the name of a field, a symbol, or a part of a full
-/// name.
+/// Whether `name` is valid as the name of a field, a symbol, or a part of a full name.
 pub(super) fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes
@@ -106,7 +104,7 @@ pub(super) fn is_name(name: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Checks that the name of a field or a symbol is as the specification says.
+/// Checks that the name of a field or a symbol follows the specification.
 pub(super) fn check_simple(name: &str) -> Result<(), SchemaErrorKind> {
     if is_name(name) {
         Ok(())

@@ -1,8 +1,7 @@
-//! JSON as some writers have it.
+//! Converts the JSON of some writers to valid JSON.
 
-/// A schema's text with `null` for the numbers that JSON lacks, `NaN`, `Infinity`
-/// and `-Infinity`: Python writes them for defaults. Also without a byte order
-/// mark before it and zero bytes behind it.
+/// A schema's text as valid JSON. `NaN`, `Infinity` and `-Infinity`, which Python writes for
+/// defaults, become `null`. A byte order mark before the text and zero bytes after it are removed.
 pub(super) fn as_json(text: &str) -> String {
     const NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
     let mut rest = text.trim_start_matches('\u{feff}').trim_end_matches('\0');
@@ -16,7 +15,7 @@ pub(super) fn as_json(text: &str) -> String {
                 rest = &rest[number.len()..];
                 continue;
             }
-            // With what is escaped, which may be a quote.
+            // Take the escaped character too, which may be a quote.
             (true, '\\', _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
             (_, '"', _) => {
                 in_string = !in_string;

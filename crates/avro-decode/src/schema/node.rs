@@ -41,16 +41,16 @@ pub enum Node {
 pub struct Record {
     /// The full name.
     pub name: Name,
-    /// Other full names that a reader may know it by.
+    /// Full aliases, by which a reader's schema matches other names.
     pub aliases: Vec<Name>,
-    /// What it is, in its author's words.
+    /// The documentation in the schema.
     pub doc: Option<String>,
     /// The fields, in the order of the data.
     pub fields: Vec<Field>,
 }
 
 impl Record {
-    /// The field called `name`, and its place among the fields.
+    /// The field called `name`, and its index among the fields.
     pub fn field(&self, name: &str) -> Option<(usize, &Field)> {
         let mut fields = self.fields.iter().enumerate();
         fields.find(|(_, field)| field.name == name)
@@ -65,19 +65,18 @@ pub struct Field {
     pub name: String,
     /// The type.
     pub ty: NodeId,
-    /// The value, as JSON, where a reader's schema has the field and a
-    /// writer's does not. It need not match the type; see
-    /// [`Schema::check_defaults`](super::Schema::check_defaults).
+    /// The value, as JSON, of a reader's field that the writer lacks. It need not match the type;
+    /// see [`Schema::check_defaults`](super::Schema::check_defaults).
     pub default: Option<serde_json::Value>,
-    /// Other names that a reader may know it by.
+    /// Aliases, by which a reader's schema matches other names.
     pub aliases: Vec<String>,
-    /// How the field takes part in the order of records.
+    /// How the field affects the order of records.
     pub order: Order,
-    /// What it is, in its author's words.
+    /// The documentation in the schema.
     pub doc: Option<String>,
 }
 
-/// How a field takes part in the order of records (Avro 1.12, "Sort Order").
+/// How a field affects the order of records (Avro 1.12, "Sort Order").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Smaller values first.
@@ -85,7 +84,7 @@ pub enum Order {
     Ascending,
     /// Larger values first.
     Descending,
-    /// Not at all.
+    /// The field is ignored.
     Ignore,
 }
 
@@ -95,29 +94,28 @@ pub enum Order {
 pub struct Enum {
     /// The full name.
     pub name: Name,
-    /// Other full names that a reader may know it by.
+    /// Full aliases, by which a reader's schema matches other names.
     pub aliases: Vec<Name>,
-    /// What it is, in its author's words.
+    /// The documentation in the schema.
     pub doc: Option<String>,
     /// The symbols, in the order of their indices.
     pub symbols: Vec<String>,
-    /// What a reader takes a symbol for that it does not know. It need not
-    /// be a symbol; see
-    /// [`Schema::check_defaults`](super::Schema::check_defaults).
+    /// The symbol that a reader uses for a symbol that its schema lacks. It need not be one of the
+    /// symbols; see [`Schema::check_defaults`](super::Schema::check_defaults).
     pub default: Option<String>,
 }
 
-/// A fixed: bytes of one length.
+/// A fixed: a given number of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fixed {
     /// The full name.
     pub name: Name,
-    /// Other full names that a reader may know it by.
+    /// Full aliases, by which a reader's schema matches other names.
     pub aliases: Vec<Name>,
-    /// What it is, in its author's words.
+    /// The documentation in the schema.
     pub doc: Option<String>,
-    /// Bytes of a value.
+    /// Number of bytes of a value.
     pub size: usize,
 }
 

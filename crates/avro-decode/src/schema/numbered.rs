@@ -1,9 +1,9 @@
-//! Names that must differ, and do not.
+//! Makes names unique.
 
 use std::collections::{HashMap, HashSet};
 
-/// The names, told apart: of several alike the first stays, the second has `#2`
-/// after it, the next `#3`, leaving out what is another's name anyway.
+/// The names, made unique. Of equal names, the first stays, the second gets `#2` appended, the next
+/// `#3`. Numbers that would give a name of the input are skipped.
 pub(crate) fn numbered<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     let own: HashSet<&str> = names.iter().map(AsRef::as_ref).collect();
     let mut taken = HashSet::with_capacity(names.len());

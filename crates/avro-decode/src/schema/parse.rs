@@ -1,4 +1,4 @@
-//! From JSON to the arena of types.
+//! Parses JSON into the arena of types.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::{self, Discriminant};
@@ -20,21 +20,21 @@ pub(super) struct Parsed {
     pub(super) slots: Vec<Slot>,
     pub(super) root: NodeId,
     pub(super) named: HashMap<Name, NodeId>,
-    /// Where the defaults are, in the order of the text.
+    /// The positions of the defaults, in the order of the text.
     pub(super) defaults: Vec<DefaultPlace>,
-    /// What a strict parser refuses, in the order of the text.
+    /// The errors of a strict parser, in the order of the text.
     pub(super) deviations: Vec<SchemaError>,
-    /// The logical types that are not valid where they stand.
+    /// The invalid logical types.
     pub(super) not_taken: Vec<SchemaError>,
 }
 
-/// What becomes of names and attributes that are not as the specification says.
+/// How to treat names and attributes that violate the specification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rules {
-    /// The first is an error.
+    /// The first one is an error.
     #[default]
     Strict,
-    /// They are kept or left out, and noted.
+    /// They are kept or ignored, and recorded.
     Lenient,
 }
 
@@ -95,12 +95,12 @@ struct Parser {
 
 type Parse<T> = Result<T, SchemaErrorKind>;
 
-/// The logical type of a type, or why that which is named is not taken.
+/// The logical type of a type, or the reason why the declared one is invalid.
 type Logical = Result<Option<LogicalType>, NotTaken>;
 
 impl Parser {
-    /// A type, in whichever way it is written. `namespace` is the enclosing
-    /// one, empty for none; `depth` counts the types around.
+    /// Parses a type, in any notation. `namespace` is the enclosing one, empty for none. `depth` is
+    /// the number of enclosing types.
     fn ty(&mut self, json: &Json, namespace: &Arc<str>, depth: usize) -> Parse<NodeId> {
         if depth >= MAX_SCHEMA_DEPTH {
             return Err(SchemaErrorKind::TooDeep);
@@ -113,7 +113,7 @@ impl Parser {
         }
     }
 
-    /// A primitive type, or one that has been defined.
+    /// Finds a primitive type, or a type defined earlier.
     fn named_type(&mut self, name: &str, namespace: &Arc<str>) -> Parse<NodeId> {
         if let Some(node) = Node::primitive(name) {
             return Ok(self.push(node, Ok(None)));
@@ -205,7 +205,7 @@ impl Parser {
             fields: Vec::new(),
         });
         let logical = LogicalType::of(&record, attributes);
-        // Defined before its fields, which may refer to it.
+        // The record is defined before its fields, which may refer to it.
         let id = self.define(name, record, logical)?;
         let Json::Array(json) = required(attributes, "fields")? else {
             return Err(SchemaErrorKind::BadAttribute {
@@ -350,7 +350,8 @@ impl Parser {
         check_simple(name).or_else(|kind| self.deviates(kind))
     }
 
-    /// What stands for an attribute that may not be as the specification says.
+    /// The value of an attribute. If it violates the specification, records that or returns the
+    /// error.
     fn take<T>(&mut self, attribute: Result<T, Odd<T>>) -> Parse<T> {
         match attribute {
             Ok(value) => Ok(value),
@@ -358,7 +359,7 @@ impl Parser {
         }
     }
 
-    /// Notes what is not as the specification says, or is an error by the rules.
+    /// Records a violation of the specification, or returns it as an error, by the rules.
     fn deviates(&mut self, kind: SchemaErrorKind) -> Parse<()> {
         if self.rules == Rules::Strict {
             return Err(kind);
@@ -370,8 +371,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Adds a definition. Of several with one name, a reference means the last
-    /// before it.
+    /// Adds a definition. Of several definitions with one name, a later reference means the last.
     fn define(&mut self, name: Name, node: Node, logical: Logical) -> Parse<NodeId> {
         if self.named.contains_key(&name) {
             self.deviates(SchemaErrorKind::DuplicateName(name.to_string()))?;
@@ -382,7 +382,7 @@ impl Parser {
     }
 
     fn push(&mut self, node: Node, logical: Logical) -> NodeId {
-        // A type takes a byte of text or more, and the text has a limit.
+        // A type takes at least one byte of text, and the text has a limit.
         let id = NodeId(self.slots.len() as u32);
         let (logical, not_taken) = match logical {
             Ok(logical) => (logical, None),
@@ -406,7 +406,7 @@ impl Parser {
         id
     }
 
-    /// Runs `parse` with the path at the attribute `key`.
+    /// Runs `parse` with the path extended by the attribute `key`.
     fn within<T>(
         &mut self,
         key: &'static str,
@@ -419,7 +419,7 @@ impl Parser {
     }
 }
 
-/// Gives each field a name of its own.
+/// Makes the names of the fields unique.
 fn tell_apart(fields: &mut [Field]) -> Parse<()> {
     let names: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
     let names = numbered(&names);
@@ -430,7 +430,7 @@ fn tell_apart(fields: &mut [Field]) -> Parse<()> {
     Ok(())
 }
 
-/// What may be in a union once.
+/// A type that may occur only once in a union.
 #[derive(PartialEq, Eq, Hash)]
 enum BranchType {
     Named(NodeId),
@@ -449,7 +449,7 @@ impl BranchType {
 #[cold]
 fn not_json(error: &serde_json::Error) -> SchemaErrorKind {
     let text = error.to_string();
-    // The place is told by the fields.
+    // The fields `line` and `column` have the position.
     let reason = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(reason, _)| reason);

@@ -1,9 +1,8 @@
-//! Where in a schema's JSON the parser is.
+//! The parser's position in a schema's JSON.
 
 use std::fmt::Write;
 
-/// A JSON pointer under construction. After an error it stays where the
-/// parser stopped.
+/// A JSON pointer under construction. After an error it points to where the parser stopped.
 #[derive(Default)]
 pub(super) struct Path(Vec<Step>);
 

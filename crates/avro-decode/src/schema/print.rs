@@ -1,4 +1,4 @@
-//! From the arena back to JSON.
+//! Prints the arena of types as JSON.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,15 +19,14 @@ pub(super) fn to_json(schema: &Schema) -> Json {
 
 struct Printer<'s> {
     schema: &'s Schema,
-    /// The named types that were written out, and are references from then
-    /// on.
+    /// Whether each named type has been printed, so that later uses are references.
     printed: Vec<bool>,
-    /// What a reference means to who parses what is printed so far.
+    /// The type that a reference means to a parser of the text printed so far.
     named: HashMap<&'s Name, NodeId>,
 }
 
 impl<'s> Printer<'s> {
-    /// A type within the namespace `enclosing`.
+    /// Prints a type within the namespace `enclosing`.
     fn ty(&mut self, id: NodeId, enclosing: &Arc<str>) -> Json {
         let node = self.schema.node(id);
         if let Some(name) = node.name() {
@@ -57,7 +56,7 @@ impl<'s> Printer<'s> {
         json
     }
 
-    /// What means the type at `id`, which is printed already.
+    /// A reference to the type at `id`, which has been printed.
     fn reference(&self, id: NodeId, name: &Name, enclosing: &Arc<str>) -> String {
         let full = name.to_string();
         let means = |name: &Name| self.named.get(name).copied();
@@ -127,7 +126,7 @@ fn named(ty: &str, name: &Name, aliases: &[Name], enclosing: &str) -> Map<String
     json.insert("type".into(), ty.into());
     json.insert("name".into(), name.to_string().into());
     if name.namespace().is_none() && !enclosing.is_empty() {
-        // Or it would get the enclosing one.
+        // Without it, the name would get the enclosing namespace.
         json.insert("namespace".into(), "".into());
     }
     if !aliases.is_empty() {
@@ -140,7 +139,7 @@ fn named(ty: &str, name: &Name, aliases: &[Name], enclosing: &str) -> Map<String
     json
 }
 
-/// A full name with a dot, which means the same within each namespace.
+/// A full name with a dot, which means the same in each namespace.
 fn absolute(name: &Name) -> String {
     match name.namespace() {
         Some(_) => name.to_string(),

@@ -1,21 +1,19 @@
-//! The fewest bytes that the values of each type take.
+//! The minimum encoded size of each type.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{Node, NodeId, Slot};
 
-/// Per type, the fewest bytes of a value; `u64::MAX` where there is no finite
-/// value.
+/// For each type, the minimum number of bytes of a value; `u64::MAX` if there is no finite value.
 ///
-/// Types refer to one another in circles, so this is a search for the least
-/// solution (Knuth, "A Generalization of Dijkstra's Algorithm", 1977): types
-/// are settled from the smallest upwards; a record once all its fields are, a
-/// union once its smallest branch is.
+/// Types can be recursive, so this finds the least solution (Knuth, "A Generalization of Dijkstra's
+/// Algorithm", 1977). Types are settled in order of size: a record once all its fields are settled,
+/// a union once its smallest branch is.
 pub(super) fn min_encoded_lens(slots: &[Slot]) -> Vec<u64> {
     let mut lens = vec![None; slots.len()];
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); slots.len()];
-    // Of each record: fields not settled, and the sum of the others.
+    // For each record: the number of fields not settled, and the sum of the others.
     let mut records = vec![(0usize, 0u64); slots.len()];
     let mut queue = BinaryHeap::new();
 
@@ -55,13 +53,12 @@ pub(super) fn min_encoded_lens(slots: &[Slot]) -> Vec<u64> {
 
 fn leaf_len(node: &Node) -> u64 {
     match node {
-        // A record here is one without fields.
+        // A record here has no fields.
         Node::Null | Node::Record(_) => 0,
         Node::Float => 4,
         Node::Double => 8,
         Node::Fixed(fixed) => fixed.size as u64,
-        // At least a varint of one byte: a value, a length, a count, or an
-        // index.
+        // At least one byte of a varint: a value, a length, a count, or an index.
         Node::Boolean
         | Node::Int
         | Node::Long

@@ -1,4 +1,4 @@
-//! From a resolution to the steps.
+//! Compiles a resolution into steps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ pub(super) fn compile(resolution: &Resolution, options: DecodeOptions) -> Transc
 struct Compiler<'r> {
     resolution: &'r Resolution,
     skips: Skips,
-    /// Where the skips of types are; records that are resolved in several ways
-    /// share those of their fields.
+    /// The index of each type's skip. Records that are resolved in several ways share the skips of
+    /// their fields.
     places: HashMap<NodeId, usize>,
 }
 
@@ -69,7 +69,7 @@ impl Compiler<'_> {
                 writer: w, value, ..
             } => Step::Map {
                 value,
-                // A key takes at least the byte of its length.
+                // A key takes at least one byte, for its length.
                 min_entry: min_item(writer, w).saturating_add(1),
             },
             Resolved::Record {
@@ -100,8 +100,8 @@ impl Compiler<'_> {
         let places = fields.iter().flatten().map(|&(place, _)| place);
         let in_order = places.is_sorted();
 
-        // Ahead of each part its place among the reader's fields; a skip stands
-        // where the data has it.
+        // Each part with its sort key, its index among the reader's fields. A skip has the key of
+        // the field before it in the data.
         let mut parts = Vec::with_capacity(fields.len() + defaults.len());
         let mut last = 0;
         for (field, read) in fields.iter().enumerate() {
@@ -137,7 +137,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The place of the skip of a type.
+    /// The index of the skip of a type.
     fn skip(&mut self, ty: NodeId) -> usize {
         let Skips { table, skips } = &mut self.skips;
         *self.places.entry(ty).or_insert_with(|| {
@@ -147,7 +147,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Times that change their unit.
+/// The conversion of times whose unit changes.
 fn times(writer: (&Schema, NodeId), reader: (&Schema, NodeId)) -> Option<Leaf> {
     let [data, unit, _] = units(writer.0.logical(writer.1), reader.0.logical(reader.1))?;
     let rescale = Rescale::new(data, unit, unit);
@@ -177,7 +177,7 @@ fn leaf(writer: &Node, reader: &Node) -> Leaf {
     }
 }
 
-/// The fewest bytes of what is in an array or a map.
+/// Minimum number of bytes of an item of an array, or a value of a map.
 fn min_item(schema: &Schema, id: NodeId) -> usize {
     let (Node::Array(inner) | Node::Map(inner)) = schema.node(id) else {
         unreachable!("arrays and maps are resolved from their likes");

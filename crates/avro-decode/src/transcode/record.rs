@@ -1,4 +1,4 @@
-//! Records: fields in another order, without some, with others.
+//! Records: writes fields in the reader's order, with some skipped or added.
 
 use std::borrow::Cow;
 
@@ -10,30 +10,29 @@ use crate::plan::cursor::Cursor;
 use crate::resolve::{DefaultField, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};
 
-/// What to do for a record.
+/// The step for a record.
 #[derive(Clone, Debug)]
 pub(super) struct RecordStep {
     pub(super) writer: NodeId,
     pub(super) reader: NodeId,
-    /// Where the reader has fields in another order: per field of the writer the
-    /// place of its skip. The record is gone through once to find its fields,
-    /// and then they are read in the reader's order.
+    /// Set if the reader has the fields in another order: the index of the skip of each of the
+    /// writer's fields. The record is skipped once to find its fields, which are then read in the
+    /// reader's order.
     pub(super) scan: Option<Box<[usize]>>,
-    /// The reader's fields in their order; what is skipped stands between them,
-    /// unless there is a scan.
+    /// The reader's fields in their order. Without a scan, the skipped fields are between them.
     pub(super) parts: Box<[Part]>,
-    /// Fields of the writer's that take no bytes.
+    /// Number of the writer's fields that take no bytes.
     pub(super) empty_fields: usize,
 }
 
-/// A part of a record.
+/// A part of a record's step.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
-    /// A field of the writer's, read as its pair says.
+    /// A field of the writer's, with the pair of types that it is read as.
     Field { field: usize, pair: ResolvedId },
-    /// A field of the writer's, and the place of its skip.
+    /// A field of the writer's to skip, and the index of its skip.
     Skip { field: usize, skip: usize },
-    /// A field of the reader's.
+    /// A field that only the reader has.
     Default(DefaultField),
 }
 
@@ -63,7 +62,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Writes a field of the reader's.
+    /// Writes a field of the reader's record.
     fn part(&mut self, record: &RecordStep, part: &Part, depth: Depth) -> Transcoded {
         match part {
             &Part::Field { field, pair } => {

@@ -1,5 +1,4 @@
-//! Running the steps: a cursor in the writer's bytes, the reader's bytes
-//! behind one another.
+//! Runs the steps: reads the writer's bytes with a cursor, and appends the reader's bytes.
 
 use super::{Leaf, Step, Transcoder};
 use crate::encode::{write_bytes, write_long};
@@ -33,16 +32,15 @@ pub(super) struct Run<'t, 'a> {
     pub(super) input: &'a [u8],
     pub(super) cursor: Cursor<'a>,
     pub(super) out: &'t mut Vec<u8>,
-    /// Where the fields start of the records around that are read in another
-    /// order.
+    /// The offsets of the fields of enclosing records that are read in another order.
     pub(super) starts: Vec<usize>,
-    /// Items and fields without bytes so far, which may become some with.
+    /// Number of items and fields without bytes so far; their resolved values may have bytes.
     empty_values: usize,
-    /// Of defaults so far.
+    /// Number of values, and bytes of strings, from defaults so far.
     pub(super) filled_parts: usize,
 }
 
-/// Records, arrays, maps and unions around a value.
+/// Number of records, arrays, maps and unions around a value.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Depth {
     writer: usize,
@@ -177,7 +175,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The blocks of an array or a map, with counts and without sizes.
+    /// Reads the blocks of an array or a map, and writes them with counts and without sizes.
     fn blocks(
         &mut self,
         min_item: usize,
@@ -213,8 +211,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// The depth inside so many more of the writer's and the reader's values;
-    /// bounded, since this recurses, as do the readers of what is written.
+    /// The depth inside `writer` more of the writer's values and `reader` more of the reader's. It
+    /// is bounded, since transcoding recurses, and so do readers of the result.
     pub(super) fn deeper(&self, depth: Depth, writer: usize, reader: usize) -> Transcoded<Depth> {
         let depth = Depth {
             writer: depth.writer + writer,

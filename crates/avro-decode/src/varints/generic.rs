@@ -55,7 +55,7 @@ pub(super) fn skip(data: &[u8], mut n: usize) -> Option<usize> {
     Some(position)
 }
 
-/// Reads `n` varints, each an `int` if `INT`; gives the bytes they take.
+/// Reads `n` varints, each an `int` if `INT`; returns their size in bytes.
 #[inline]
 fn each<const INT: bool>(data: &[u8], n: usize, mut put: impl FnMut(usize, i64)) -> Option<usize> {
     let (mut position, mut done) = (0, 0);

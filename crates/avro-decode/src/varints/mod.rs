@@ -1,8 +1,8 @@
 //! Runs of zig-zag varints (Avro 1.12, "Primitive Types"), many at a time.
 //!
-//! Read one by one, a varint costs the way from loading its bytes over finding
-//! its end to where the next one starts. The kernels here find the ends of all
-//! varints in a window of bytes at once, and make values of them side by side.
+//! Reading varints one by one has a long latency: load the bytes, find the end, then start the
+//! next. The kernels here find the ends of all varints in a window of bytes at once, and decode
+//! them in parallel.
 //!
 //! | kernel | window | values at a time | start of each value |
 //! |---|---|---|---|
@@ -11,12 +11,12 @@
 //! | AVX2 | 32 bytes | 8 | bit by bit |
 //! | generic | 8 bytes | 1 | – |
 //!
-//! `pdep` is microcode in AMD's processors before Zen 3, which therefore use AVX2 alone.
-//! The machine's kernel is detected once.
+//! On AMD's processors before Zen 3, `pdep` is slow microcode, so these use AVX2 alone. The
+//! machine's kernel is detected once.
 //!
-//! A kernel reads what reading one by one reads, padded varints included, or
-//! gives `None`: then the caller reads one by one to learn what is wrong, and
-//! what the kernel wrote is unspecified.
+//! A kernel accepts the same varints as reading one by one, padded ones included. Otherwise it
+//! returns `None`, and its output is unspecified. The caller then reads one by one to find the
+//! error.
 
 mod generic;
 mod word;
@@ -55,7 +55,7 @@ pub enum Kernels {
 }
 
 impl Kernels {
-    /// The fastest for this machine.
+    /// The fastest implementation for this machine.
     #[inline]
     pub fn fastest() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -65,7 +65,7 @@ impl Kernels {
         fastest
     }
 
-    /// All that this machine can run.
+    /// All implementations that this machine can run.
     pub fn available() -> impl Iterator<Item = Self> {
         let all = [
             Some(Kernels::Generic),
@@ -79,7 +79,7 @@ impl Kernels {
         all.into_iter().flatten()
     }
 
-    /// What it is for.
+    /// The name of the implementation.
     pub fn name(self) -> &'static str {
         match self {
             Kernels::Generic => "generic",
@@ -92,24 +92,24 @@ impl Kernels {
         }
     }
 
-    /// Reads `out.len()` values of type `long` from the start of `data`. Gives
-    /// the bytes they take.
+    /// Reads `out.len()` values of type `long` from the start of `data`. Returns their size in
+    /// bytes.
     #[inline]
     pub fn longs(self, data: &[u8], out: &mut [i64]) -> Option<usize> {
         with!(self, longs(data, out))
     }
 
-    /// Reads `out.len()` values of type `int` from the start of `data`, each of
-    /// at most 5 bytes. Gives the bytes they take.
+    /// Reads `out.len()` values of type `int` from the start of `data`, each of at most 5 bytes.
+    /// Returns their size in bytes.
     #[inline]
     pub fn ints(self, data: &[u8], out: &mut [i32]) -> Option<usize> {
         with!(self, ints(data, out))
     }
 
-    /// Reads `out.len()` indices from the start of `data`, places in the sparse
-    /// vector of `row`. They are of type `int` if `INT`, else `long`; not
-    /// negative, and below `end`, which is at most `i64::MAX`. Gives the bytes
-    /// they take, and raises `extent` to the largest + 1.
+    /// Reads `out.len()` indices from the start of `data`, as coordinates of the sparse vector in
+    /// `row`. They are of type `int` if `INT`, otherwise `long`. They must not be negative, and
+    /// must be below `end`, which is at most `i64::MAX`. Returns their size in bytes, and raises
+    /// `extent` to the largest index + 1.
     #[inline]
     pub fn coordinates<const INT: bool>(
         self,
@@ -144,7 +144,7 @@ impl Kernels {
         Some(found.len)
     }
 
-    /// Runs `work`, compiled for the machine that these kernels are for.
+    /// Runs `work`, compiled for the CPU features of these kernels.
     #[inline]
     pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
@@ -158,15 +158,15 @@ impl Kernels {
         }
     }
 
-    /// The bytes that `n` varints take at the start of `data`, or `None` if it
-    /// ends before. That they are good is not checked.
+    /// The size in bytes of the first `n` varints of `data`, or `None` if `data` ends first. The
+    /// varints are not checked.
     #[inline(always)]
     pub fn skip(self, data: &[u8], n: usize) -> Option<usize> {
         with!(self, skip(data, n))
     }
 
-    /// The bytes that `n` varints take at the start of `data`, and those that these and
-    /// `more` behind them do, or `None` if it ends before.
+    /// The sizes in bytes of the first `n` varints of `data`, and of the first `n + more`. `None`
+    /// if `data` ends first.
     #[inline(always)]
     pub fn skip_both(self, data: &[u8], n: usize, more: usize) -> Option<[usize; 2]> {
         match self {
@@ -179,28 +179,28 @@ impl Kernels {
     }
 }
 
-/// What calls kernels so often that the calls count. It is no closure, since
-/// those cannot be told to be inlined.
+/// Work that calls kernels so often that the cost of a call matters. It is not a closure, because
+/// closures cannot be forced inline.
 pub(crate) trait Work {
-    /// What it gives.
+    /// The result.
     type Output;
 
-    /// Does it. To be `inline(always)`: only what is inlined is compiled for the
-    /// machine, and then the kernels can be, too.
+    /// Does the work. Implement it as `inline(always)`: only inlined code is compiled for the CPU
+    /// features, and can inline the kernels.
     fn run(self, kernels: Kernels) -> Self::Output;
 }
 
-/// What was read of a run of indices.
+/// The result of reading a run of indices.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// The bytes they take.
+    /// Size of the indices in bytes.
     len: usize,
-    /// Whether one, as `u64`, is at or above the bound.
+    /// Whether an index, as `u64`, is at or above the bound.
     at_bound: bool,
 }
 
 impl Found {
-    /// Of a run and the one behind it.
+    /// The result of a run and the run after it.
     fn and(self, next: Found) -> Found {
         Found {
             len: self.len + next.len,
@@ -209,8 +209,8 @@ impl Found {
     }
 }
 
-/// The extent of indices of which one is above that of those before, as few are;
-/// `None` if one is not below `end`. Negative ones are larger than any other.
+/// The extent of the indices, if at least one exists; `None` if an index is not below `end`. Cold,
+/// since few runs raise the extent. Negative indices count as larger than any other.
 #[cold]
 fn raised(indices: impl Iterator<Item = i64>, end: u64) -> Option<i64> {
     let max = indices.map(|index| index as u64).max()?;

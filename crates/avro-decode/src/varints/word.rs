@@ -1,13 +1,13 @@
-//! A varint by words of 8 bytes.
+//! Decodes a varint in words of 8 bytes.
 
-/// The bit of each byte of a word that is clear where a varint ends.
+/// In each byte of a word, the bit that is clear in the last byte of a varint.
 pub(super) const END_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Bytes of the longest varint that an `int` may take.
+/// Maximum number of bytes of an `int`.
 pub(super) const MAX_INT_BYTES: usize = 5;
 
-/// The varint at the start of `data`, before its zig-zag coding is undone, and
-/// the bytes it takes; `None` if it does not end, or has more than 64 bits.
+/// The varint at the start of `data`, still zig-zag coded, and its size in bytes. `None` if it does
+/// not end, or has more than 64 bits.
 #[inline]
 pub(super) fn first(data: &[u8]) -> Option<(u64, usize)> {
     let Some(word) = data.first_chunk() else {
@@ -20,13 +20,13 @@ pub(super) fn first(data: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// A value that a zig-zag varint stands for: 0, 1, 2, 3 are 0, -1, 1, -2.
+/// Undoes the zig-zag coding: 0, 1, 2, 3 become 0, -1, 1, -2.
 #[inline]
 pub(super) fn zigzag(bits: u64) -> i64 {
     (bits >> 1) as i64 ^ -((bits & 1) as i64)
 }
 
-/// The varint at the start of a little-endian word, unless it goes on behind it.
+/// The varint at the start of a little-endian word; `None` if it does not end in the word.
 #[inline]
 fn in_word(word: u64) -> Option<(u64, usize)> {
     let ends = !word & END_BITS;
@@ -34,17 +34,17 @@ fn in_word(word: u64) -> Option<(u64, usize)> {
         return None;
     }
     let len = (ends.trailing_zeros() as usize >> 3) + 1;
-    // Everything up to the first end bit.
+    // Clear all bytes after the first end bit.
     Some((join(word & (ends ^ (ends - 1))), len))
 }
 
-/// The values of the two varints at the start of a little-endian word and the
-/// bytes they take, if each has at most 4.
+/// The values of the two varints at the start of a little-endian word and their size in bytes, if
+/// each has at most 4 bytes.
 #[inline]
 pub(super) fn two(word: u64) -> Option<([i32; 2], usize)> {
     let ends = !word & END_BITS;
     let second_ends = ends & ends.wrapping_sub(1);
-    // The bits of the first, and of both.
+    // The number of bits of the first varint, and of both.
     let (first, both) = (ends.trailing_zeros() + 1, second_ends.trailing_zeros() + 1);
     if first > 32 || both > first + 32 || both > 64 {
         return None;
@@ -59,21 +59,21 @@ pub(super) fn two(word: u64) -> Option<([i32; 2], usize)> {
     ))
 }
 
-/// Seven bits of each byte.
+/// Joins seven bits of each byte.
 #[inline]
 fn join(word: u64) -> u64 {
     let word = join_halves(word);
     (word & 0x0000_0000_0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
 }
 
-/// Seven bits of each byte of the lower four, and of the upper.
+/// Joins seven bits of each byte, separately for the lower and the upper four bytes.
 #[inline]
 fn join_halves(word: u64) -> u64 {
     let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
     (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2)
 }
 
-/// A varint of 9 or 10 bytes: 8 in the word, and those behind.
+/// A varint of 9 or 10 bytes: 8 in the word, the others in `behind`.
 #[inline]
 fn long(word: u64, behind: &[u8]) -> Option<(u64, usize)> {
     let &ninth = behind.first()?;
@@ -82,13 +82,13 @@ fn long(word: u64, behind: &[u8]) -> Option<(u64, usize)> {
         return Some((bits, 9));
     }
     match behind.get(1)? {
-        // It holds the 64th bit and nothing else.
+        // The tenth byte holds only the 64th bit.
         &tenth @ 0..=1 => Some((bits | u64::from(tenth) << 63, 10)),
         _ => None,
     }
 }
 
-/// A varint of fewer than 8 bytes of data.
+/// The varint at the start of fewer than 8 bytes of data.
 #[cold]
 fn first_of_few(data: &[u8]) -> Option<(u64, usize)> {
     let mut word = [0x80; 8];

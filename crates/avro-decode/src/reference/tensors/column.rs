@@ -1,4 +1,4 @@
-//! Columns of rows.
+//! Turns rows into columns.
 
 use tensor_batch::{Layout, Scalar, UNKNOWN};
 
@@ -6,7 +6,7 @@ use super::ReferenceColumn;
 use super::row::{Entry, Row};
 use crate::feature::{Checked, Extents, Feature, FeatureKind, Fill, lists};
 
-/// The columns of a feature, each with its place in the batch.
+/// The columns of a feature, each with its index in the batch.
 pub(super) fn columns(checked: &Checked, rows: &[Row]) -> Vec<(usize, ReferenceColumn)> {
     let (values, mask) = match &checked.feature.kind {
         FeatureKind::Dense { .. } => dense(checked, rows),
@@ -23,7 +23,7 @@ pub(super) fn columns(checked: &Checked, rows: &[Row]) -> Vec<(usize, ReferenceC
     columns
 }
 
-/// A dense column, and its mask: what no entry has a place in stays missing.
+/// A dense column and its mask. An element without an entry is missing.
 fn dense(checked: &Checked, rows: &[Row]) -> (ReferenceColumn, ReferenceColumn) {
     let dims = checked.shape.iter().enumerate();
     let dims = dims.map(|(level, &dim)| dim.unwrap_or_else(|| longest(rows, level)));
@@ -51,8 +51,8 @@ fn dense(checked: &Checked, rows: &[Row]) -> (ReferenceColumn, ReferenceColumn) 
     (ReferenceColumn::Dense { shape, values }, mask)
 }
 
-/// The place of an index in row-major order; that of a list which is the whole
-/// row is the place itself.
+/// The index in row-major order of a multi-dimensional index. If one list fills the whole row, its
+/// index is already that.
 fn cell(index: &[i64], dims: &[usize]) -> usize {
     if let ([place], true) = (index, dims.len() > 1) {
         return *place as usize;
@@ -61,7 +61,7 @@ fn cell(index: &[i64], dims: &[usize]) -> usize {
     parts.fold(0, |place, (&index, dim)| place * dim + index as usize)
 }
 
-/// What stands for a missing value at a place of a row.
+/// The replacement for a missing value at an index of a row.
 fn fill(feature: &Feature, place: usize) -> Scalar {
     match &feature.missing.default {
         None => Scalar::zero(feature.dtype),
@@ -70,7 +70,7 @@ fn fill(feature: &Feature, place: usize) -> Scalar {
     }
 }
 
-/// The mask beside values of varying number.
+/// The mask of a varying number of values.
 fn flat_mask(rows: &[Row]) -> ReferenceColumn {
     let entries = rows.iter().flat_map(|row| &row.entries);
     let values: Vec<_> = entries
@@ -164,7 +164,7 @@ fn coordinates(rows: &[Row]) -> Vec<i64> {
     coordinates
 }
 
-/// 0, and the sum of the lengths up to each.
+/// Row splits: 0, then the sum of the lengths up to each list.
 fn splits(lengths: impl Iterator<Item = usize>) -> Vec<i64> {
     let mut splits = vec![0];
     let mut end = 0;

@@ -1,4 +1,4 @@
-//! Filters: which elements of a list count.
+//! Filters: they select elements of a list.
 
 use super::follow::{Found, Place};
 use crate::path::{Constant, Filter, Operand};
@@ -7,8 +7,8 @@ use crate::reference::convert::{in_unit, string, unit_of, whole};
 use crate::schema::{LogicalType, Node};
 use crate::{Meaning, TimeUnit, Value};
 
-/// Whether `filter` keeps `element` of the record `root`: not if it is null, or
-/// a side is missing.
+/// Whether `filter` keeps `element` of the record `root`. It does not if the element is null, or a
+/// side is missing.
 pub(super) fn is_kept(filter: &Filter, element: Place<'_>, root: Place<'_>) -> bool {
     if matches!(element.resolve(), Found::Missing(_)) {
         return false;
@@ -37,7 +37,7 @@ enum Side {
     Integer(i64),
     Float(f32),
     Double(f64),
-    /// A constant, which a `float` is compared with as one.
+    /// A constant. It is rounded for a comparison with a `float`.
     Decimals(f64),
 }
 
@@ -59,7 +59,7 @@ impl Side {
             return Some(Side::Text(string(place.schema, place.ty, place.value)));
         }
         if let Some((from, to)) = units(place, of) {
-            // No number of the column's is equal to one that is beyond them all.
+            // A time that overflows in the column's unit equals no time of the column.
             return in_unit(whole(place.value), from, to).map(Side::Integer);
         }
         Some(match (place.value, place.node()) {
@@ -86,7 +86,7 @@ impl Side {
             | (Side::Decimals(right), Side::Float(left)) => *left == *right as f32,
             (&Side::Integer(integer), other) | (other, &Side::Integer(integer)) => {
                 let float = other.float();
-                // Beyond 128 bits `as` gives the nearest, which no long equals.
+                // Beyond 128 bits, `as` saturates, and the result equals no long.
                 float.fract() == 0.0 && float as i128 == i128::from(integer)
             }
             (left, right) => left.float() == right.float(),
@@ -102,7 +102,7 @@ impl Side {
     }
 }
 
-/// The unit of a time, and that of what it is compared or counted as.
+/// The unit of a time, and the unit in which it is compared or used as an index.
 pub(super) fn units(place: Place<'_>, of: &MeaningOf) -> Option<(TimeUnit, TimeUnit)> {
     let from = unit_of(place.schema.logical(place.ty)?)?;
     match place.context.meanings.of(of) {

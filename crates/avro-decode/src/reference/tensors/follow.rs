@@ -1,4 +1,4 @@
-//! Where an expression leads: to a value, to lists of them, or nowhere.
+//! Follows expressions: to a value, to lists of values, or to a missing value.
 
 use super::compared::is_kept;
 use crate::feature::Checked;
@@ -7,20 +7,20 @@ use crate::schema::numbered::numbered;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 use crate::{DecodeErrorKind, Meanings, Value};
 
-/// What an expression leads to.
+/// The result of following an expression.
 #[derive(Clone, Debug)]
 pub(super) enum Found<'a> {
-    /// Nothing, and why.
+    /// A missing value, with its error.
     Missing(DecodeErrorKind),
     /// A value.
     At(Place<'a>),
     /// A key of a map.
     Key(&'a str),
-    /// What it leads to from each element.
+    /// The result for each element.
     List(Vec<Found<'a>>),
 }
 
-/// A value in a record.
+/// A value in a record, with its type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
     pub(super) schema: &'a Schema,
@@ -29,19 +29,19 @@ pub(super) struct Place<'a> {
     pub(super) context: Context<'a>,
 }
 
-/// What a record is followed for.
+/// The options that affect following.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'a> {
     pub(super) checked: &'a Checked,
-    /// What the columns mean.
+    /// The meanings of the columns.
     pub(super) meanings: &'a Meanings,
 }
 
-/// What must have been checked before.
+/// The precondition of this module, for panics.
 const COMPILES: &str = "the plan compiles, and the value is of the schema";
 
 impl<'a> Place<'a> {
-    /// A whole record.
+    /// The value of a whole record.
     pub(super) fn root(schema: &'a Schema, value: &'a Value, context: Context<'a>) -> Self {
         Place {
             schema,
@@ -59,12 +59,12 @@ impl<'a> Place<'a> {
         Place { ty, value, ..self }
     }
 
-    /// The value itself, past a union around it.
+    /// The value itself; for a union, the value of its branch.
     pub(super) fn resolve(self) -> Found<'a> {
         self.follow(&[], self)
     }
 
-    /// Where `steps` lead from here, in the record `root`.
+    /// Follows `steps` from here, in the record `root`.
     pub(super) fn follow(self, steps: &[Step], root: Place<'a>) -> Found<'a> {
         if let (Node::Union(branches), Value::Union(number, value)) = (self.node(), self.value) {
             let inside = self.inside(branches[*number], value);
@@ -126,7 +126,7 @@ impl<'a> Place<'a> {
                 let kept = elements.filter(|one| is_kept(filter, *one, root));
                 Found::List(kept.map(|one| one.follow(rest, root)).collect())
             }
-            // Of a type that is no union, its name.
+            // Outside a union, a branch step names the type itself.
             Step::Branch(name) => match branch_of(self.schema, &[self.ty], name) {
                 Some(_) => self.follow(rest, root),
                 None => Found::Missing(DecodeErrorKind::Null),
@@ -134,8 +134,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// As [`follow`](Self::follow) from the union around, of whose branches
-    /// this is the one of that number.
+    /// As [`follow`](Self::follow) from the union around this value, which is in the branch with
+    /// the given index.
     fn follow_branch(
         self,
         branches: &[NodeId],
@@ -158,7 +158,7 @@ impl<'a> Place<'a> {
                 }
             }
             _ if is_null => Found::Missing(DecodeErrorKind::Null),
-            // Of several records those that have the field.
+            // Several records of a union may have the field.
             Some((Step::Field(name), _)) if is_several(self.schema, branches) => {
                 if has_field(self.node(), steps) {
                     return self.follow(steps, root);
@@ -172,7 +172,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The items of an array, the values of a map.
+    /// The items of an array, or the values of a map.
     pub(super) fn elements(self) -> Vec<Place<'a>> {
         match (self.node(), self.value) {
             (Node::Array(ty), Value::Array(items)) => {
@@ -187,7 +187,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The elements of an array of this length that are in a slice.
+/// The indices of a slice's elements in an array of length `length`.
 fn slice_of(slice: Slice, length: usize) -> impl Iterator<Item = usize> {
     let place = |bound: i64| {
         if bound < 0 {
@@ -203,9 +203,9 @@ fn slice_of(slice: Slice, length: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The dimensions of what `steps` lead to from the type `ty`: one for each
-/// `[*]`, slice and filter, one for each array at the end, one for the three numbers
-/// of a duration, one for bytes where they are `octets`. `None` if they lead to nothing in the schema.
+/// The number of dimensions that `steps` lead to from the type `ty`: one for each `[*]`, slice and
+/// filter, and for each array at the end. A duration's three numbers add one, and so do bytes if
+/// `octets` is set. `None` if the schema lacks the value.
 pub(super) fn dimensions(
     schema: &Schema,
     ty: NodeId,
@@ -261,14 +261,13 @@ fn is_several(schema: &Schema, branches: &[NodeId]) -> bool {
     branches.iter().filter(is_value).count() > 1
 }
 
-/// Whether a type is a record with the field that `steps` begin with.
+/// Whether a type is a record that has the first field of `steps`.
 fn has_field(node: &Node, steps: &[Step]) -> bool {
     matches!(node, Node::Record(record) if field_of(record, steps).is_some())
 }
 
-/// The field of `record` that `steps` begin with, and the steps behind it. The
-/// record's namespace or full name before the field is passed over, where its
-/// first name is not that of a field.
+/// The first field of `steps` in `record`, and the steps after it. The steps may begin with the
+/// record's namespace or full name, if its first part is not the name of a field.
 fn field_of<'s>(record: &Record, steps: &'s [Step]) -> Option<(usize, &'s [Step])> {
     let namespace = record.name.namespace();
     let namespace: Vec<&str> = namespace.map_or(Vec::new(), |name| name.split('.').collect());
@@ -285,8 +284,8 @@ fn field_of<'s>(record: &Record, steps: &'s [Step]) -> Option<(usize, &'s [Step]
     None
 }
 
-/// The branch called `name`: by its full name, else by its simple one, if only
-/// one has that, else by its full name with its number among those alike.
+/// The index of the branch called `name`: its full name, a simple name that only one branch has, or
+/// a full name with `#` and its number among branches of one name.
 fn branch_of(schema: &Schema, branches: &[NodeId], name: &str) -> Option<usize> {
     let names: Vec<String> = branches.iter().map(|&ty| full_name(schema, ty)).collect();
     if let Some(branch) = names.iter().position(|full| full == name) {

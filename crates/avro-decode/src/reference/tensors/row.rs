@@ -1,4 +1,4 @@
-//! What a feature has of one record.
+//! The row that a feature makes of one record.
 
 use tensor_batch::{DType, Scalar};
 
@@ -10,33 +10,32 @@ use crate::reference::convert::convert;
 use crate::schema::Schema;
 use crate::{Convert, DecodeErrorKind, PlanOptions, Value};
 
-/// What a feature has of one record.
+/// The row that a feature makes of one record.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// Whether it is there at all.
+    /// Whether the feature is present.
     pub(super) is_present: bool,
     pub(super) entries: Vec<Entry>,
-    /// The lengths of the lists of each level, the outermost first; 0 for one
-    /// that is missing.
+    /// The lengths of the lists of each level, from the outermost; 0 for a missing list.
     pub(super) lengths: Vec<Vec<usize>>,
-    /// Sparse entries left out for an index outside their dimension.
+    /// Number of sparse entries left out for an index outside their dimension.
     pub(super) dropped: u64,
-    /// Lists that were cut to the length of their dimension.
+    /// Number of lists that were cut to the length of their dimension.
     pub(super) truncated: u64,
-    /// What does not fit. The rest means nothing if there is any.
+    /// The errors. If there are any, the rest of the row is meaningless.
     pub(super) faults: Vec<DecodeErrorKind>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// The index, without that of the row.
+    /// The index, without the row.
     pub(super) index: Vec<i64>,
     /// The value; `None` if it is missing.
     pub(super) value: Option<Scalar>,
 }
 
 impl Row {
-    /// The row that a feature has of a record.
+    /// The row that a feature makes of a record.
     pub(super) fn of(checked: &Checked, root: Place<'_>, options: &PlanOptions) -> Row {
         let found = root.follow(&checked.path.steps, root);
         let mut row = Row {
@@ -62,15 +61,14 @@ impl Row {
         row
     }
 
-    /// What a missing value or list is: a fault, unless the feature has
-    /// something for it.
+    /// Handles a missing value or list: an error, unless the feature has a default or a mask.
     pub(super) fn missing(&mut self, checked: &Checked, why: DecodeErrorKind) {
         if !fills(checked) {
             self.faults.push(why);
         }
     }
 
-    /// A value converted; three for a duration, all bytes as uint8.
+    /// The elements of a value: three for a duration, one per byte for uint8, one otherwise.
     pub(super) fn converted(&mut self, checked: &Checked, place: Place<'_>) -> Vec<Scalar> {
         let feature = &checked.feature;
         let (schema, ty, value) = (place.schema, place.ty, place.value);
@@ -89,7 +87,7 @@ impl Row {
         })
     }
 
-    /// A key converted, as a string.
+    /// The element of a key, as a string.
     pub(super) fn converted_key(&mut self, checked: &Checked, key: &str) -> Option<Scalar> {
         let schema = Schema::parse("\"string\"").expect("a schema");
         let value = Value::String(key.to_owned());
@@ -104,8 +102,8 @@ impl Row {
         }
     }
 
-    /// The values at `index`, in as many lists as there are `dims`, `None`
-    /// where any length is good.
+    /// Adds the values at `index`, in one list for each of `dims`. A `None` in `dims` accepts any
+    /// length.
     fn values(
         &mut self,
         checked: &Checked,
@@ -153,7 +151,7 @@ impl Row {
                 }
                 return;
             }
-            // An array at the end of the expression is taken whole.
+            // An array at the end of the expression is read whole.
             Found::At(place) => {
                 let elements = place.elements().into_iter();
                 elements.map(Place::resolve).collect()
@@ -174,9 +172,8 @@ impl Row {
         }
     }
 
-    /// A list of so many items, which must fit its dimension. A dense one may
-    /// be shorter if there is something for what is missing, a truncated varlen one
-    /// in any case.
+    /// Adds a list of `actual` items, and checks its length against its dimension. A dense list may
+    /// be shorter if the feature has a default or a mask, a truncated varlen list in any case.
     fn list(&mut self, checked: &Checked, dim: Option<usize>, level: usize, actual: usize) {
         let may_be_shorter = match checked.feature.kind {
             FeatureKind::Dense { .. } => fills(checked),
@@ -193,14 +190,14 @@ impl Row {
     }
 }
 
-/// Whether a feature has something for what is missing.
+/// Whether a feature has a default or a mask for missing values.
 fn fills(checked: &Checked) -> bool {
     let missing = &checked.feature.missing;
     missing.default.is_some() || missing.mask.is_some() || missing.row_mask.is_some()
 }
 
-/// The dimensions of a dense feature's lists: those of its shape, or all of
-/// them in one list.
+/// The dimensions of a dense feature's lists: those of its shape, or their product if a single list
+/// fills them.
 fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
     let shape = &checked.shape;
     let steps = &checked.path.steps;
@@ -208,7 +205,7 @@ fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
     let octets =
         feature.dtype == DType::UInt8 && matches!(feature.convert, Convert::Exact | Convert::Cast);
     let lists = dimensions(root.schema, root.schema.root(), steps, octets);
-    // Where the schema lacks the end, the lists on the way are all there are.
+    // If the schema lacks the end of the path, only its own lists count.
     let lists = lists.unwrap_or_else(|| lists_of(&checked.path));
     if lists == 1
         && shape.len() > 1

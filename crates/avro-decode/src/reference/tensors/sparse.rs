@@ -13,10 +13,10 @@ use crate::reference::convert::{in_unit, whole};
 use crate::schema::Node;
 use crate::{DecodeErrorKind, OutOfBounds, PlanOptions, Value};
 
-/// The parts of entries, each in the order of the document.
+/// The parts of entries, each in the order of the data.
 #[derive(Default)]
 struct Parts {
-    /// The indices of the lists around.
+    /// The indices of the lists around each entry.
     around: Vec<Vec<i64>>,
     /// The indices of each dimension.
     indices: Vec<Vec<i64>>,
@@ -82,7 +82,7 @@ pub(super) fn named_entries(
         ..Parts::default()
     };
     row.lengths = vec![Vec::new(); lists(&checked.path)];
-    // Keys that all start from the root need no record of their own.
+    // Keys that all start from the root need no entry record.
     let is_rooted = checked.is_rooted;
     let mut records = Vec::new();
     if !is_rooted {
@@ -126,9 +126,9 @@ pub(super) fn named_entries(
 }
 
 impl Row {
-    /// The records that the expression leads to, each with the indices of the
-    /// lists around it. The items of an array at its end are records, too, and
-    /// no list of it.
+    /// The records that the expression leads to, each with the indices of the lists around it. The
+    /// items of an array at the end of the expression are records too, and that array does not
+    /// count as a list.
     fn records<'a>(
         &mut self,
         checked: &Checked,
@@ -159,8 +159,7 @@ impl Row {
         }
     }
 
-    /// Appends indices in so many lists; none may be missing, but a list of
-    /// them.
+    /// Appends the indices in nested lists. A missing index is an error, a missing list is empty.
     fn indices(
         &mut self,
         checked: &Checked,
@@ -199,7 +198,7 @@ impl Row {
         }
     }
 
-    /// Appends values in so many lists; nothing of a list that is missing.
+    /// Appends the values in nested lists. A missing list is empty.
     fn entry_values(
         &mut self,
         checked: &Checked,
@@ -224,13 +223,13 @@ impl Row {
         }
     }
 
-    /// Makes entries of their parts.
+    /// Builds entries from their parts.
     fn entries(&mut self, checked: &Checked, parts: Parts, options: &PlanOptions) {
         let FeatureKind::Sparse { shape, sort, .. } = &checked.feature.kind else {
             panic!("a sparse feature");
         };
         let is_inside = |dimension: usize, index: i64| match shape[dimension] {
-            // The dimension's size, which is more by one, must be a long.
+            // The dimension's size is the index + 1, and must be a long.
             UNKNOWN => (0..i64::MAX).contains(&index),
             size => (0..size).contains(&index),
         };
@@ -274,7 +273,7 @@ impl Row {
         }
     }
 
-    /// What counts of indices and values are: the same.
+    /// Adds an error if the counts of indices and values differ.
     fn same(&mut self, counts: &[usize]) {
         let expected = counts[0];
         if let Some(&actual) = counts.iter().find(|&&count| count != expected) {

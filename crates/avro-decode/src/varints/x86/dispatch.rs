@@ -1,4 +1,4 @@
-//! Kernels that may be called: where the machine has what they need.
+//! Safe calls of kernels, on machines that have their CPU features.
 #![allow(unsafe_code)] // Calls of functions that need features of the machine.
 
 use std::arch::x86_64::__cpuid;
@@ -8,8 +8,8 @@ use super::super::{Found, Kernels, Work};
 use super::avx2::{bit_by_bit, by_deposit};
 use super::avx512;
 
-/// A type that stands for a machine with some features, and with it for the
-/// kernels of a module that need no others.
+/// A type that proves that the machine has some CPU features, and gives access to the kernels of a
+/// module that needs no others.
 macro_rules! kernels {
     ($(#[$doc:meta])* $name:ident, $module:ident, $($feature:tt)*) => {
         $(#[$doc])*
@@ -63,7 +63,7 @@ macro_rules! kernels {
                 unsafe { $module::skip(data, n) }
             }
 
-            /// Runs `work` compiled for the machine.
+            /// Runs `work`, compiled for the CPU features.
             #[inline]
             pub(in super::super) fn run<W: Work>(self, work: W) -> W::Output {
                 $(#[target_feature(enable = $feature)])*
@@ -83,11 +83,11 @@ kernels! {
 }
 
 kernels! {
-    /// The kernels of [`by_deposit`], for where [that is fast](Self::deposits_fast).
+    /// The kernels of [`by_deposit`], for processors on which [that is fast](Self::deposits_fast).
     Avx2Bmi2, by_deposit, "avx2" "bmi1" "bmi2" "popcnt"
 }
 
-/// A kernel for where bits are deposited fast.
+/// A kernel for processors that deposit bits fast.
 macro_rules! skip_both {
     ($name:ident, $module:ident) => {
         impl $name {
@@ -109,8 +109,8 @@ skip_both!(Avx2Bmi2, by_deposit);
 skip_both!(Avx512, avx512);
 
 impl Avx2Bmi2 {
-    /// Whether the machine deposits bits in a few cycles. AMD's did it in
-    /// microcode before Zen 3, family 0x19, at some cycles for each bit.
+    /// Whether the processor deposits bits in a few cycles. AMD's processors before Zen 3 (family
+    /// 0x19) did it in microcode, in some cycles per bit.
     pub fn deposits_fast(self) -> bool {
         #[allow(unused_unsafe)] // It is not unsafe from Rust 1.94 on.
         // SAFETY: every x86-64 machine has the instruction, and these leaves of it.
@@ -129,9 +129,8 @@ kernels! {
     "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"
 }
 
-/// The fastest kernels for this machine, which is asked once. Of several threads that
-/// want to know it first, none waits for another: in a process that is forked meanwhile
-/// there is no other.
+/// The fastest kernels for this machine, detected once. If several threads need it first, none
+/// waits for another. In a forked process, such a thread would not exist.
 #[inline]
 pub(in super::super) fn fastest() -> Kernels {
     match FASTEST.load(Relaxed) {
@@ -143,7 +142,7 @@ pub(in super::super) fn fastest() -> Kernels {
     }
 }
 
-/// What [`find_fastest`] has found, and only that.
+/// The result of [`find_fastest`].
 static FASTEST: AtomicU8 = AtomicU8::new(u8::MAX);
 const GENERIC: u8 = 0;
 const AVX2: u8 = 1;

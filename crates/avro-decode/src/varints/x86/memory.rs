@@ -1,4 +1,4 @@
-//! Vectors from and to slices that may be shorter than them.
+//! Loads and stores of vectors, also for slices shorter than a vector.
 #![allow(unsafe_code)] // The instructions that leave lanes out take pointers.
 
 use std::arch::x86_64::{
@@ -30,7 +30,7 @@ pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// The first bytes of `bytes`, up to 64, those of `others` behind them.
+/// The first bytes of `bytes`, up to 64, followed by those of `others`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 pub(super) fn load_some(bytes: &[u8], others: __m512i) -> __m512i {
@@ -55,8 +55,7 @@ pub(super) fn store_4_longs(out: &mut [i64; 4], vector: __m256i) {
     unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), vector) };
 }
 
-/// Writes lanes of 64 bits to `out`, from the first vector on, as many as it
-/// has.
+/// Writes lanes of 64 bits from the vectors in order, until `out` is full.
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
 pub(super) fn store_longs<const N: usize>(out: &mut [i64], vectors: [__m512i; N]) {
@@ -70,7 +69,7 @@ pub(super) fn store_longs<const N: usize>(out: &mut [i64], vectors: [__m512i; N]
     }
 }
 
-/// Writes lanes of 32 bits to `out`, as many as it has, up to 16.
+/// Writes lanes of 32 bits, at most 16, until `out` is full.
 #[inline]
 #[target_feature(enable = "avx512f,bmi2")]
 pub(super) fn store_ints(out: &mut [i32], vector: __m512i) {

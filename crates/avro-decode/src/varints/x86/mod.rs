@@ -1,4 +1,4 @@
-//! The kernels for what some x86-64 machines have besides its baseline.
+//! The kernels for x86-64 machines with more CPU features than the baseline.
 
 mod avx2;
 mod avx512;

@@ -1,20 +1,20 @@
-//! How far a kernel has come.
+//! The progress of a kernel.
 
 use super::super::Found;
 
-/// What the kernels have read of a run.
+/// The part of a run that the kernels have read.
 #[derive(Default)]
 pub(super) struct Run {
-    /// Values.
+    /// Number of values.
     pub(super) n: usize,
-    /// Their bytes.
+    /// Size of the values in bytes.
     pub(super) len: usize,
     /// Whether an index is at or above the bound.
     pub(super) at_bound: bool,
 }
 
 impl Run {
-    /// The data and places of values not read, if there are any.
+    /// The unread data and the output elements for it, if there are any.
     #[inline]
     pub(super) fn rest<'a, T>(
         &self,

@@ -1,26 +1,26 @@
-//! Skipping where bits are deposited fast: of the ends in 64 bytes, the one that is
-//! looked for is found at once.
+//! Skips varints on processors that deposit bits fast: the end of a given varint among 64 bytes is
+//! found without a loop.
 
 use std::arch::x86_64::*;
 
-/// The place behind bit `n` of `ends`, counted from 1; more than 64 if there are
-/// not as many. `n` is 1 to 64.
+/// The position after the `n`th set bit of `ends`; more than 64 if there are fewer bits. `n` is 1
+/// to 64.
 #[inline]
 #[target_feature(enable = "bmi1,bmi2")]
 pub(super) fn len_of(ends: u64, n: usize) -> usize {
     _tzcnt_u64(_pdep_u64(1 << (n - 1), ends)) as usize + 1
 }
 
-/// Skips varints in a module for a machine with `$features`, whose `ends_of` gives a
-/// bit for each of 64 bytes that ends a varint. A macro, since what is generic is not
-/// compiled for the features of what it is called by.
+/// Kernels in a module that skip varints, for the CPU features `$features`. The module's `ends_of`
+/// gives a bit for each of 64 bytes that ends a varint. This is a macro, since a generic function
+/// is not compiled for its caller's CPU features.
 macro_rules! skip_kernel {
     ($features:literal) => {
         /// See [`Kernels::skip`](crate::varints::Kernels::skip).
         #[inline]
         #[target_feature(enable = $features)]
         pub(in crate::varints::x86) fn skip_by_deposit(data: &[u8], n: usize) -> Option<usize> {
-            // Those of up to four bytes.
+            // Varints of up to four bytes on average fit in one window.
             if (1..=16).contains(&n)
                 && let Some(window) = data.first_chunk()
             {
@@ -29,7 +29,7 @@ macro_rules! skip_kernel {
                     return Some(len);
                 }
             }
-            // The same, without a call.
+            // The same for three windows, without a call.
             if (17..=48).contains(&n)
                 && let Some(windows) = data.first_chunk::<{ 3 * 64 }>()
                 && let Ok(len) = Ends::<3>::of(windows).behind(n)
@@ -58,13 +58,12 @@ macro_rules! skip_kernel {
             Some([skip_many(data, n)?, skip_many(data, n.checked_add(more)?)?])
         }
 
-        /// As [`skip_by_deposit`], of varints in several windows or near the end of the
-        /// data.
+        /// As [`skip_by_deposit`], for varints in several windows or near the end of the data.
         #[inline(never)]
         #[target_feature(enable = $features)]
         fn skip_many(data: &[u8], mut n: usize) -> Option<usize> {
             let mut position = 0;
-            // Those of up to four bytes: one window, three, or some more.
+            // For varints of up to four bytes, one window, three, or a few more suffice.
             while n > 48
                 && let Some(windows) = data[position..].first_chunk::<{ 4 * 64 }>()
             {
@@ -95,10 +94,10 @@ macro_rules! skip_kernel {
             Some(position + generic::skip(&data[position..], n)?)
         }
 
-        /// Where varints end in some windows.
+        /// The ends of varints in some windows.
         struct Ends<const WINDOWS: usize> {
             ends: [u64; WINDOWS],
-            /// How many end in each and before it.
+            /// Number of ends in each window and before it.
             seen: [usize; WINDOWS],
         }
 
@@ -116,12 +115,14 @@ macro_rules! skip_kernel {
                 Ends { ends, seen }
             }
 
-            /// The bytes that `n` varints take, of which there is one at least, or how many go
-            /// on behind the windows. In which window they end is found without a branch: it is chance.
+            /// The size in bytes of `n` varints, at least one; as an error, the number of varints
+            /// after the windows. The window is found without a branch, which could not be
+            /// predicted.
             #[inline]
             #[target_feature(enable = $features)]
             fn behind(&self, n: usize) -> Result<usize, usize> {
-                // The window where they end, the bytes before it, and how many end before.
+                // The window of the last varint, the bytes before it, and the number of ends before
+                // it.
                 let (mut last, mut bytes, mut before) = (self.ends[0], 0, 0);
                 for i in 1..WINDOWS {
                     let is_behind = self.seen[i - 1] < n;

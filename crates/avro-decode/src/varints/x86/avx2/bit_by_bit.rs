@@ -1,4 +1,4 @@
-//! Where varints start, found from the bits of their ends, one after the other.
+//! Finds the starts of varints from the bits of their ends, one after another.
 
 use std::arch::x86_64::*;
 
@@ -20,7 +20,7 @@ fn group(bytes: &[u8; LOOKED_AT], n: usize) -> Option<(usize, __m256i)> {
     let ends = super::ends(bytes);
     let starts = starts(ends);
     let len = starts[n];
-    // Among the first `len` bytes, of at most 32.
+    // The varints end in the first `len` bytes, at most 32.
     let is_narrow = len <= 32 && u64::from(super::four_on(ends)) & ((1 << len) - 1) == 0;
     let [_, a, b, c, middle, d, e, f, _] = starts;
     let low = (a - 1) << 8 | (b - 1) << 16 | (c - 1) << 24;
@@ -30,8 +30,7 @@ fn group(bytes: &[u8; LOOKED_AT], n: usize) -> Option<(usize, __m256i)> {
     is_narrow.then(|| (len as usize, super::values(bytes, middle, before)))
 }
 
-/// Where the first 8 varints start, and what is behind them; 33 for what is not
-/// in 32 bytes.
+/// The starts of the first 8 varints, and the end of the last; 33 if it is not in 32 bytes.
 #[inline]
 #[target_feature(enable = "bmi1")]
 fn starts(mut ends: u32) -> [u32; 9] {

@@ -1,5 +1,5 @@
-//! Where varints start, found for some at once by depositing and extracting bits, for
-//! machines that do so fast.
+//! Finds the starts of several varints at once by depositing and extracting bits, for processors
+//! with fast instructions for that.
 
 use std::arch::x86_64::*;
 
@@ -21,7 +21,8 @@ pub(in super::super) use super::skip_by_deposit as skip;
 fn group(bytes: &[u8; LOOKED_AT], n: usize) -> Option<(usize, __m256i)> {
     let ends = super::ends(bytes);
     let len = len_of(ends, n);
-    // Where fewer end in 32 bytes, one is wide, and all 32 are looked at.
+    // If fewer than `n` varints end in 32 bytes, one of them is long, and `len` is 33, so all 32
+    // bytes are checked.
     if _bzhi_u32(super::four_on(ends), len) != 0 {
         return None;
     }
@@ -32,14 +33,14 @@ fn group(bytes: &[u8; LOOKED_AT], n: usize) -> Option<(usize, __m256i)> {
     Some((len as usize, super::values(bytes, middle, low | high)))
 }
 
-/// The bytes of the first `n` varints, 1 to 8; 33 if they go on behind 32.
+/// The size in bytes of the first `n` varints, 1 to 8; 33 if they do not end in 32 bytes.
 #[inline]
 #[target_feature(enable = "bmi1,bmi2")]
 fn len_of(ends: u32, n: usize) -> u32 {
     _tzcnt_u32(_pdep_u32(1 << (n - 1), ends)) + 1
 }
 
-/// The places of the ends in the first 16 bytes, four bits each.
+/// The positions of the ends in the first 16 bytes, four bits each.
 #[inline]
 #[target_feature(enable = "bmi2")]
 fn places(ends: u64) -> u64 {

@@ -1,9 +1,8 @@
-//! The kernels in AVX2: 32 bytes are looked at, or 64 to skip, and 8 values made,
-//! at a time, in the way of [`avx512`](super::avx512). What that has no time for
-//! here, varints of more than 4 bytes and the data's end, is left to the generic
-//! kernels.
+//! The kernels in AVX2, built like those in [`avx512`](super::avx512). They read 32 bytes (64 to
+//! skip) and decode 8 values at a time. Varints of more than 4 bytes, and the data's end, are left
+//! to the generic kernels.
 //!
-//! Where the varints start is found in two ways, after the machine.
+//! The starts of the varints are found in one of two ways, depending on the processor.
 
 pub(super) mod bit_by_bit;
 pub(super) mod by_deposit;
@@ -14,8 +13,8 @@ use super::super::{Found, generic};
 use super::memory::{load_16, load_32, store_4_longs};
 use super::skip::skip_kernel;
 
-/// Bytes that may be looked at to make 8 values: 16 from the fifth of them on,
-/// which starts among the first 17 if none has more than 4.
+/// Number of bytes read to decode 8 values. The fifth value starts among the first 17 bytes if no
+/// value has more than 4, and 16 bytes are read from its start on.
 const LOOKED_AT: usize = 48;
 
 /// See [`Kernels::skip`](super::super::Kernels::skip).
@@ -43,7 +42,7 @@ skip_kernel! {
     "avx2,bmi1,bmi2,popcnt"
 }
 
-/// A bit for each byte that ends a varint.
+/// A mask with a bit for each byte that ends a varint.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn ends_of(bytes: &[u8; 64]) -> u64 {
@@ -52,10 +51,10 @@ fn ends_of(bytes: &[u8; 64]) -> u64 {
     !(u64::from(high) << 32 | u64::from(low))
 }
 
-/// Kernels in a module for a machine with `$features`, whose `group` gives the bytes
-/// that the first `n` varints of some take, 1 to 8 of at most 4 bytes each, and 8
-/// values in lanes of 32 bits, of which the first `n` are theirs. A macro, since what
-/// is generic is not compiled for the features of what it is called by.
+/// Kernels in a module, for the CPU features `$features`. The module's `group` takes some bytes and
+/// `n`, 1 to 8, and decodes varints of at most 4 bytes each. It returns the size in bytes of the
+/// first `n`, and 8 values in lanes of 32 bits, of which the first `n` are valid. This is a macro,
+/// since a generic function is not compiled for its caller's CPU features.
 macro_rules! kernels {
     ($features:literal) => {
         /// See [`Kernels::longs`](crate::varints::Kernels::longs).
@@ -123,8 +122,8 @@ macro_rules! kernels {
             }
         }
 
-        /// Reads varints of at most 4 bytes, up to one that has more, or near the end
-        /// of the data. `put` gets 8 places, how many of them count, and the values.
+        /// Reads varints of at most 4 bytes, up to a longer one or near the end of the data. `put`
+        /// gets 8 elements of the output, the number of valid values, and the values.
         #[inline]
         #[target_feature(enable = $features)]
         fn each<T: Copy + Default>(
@@ -162,7 +161,7 @@ macro_rules! kernels {
 
 use kernels;
 
-/// A bit for each of the first 32 bytes that ends a varint.
+/// A mask with a bit for each of the first 32 bytes that ends a varint.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn ends(bytes: &[u8; LOOKED_AT]) -> u32 {
@@ -170,7 +169,7 @@ fn ends(bytes: &[u8; LOOKED_AT]) -> u32 {
     !_mm256_movemask_epi8(bytes) as u32
 }
 
-/// A bit for each byte that goes on, as do the three behind it.
+/// A mask with a bit for each byte that does not end a varint, nor do the next three.
 #[inline]
 fn four_on(ends: u32) -> u32 {
     let on = !ends;
@@ -178,10 +177,9 @@ fn four_on(ends: u32) -> u32 {
     two_on & (two_on >> 2)
 }
 
-/// 8 varints, of at most 4 bytes each, of which the fifth starts at `middle`. The
-/// lower half of `before` has in each byte, from its second on, the place of the end
-/// of one of the first four; the upper half that of one of the others, counted from
-/// `middle`. The first byte of each half is zero.
+/// Decodes 8 varints of at most 4 bytes each, the fifth of which starts at `middle`. `before` has a
+/// zero byte, then the positions of the ends of the first three varints, in its lower half. The
+/// upper half has the same for the other four varints, counted from `middle`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn values(bytes: &[u8; LOOKED_AT], middle: u32, before: u64) -> __m256i {
@@ -193,13 +191,13 @@ fn values(bytes: &[u8; LOOKED_AT], middle: u32, before: u64) -> __m256i {
         0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3,
         4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7,
     );
-    // Each starts behind the end of the one before, the first at once.
+    // Each varint starts after the end of the previous one; the first starts at 0.
     let (first, next) = (0x0302_0100, 0x0403_0201);
     let behind = _mm256_setr_epi32(first, next, next, next, first, next, next, next);
     let places = _mm256_add_epi8(_mm256_shuffle_epi8(before, four_times), behind);
     let bytes = _mm256_shuffle_epi8(data, places);
 
-    // Ones added to the seven bits of each byte carry up to the first end.
+    // Adding 1 to the filled bytes carries up to the first end.
     let sevens = _mm256_set1_epi8(0x7f);
     let filled = _mm256_or_si256(bytes, sevens);
     let next = _mm256_sub_epi32(filled, _mm256_set1_epi32(-1));
@@ -218,7 +216,7 @@ fn first_16(bytes: &[u8]) -> &[u8; 16] {
         .expect("16 of 48 are behind the first 32")
 }
 
-/// 8 values of 32 bits as 64.
+/// Widens 8 values from 32 to 64 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn widened(values: __m256i) -> [__m256i; 2] {
@@ -235,13 +233,13 @@ fn store_longs(out: &mut [i64; 8], values: __m256i) {
     }
 }
 
-/// Writes the row before each of 8 indices, and these.
+/// Writes each of 8 indices after its row.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store_pairs(out: &mut [[i64; 2]; 8], row: i64, indices: __m256i) {
     let rows = _mm256_set1_epi64x(row);
     for (out, indices) in out.as_chunks_mut::<4>().0.iter_mut().zip(widened(indices)) {
-        // Of each half the first, and the second.
+        // The first index of each half, and the second.
         let even = _mm256_unpacklo_epi64(rows, indices);
         let odd = _mm256_unpackhi_epi64(rows, indices);
         let out = out.as_flattened_mut().as_chunks_mut::<4>().0;
@@ -252,9 +250,9 @@ fn store_pairs(out: &mut [[i64; 2]; 8], row: i64, indices: __m256i) {
 
 /// Whether indices are at or above a bound.
 struct Above {
-    /// What a lane of 32 bits is compared with: a negative index is larger, too.
+    /// The bound in each lane of 32 bits. Negative indices compare as larger.
     bounds: __m256i,
-    /// Lanes that had one.
+    /// Lanes that had an index at or above the bound.
     seen: __m256i,
 }
 
@@ -268,7 +266,7 @@ impl Above {
         }
     }
 
-    /// Looks at the first `n` indices.
+    /// Checks the first `n` indices.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn see(&mut self, n: usize, indices: __m256i) {
@@ -282,7 +280,7 @@ impl Above {
         self.seen = _mm256_or_si256(self.seen, here);
     }
 
-    /// What was found in `len` bytes.
+    /// The result for `len` bytes.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn found(&self, len: usize) -> Found {

@@ -1,5 +1,4 @@
-//! The kernels in AVX-512: 64 bytes are looked at, and up to 16 values made, at
-//! a time.
+//! The kernels in AVX-512: they read 64 bytes and decode up to 16 values at a time.
 
 mod window;
 
@@ -62,7 +61,7 @@ pub(super) fn coordinates<const INT: bool>(
         store_longs(out.as_flattened_mut(), [a, b, c, d]);
         is_any_narrow_at(bound, out.len(), indices)
     };
-    // What it needs is captured in general registers, as it is not inlined.
+    // The closure is not inlined, so it captures values in general registers.
     let wide = move |out: &mut [[i64; 2]], indices| {
         store_longs(out.as_flattened_mut(), pairs(row, indices));
         is_any_wide_at(bound, out.len(), indices)
@@ -102,19 +101,19 @@ skip_kernel! {
     "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 }
 
-/// A bit for each byte that ends a varint.
+/// A mask with a bit for each byte that ends a varint.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn ends_of(bytes: &[u8; 64]) -> u64 {
     !_mm512_movepi8_mask(load(bytes))
 }
 
-/// Reads varints, each an `int` if `INT`, up to the end of `out` or some that are
-/// for the generic kernels: of more than 8 bytes, and all that are bad.
+/// Reads varints, each an `int` if `INT`, up to the end of `out`. It stops early at varints for the
+/// generic kernels: those of more than 8 bytes, and all invalid ones.
 ///
-/// `narrow` gets the next places in `out`, up to 16, and their values in lanes of
-/// 32 bits; `wide` up to 8, and lanes of 64. They say whether an index is at or
-/// above the bound.
+/// `narrow` gets the next elements of `out`, up to 16, and their values in lanes of 32 bits. `wide`
+/// gets up to 8, and values in lanes of 64 bits. Both return whether an index is at or above the
+/// bound.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn each<const INT: bool, T>(
@@ -138,9 +137,8 @@ fn each<const INT: bool, T>(
     Run { n, len, at_bound }
 }
 
-/// Goes on where a varint has more than 4 bytes, and does not go back: of such
-/// there are more. Not inlined, so that a short run does not wait for what only
-/// this needs.
+/// Continues after a varint of more than 4 bytes, and does not return to the narrow path: more long
+/// varints are likely. It is not inlined, so that a short run does not pay for its setup.
 #[cold]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn each_wide<const INT: bool, T>(
@@ -166,7 +164,7 @@ fn each_wide<const INT: bool, T>(
     run
 }
 
-/// 16 values of 32 bits as 64.
+/// Widens 16 values from 32 to 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn widened(values: __m512i) -> [__m512i; 2] {
@@ -175,7 +173,7 @@ fn widened(values: __m512i) -> [__m512i; 2] {
     [_mm512_cvtepi32_epi64(low), _mm512_cvtepi32_epi64(high)]
 }
 
-/// The row before each of 8 indices.
+/// Interleaves the row with 8 indices.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn pairs(row: i64, indices: __m512i) -> [__m512i; 2] {
@@ -190,7 +188,7 @@ fn pairs(row: i64, indices: __m512i) -> [__m512i; 2] {
 #[target_feature(enable = "avx512f")]
 fn is_any_narrow_at(bound: u64, n: usize, indices: __m512i) -> bool {
     let lanes = ((1u32 << n) - 1) as u16;
-    // Compared without sign, a negative index is above it, too.
+    // Compared as unsigned, a negative index is above the bound too.
     let bound = _mm512_set1_epi32(bound.min(1 << 31) as u32 as i32);
     _mm512_mask_cmpge_epu32_mask(lanes, indices, bound) != 0
 }

@@ -1,9 +1,9 @@
-//! 64 bytes of varints, and their values side by side.
+//! Decodes the varints in 64 bytes in parallel.
 //!
-//! The mask of the bytes that end a varint gives where the varints start. Their
-//! bytes are gathered into a lane for each, of 4 bytes as long as they all fit,
-//! else of 8; what is behind the end of a varint is cleared, and groups of seven
-//! bits are joined by multiplying and adding neighbours.
+//! The mask of the bytes that end a varint gives the starts of the varints. The bytes of each
+//! varint are gathered into a lane: of 4 bytes if all varints fit, otherwise of 8. Bytes after the
+//! end of a varint are cleared. Groups of seven bits are joined by multiplying and adding
+//! neighbours.
 
 use std::arch::x86_64::*;
 
@@ -13,7 +13,7 @@ use super::super::skip::len_of;
 /// The next bytes of the data.
 pub(super) struct Window {
     bytes: __m512i,
-    /// A bit for each byte that ends a varint.
+    /// A mask with a bit for each byte that ends a varint.
     pub(super) ends: u64,
 }
 
@@ -23,22 +23,22 @@ impl Window {
     pub(super) fn at(data: &[u8]) -> Self {
         let bytes = match data.first_chunk() {
             Some(bytes) => load(bytes),
-            // What is not there goes on.
+            // Missing bytes are filled with bytes that do not end a varint.
             None => load_some(data, _mm512_set1_epi8(-0x80)),
         };
         let ends = !_mm512_movepi8_mask(bytes);
         Window { bytes, ends }
     }
 
-    /// The bytes of the first `n` varints, more than 64 if they go on behind the
-    /// window. `n` is 1 to 64.
+    /// The size in bytes of the first `n` varints, 1 to 64; more than 64 if they do not end in the
+    /// window.
     #[inline]
     #[target_feature(enable = "bmi1,bmi2")]
     pub(super) fn len_of(&self, n: usize) -> usize {
         len_of(self.ends, n)
     }
 
-    /// A bit for each byte that goes on, as do the three behind it.
+    /// A mask with a bit for each byte that does not end a varint, nor do the next three.
     #[inline]
     fn four_on(&self) -> u64 {
         let on = !self.ends;
@@ -46,7 +46,7 @@ impl Window {
         two & (two >> 2)
     }
 
-    /// The bytes of the first `n` varints, if each has at most 4.
+    /// The size in bytes of the first `n` varints, if each has at most 4 bytes.
     #[inline]
     #[target_feature(enable = "bmi1,bmi2")]
     pub(super) fn narrow(&self, n: usize) -> Option<usize> {
@@ -54,7 +54,7 @@ impl Window {
         (len <= 64 && _bzhi_u64(self.four_on(), len as u32) == 0).then_some(len)
     }
 
-    /// The bytes of the first `n` varints, if each has at most 8.
+    /// The size in bytes of the first `n` varints, if each has at most 8 bytes.
     #[inline]
     #[target_feature(enable = "bmi1,bmi2")]
     pub(super) fn wide(&self, n: usize) -> Option<usize> {
@@ -64,8 +64,7 @@ impl Window {
         (len <= 64 && _bzhi_u64(eight_on, len as u32) == 0).then_some(len)
     }
 
-    /// Whether the first `n` varints, of `len` bytes, each of at most 8, are
-    /// ints.
+    /// Whether the first `n` varints are ints. They take `len` bytes, at most 8 each.
     #[inline]
     #[target_feature(enable = "avx512f,bmi2")]
     pub(super) fn are_ints(&self, n: usize, len: usize, bits: __m512i) -> bool {
@@ -90,8 +89,7 @@ impl Window {
         _mm512_xor_si512(_mm512_srli_epi32::<1>(bits), sign)
     }
 
-    /// The first 8 varints, of at most 8 bytes each, before their zig-zag coding
-    /// is undone.
+    /// The first 8 varints, of at most 8 bytes each, still zig-zag coded.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
     pub(super) fn wide_bits(&self) -> __m512i {
@@ -101,16 +99,16 @@ impl Window {
         let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
         let next = _mm512_sub_epi64(filled, _mm512_set1_epi64(-1));
         let halves = join_sevens(up_to_end(bytes, filled, next));
-        // The upper half's 28 bits go right behind the lower's.
+        // Shift the upper half's 28 bits next to the lower half's.
         let upper = _mm512_srli_epi64::<4>(halves);
         let is_lower = _mm512_set1_epi64(0x0fff_ffff);
         _mm512_ternarylogic_epi64::<FIRST_IF_THIRD_ELSE_SECOND>(halves, upper, is_lower)
     }
 
-    /// The places behind the ends of the varints; others behind them.
+    /// The positions after the ends of the varints, followed by other positions.
     ///
-    /// Zeros there would do, but the instruction that writes them waits on Zen 4
-    /// for what its destination held before: all the work on the last window.
+    /// Zeros would do as the other positions. But on Zen 4, the instruction that writes zeros waits
+    /// for the old contents of its destination, and so for all work on the last window.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn behind(&self) -> __m512i {
@@ -119,8 +117,8 @@ impl Window {
     }
 }
 
-/// Seven bits of each byte of a varint, and zeros behind it. `filled` has them
-/// set, so that `next`, which is one more, differs in all bytes of the varint.
+/// Seven bits of each byte of a varint, and zeros after its end. `filled` is `bytes` with these
+/// bits set. `next` is one more than `filled`, so it differs from it in all bytes of the varint.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn up_to_end(bytes: __m512i, filled: __m512i, next: __m512i) -> __m512i {
@@ -128,11 +126,11 @@ fn up_to_end(bytes: __m512i, filled: __m512i, next: __m512i) -> __m512i {
     _mm512_and_si512(bytes, _mm512_set1_epi8(0x7f))
 }
 
-/// Joins, for each four bytes, their seven bits to 28.
+/// Joins seven bits of each of four bytes to 28 bits.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn join_sevens(bytes: __m512i) -> __m512i {
-    // Unsigned bytes times signed ones, pairs added: 1 and 0x80.
+    // Multiplies unsigned by signed bytes, 1 and 0x80, and adds pairs.
     let fourteens = _mm512_maddubs_epi16(_mm512_set1_epi16(0x80_01u16 as i16), bytes);
     _mm512_madd_epi16(fourteens, _mm512_set1_epi32(0x4000_0001))
 }
@@ -146,13 +144,13 @@ pub(super) fn zigzag_wide(bits: __m512i) -> __m512i {
     _mm512_xor_si512(_mm512_srli_epi64::<1>(bits), sign)
 }
 
-/// Truth table of a vector where two others differ, and zero elsewhere.
+/// Truth table: the first vector where the two others differ, and zero elsewhere.
 const FIRST_IF_OTHERS_DIFFER: i32 = 0b0110_0000;
-/// Truth table of a choice between two vectors.
+/// Truth table: the first vector where the third is set, and the second elsewhere.
 const FIRST_IF_THIRD_ELSE_SECOND: i32 = 0b1110_0100;
 
-/// The places behind those of a window: 1 to 64. The last stands for the window's
-/// start, as places count modulo 64.
+/// The positions after those of a window's bytes: 1 to 64. 64 stands for the window's start, since
+/// positions count modulo 64.
 static BEHIND: [u8; 64] = {
     let mut places = [0; 64];
     let mut i = 0;
@@ -163,9 +161,9 @@ static BEHIND: [u8; 64] = {
     places
 };
 
-/// For each byte of 16 values the number of the value before, modulo 64.
+/// For each byte of 16 values, the index of the previous value, modulo 64.
 static BEFORE_FOUR: [u8; 64] = value_before::<4>();
-/// The same of 8 values.
+/// For each byte of 8 values, the index of the previous value, modulo 64.
 static BEFORE_EIGHT: [u8; 64] = value_before::<8>();
 
 const fn value_before<const BYTES: usize>() -> [u8; 64] {
