@@ -11,8 +11,8 @@
 //! - It lacks the sync marker and is ASCII text.
 //! - It lacks the sync marker and cannot begin a block: it has no record count and size within the
 //!   limits.
-//! - It lacks the sync marker, is longer than the block that its count and size declare, and has
-//!   nothing like the marker where that block ends.
+//! - It lacks the sync marker, it is longer than its declared block, and that block does not end
+//!   with anything like the marker.
 //!
 //! Every other rest is damage. If the marker occurs later, blocks may follow. If the rest is
 //! shorter than the declared block, the file was cut. If the rest is exactly that long, or has most

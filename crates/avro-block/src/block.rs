@@ -9,8 +9,8 @@ use crate::varint::{self, Varint};
 
 /// One block of a container file, its payload still compressed.
 ///
-/// If the block lies in one piece of the bytes given to the framer, the payload is a slice of that
-/// piece and keeps all of it alive.
+/// If the framer got the block in one piece, the payload is a slice of that piece, and keeps all of
+/// it alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
@@ -47,12 +47,12 @@ pub(crate) struct BlockHead {
 
 /// Offset and index of a block, for its errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct BlockPosition {
     pub(crate) offset: u64,
     pub(crate) index: u64,
 }
 
-impl Place {
+impl BlockPosition {
     /// An error `at` bytes into the block.
     #[cold]
     pub(crate) fn error(self, kind: ErrorKind, at: u64) -> Error {
@@ -70,21 +70,21 @@ impl BlockHead {
     pub(crate) fn parse(
         bytes: &[u8],
         limits: &Limits,
-        place: Place,
+        position: BlockPosition,
     ) -> Result<Option<Self>, Error> {
         let long = |at: usize, part| match varint::decode(&bytes[at..]) {
             Varint::Value(value, len) => Ok(Some((value, at + len))),
             Varint::Incomplete => Ok(None),
-            Varint::Overlong => Err(place.error(ErrorKind::BadVarint { part }, at as u64)),
+            Varint::Overlong => Err(position.error(ErrorKind::BadVarint { part }, at as u64)),
         };
 
         let Some((count, count_end)) = long(0, Part::RecordCount)? else {
             return Ok(None);
         };
         let count =
-            u64::try_from(count).map_err(|_| place.error(ErrorKind::NegativeCount(count), 0))?;
+            u64::try_from(count).map_err(|_| position.error(ErrorKind::NegativeCount(count), 0))?;
         check(Part::RecordCount, count, limits.max_block_records)
-            .map_err(|kind| place.error(kind, 0))?;
+            .map_err(|kind| position.error(kind, 0))?;
 
         let Some((size, head_end)) = long(count_end, Part::PayloadSize)? else {
             return Ok(None);
@@ -92,12 +92,12 @@ impl BlockHead {
         let part = Part::PayloadSize;
         let payload_len = u64::try_from(size).map_err(|_| {
             let kind = ErrorKind::NegativeSize { part, value: size };
-            place.error(kind, count_end as u64)
+            position.error(kind, count_end as u64)
         })?;
         // A payload is one allocation at most, so its size must also fit the platform's address
         // space.
         let limit = limits.max_block_bytes.min(isize::MAX as u64);
-        check(part, payload_len, limit).map_err(|kind| place.error(kind, count_end as u64))?;
+        check(part, payload_len, limit).map_err(|kind| position.error(kind, count_end as u64))?;
 
         Ok(Some(Self {
             count,
@@ -113,7 +113,7 @@ impl BlockHead {
 
     /// The error for a file that ends `available` bytes into this block.
     #[cold]
-    pub(crate) fn truncated(&self, available: u64, place: Place) -> Error {
+    pub(crate) fn truncated(&self, available: u64, position: BlockPosition) -> Error {
         let sync_at = self.len + self.payload_len;
         let (part, at, end) = if available < sync_at {
             (Part::Payload, self.len, sync_at)
@@ -121,17 +121,17 @@ impl BlockHead {
             (Part::SyncMarker, sync_at, self.block_len())
         };
         let missing = end - available;
-        place.error(ErrorKind::Truncated { part, missing }, at)
+        position.error(ErrorKind::Truncated { part, missing }, at)
     }
 
     /// The error for a file that ends with `bytes`, which begin a head but do not end it.
     #[cold]
-    pub(crate) fn cut(bytes: &[u8], place: Place) -> Error {
+    pub(crate) fn cut(bytes: &[u8], position: BlockPosition) -> Error {
         let (part, at) = match varint::decode(bytes) {
             Varint::Value(_, len) => (Part::PayloadSize, len as u64),
             Varint::Incomplete | Varint::Overlong => (Part::RecordCount, 0),
         };
-        place.error(ErrorKind::Truncated { part, missing: 1 }, at)
+        position.error(ErrorKind::Truncated { part, missing: 1 }, at)
     }
 }
 

@@ -419,8 +419,8 @@ fn is_lzma(first: &[u8]) -> bool {
     is_size && (length == [0xff; 8] || length[5..] == [0; 3])
 }
 
-/// A Confluent message: a zero byte and a schema's number below 2^24, since registries count from
-/// 1. Images, fonts and films that begin with the same bytes are excluded.
+/// A Confluent message: a zero byte and a schema's number from 1 to 2^24 - 1. Images, fonts and
+/// films that begin with the same bytes are excluded.
 fn confluent(first: &[u8]) -> Option<Found> {
     let header = first.first_chunk::<5>()?;
     let schema_id = u32::from_be_bytes([header[1], header[2], header[3], header[4]]);

@@ -56,20 +56,20 @@ pub enum ErrorKind {
     /// The file has no bytes.
     #[error("the file is empty")]
     Empty,
-    /// The first four bytes are not Avro's.
+    /// The first four bytes are not Avro's magic.
     #[error("{}", InsteadOfAvro(*.found))]
     NotAvro {
         /// The file's format, if it is known.
         found: Option<Found>,
     },
-    /// What follows a whole block, or the header, is no block and no part of the file, or need not
-    /// be one. [`TrailingBytes::LeaveOut`](crate::TrailingBytes::LeaveOut) leaves it out where
-    /// that is sure.
+    /// The bytes after a whole block, or after the header, begin no block. They need not belong to
+    /// the file. [`TrailingBytes::LeaveOut`](crate::TrailingBytes::LeaveOut) leaves them out if
+    /// that is certain.
     #[error("{}", not_a_block(*.found, .cause))]
     NotABlock {
-        /// What it is.
+        /// The format of the bytes.
         found: Found,
-        /// What is wrong with it as a block.
+        /// The error of reading the bytes as a block.
         cause: Box<ErrorKind>,
     },
     /// The file ends inside the header or inside a block.

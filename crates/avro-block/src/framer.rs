@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::after_block::{Judge, TrailingBytes};
-use crate::block::{Block, BlockHead, Place};
+use crate::block::{Block, BlockHead, BlockPosition};
 use crate::error::{Error, ErrorKind};
 use crate::header::{Header, HeaderParser, Progress};
 use crate::limits::{Limits, MAX_CARRIED};
@@ -231,7 +231,7 @@ impl Framer {
     }
 
     /// Gives up the damaged block, or the next block if none is damaged, and continues after the
-    /// next sync marker. [`next`](Self::next) returns [`Frame::Skipped`] once the marker is found.
+    /// next sync marker. Once the marker is found, [`next`](Self::next) returns [`Frame::Skipped`].
     ///
     /// The search begins at the block's first byte. If the block's own marker is intact, no other
     /// block is lost. If the marker is damaged, the next block is lost too.
@@ -295,11 +295,11 @@ impl Framer {
     }
 
     fn next_block(&mut self, sync: SyncMarker) -> Result<Frame, Error> {
-        let place = self.place();
+        let position = self.position();
         let held = self.pieces.len();
         let mut joined = [0; BlockHead::MAX_LEN];
         let bytes = self.pieces.view(0, &mut joined);
-        let Some(head) = BlockHead::parse(bytes, &self.limits, place)? else {
+        let Some(head) = BlockHead::parse(bytes, &self.limits, position)? else {
             return Ok(Frame::NeedMore(
                 BlockHead::MIN_BLOCK.saturating_sub(held).max(1),
             ));
@@ -313,7 +313,7 @@ impl Framer {
         let mut joined = [0; SyncMarker::LEN];
         let found = self.pieces.view(sync_at, &mut joined);
         if *found != sync.0 {
-            return Err(self.wrong_sync(sync, place, sync_at));
+            return Err(self.wrong_sync(sync, position, sync_at));
         }
 
         // The head's parser has checked the length against the address space.
@@ -322,8 +322,8 @@ impl Framer {
         self.pieces.advance(SyncMarker::LEN as u64);
         self.index += 1;
         Ok(Frame::Block(Block {
-            offset: place.offset,
-            index: place.index,
+            offset: position.offset,
+            index: position.index,
             count: head.count,
             payload,
             len,
@@ -335,7 +335,7 @@ impl Framer {
     fn begin_judging(&mut self, error: Error, sync: SyncMarker) {
         let mut bytes = [0; BlockHead::MAX_LEN];
         let n = self.pieces.peek(0, &mut bytes);
-        let head = BlockHead::parse(&bytes[..n], &self.limits, self.place());
+        let head = BlockHead::parse(&bytes[..n], &self.limits, self.position());
         let block_len = head.ok().flatten().map(|head| head.block_len());
         let judge = Judge::new(error, self.pieces.start(), block_len, sync, self.trailing);
         self.state = State::Judging(judge.into(), sync, self.pieces.start());
@@ -389,12 +389,12 @@ impl Framer {
         }
     }
 
-    /// The error for a block at `place` whose marker, `at` bytes into the block, is not `expected`.
+    /// The error for a block at `position` whose marker, `at` bytes into the block, is not `expected`.
     #[cold]
-    fn wrong_sync(&self, expected: SyncMarker, place: Place, at: u64) -> Error {
+    fn wrong_sync(&self, expected: SyncMarker, position: BlockPosition, at: u64) -> Error {
         let mut found = SyncMarker([0; SyncMarker::LEN]);
         self.pieces.peek(at, &mut found.0);
-        place.error(ErrorKind::SyncMismatch { expected, found }, at)
+        position.error(ErrorKind::SyncMismatch { expected, found }, at)
     }
 
     /// Searches the bytes held for the marker, and drops the bytes that cannot begin one.
@@ -416,18 +416,18 @@ impl Framer {
     /// The error for a file that ends inside the block being framed.
     #[cold]
     pub(crate) fn truncated_block(&self) -> Error {
-        let place = self.place();
+        let position = self.position();
         let mut bytes = [0; BlockHead::MAX_LEN];
         let n = self.pieces.peek(0, &mut bytes);
-        match BlockHead::parse(&bytes[..n], &self.limits, place) {
-            Ok(Some(head)) => head.truncated(self.pieces.len(), place),
-            Ok(None) => BlockHead::cut(&bytes[..n], place),
+        match BlockHead::parse(&bytes[..n], &self.limits, position) {
+            Ok(Some(head)) => head.truncated(self.pieces.len(), position),
+            Ok(None) => BlockHead::cut(&bytes[..n], position),
             Err(error) => error,
         }
     }
 
-    fn place(&self) -> Place {
-        Place {
+    fn position(&self) -> BlockPosition {
+        BlockPosition {
             offset: self.pieces.start(),
             index: self.index,
         }

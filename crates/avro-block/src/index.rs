@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use bytes::Bytes;
 
 use crate::after_block::{Judge, TrailingBytes};
-use crate::block::{BlockHead, Place};
+use crate::block::{BlockHead, BlockPosition};
 use crate::error::{Error, ErrorKind};
 use crate::header::Header;
 use crate::limits::{Limits, REST_LOOKED_AT};
@@ -161,28 +161,28 @@ impl<R: Read + Seek> Scan<R> {
         let mut window = [0; SyncMarker::LEN + BlockHead::MAX_LEN];
         let mut head_bytes = self.read_at(offset, 0, &mut window[SyncMarker::LEN..])?;
         while offset < self.file_len {
-            let place = Place {
+            let position = BlockPosition {
                 offset,
                 index: entries.len() as u64,
             };
             let bytes = &window[SyncMarker::LEN..][..head_bytes];
-            let head = BlockHead::parse(bytes, &self.limits, place)?
-                .ok_or_else(|| BlockHead::cut(bytes, place))?;
+            let head = BlockHead::parse(bytes, &self.limits, position)?
+                .ok_or_else(|| BlockHead::cut(bytes, position))?;
             let available = self.file_len - offset;
             if available < head.block_len() {
-                return Err(head.truncated(available, place));
+                return Err(head.truncated(available, position));
             }
 
             let sync_at = head.len + head.payload_len;
-            let n = self.read_at(offset + sync_at, place.index, &mut window)?;
+            let n = self.read_at(offset + sync_at, position.index, &mut window)?;
             if n < SyncMarker::LEN {
                 // The file has become shorter since its length was taken.
-                return Err(head.truncated(sync_at + n as u64, place));
+                return Err(head.truncated(sync_at + n as u64, position));
             }
             let (found, _) = window.split_first_chunk().expect("longer than a marker");
             let (expected, found) = (self.sync, SyncMarker(*found));
             if found != expected {
-                return Err(place.error(ErrorKind::SyncMismatch { expected, found }, sync_at));
+                return Err(position.error(ErrorKind::SyncMismatch { expected, found }, sync_at));
             }
 
             entries.push(IndexEntry {
@@ -204,11 +204,11 @@ impl<R: Read + Seek> Scan<R> {
         let block = error.block.unwrap_or_default();
         let mut window = vec![0; REST_LOOKED_AT as usize];
         let mut n = self.read_at(offset, block, &mut window)?;
-        let place = Place {
+        let position = BlockPosition {
             offset,
             index: block,
         };
-        let head = BlockHead::parse(&window[..n.min(BlockHead::MAX_LEN)], &self.limits, place);
+        let head = BlockHead::parse(&window[..n.min(BlockHead::MAX_LEN)], &self.limits, position);
         let block_len = head.ok().flatten().map(|head| head.block_len());
         let mut judge = Judge::new(error, offset, block_len, self.sync, trailing);
         while n > 0 {

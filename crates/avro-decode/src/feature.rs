@@ -25,9 +25,10 @@ pub struct Feature {
     /// The [path expression](crate::path) to the feature's values.
     ///
     /// `None` uses the name. If the record has a field of exactly that name, such as `user-id` or
-    /// `a.b`, the name means that field; otherwise it is parsed as an expression. Arrays at the end
-    /// of a path are read whole: `x` means `x[*]` if `x` is an array and the feature has a
-    /// dimension for it.
+    /// `a.b`, the name means that field. Otherwise the name is parsed as an expression.
+    ///
+    /// Arrays at the end of a path are read whole. `x` means `x[*]` if `x` is an array and the
+    /// feature has a dimension for it.
     pub expression: Option<String>,
     /// The dtype of the values.
     pub dtype: DType,
@@ -44,9 +45,9 @@ pub struct Feature {
     pub missing: Missing,
 }
 
-/// How a missing value is treated. A value is missing if it is null, if it is an absent element or
-/// key, or if it is in another branch of a union. In a dense feature, values after the end of a too
-/// short list are missing too. Without a default or a mask, a missing value is an error.
+/// How a missing value is treated. A value is missing if it is null, an absent element or key, or
+/// in another branch of a union. In a dense feature, values after the end of a too short list are
+/// missing too. Without a default or a mask, a missing value is an error.
 ///
 /// In varlen and sparse features a missing list is empty. In dense features it is a list of missing
 /// values.

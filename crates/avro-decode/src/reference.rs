@@ -5,8 +5,8 @@
 //! of a reader's.
 //!
 //! The decoder follows the specification's "Binary Encoding" sentence by sentence. It is as strict
-//! as the fast one. A boolean is 0 or 1, strings are UTF-8, a block's size in bytes is the size of
-//! its items, and an `int` takes at most 5 bytes. Padded varints are accepted.
+//! as the fast one. A boolean is 0 or 1, strings are UTF-8, and an `int` takes at most 5 bytes. A
+//! block's size in bytes must be the size of its items. Padded varints are accepted.
 
 mod compare;
 pub(crate) mod convert;
@@ -20,7 +20,7 @@ use crate::schema::{Node, NodeId, Schema};
 use crate::varint::{read_int, read_long};
 use crate::{DecodeError, DecodeErrorKind, DecodeOptions, Value};
 
-pub use compare::{Difference, DifferenceKind, Part};
+pub use compare::{ColumnPart, Difference, DifferenceKind};
 pub use resolve::resolve;
 pub use tensors::{RecordError, ReferenceColumn, ReferenceTensors, faults, tensors};
 

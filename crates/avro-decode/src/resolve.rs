@@ -2,8 +2,9 @@
 //! as values of another.
 //!
 //! # What matches
-//! - **Primitives** match the same type, and can be promoted: `int` to `long`, `float` and
-//!   `double`; `long` to `float` and `double`; `float` to `double`; `string` to `bytes` and back.
+//! - **Primitives** match the same type, and can be promoted. `int` becomes `long`, `float` or
+//!   `double`; `long` becomes `float` or `double`; `float` becomes `double`; `string` and `bytes`
+//!   become each other.
 //! - **Arrays and maps** match if their items and values do.
 //! - **Records, enums and fixeds** match if the reader's name, or one of its aliases, is the
 //!   writer's name. Namespaces are ignored. This also applies to the record at the root. A writer's
@@ -22,10 +23,9 @@
 //!   to. Only type and name choose a branch, not its contents.
 //! - **Logical types** that both schemas have must be the same. Decimals must have the same
 //!   precision and scale. Times convert to a finer unit: `timestamp-millis` is multiplied by 1000
-//!   if the reader has `timestamp-micros`, and a `date` becomes the local timestamp of its
-//!   midnight. A coarser unit, or another kind of time, is an error. A logical type that only one
-//!   schema has changes no value: `long` is read as `timestamp-millis` with the same number, and
-//!   vice versa.
+//!   if the reader has `timestamp-micros`. A `date` becomes the local timestamp of its midnight. A
+//!   coarser unit, or another kind of time, is an error. A logical type that only one schema has
+//!   changes no value: `long` is read as `timestamp-millis` with the same number, and vice versa.
 //!
 //! A default of a union may be of any branch, and becomes the first branch that it matches.
 

@@ -58,7 +58,7 @@ fn in_braces(text: &[u8]) -> Found {
     Found::Json
 }
 
-/// Whether the text has a `type` that Avro schemas have.
+/// Whether the text has a `type` whose value is an Avro type.
 fn is_schema(text: &[u8]) -> bool {
     let has = |types: &[&str], key| {
         let named = has_string(text, "type", |found| types.contains(&found));

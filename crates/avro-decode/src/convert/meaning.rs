@@ -130,8 +130,8 @@ impl Clock {
 }
 
 impl Meaning {
-    /// How values of this meaning convert to the meaning `column`; `None` if they do not without a
-    /// loss, or without a guess.
+    /// How values of this meaning convert to the meaning `column`; `None` if that needs a loss or a
+    /// guess.
     pub(super) fn reach(&self, column: &Meaning, form: Form) -> Option<Reach> {
         use Meaning as M;
         match (self, column) {

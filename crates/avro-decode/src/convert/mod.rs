@@ -2,7 +2,7 @@
 //! [`plan::items`](crate::plan) does not suffice.
 //!
 //! The writer's type tells how to read the bytes, the reader's type what they mean. A number that
-//! was written as `int` and is a `long` to the reader is first promoted, then converted as a `long`
+//! the writer has as `int` and the reader as `long` is first promoted, then converted as a `long`
 //! (Avro 1.12, "Schema Resolution").
 //!
 //! A [`Conversion`] is compiled once. It dispatches once for a run of values. Numbers then go in

@@ -435,7 +435,7 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), Some(b'.' | b'[' | b':'))
     }
 
-    /// Whether a name follows, in quotes or lacking them.
+    /// Whether a name follows: plain, in quotes, or, by mistake, without the quotes it needs.
     fn at_name(&self, within: Within) -> bool {
         name_length(self.rest()) > 0 || self.name_that_needs_quotes(0, within).is_some()
     }

@@ -327,7 +327,7 @@ pub enum PlanErrorKind {
     /// A filter's operand is not a value that can be compared.
     #[error("a filter compares single values, not {schema_type}")]
     BadOperand {
-        /// Its type.
+        /// The operand's type.
         schema_type: String,
     },
     /// The sides of a filter can never be equal.

@@ -70,15 +70,15 @@ impl Sampled {
 /// |---|---|
 /// | a number, a boolean, a date, a time | dense, of its dtype |
 /// | string, bytes, fixed, enum, uuid | dense, string |
-/// | decimal | dense, int64 of scale 0, else float64, which is [`rounded`](Inferred::rounded) |
-/// | array of such | varlen |
-/// | map `m` | varlen of its keys, `m.keys()`, and what its values have, by `m[*]` |
+/// | decimal | dense, int64 for scale 0, otherwise float64, which is [`rounded`](Inferred::rounded) |
+/// | array of any of these | varlen |
+/// | map `m` | varlen of its keys, `m.keys()`, and the features of its values, by `m[*]` |
 /// | record of the ATDS form | sparse, with [`UNKNOWN`] dimensions |
-/// | other records | those of the fields, by dotted names; in an array by `[*]` |
-/// | union with null | that of the other type, with a mask |
-/// | union of numbers | int64, or float64 where one of them is a float |
+/// | other records | the features of the fields, by dotted names; in an array by `[*]` |
+/// | union with null | the feature of the other type, with a mask |
+/// | union of numbers | int64, or float64 if one of them is a float |
 /// | union of strings, or of strings and numbers | string |
-/// | union of several other types | those of each, by `:type`, with masks |
+/// | union of several other types | the features of each type, by `:type`, with masks |
 ///
 /// If an expression quotes the names of fields, the feature's name is without quotes:
 /// `größe.user-id` for the expression `'größe'.'user-id'`. If two features would then have one

@@ -162,9 +162,9 @@ impl NextBlockPrefetch {
 
 /// Prefetches the memory of a large batch that the next rows are written to.
 ///
-/// A large batch has left the caches of a core when its memory is written to again, and a processor
-/// does not prefetch for tens of columns by itself. After each write to a column, the same number
-/// of bytes is prefetched after it.
+/// A large batch has left the caches of a core when it is written to again. A processor does not
+/// prefetch for tens of columns by itself. After each write to a column, the same number of bytes
+/// is prefetched after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OutputPrefetch {
     is_on: bool,

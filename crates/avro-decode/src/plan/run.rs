@@ -43,7 +43,7 @@ impl From<Fault> for Stop {
 }
 
 impl<'x, 'r, 's> Run<'x, 'r, 's> {
-    #[inline(always)] // As what follows: called for each visit of a block, for a record maybe.
+    #[inline(always)] // Like the functions below: called for each read of a block, perhaps for each record.
     pub(super) fn new(
         plan: &'x Plan,
         scratch: &'r mut Scratch,

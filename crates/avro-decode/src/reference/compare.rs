@@ -16,7 +16,7 @@ pub struct Difference {
     /// The column.
     pub column: String,
     /// The part of the column.
-    pub part: Part,
+    pub part: ColumnPart,
     /// The kind of the difference.
     pub kind: DifferenceKind,
 }
@@ -24,7 +24,7 @@ pub struct Difference {
 /// A part of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Part {
+pub enum ColumnPart {
     /// The form: dense, coordinates, or ragged.
     Form,
     /// `shape` or `dense_shape`.
@@ -37,14 +37,14 @@ pub enum Part {
     RowSplits(usize),
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for ColumnPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::Form => f.write_str("form"),
-            Part::Shape => f.write_str("shape"),
-            Part::Values => f.write_str("values"),
-            Part::Indices => f.write_str("indices"),
-            Part::RowSplits(level) => write!(f, "row splits of level {level}"),
+            ColumnPart::Form => f.write_str("form"),
+            ColumnPart::Shape => f.write_str("shape"),
+            ColumnPart::Values => f.write_str("values"),
+            ColumnPart::Indices => f.write_str("indices"),
+            ColumnPart::RowSplits(level) => write!(f, "row splits of level {level}"),
         }
     }
 }
@@ -104,13 +104,13 @@ impl ReferenceTensors {
     }
 }
 
-type Compared = Result<(), (Part, DifferenceKind)>;
+type Compared = Result<(), (ColumnPart, DifferenceKind)>;
 
 impl ReferenceColumn {
     fn compare(&self, column: Column<'_>) -> Compared {
         match (self, column) {
             (ReferenceColumn::Dense { shape, values }, Column::Dense(dense)) => {
-                compare_longs(Part::Shape, shape, dense.shape)?;
+                compare_longs(ColumnPart::Shape, shape, dense.shape)?;
                 compare_values(values, dense.values)
             }
             (
@@ -121,18 +121,21 @@ impl ReferenceColumn {
                 },
                 Column::Sparse(coo),
             ) => {
-                compare_longs(Part::Shape, dense_shape, coo.dense_shape)?;
-                compare_longs(Part::Indices, indices, coo.indices)?;
+                compare_longs(ColumnPart::Shape, dense_shape, coo.dense_shape)?;
+                compare_longs(ColumnPart::Indices, indices, coo.indices)?;
                 compare_values(values, coo.values)
             }
             (ReferenceColumn::Ragged { values, row_splits }, Column::Ragged(ragged)) => {
                 let (expected, actual) = (row_splits.len(), ragged.row_splits.len());
                 if expected != actual {
-                    return Err((Part::Form, DifferenceKind::Length { expected, actual }));
+                    return Err((
+                        ColumnPart::Form,
+                        DifferenceKind::Length { expected, actual },
+                    ));
                 }
                 for (level, splits) in row_splits.iter().enumerate() {
                     let actual = ragged.row_splits[level].as_slice();
-                    compare_longs(Part::RowSplits(level), splits, actual)?;
+                    compare_longs(ColumnPart::RowSplits(level), splits, actual)?;
                 }
                 compare_values(values, ragged.values)
             }
@@ -145,17 +148,17 @@ impl ReferenceColumn {
                 },
                 Column::RaggedSparse(ragged),
             ) => {
-                compare_longs(Part::Shape, dense_shape, ragged.dense_shape)?;
-                compare_longs(Part::RowSplits(0), row_splits, ragged.row_splits)?;
-                compare_longs(Part::Indices, indices, ragged.indices)?;
+                compare_longs(ColumnPart::Shape, dense_shape, ragged.dense_shape)?;
+                compare_longs(ColumnPart::RowSplits(0), row_splits, ragged.row_splits)?;
+                compare_longs(ColumnPart::Indices, indices, ragged.indices)?;
                 compare_values(values, ragged.values)
             }
-            _ => Err((Part::Form, DifferenceKind::Other)),
+            _ => Err((ColumnPart::Form, DifferenceKind::Other)),
         }
     }
 }
 
-fn compare_longs(part: Part, expected: &[i64], actual: &[i64]) -> Compared {
+fn compare_longs(part: ColumnPart, expected: &[i64], actual: &[i64]) -> Compared {
     let longs = |longs: &[i64]| {
         let longs = longs.iter().map(|&long| Scalar::Int64(long));
         longs.collect::<Vec<_>>()
@@ -171,10 +174,10 @@ fn compare_values(expected: &[Scalar], actual: &Values) -> Compared {
         (None, _) => unreachable!("the values have a number i"),
     };
     let actual: Vec<_> = (0..actual.len()).map(scalar).collect();
-    compare_elements(Part::Values, expected, &actual)
+    compare_elements(ColumnPart::Values, expected, &actual)
 }
 
-fn compare_elements(part: Part, expected: &[Scalar], actual: &[Scalar]) -> Compared {
+fn compare_elements(part: ColumnPart, expected: &[Scalar], actual: &[Scalar]) -> Compared {
     let pairs = expected.iter().zip(actual).enumerate();
     for (at, (expected, actual)) in pairs {
         // Floats are equal if their bits are.

@@ -237,8 +237,8 @@ fn unscaled(bytes: &[u8]) -> Result<i64, DecodeErrorKind> {
 }
 
 fn scaled(bytes: &[u8], scale: u32) -> Result<f64, DecodeErrorKind> {
-    /// Upper bound on the exponents to compute. A number of 1024 bytes has fewer than 2500 digits,
-    /// so with this many digits after the point it rounds to 0, as with any more.
+    /// Upper bound on the scale that is computed. A number of 1024 bytes has fewer than 2500
+    /// digits. So at this scale it rounds to 0, as at any larger scale.
     const ENOUGH: u32 = 4000;
     if bytes.len() > MAX_DECIMAL_BYTES {
         let length = bytes.len();

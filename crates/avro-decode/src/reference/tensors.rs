@@ -81,7 +81,7 @@ pub struct RecordError {
     pub record: usize,
     /// The feature's expression.
     pub field: String,
-    /// What does not fit.
+    /// The error of the values.
     pub kind: DecodeErrorKind,
 }
 
@@ -133,9 +133,12 @@ pub fn tensors(
 /// All errors in the first of `records` that does not fit `features`; empty if all fit. A decoder
 /// reports one of them, depending on the order in which it reads.
 ///
-/// An error is one of these: a missing value without a default or a mask; an array whose length
-/// differs from its dimension; different numbers of indices and values; an index outside its
-/// dimension, unless `options` drop it; a value that cannot be converted.
+/// An error is one of these:
+/// - a missing value without a default or a mask;
+/// - an array whose length differs from its dimension;
+/// - different numbers of indices and values;
+/// - an index outside its dimension, unless `options` drop it;
+/// - a value that cannot be converted.
 ///
 /// # Panics
 /// As [`tensors`].

@@ -359,7 +359,7 @@ impl Parser {
         }
     }
 
-    /// Records a violation of the specification, or returns it as an error, by the rules.
+    /// Records a violation of the specification. Under strict rules, returns it as an error.
     fn deviates(&mut self, kind: SchemaErrorKind) -> Parse<()> {
         if self.rules == Rules::Strict {
             return Err(kind);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::record::{Part, RecordStep};
+use super::record::{FieldStep, RecordStep};
 use super::{Leaf, Skips, Step, Transcoder};
 use crate::DecodeOptions;
 use crate::convert::{Rescale, units};
@@ -107,18 +107,18 @@ impl Compiler<'_> {
         for (field, read) in fields.iter().enumerate() {
             match *read {
                 Some((place, pair)) => {
-                    parts.push((place, Part::Field { field, pair }));
+                    parts.push((place, FieldStep::Field { field, pair }));
                     last = place;
                 }
                 None if in_order => {
                     let skip = self.skip(record.fields[field].ty);
-                    parts.push((last, Part::Skip { field, skip }));
+                    parts.push((last, FieldStep::Skip { field, skip }));
                 }
                 None => {}
             }
         }
         for default in defaults {
-            parts.push((default.field, Part::Default(default.clone())));
+            parts.push((default.field, FieldStep::Default(default.clone())));
         }
         parts.sort_by_key(|&(place, _)| place);
         let scan = (!in_order).then(|| {

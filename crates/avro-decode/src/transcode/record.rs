@@ -20,14 +20,14 @@ pub(super) struct RecordStep {
     /// reader's order.
     pub(super) scan: Option<Box<[usize]>>,
     /// The reader's fields in their order. Without a scan, the skipped fields are between them.
-    pub(super) parts: Box<[Part]>,
+    pub(super) parts: Box<[FieldStep]>,
     /// Number of the writer's fields that take no bytes.
     pub(super) empty_fields: usize,
 }
 
 /// A part of a record's step.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(super) enum FieldStep {
     /// A field of the writer's, with the pair of types that it is read as.
     Field { field: usize, pair: ResolvedId },
     /// A field of the writer's to skip, and the index of its skip.
@@ -41,7 +41,7 @@ impl Run<'_, '_> {
         self.count_empty(record.empty_fields)?;
         let Some(skips) = &record.scan else {
             return record.parts.iter().try_for_each(|part| match *part {
-                Part::Skip { field, skip } => self.skip(record, field, skip),
+                FieldStep::Skip { field, skip } => self.skip(record, field, skip),
                 _ => self.part(record, part, depth),
             });
         };
@@ -52,7 +52,7 @@ impl Run<'_, '_> {
         }
         let end = self.cursor;
         for part in &record.parts {
-            if let Part::Field { field, .. } = *part {
+            if let FieldStep::Field { field, .. } = *part {
                 self.cursor = Cursor::new(self.input, self.starts[first + field]);
             }
             self.part(record, part, depth)?;
@@ -63,23 +63,23 @@ impl Run<'_, '_> {
     }
 
     /// Writes a field of the reader's record.
-    fn part(&mut self, record: &RecordStep, part: &Part, depth: Depth) -> Transcoded {
+    fn part(&mut self, record: &RecordStep, part: &FieldStep, depth: Depth) -> Transcoded {
         match part {
-            &Part::Field { field, pair } => {
+            &FieldStep::Field { field, pair } => {
                 let result = self.value(pair, depth);
                 result.map_err(|error| {
                     let schema = &self.transcoder.writer;
                     Box::new(error.in_field(&field_name(schema, record.writer, field)))
                 })
             }
-            Part::Default(default) => {
+            FieldStep::Default(default) => {
                 let result = self.default(default, depth);
                 result.map_err(|error| {
                     let schema = &self.transcoder.reader;
                     Box::new(error.in_field(&field_name(schema, record.reader, default.field)))
                 })
             }
-            Part::Skip { .. } => Ok(()),
+            FieldStep::Skip { .. } => Ok(()),
         }
     }
 

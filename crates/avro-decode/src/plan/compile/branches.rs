@@ -3,7 +3,7 @@
 use super::operations::program;
 use super::request::Request;
 use super::unions::{check_joined, field_branches, is_several};
-use super::{Compiler, Place};
+use super::{Compiler, TypePair};
 use crate::DecodeErrorKind;
 use crate::convert::Within;
 use crate::path::Step;
@@ -18,7 +18,7 @@ impl<'f> Compiler<'f> {
     /// Compiles a union of the writer's: a program for each branch.
     pub(super) fn union(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         branches: &[ResolvedId],
         requests: Vec<Request<'f>>,
         at: &str,
@@ -29,7 +29,7 @@ impl<'f> Compiler<'f> {
         };
         let mut programs = Vec::with_capacity(branches.len());
         for &branch in branches {
-            programs.push(self.value(place.at(branch), requests.clone(), at)?);
+            programs.push(self.value(pair.at(branch), requests.clone(), at)?);
         }
         if let Some(operations) = self.of_one_branch(&mut programs, field) {
             return Ok(operations);
@@ -41,8 +41,8 @@ impl<'f> Compiler<'f> {
         Ok(vec![Operation::new(field, Action::Union(programs))])
     }
 
-    /// The operations of a union whose branches are all null but one; `None` for other unions. The
-    /// null is an error and needs no program, or the value's operation reads it.
+    /// The operations of a union whose branches are all null but one; `None` for other unions. If
+    /// null is an error, it needs no program. Otherwise the value's operation also reads the null.
     fn of_one_branch(
         &self,
         programs: &mut [Vec<Operation>],
@@ -123,13 +123,13 @@ impl<'f> Compiler<'f> {
     /// Compiles a value that becomes a branch of the reader's union.
     pub(super) fn branch(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         (union, branch): (NodeId, usize),
-        value: Place<'_>,
+        value: TypePair<'_>,
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let schema = place.reader_schema();
+        let schema = pair.reader_schema();
         let Node::Union(branches) = schema.node(union) else {
             unreachable!("the reader has a union");
         };
@@ -160,7 +160,7 @@ impl<'f> Compiler<'f> {
             if is_several {
                 if let Some(Step::Field(name)) = request.steps.first() {
                     let union = (union, branches.as_slice());
-                    let found = field_branches(&self.places, schema, union, request.steps, at);
+                    let found = field_branches(&self.indices, schema, union, request.steps, at);
                     match found {
                         Ok(found) if found.contains(&branch) => here.push(request),
                         Ok(_) => {
@@ -196,14 +196,14 @@ impl<'f> Compiler<'f> {
     /// type, `operations` gets their missing value.
     pub(super) fn pass_named_type(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         requests: Vec<Request<'f>>,
         operations: &mut Vec<Operation>,
     ) -> Result<Vec<Request<'f>>, PlanError> {
-        let Some(reader) = place.reader() else {
+        let Some(reader) = pair.reader() else {
             return Ok(requests);
         };
-        let schema = place.reader_schema();
+        let schema = pair.reader_schema();
         let mut here = Vec::with_capacity(requests.len());
         for request in requests {
             let Some(Step::Branch(name)) = request.steps.first() else {

@@ -7,7 +7,7 @@ use super::operations::{in_turn, program};
 use super::outputs::entries;
 use super::request::{Request, Target};
 use super::values::not_an_element;
-use super::{Compiler, Place};
+use super::{Compiler, TypePair};
 use crate::path::{Path, Step, field_step};
 use crate::plan::program::{Action, Default, EndEntry, Operation};
 use crate::plan::{PlanError, PlanErrorKind};
@@ -19,14 +19,14 @@ impl<'f> Compiler<'f> {
     /// Compiles a record: its fields one after another.
     pub(super) fn record(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         reader: NodeId,
         fields: &[Option<(usize, ResolvedId)>],
         defaults: &[DefaultField],
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let schema = place.reader_schema();
+        let schema = pair.reader_schema();
         let record = record_of(schema, reader);
         let mut passes = Vec::new();
         let mut operations = Vec::new();
@@ -44,7 +44,7 @@ impl<'f> Compiler<'f> {
                 continue;
             }
             if let Target::Record(number) = request.target {
-                if let Some(pass) = self.sparse_record(place, reader, &mut request)? {
+                if let Some(pass) = self.sparse_record(pair, reader, &mut request)? {
                     passes.push(pass);
                     continue;
                 }
@@ -68,7 +68,7 @@ impl<'f> Compiler<'f> {
                     }
                 }
                 target => {
-                    let kind = not_an_element(target, place);
+                    let kind = not_an_element(target, pair);
                     return Err(PlanError::new(request.name(), kind));
                 }
             }
@@ -81,9 +81,9 @@ impl<'f> Compiler<'f> {
         for default in defaults {
             let requests = std::mem::take(&mut by_field[default.field]);
             if !requests.is_empty() {
-                let identity = place.resolution.reader_identity();
+                let identity = pair.resolution.reader_identity();
                 let id = identity.at(record.fields[default.field].ty);
-                let inside = Place {
+                let inside = TypePair {
                     resolution: identity,
                     id,
                 };
@@ -97,15 +97,15 @@ impl<'f> Compiler<'f> {
                 operations.push(Operation::new(&way, Action::Default(Box::new(value))));
             }
         }
-        let writer = record_of(place.writer_schema(), place.writer());
+        let writer = record_of(pair.writer_schema(), pair.writer());
         for (number, field) in fields.iter().enumerate() {
             if let Some((field, id)) = *field {
                 let requests = std::mem::take(&mut by_field[field]);
-                operations.extend(self.value(place.at(id), requests, &way(field))?);
+                operations.extend(self.value(pair.at(id), requests, &way(field))?);
             } else {
                 let ty = writer.fields[number].ty;
                 let way = child(at, &writer.fields[number].name);
-                operations.extend(self.skip(place.writer_schema(), ty, &way)?);
+                operations.extend(self.skip(pair.writer_schema(), ty, &way)?);
             }
         }
         operations.extend(ends);
@@ -127,8 +127,8 @@ impl<'f> Compiler<'f> {
         at: &str,
     ) -> Result<Result<(usize, &'f [Step]), Option<Operation>>, PlanError> {
         let record = record_of(schema, node);
-        let place = |name: &str| self.places.place(schema, node, name);
-        if let Some(found) = leads_to(&record.name, place, request.steps) {
+        let index = |name: &str| self.indices.index(schema, node, name);
+        if let Some(found) = leads_to(&record.name, index, request.steps) {
             return Ok(Ok(found));
         }
         match &request.steps[0] {
@@ -152,15 +152,15 @@ impl<'f> Compiler<'f> {
 
     /// The index of a request's first field among the writer's fields of the root; `None` if only
     /// the reader has it.
-    pub(super) fn writer_field(&self, root: Place<'_>, steps: &[Step]) -> Option<usize> {
+    pub(super) fn writer_field(&self, root: TypePair<'_>, steps: &[Step]) -> Option<usize> {
         let crate::resolve::Resolved::Record { reader, fields, .. } = root.node() else {
             return None;
         };
         let record = record_of(root.reader_schema(), *reader);
-        let place = |name: &str| self.places.place(root.reader_schema(), *reader, name);
-        let (field, _) = leads_to(&record.name, place, steps)?;
+        let index = |name: &str| self.indices.index(root.reader_schema(), *reader, name);
+        let (field, _) = leads_to(&record.name, index, steps)?;
         let is_it =
-            |one: &Option<(usize, ResolvedId)>| one.is_some_and(|(place, _)| place == field);
+            |one: &Option<(usize, ResolvedId)>| one.is_some_and(|(index, _)| index == field);
         fields.iter().position(is_it)
     }
 }
@@ -180,17 +180,17 @@ pub(super) fn record_of(schema: &Schema, node: NodeId) -> &Record {
     }
 }
 
-/// The field of the record `record` that steps lead to, and the steps after it. `place` finds a
+/// The field of the record `record` that steps lead to, and the steps after it. `index` finds a
 /// field's index by its name. The first step is the field's name. If no field has that name, the
 /// first steps may be the record's namespace, with or without the record's name, and the field
 /// follows them.
 pub(super) fn leads_to<'f>(
     record: &Name,
-    place: impl Fn(&str) -> Option<usize>,
+    index: impl Fn(&str) -> Option<usize>,
     steps: &'f [Step],
 ) -> Option<(usize, &'f [Step])> {
     let field = |steps: &'f [Step]| match steps {
-        [Step::Field(name), rest @ ..] => Some((place(name)?, rest)),
+        [Step::Field(name), rest @ ..] => Some((index(name)?, rest)),
         _ => None,
     };
     field(steps).or_else(|| {
@@ -212,20 +212,20 @@ pub(super) fn leads_to<'f>(
 /// Indices of the fields of the reader's records, by name. A record's fields are indexed on the
 /// first lookup, so that looking up all of them takes linear time.
 #[derive(Default)]
-pub(super) struct FieldPlaces(RefCell<HashMap<NodeId, HashMap<Box<str>, usize>>>);
+pub(super) struct FieldIndices(RefCell<HashMap<NodeId, HashMap<Box<str>, usize>>>);
 
-impl FieldPlaces {
+impl FieldIndices {
     /// The index of the field `name` in the record at `record`.
-    pub(super) fn place(&self, schema: &Schema, record: NodeId, name: &str) -> Option<usize> {
-        let mut places = self.0.borrow_mut();
-        let places = places.entry(record).or_insert_with(|| {
+    pub(super) fn index(&self, schema: &Schema, record: NodeId, name: &str) -> Option<usize> {
+        let mut indices = self.0.borrow_mut();
+        let indices = indices.entry(record).or_insert_with(|| {
             let fields = record_of(schema, record).fields.iter();
             fields
                 .map(|field| field.name.as_str().into())
                 .zip(0..)
                 .collect()
         });
-        places.get(name).copied()
+        indices.get(name).copied()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::operations::program;
 use super::request::{Request, Target};
-use super::{Compiler, Place};
+use super::{Compiler, TypePair};
 use crate::feature::Checked;
 use crate::path::{self, Constant, Path, Step};
 use crate::plan::filter::{Filter, Operand, OperandKind, Promotion, Side};
@@ -23,7 +23,7 @@ impl<'f> Compiler<'f> {
     /// Compiles the filter of an element, which all features of the request group share.
     pub(super) fn filter(
         &mut self,
-        item: Place<'_>,
+        item: TypePair<'_>,
         filters: &[(&'f Checked, &'f path::Filter)],
         at: &str,
     ) -> Result<Filter, PlanError> {
@@ -88,25 +88,25 @@ impl<'f> Compiler<'f> {
     /// The operations that read a value for a filter.
     pub(super) fn capture(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         request: &Request<'f>,
         slot: usize,
     ) -> Result<Operation, PlanError> {
         let bad = || {
-            let schema_type = place.describe();
+            let schema_type = pair.describe();
             PlanError::new(request.name(), PlanErrorKind::BadOperand { schema_type })
         };
-        let Some(reader) = place.reader() else {
+        let Some(reader) = pair.reader() else {
             return Err(bad());
         };
-        let writer = place.writer_schema().node(place.writer());
-        let reader = place.reader_schema().node(reader);
+        let writer = pair.writer_schema().node(pair.writer());
+        let reader = pair.reader_schema().node(reader);
         let checks_utf8 = !self.options.decode.replace_invalid_utf8;
-        let kind = operand_kind(place, writer, reader, checks_utf8).ok_or_else(bad)?;
+        let kind = operand_kind(pair, writer, reader, checks_utf8).ok_or_else(bad)?;
         let of = self.operand_meanings.get(&slot).cloned();
         let of = of.unwrap_or_default();
         let rescale = self
-            .operand_unit(place, &of)
+            .operand_unit(pair, &of)
             .map_err(|kind| PlanError::new(request.name(), kind))?;
         let promotion = match (writer, reader) {
             (Node::Int | Node::Long, Node::Float) => Promotion::Float,
@@ -168,7 +168,7 @@ impl<'f> Compiler<'f> {
     /// instead.
     pub(super) fn root_operands(
         &mut self,
-        root: Place<'_>,
+        root: TypePair<'_>,
     ) -> Result<(Vec<Operation>, Vec<Request<'f>>), PlanError> {
         let mut inline: Vec<Request<'f>> = Vec::new();
         let mut ahead = Vec::new();
@@ -187,8 +187,8 @@ impl<'f> Compiler<'f> {
             };
             let is_before = self.writer_field(root, &path.steps) < self.writer_field(root, user);
             let is_it = |one: &Request<'f>| one.target == Target::Operand(slot);
-            if !is_before && let Some(place) = inline.iter().position(is_it) {
-                ahead.push(inline.remove(place));
+            if !is_before && let Some(index) = inline.iter().position(is_it) {
+                ahead.push(inline.remove(index));
             }
         }
         // Filters are compiled before some of their operands, but must know the operands' types.
@@ -211,7 +211,7 @@ impl<'f> Compiler<'f> {
 }
 
 /// The branches of an element's union that are null.
-fn nulls(item: Place<'_>) -> Box<[i64]> {
+fn nulls(item: TypePair<'_>) -> Box<[i64]> {
     let Resolved::Union { branches, .. } = item.node() else {
         return [].into();
     };
@@ -222,7 +222,7 @@ fn nulls(item: Place<'_>) -> Box<[i64]> {
 
 /// The type of a value that a filter needs.
 fn operand_kind(
-    place: Place<'_>,
+    pair: TypePair<'_>,
     writer: &Node,
     reader: &Node,
     checks_utf8: bool,
@@ -236,10 +236,10 @@ fn operand_kind(
         (Node::String | Node::Bytes, reader) => OperandKind::Bytes {
             utf8: checks_utf8 && (*reader == Node::String || *writer == Node::String),
         },
-        (Node::Fixed(_), _) if is_uuid(place) => OperandKind::Uuid,
+        (Node::Fixed(_), _) if is_uuid(pair) => OperandKind::Uuid,
         (Node::Fixed(fixed), _) => OperandKind::Fixed(fixed.size),
         (Node::Enum(_), Node::Enum(known)) => {
-            let Resolved::Enum { symbols, .. } = place.node() else {
+            let Resolved::Enum { symbols, .. } = pair.node() else {
                 return None;
             };
             let symbol = |index: &Option<u32>| {
@@ -252,9 +252,9 @@ fn operand_kind(
     })
 }
 
-fn is_uuid(place: Place<'_>) -> bool {
-    let reader = place.reader();
-    let logical = reader.and_then(|reader| place.reader_schema().logical(reader));
+fn is_uuid(pair: TypePair<'_>) -> bool {
+    let reader = pair.reader();
+    let logical = reader.and_then(|reader| pair.reader_schema().logical(reader));
     logical == Some(&LogicalType::Uuid)
 }
 

@@ -6,7 +6,7 @@ use super::fields::wrong_step;
 use super::operations::{in_turn, program};
 use super::request::{Request, Target};
 use super::values::{not_an_element, unwrap_nullable};
-use super::{Compiler, Place};
+use super::{Compiler, TypePair};
 use crate::DecodeErrorKind;
 use crate::convert::Source;
 use crate::feature::FeatureKind;
@@ -37,14 +37,14 @@ impl<'f> Compiler<'f> {
     /// Compiles an array or a map. `item` is the type of its elements.
     pub(super) fn items(
         &mut self,
-        place: Place<'_>,
-        item: Place<'_>,
+        pair: TypePair<'_>,
+        item: TypePair<'_>,
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         let mut groups: Vec<Group<'f>> = Vec::new();
         for request in requests {
-            let choice = (choice(place, item, &request, at)?, most(&request));
+            let choice = (choice(pair, item, &request, at)?, most(&request));
             match groups.iter_mut().find(|(other, _)| *other == choice) {
                 Some((_, group)) => group.push(request),
                 None => groups.push((choice, vec![request])),
@@ -55,17 +55,17 @@ impl<'f> Compiler<'f> {
             passes.push(match choice {
                 Choice::Index(index) => {
                     let absent = DecodeErrorKind::NoItem { index };
-                    self.pick(place, item, Which::Index(index), absent, group, at)?
+                    self.pick(pair, item, Which::Index(index), absent, group, at)?
                 }
                 Choice::Key(key) => {
                     let absent = DecodeErrorKind::NoKey {
                         key: key.to_owned(),
                     };
-                    self.pick(place, item, Which::Key(key.into()), absent, group, at)?
+                    self.pick(pair, item, Which::Key(key.into()), absent, group, at)?
                 }
-                Choice::Keys => self.keys(place, item, group, at)?,
+                Choice::Keys => self.keys(pair, item, group, at)?,
                 Choice::All | Choice::Slice(_) | Choice::Filter(_) => {
-                    self.each(place, item, group, at)?
+                    self.each(pair, item, group, at)?
                 }
             });
         }
@@ -75,8 +75,8 @@ impl<'f> Compiler<'f> {
     /// Compiles a request for one element.
     fn pick(
         &mut self,
-        place: Place<'_>,
-        item: Place<'_>,
+        pair: TypePair<'_>,
+        item: TypePair<'_>,
         which: Which,
         why: DecodeErrorKind,
         requests: Vec<Request<'f>>,
@@ -89,7 +89,7 @@ impl<'f> Compiler<'f> {
         let step = Path {
             steps: vec![requests[0].steps[0].clone()],
         };
-        let min_item = min_item(place, item, &requests[0])?;
+        let min_item = min_item(pair, item, &requests[0])?;
         let inside: Vec<_> = requests.into_iter().map(Request::advance).collect();
         let operations = self.value(item, inside, &format!("{at}{step}"))?;
         let item_program = program(&self.outputs, operations);
@@ -107,12 +107,12 @@ impl<'f> Compiler<'f> {
     /// keeps.
     fn each(
         &mut self,
-        place: Place<'_>,
-        item: Place<'_>,
+        pair: TypePair<'_>,
+        item: TypePair<'_>,
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        let is_map = matches!(place.node(), Resolved::Map { .. });
+        let is_map = matches!(pair.node(), Resolved::Map { .. });
         let filters = requests.iter().filter_map(|one| match one.steps.first() {
             Some(Step::Filter(filter)) => Some((one.checked, filter)),
             _ => None,
@@ -127,15 +127,15 @@ impl<'f> Compiler<'f> {
             Ok((filter, compiler.value(item, inside, &format!("{at}[*]"))?))
         };
         let key = is_map.then_some(Skip::Length);
-        self.elements(place, item, key, requests, at, read)
+        self.elements(pair, item, key, requests, at, read)
     }
 
-    /// Compiles requests for all keys of a map. For them, the entries are items of a key and a
-    /// skipped value.
+    /// Compiles requests for all keys of a map. They read each entry as a key followed by a value
+    /// to skip.
     fn keys(
         &mut self,
-        place: Place<'_>,
-        item: Place<'_>,
+        pair: TypePair<'_>,
+        item: TypePair<'_>,
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
@@ -143,7 +143,7 @@ impl<'f> Compiler<'f> {
             let schema = Schema::parse("\"string\"").expect("a schema");
             Resolution::identity(Arc::new(schema))
         });
-        let key = Place {
+        let key = TypePair {
             resolution: &KEY,
             id: KEY.root,
         };
@@ -153,7 +153,7 @@ impl<'f> Compiler<'f> {
             operations.extend(compiler.skip(item.writer_schema(), item.writer(), at)?);
             Ok((None, operations))
         };
-        self.elements(place, item, None, requests, at, read)
+        self.elements(pair, item, None, requests, at, read)
     }
 
     /// Compiles elements that requests have a dimension for, or the elements of entries. `read`
@@ -161,8 +161,8 @@ impl<'f> Compiler<'f> {
     /// before an element, unless `read` reads the key.
     fn elements(
         &mut self,
-        place: Place<'_>,
-        item: Place<'_>,
+        pair: TypePair<'_>,
+        item: TypePair<'_>,
         key: Option<Skip>,
         requests: Vec<Request<'f>>,
         at: &str,
@@ -175,8 +175,8 @@ impl<'f> Compiler<'f> {
             [only] => only.text(),
             _ => at,
         };
-        let min_item = min_item(place, item, &requests[0])?;
-        let part = self.part(place, item, &requests[0]);
+        let min_item = min_item(pair, item, &requests[0])?;
+        let part = self.part(pair, item, &requests[0]);
         let mut operations = Vec::new();
         let mut lists = Vec::new();
         let mut inside = Vec::with_capacity(requests.len());
@@ -249,8 +249,8 @@ impl<'f> Compiler<'f> {
     /// The elements of a list that a slice or a truncated dimension keeps.
     fn part(
         &mut self,
-        place: Place<'_>,
-        item: Place<'_>,
+        pair: TypePair<'_>,
+        item: TypePair<'_>,
         request: &Request<'f>,
     ) -> Option<Box<Part>> {
         let slice = match request.steps.first() {
@@ -261,7 +261,7 @@ impl<'f> Compiler<'f> {
         if slice == Slice::default() && most.is_none() {
             return None;
         }
-        let is_map = matches!(place.node(), Resolved::Map { .. });
+        let is_map = matches!(pair.node(), Resolved::Map { .. });
         let value = self.skips.skip_of(item.writer_schema(), item.writer());
         Some(Box::new(Part {
             slice,
@@ -274,12 +274,12 @@ impl<'f> Compiler<'f> {
     /// `source`.
     pub(super) fn octets(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         request: &Request<'f>,
         output: usize,
         source: Source,
     ) -> Action {
-        let coding = match place.writer_schema().node(place.writer()) {
+        let coding = match pair.writer_schema().node(pair.writer()) {
             Node::Fixed(fixed) => Coding::Fixed(fixed.size),
             _ => Coding::Delimited,
         };
@@ -333,7 +333,7 @@ impl<'f> Compiler<'f> {
     }
 }
 
-/// Maximum number of elements of its next list that a truncated feature reads.
+/// Maximum number of elements that a truncated feature reads of its next list.
 fn most(request: &Request<'_>) -> Option<usize> {
     if !request.checked.feature.truncate || !matches!(request.target, Target::Values(_)) {
         return None;
@@ -344,12 +344,16 @@ fn most(request: &Request<'_>) -> Option<usize> {
 
 /// The minimum number of bytes per element. Elements without bytes are an error, since nothing
 /// bounds their number.
-fn min_item(place: Place<'_>, item: Place<'_>, request: &Request<'_>) -> Result<usize, PlanError> {
+fn min_item(
+    pair: TypePair<'_>,
+    item: TypePair<'_>,
+    request: &Request<'_>,
+) -> Result<usize, PlanError> {
     // A key takes at least one byte, for its length.
-    let key = u64::from(matches!(place.node(), Resolved::Map { .. }));
+    let key = u64::from(matches!(pair.node(), Resolved::Map { .. }));
     let min = item.min_len().saturating_add(key);
     if min == 0 {
-        let schema_type = place.describe();
+        let schema_type = pair.describe();
         let kind = PlanErrorKind::ZeroSizeItems { schema_type };
         return Err(PlanError::new(request.name(), kind));
     }
@@ -358,19 +362,19 @@ fn min_item(place: Place<'_>, item: Place<'_>, request: &Request<'_>) -> Result<
 
 /// How a request chooses the elements of an array or a map.
 fn choice<'f>(
-    place: Place<'_>,
-    item: Place<'_>,
+    pair: TypePair<'_>,
+    item: TypePair<'_>,
     request: &Request<'f>,
     at: &str,
 ) -> Result<Choice<'f>, PlanError> {
-    let is_map = matches!(place.node(), Resolved::Map { .. });
+    let is_map = matches!(pair.node(), Resolved::Map { .. });
     let kind = match (request.steps.first(), request.target) {
         // A row has one index or value.
         (
             Some(Step::All | Step::Slice(_) | Step::Keys | Step::Filter(_)) | None,
             Target::Record(_),
         ) => PlanErrorKind::NotSparse {
-            schema_type: place.describe(),
+            schema_type: pair.describe(),
         },
         (Some(Step::All), _) => return Ok(Choice::All),
         (Some(Step::Keys), _) if is_map => return Ok(Choice::Keys),
@@ -382,18 +386,18 @@ fn choice<'f>(
         (Some(Step::Field(field)), _) if is_record(item) => PlanErrorKind::FieldOfList {
             through: at.to_owned(),
             field: field.clone(),
-            schema_type: place.describe(),
+            schema_type: pair.describe(),
         },
-        (Some(step), _) => wrong_step(step, at, &place.describe()),
-        (None, target) => not_an_element(target, place),
+        (Some(step), _) => wrong_step(step, at, &pair.describe()),
+        (None, target) => not_an_element(target, pair),
     };
     Err(PlanError::new(request.name(), kind))
 }
 
 /// Whether a type is read as a record, which may be null.
-fn is_record(place: Place<'_>) -> bool {
-    let schema = place.reader_schema();
-    let reader = place
+fn is_record(pair: TypePair<'_>) -> bool {
+    let schema = pair.reader_schema();
+    let reader = pair
         .reader()
         .and_then(|reader| unwrap_nullable(schema, reader).ok());
     reader.is_some_and(|reader| matches!(schema.node(reader), Node::Record(_)))

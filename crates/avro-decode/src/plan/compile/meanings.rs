@@ -1,6 +1,6 @@
 //! Checks the meanings of columns against the meanings fixed by earlier schemas.
 
-use super::{Compiler, Place};
+use super::{Compiler, TypePair};
 use crate::convert::{
     Asked, Compiled, Meaning, Refusal, Rescale, Source, Within, in_words, operand, source,
 };
@@ -15,17 +15,17 @@ impl Compiler<'_> {
     /// already fixed.
     pub(super) fn source(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         of: MeaningOf,
         feature: &Feature,
         within: Within,
     ) -> Result<Source, PlanErrorKind> {
-        let reader = reader_type(place);
-        let symbols = match place.node() {
+        let reader = reader_type(pair);
+        let symbols = match pair.node() {
             Resolved::Enum { symbols, .. } => Some(&**symbols),
             _ => None,
         };
-        let writer = (place.writer_schema(), place.writer());
+        let writer = (pair.writer_schema(), pair.writer());
         let column = self.meanings.of(&of);
         let asked = Asked {
             dtype: feature.dtype,
@@ -36,41 +36,41 @@ impl Compiler<'_> {
         let Compiled { source, meaning } = match compiled {
             Ok(compiled) => compiled,
             Err(Refusal::Convert(error)) => return Err(PlanErrorKind::Convert(error)),
-            Err(Refusal::Meaning(found)) => return Err(self.other_meaning(place, &of, found)),
+            Err(Refusal::Meaning(found)) => return Err(self.other_meaning(pair, &of, found)),
         };
-        self.fix(place, of, meaning);
+        self.fix(pair, of, meaning);
         Ok(source)
     }
 
-    /// The change of unit for times that are compared or used as indices, to the unit fixed for any
-    /// of `of`. Fixes their meaning for all of `of`.
+    /// The conversion of times that are compared or used as indices. It converts them to the unit
+    /// that is fixed for any of `of`, and fixes their meaning for all of `of`.
     pub(super) fn operand_unit(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         of: &[MeaningOf],
     ) -> Result<Option<Rescale>, PlanErrorKind> {
-        let writer = (place.writer_schema(), place.writer());
+        let writer = (pair.writer_schema(), pair.writer());
         let fixed = of.iter().find(|of| self.meanings.of(of).is_some());
         let column = fixed.and_then(|of| self.meanings.of(of));
-        let (meaning, rescale) = match operand(writer, reader_type(place), column) {
+        let (meaning, rescale) = match operand(writer, reader_type(pair), column) {
             Ok(operand) => operand,
             Err(Refusal::Convert(error)) => return Err(PlanErrorKind::Convert(error)),
             Err(Refusal::Meaning(found)) => {
-                return Err(self.other_meaning(place, fixed.unwrap_or(&of[0]), found));
+                return Err(self.other_meaning(pair, fixed.unwrap_or(&of[0]), found));
             }
         };
         for of in of {
-            self.fix(place, of.clone(), meaning.clone());
+            self.fix(pair, of.clone(), meaning.clone());
         }
         Ok(rescale)
     }
 
     /// Fixes the meaning of a leaf's values, unless it is already fixed.
-    pub(super) fn fix(&mut self, place: Place<'_>, of: MeaningOf, meaning: Meaning) {
+    pub(super) fn fix(&mut self, pair: TypePair<'_>, of: MeaningOf, meaning: Meaning) {
         let origin = &self.options.origin;
         self.meanings.fix(of, || Fixed {
             meaning,
-            schema_type: in_words(reader_type(place)),
+            schema_type: in_words(reader_type(pair)),
             origin: origin.clone(),
         });
     }
@@ -78,11 +78,11 @@ impl Compiler<'_> {
     #[cold]
     pub(super) fn other_meaning(
         &self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         of: &MeaningOf,
         found: Meaning,
     ) -> PlanErrorKind {
-        let schema_type = in_words(reader_type(place));
+        let schema_type = in_words(reader_type(pair));
         let Some(fixed) = self.meanings.get(of) else {
             unreachable!("the meaning is another than the one that is fixed");
         };
@@ -98,7 +98,7 @@ impl Compiler<'_> {
 }
 
 /// The type that a value is read as.
-fn reader_type(place: Place<'_>) -> (&Schema, NodeId) {
-    let schema = place.reader_schema();
-    (schema, place.reader().unwrap_or_else(|| schema.root()))
+fn reader_type(pair: TypePair<'_>) -> (&Schema, NodeId) {
+    let schema = pair.reader_schema();
+    (schema, pair.reader().unwrap_or_else(|| schema.root()))
 }

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use fields::FieldPlaces;
+use fields::FieldIndices;
 use filters::OperandType;
 use request::Request;
 pub(super) use values::{array_rank, sparse_roles};
@@ -51,7 +51,7 @@ pub(super) fn compile(
             .map_err(|error| PlanError::new("", PlanErrorKind::Resolve(Box::new(error))))?,
         None => Resolution::identity(writer.clone()),
     };
-    let root = Place {
+    let root = TypePair {
         resolution: &resolution,
         id: resolution.root,
     };
@@ -66,7 +66,7 @@ pub(super) fn compile(
         symbols: HashMap::new(),
         operand_meanings: HashMap::new(),
         meanings: options.meanings.clone(),
-        places: FieldPlaces::default(),
+        indices: FieldIndices::default(),
         registers: 0,
         operands: 0,
         parts: 0,
@@ -112,19 +112,19 @@ pub(super) fn compile(
 
 /// A pair of types in a resolution.
 #[derive(Clone, Copy)]
-struct Place<'r> {
+struct TypePair<'r> {
     resolution: &'r Resolution,
     id: ResolvedId,
 }
 
-impl<'r> Place<'r> {
+impl<'r> TypePair<'r> {
     fn node(self) -> &'r Resolved {
         self.resolution.node(self.id)
     }
 
-    fn at(self, id: ResolvedId) -> Place<'r> {
+    fn at(self, id: ResolvedId) -> TypePair<'r> {
         let resolution = self.resolution;
-        Place { resolution, id }
+        TypePair { resolution, id }
     }
 
     fn writer_schema(self) -> &'r Schema {
@@ -205,7 +205,7 @@ struct Compiler<'f> {
     /// The meanings of the columns, as far as they are fixed.
     meanings: Meanings,
     /// The indices of the fields of the reader's records.
-    places: FieldPlaces,
+    indices: FieldIndices,
     registers: usize,
     operands: usize,
     /// Number of types, requests and names visited so far.
@@ -216,10 +216,10 @@ struct Compiler<'f> {
 
 impl<'f> Compiler<'f> {
     /// The operations of a root value, usually a record, without the ends of its rows.
-    fn root(&mut self, root: Place<'_>) -> Result<Vec<Operation>, PlanError> {
+    fn root(&mut self, root: TypePair<'_>) -> Result<Vec<Operation>, PlanError> {
         let mut requests = Vec::new();
         for (number, checked) in self.features.iter().enumerate() {
-            let dims = reshape::list_dims(&self.places, root.reader_schema(), checked);
+            let dims = reshape::list_dims(&self.indices, root.reader_schema(), checked);
             requests.extend(Request::of_feature(number, checked, dims));
         }
         let (mut operations, inline) = self.root_operands(root)?;
@@ -239,67 +239,67 @@ impl<'f> Compiler<'f> {
     /// value.
     fn value(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
         if requests.is_empty() {
-            return self.skip(place.writer_schema(), place.writer(), at);
+            return self.skip(pair.writer_schema(), pair.writer(), at);
         }
         self.count(1 + requests.len() + at.len() / NAME)?;
-        if matches!(place.node(), Resolved::Leaf { .. }) && place.is_null() {
+        if matches!(pair.node(), Resolved::Leaf { .. }) && pair.is_null() {
             return self.always_null(&requests, at);
         }
         let mut requests = requests;
         for request in &mut requests {
-            resolve(place, request).map_err(|kind| PlanError::new(request.name(), kind))?;
+            resolve(pair, request).map_err(|kind| PlanError::new(request.name(), kind))?;
         }
         let mut operations = Vec::new();
         if !matches!(
-            place.node(),
+            pair.node(),
             Resolved::Union { .. } | Resolved::Branch { .. }
         ) {
-            requests = self.pass_named_type(place, requests, &mut operations)?;
+            requests = self.pass_named_type(pair, requests, &mut operations)?;
             if requests.is_empty() {
-                operations.extend(self.skip(place.writer_schema(), place.writer(), at)?);
+                operations.extend(self.skip(pair.writer_schema(), pair.writer(), at)?);
                 return Ok(operations);
             }
             // Expressions that end by naming the type end here.
             for request in &mut requests {
-                resolve(place, request).map_err(|kind| PlanError::new(request.name(), kind))?;
+                resolve(pair, request).map_err(|kind| PlanError::new(request.name(), kind))?;
             }
         }
-        operations.extend(self.inside(place, requests, at)?);
+        operations.extend(self.inside(pair, requests, at)?);
         Ok(operations)
     }
 
     /// The operations that read one value for its requests, by its type.
     fn inside(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
-        match place.node() {
-            Resolved::Union { branches, .. } => self.union(place, branches, requests, at),
+        match pair.node() {
+            Resolved::Union { branches, .. } => self.union(pair, branches, requests, at),
             &Resolved::Branch {
                 reader,
                 branch,
                 value,
-            } => self.branch(place, (reader, branch), place.at(value), requests, at),
+            } => self.branch(pair, (reader, branch), pair.at(value), requests, at),
             Resolved::Record {
                 reader,
                 fields,
                 defaults,
                 ..
-            } => self.record(place, *reader, fields, defaults, requests, at),
-            &Resolved::Array { item, .. } => self.items(place, place.at(item), requests, at),
-            &Resolved::Map { value, .. } => self.items(place, place.at(value), requests, at),
-            Resolved::Leaf { .. } | Resolved::Enum { .. } => self.leaf(place, requests, at),
+            } => self.record(pair, *reader, fields, defaults, requests, at),
+            &Resolved::Array { item, .. } => self.items(pair, pair.at(item), requests, at),
+            &Resolved::Map { value, .. } => self.items(pair, pair.at(value), requests, at),
+            Resolved::Leaf { .. } | Resolved::Enum { .. } => self.leaf(pair, requests, at),
             &Resolved::Never { writer, reader } => {
                 let kind = DecodeErrorKind::Unresolvable {
-                    writer: place.writer_schema().describe(writer),
-                    reader: place.reader_schema().describe(reader),
+                    writer: pair.writer_schema().describe(writer),
+                    reader: pair.reader_schema().describe(reader),
                 };
                 Ok(vec![Operation::new(at, Action::Fail(kind))])
             }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::branches::find_branch;
-use super::fields::{FieldPlaces, leads_to};
+use super::fields::{FieldIndices, leads_to};
 use super::unions::{field_branches, is_several};
 use super::values::{array_rank, unwrap_nullable};
 use crate::convert::are_octets;
@@ -14,18 +14,18 @@ use crate::schema::{LogicalType, Node, NodeId, Schema};
 /// The dimensions of a dense or varlen feature's lists: those of its shape. If the feature may be
 /// reshaped and the record has a single list for all dimensions, their product.
 pub(super) fn list_dims(
-    places: &FieldPlaces,
+    indices: &FieldIndices,
     schema: &Schema,
     checked: &Checked,
 ) -> Rc<[Option<usize>]> {
-    match one_list(places, schema, checked) {
+    match one_list(indices, schema, checked) {
         Some(len) => Rc::from([Some(len)]),
         None => checked.shape.as_slice().into(),
     }
 }
 
 /// The length of the single list that fills all dimensions; `None` if there is no such list.
-fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<usize> {
+fn one_list(indices: &FieldIndices, schema: &Schema, checked: &Checked) -> Option<usize> {
     let FeatureKind::Dense { reshape: true, .. } = checked.feature.kind else {
         return None;
     };
@@ -37,7 +37,7 @@ fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<
         return (lists(&checked.path) == 1).then_some(len);
     }
     // If the schema lacks the value, lists of any length up to `len` are valid.
-    let (arrays, is_duration) = match end(places, schema, &checked.path.steps) {
+    let (arrays, is_duration) = match end(indices, schema, &checked.path.steps) {
         Some(end) => {
             let (arrays, innermost) = array_rank(schema, end).ok()?;
             // Bytes that are read as numbers are a list.
@@ -54,7 +54,7 @@ fn one_list(places: &FieldPlaces, schema: &Schema, checked: &Checked) -> Option<
 }
 
 /// The type that steps from the root lead to; `None` if the schema lacks it.
-fn end(places: &FieldPlaces, schema: &Schema, mut steps: &[Step]) -> Option<NodeId> {
+fn end(indices: &FieldIndices, schema: &Schema, mut steps: &[Step]) -> Option<NodeId> {
     let mut node = schema.root();
     while let [step, rest @ ..] = steps {
         let mut behind = rest;
@@ -65,7 +65,7 @@ fn end(places: &FieldPlaces, schema: &Schema, mut steps: &[Step]) -> Option<Node
             (Node::Union(branches), Step::Field(_)) if is_several(schema, branches) => {
                 behind = steps;
                 let union = (node, branches.as_slice());
-                let found = field_branches(places, schema, union, steps, "").ok()?;
+                let found = field_branches(indices, schema, union, steps, "").ok()?;
                 branches[found[0]]
             }
             (Node::Union(_), _) => {
@@ -75,8 +75,8 @@ fn end(places: &FieldPlaces, schema: &Schema, mut steps: &[Step]) -> Option<Node
             (_, Step::Branch(_)) => node,
             (Node::Array(item) | Node::Map(item), _) => *item,
             (Node::Record(record), _) => {
-                let place = |name: &str| places.place(schema, node, name);
-                let (field, after) = leads_to(&record.name, place, steps)?;
+                let index = |name: &str| indices.index(schema, node, name);
+                let (field, after) = leads_to(&record.name, index, steps)?;
                 behind = after;
                 record.fields[field].ty
             }

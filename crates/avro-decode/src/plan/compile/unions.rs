@@ -2,7 +2,7 @@
 
 use tensor_batch::DType;
 
-use super::fields::{FieldPlaces, leads_to};
+use super::fields::{FieldIndices, leads_to};
 use super::request::{Request, Target};
 use super::values::unwrap_nullable;
 use crate::convert::{Clock, Convert, ConvertError};
@@ -128,7 +128,7 @@ pub(super) fn check_joined(
 /// # Errors
 /// If no record has the field, or several have it with different types.
 pub(super) fn field_branches(
-    places: &FieldPlaces,
+    indices: &FieldIndices,
     schema: &Schema,
     (union, branches): (NodeId, &[NodeId]),
     steps: &[Step],
@@ -141,8 +141,8 @@ pub(super) fn field_branches(
         let Node::Record(record) = schema.node(branch) else {
             continue;
         };
-        let place = |name: &str| places.place(schema, branch, name);
-        if let Some((field, _)) = leads_to(&record.name, place, steps) {
+        let index = |name: &str| indices.index(schema, branch, name);
+        if let Some((field, _)) = leads_to(&record.name, index, steps) {
             let ty = record.fields[field].ty;
             agree &= is_same_type(schema, *first.get_or_insert(ty), ty);
             found.push(number);

@@ -7,7 +7,7 @@ use super::operations::in_turn;
 use super::outputs::out_of_bounds;
 use super::request::{Request, Target};
 use super::unions::is_several;
-use super::{Compiler, Place};
+use super::{Compiler, TypePair};
 use crate::convert::{DURATION_WIDTH, Source, Within, are_octets};
 use crate::feature::{Feature, FeatureKind};
 use crate::plan::leaf::{Leaf, Nullable};
@@ -20,16 +20,16 @@ use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 
 /// Checks the end of a dense or varlen feature's expression: its type has one array per remaining
 /// dimension.
-pub(super) fn resolve(place: Place<'_>, request: &mut Request<'_>) -> Result<(), PlanErrorKind> {
+pub(super) fn resolve(pair: TypePair<'_>, request: &mut Request<'_>) -> Result<(), PlanErrorKind> {
     let is_end = request.steps.is_empty() && matches!(request.target, Target::Values(_));
     if !is_end || request.is_resolved {
         return Ok(());
     }
-    let Some(reader) = place.reader() else {
+    let Some(reader) = pair.reader() else {
         return Ok(());
     };
     request.is_resolved = true;
-    let schema = place.reader_schema();
+    let schema = pair.reader_schema();
     let (arrays, innermost) = array_rank(schema, reader)?;
     if matches!(
         schema.node(innermost),
@@ -60,7 +60,7 @@ impl<'f> Compiler<'f> {
     /// Compiles a value: each request reads it.
     pub(super) fn leaf(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         requests: Vec<Request<'f>>,
         at: &str,
     ) -> Result<Vec<Operation>, PlanError> {
@@ -68,7 +68,7 @@ impl<'f> Compiler<'f> {
         for mut request in requests {
             let error = |kind| PlanError::new(request.name(), kind);
             if let Some(step) = request.steps.first() {
-                return Err(error(wrong_step(step, at, &place.describe())));
+                return Err(error(wrong_step(step, at, &pair.describe())));
             }
             let text = request.text();
             let mut pass = Vec::new();
@@ -77,16 +77,16 @@ impl<'f> Compiler<'f> {
                     let feature = &request.checked.feature;
                     let of = MeaningOf::Values(request.checked.column);
                     let source = self
-                        .source(place, of, feature, request.within)
+                        .source(pair, of, feature, request.within)
                         .map_err(error)?;
                     let source = self.text_source(source, feature);
                     let is_key = matches!(request.target, Target::Value(_));
                     if is_key && !source.is_one() {
-                        return Err(error(not_an_element(request.target, place)));
+                        return Err(error(not_an_element(request.target, pair)));
                     }
                     if source.is_octets() {
                         pass.extend(self.present(&mut request));
-                        let action = self.octets(place, &request, output, source);
+                        let action = self.octets(pair, &request, output, source);
                         pass.push(Operation::new(text, action));
                         passes.push(pass);
                         continue;
@@ -102,10 +102,10 @@ impl<'f> Compiler<'f> {
                     pass.push(Operation::new(text, Action::Value(read)));
                 }
                 Target::Index(output, key) => {
-                    let is_int = is_int(place);
-                    if !is_int && !is_long(place) {
+                    let is_int = is_int(pair);
+                    if !is_int && !is_long(pair) {
                         let field = at.to_owned();
-                        let schema_type = place.describe();
+                        let schema_type = pair.describe();
                         return Err(error(PlanErrorKind::BadIndex { field, schema_type }));
                     }
                     let of = MeaningOf::Indices(request.checked.column, key);
@@ -113,16 +113,16 @@ impl<'f> Compiler<'f> {
                         output,
                         key,
                         is_int,
-                        rescale: self.operand_unit(place, &[of]).map_err(error)?,
+                        rescale: self.operand_unit(pair, &[of]).map_err(error)?,
                     };
                     pass.push(Operation::new(text, Action::Index(index)));
                 }
-                Target::Operand(slot) => pass.push(self.capture(place, &request, slot)?),
+                Target::Operand(slot) => pass.push(self.capture(pair, &request, slot)?),
                 Target::Record(_) => {
-                    let schema_type = place.describe();
+                    let schema_type = pair.describe();
                     return Err(error(PlanErrorKind::NotSparse { schema_type }));
                 }
-                Target::Entries(_) => return Err(error(not_an_element(request.target, place))),
+                Target::Entries(_) => return Err(error(not_an_element(request.target, pair))),
             }
             passes.push(pass);
         }
@@ -144,18 +144,18 @@ impl<'f> Compiler<'f> {
     /// other fields or other nulls, its arrays are read as keys.
     pub(super) fn sparse_record(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         reader: NodeId,
         request: &mut Request<'f>,
     ) -> Result<Option<Vec<Operation>>, PlanError> {
         let error = |kind| PlanError::new(request.name(), kind);
-        let Some(sparse) = self.sparse_fields(place, request).map_err(error)? else {
+        let Some(sparse) = self.sparse_fields(pair, request).map_err(error)? else {
             return Ok(None);
         };
         // The branches of a union may resolve to the reader's record in several ways.
-        for (id, node) in place.resolution.nodes.iter().enumerate() {
+        for (id, node) in pair.resolution.nodes.iter().enumerate() {
             if matches!(node, Resolved::Record { reader: other, .. } if *other == reader) {
-                let other = place.at(ResolvedId(id as u32));
+                let other = pair.at(ResolvedId(id as u32));
                 if self.sparse_fields(other, request).map_err(error)?.is_none() {
                     return Ok(None);
                 }
@@ -169,7 +169,7 @@ impl<'f> Compiler<'f> {
 
     fn sparse_fields(
         &mut self,
-        place: Place<'_>,
+        pair: TypePair<'_>,
         request: &Request<'f>,
     ) -> Result<Option<SparseRecord>, PlanErrorKind> {
         let Resolved::Record {
@@ -177,12 +177,12 @@ impl<'f> Compiler<'f> {
             fields,
             defaults,
             ..
-        } = place.node()
+        } = pair.node()
         else {
-            let schema_type = place.describe();
+            let schema_type = pair.describe();
             return Err(PlanErrorKind::NotSparse { schema_type });
         };
-        let record = super::fields::record_of(place.reader_schema(), *reader);
+        let record = super::fields::record_of(pair.reader_schema(), *reader);
         let roles = sparse_roles(record)?;
         let feature = &request.checked.feature;
         let FeatureKind::Sparse { shape, layout, .. } = &feature.kind else {
@@ -205,7 +205,7 @@ impl<'f> Compiler<'f> {
                 return Ok(None);
             };
             let (role, name) = (roles[field], &record.fields[field].name);
-            let bad = |of: Place<'_>| {
+            let bad = |of: TypePair<'_>| {
                 let schema_type = of.describe();
                 match role {
                     Role::Values => PlanErrorKind::BadValues { schema_type },
@@ -215,7 +215,7 @@ impl<'f> Compiler<'f> {
                     },
                 }
             };
-            let Ok((list_nullable, array)) = nullable_of(place.at(id)) else {
+            let Ok((list_nullable, array)) = nullable_of(pair.at(id)) else {
                 return Ok(None);
             };
             let Resolved::Array { item, .. } = *array.node() else {
@@ -271,38 +271,38 @@ impl<'f> Compiler<'f> {
 }
 
 /// Whether the data has an `int` that is read as an integer.
-fn is_int(place: Place<'_>) -> bool {
-    let writer = place.writer_schema().node(place.writer());
-    *writer == Node::Int && is_integer(place)
+fn is_int(pair: TypePair<'_>) -> bool {
+    let writer = pair.writer_schema().node(pair.writer());
+    *writer == Node::Int && is_integer(pair)
 }
 
 /// Whether the data has a `long` that is read as a `long`.
-fn is_long(place: Place<'_>) -> bool {
-    let writer = place.writer_schema().node(place.writer());
-    *writer == Node::Long && is_integer(place)
+fn is_long(pair: TypePair<'_>) -> bool {
+    let writer = pair.writer_schema().node(pair.writer());
+    *writer == Node::Long && is_integer(pair)
 }
 
-fn is_integer(place: Place<'_>) -> bool {
-    let reader = place
+fn is_integer(pair: TypePair<'_>) -> bool {
+    let reader = pair
         .reader()
-        .map(|reader| place.reader_schema().node(reader));
+        .map(|reader| pair.reader_schema().node(reader));
     matches!(reader, Some(Node::Int | Node::Long))
 }
 
 /// The union around a value, if it has one branch besides null.
-fn nullable_of(place: Place<'_>) -> Result<(Option<Nullable>, Place<'_>), PlanErrorKind> {
+fn nullable_of(pair: TypePair<'_>) -> Result<(Option<Nullable>, TypePair<'_>), PlanErrorKind> {
     let union = || {
-        let union = place.writer_schema().describe(place.writer());
+        let union = pair.writer_schema().describe(pair.writer());
         PlanErrorKind::Union { union }
     };
-    match place.node() {
+    match pair.node() {
         Resolved::Union { branches, .. } => {
-            let is_value = |&(_, &id): &(usize, &ResolvedId)| !place.at(id).is_null();
+            let is_value = |&(_, &id): &(usize, &ResolvedId)| !pair.at(id).is_null();
             let mut values = branches.iter().enumerate().filter(is_value);
             let (Some((value, &id)), None) = (values.next(), values.next()) else {
                 return Err(union());
             };
-            let (None, inner) = nullable_of(place.at(id))? else {
+            let (None, inner) = nullable_of(pair.at(id))? else {
                 return Err(union());
             };
             let nullable = Nullable {
@@ -311,15 +311,15 @@ fn nullable_of(place: Place<'_>) -> Result<(Option<Nullable>, Place<'_>), PlanEr
             };
             Ok((Some(nullable), inner))
         }
-        &Resolved::Branch { value, .. } => Ok((None, place.at(value))),
+        &Resolved::Branch { value, .. } => Ok((None, pair.at(value))),
         Resolved::Never { .. } => Err(union()),
-        _ => Ok((None, place)),
+        _ => Ok((None, pair)),
     }
 }
 
 /// The error for a value that is not a single element.
-pub(super) fn not_an_element(target: Target, place: Place<'_>) -> PlanErrorKind {
-    let schema_type = place.describe();
+pub(super) fn not_an_element(target: Target, pair: TypePair<'_>) -> PlanErrorKind {
+    let schema_type = pair.describe();
     match target {
         Target::Operand(_) => PlanErrorKind::BadOperand { schema_type },
         Target::Entries(_) => PlanErrorKind::NotEntries { schema_type },

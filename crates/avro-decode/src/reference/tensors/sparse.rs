@@ -15,7 +15,7 @@ use crate::{DecodeErrorKind, OutOfBounds, PlanOptions, Value};
 
 /// The parts of entries, each in the order of the data.
 #[derive(Default)]
-struct Parts {
+struct EntryParts {
     /// The indices of the lists around each entry.
     around: Vec<Vec<i64>>,
     /// The indices of each dimension.
@@ -39,9 +39,9 @@ pub(super) fn record_entries(
     let (Node::Record(record), Value::Record(values)) = (place.node(), place.value) else {
         panic!("a sparse record is a record");
     };
-    let mut parts = Parts {
+    let mut parts = EntryParts {
         indices: vec![Vec::new(); record.fields.len() - 1],
-        ..Parts::default()
+        ..EntryParts::default()
     };
     for (field, value) in record.fields.iter().zip(values) {
         let array = place.inside(field.ty, value).resolve();
@@ -77,9 +77,9 @@ pub(super) fn named_entries(
 ) {
     let keys = checked.keys.as_ref().expect("the feature has keys");
     let value_lists = lists(&keys.value.path);
-    let mut parts = Parts {
+    let mut parts = EntryParts {
         indices: vec![Vec::new(); keys.index.len()],
-        ..Parts::default()
+        ..EntryParts::default()
     };
     row.lengths = vec![Vec::new(); lists(&checked.path)];
     // Keys that all start from the root need no entry record.
@@ -224,7 +224,7 @@ impl Row {
     }
 
     /// Builds entries from their parts.
-    fn entries(&mut self, checked: &Checked, parts: Parts, options: &PlanOptions) {
+    fn entries(&mut self, checked: &Checked, parts: EntryParts, options: &PlanOptions) {
         let FeatureKind::Sparse { shape, sort, .. } = &checked.feature.kind else {
             panic!("a sparse feature");
         };

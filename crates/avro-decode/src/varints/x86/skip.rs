@@ -115,8 +115,8 @@ macro_rules! skip_kernel {
                 Ends { ends, seen }
             }
 
-            /// The size in bytes of `n` varints, at least one; as an error, the number of varints
-            /// after the windows. The window is found without a branch, which could not be
+            /// The size in bytes of `n` varints, at least one. `Err` has the number of varints that
+            /// end after the windows. The window is found without a branch, which could not be
             /// predicted.
             #[inline]
             #[target_feature(enable = $features)]

@@ -108,7 +108,7 @@ impl Window {
     /// The positions after the ends of the varints, followed by other positions.
     ///
     /// Zeros would do as the other positions. But on Zen 4, the instruction that writes zeros waits
-    /// for the old contents of its destination, and so for all work on the last window.
+    /// for the old contents of its destination. It would wait for all work on the last window.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn behind(&self) -> __m512i {
