@@ -280,7 +280,7 @@ impl Found {
             Found::AvroProtocol => "an Avro protocol",
             Found::AvroIdl => "Avro IDL",
             Found::SingleObject => "a single Avro message",
-            Found::Confluent { .. } => "what may be a Kafka message in Confluent's format",
+            Found::Confluent { .. } => "possibly a Kafka message in Confluent's format",
             Found::OldAvro => "an Avro file of a version before 1.3",
             Found::AvroAt { .. } => "an Avro file with other bytes before it",
             Found::Base64Avro => "an Avro file in base64",
@@ -346,7 +346,7 @@ impl Found {
                  follows the first 5 bytes, and that schema from the registry"
             }
             Found::OldAvro => "rewrite it with Avro's tools of that version",
-            Found::AvroAt { .. } => "cut off what is before it",
+            Found::AvroAt { .. } => "cut off the bytes before it",
             Found::Base64Avro => "decode it first (base64 -d)",
             Found::Json => {
                 "Avro in JSON is turned into a file by avro-tools fromjson, with its schema"
@@ -355,7 +355,9 @@ impl Found {
                 "a server may have answered with an error: look at the text, and download the \
                  file again"
             }
-            Found::Zeros => "it was allocated and never written, or lost what was; copy it again",
+            Found::Zeros => {
+                "it was allocated and never written, or lost its contents; copy it again"
+            }
             Found::SecondFile | Found::Whitespace | Found::Padding { .. } | Found::Unknown => {
                 return None;
             }

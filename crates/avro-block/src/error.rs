@@ -159,7 +159,7 @@ fn not_a_block(found: Found, cause: &ErrorKind) -> String {
             format!("{cause}; if these bytes are no part of the file, {OPTION} leaves them out")
         }
         found => format!(
-            "{found} where a block should begin: cut off what follows the last block, or leave it \
+            "{found} where a block should begin: cut off the bytes after the last block, or leave it \
              out with {OPTION}"
         ),
     }
@@ -179,10 +179,10 @@ fn unknown_codec(name: &str) -> String {
     let name = name.escape_debug();
     let meant = Codec::meant_by(&name.to_string());
     let meant = meant.map_or(String::new(), |codec| {
-        format!(" (Avro's name for what may be meant is '{codec}')")
+        format!(" (Avro's name may be '{codec}')")
     });
     format!(
-        "codec '{name}' is not read{meant}; those read are {read}. Rewrite the file with what wrote \
+        "codec '{name}' is not read{meant}; the codecs read are {read}. Rewrite the file with the program that wrote \
          it, or with 'avro-tools recodec --codec deflate OLD NEW' if that reads it"
     )
 }

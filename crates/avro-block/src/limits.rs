@@ -42,12 +42,12 @@ pub(crate) const MAX_READ: usize = 8 << 20;
 /// doubles the bytes held, so a block costs copies of less than twice this number of bytes.
 pub(crate) const MAX_CARRIED: u64 = MAX_READ as u64;
 
-/// Number of first bytes that identify the format of a file that is not Avro. A tar header takes
-/// 512, and a schema's JSON is recognised by its first attributes.
+/// Number of first bytes that are read to identify a file that is not Avro. A tar header takes 512,
+/// and a schema's JSON is recognised by its first attributes.
 pub(crate) const FILE_LOOKED_AT: u64 = 1024;
 
-/// Number of bytes after a block that identify the format of a rest that is an error in any case:
-/// the size of a usual read.
+/// Number of bytes after a block that are read to name their format, if they are an error in any
+/// case: the size of a usual read.
 pub(crate) const REST_LOOKED_AT: u64 = 64 << 10;
 
 /// Minimum number of equal bytes, other than NUL and white space, that count as padding after the

@@ -205,13 +205,13 @@ fn a_codec_that_is_not_read_comes_with_those_that_are() {
             "{text}"
         );
         assert!(
-            text.contains("those read are null, deflate, snappy, zstandard, bzip2, xz"),
+            text.contains("the codecs read are null, deflate, snappy, zstandard, bzip2, xz"),
             "{text}"
         );
         assert!(text.contains("avro-tools recodec"), "{text}");
         match meant {
             Some(meant) => assert!(
-                text.contains(&format!("may be meant is '{meant}'")),
+                text.contains(&format!("Avro's name may be '{meant}'")),
                 "{text}"
             ),
             None => assert!(!text.contains("meant"), "{text}"),

@@ -109,8 +109,8 @@ fn errors_name_the_byte() {
     let codec = ("avro.codec", &b"lz4"[..]);
     assert_eq!(
         error(&header(&[map_block(&[codec, SCHEMA], false)])),
-        "byte 17: codec 'lz4' is not read; those read are null, deflate, snappy, zstandard, bzip2, \
-         xz. Rewrite the file with what wrote it, or with 'avro-tools recodec --codec deflate OLD \
+        "byte 17: codec 'lz4' is not read; the codecs read are null, deflate, snappy, zstandard, bzip2, \
+         xz. Rewrite the file with the program that wrote it, or with 'avro-tools recodec --codec deflate OLD \
          NEW' if that reads it"
     );
 }

@@ -129,7 +129,7 @@ pub enum DecodeErrorKind {
     BadBoolean(u8),
     /// A `string` or a key of a map is not UTF-8.
     #[error(
-        "a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` \
+        "a string is not UTF-8: ask for `dtype` 'bytes', or replace invalid bytes with `tolerate` \
          'utf8'"
     )]
     InvalidUtf8,
@@ -315,9 +315,10 @@ pub enum DecodeErrorKind {
 
 /// Advice on a limit of depth.
 fn deeper(limit: usize) -> String {
-    match limit < DEEPEST {
-        true => format!(": raise `max_depth`, to {DEEPEST} at most"),
-        false => ", which is the most that is read".to_owned(),
+    if limit < DEEPEST {
+        format!(": raise `max_depth`, to {DEEPEST} at most")
+    } else {
+        ", which is the most that is read".to_owned()
     }
 }
 

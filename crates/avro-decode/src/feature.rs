@@ -292,8 +292,8 @@ impl Feature {
     /// | kind | in each dimension of known length |
     /// |---|---|
     /// | dense | the first values of a longer list; a shorter list still needs a [default](Feature::with_default) or a [mask](Feature::with_mask) |
-    /// | varlen | the first values of a longer list; a shorter list is as it is, where without `truncate` it is an error; a ragged column's dimension then varies |
-    /// | sparse | the entries whose indices are below it; the others are left out as by [`OutOfBounds::Drop`](crate::OutOfBounds::Drop) |
+    /// | varlen | the first values of a longer list; a shorter list stays as it is, and is no error; a ragged column's dimension then varies |
+    /// | sparse | the entries whose indices are below the dimension; the others are left out as by [`OutOfBounds::Drop`](crate::OutOfBounds::Drop) |
     ///
     /// Values that are left out are not checked.
     /// [`Executed::truncated`](crate::Executed::truncated) counts the lists that were cut, and

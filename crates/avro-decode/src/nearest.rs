@@ -3,12 +3,12 @@
 /// Maximum number of names compared; the result is only a hint in an error.
 const MAX_CANDIDATES: usize = 1 << 12;
 
-/// Maximum number of characters compared per name.
+/// Maximum length in characters of a name that gets a suggestion.
 const MAX_CHARS: usize = 64;
 
 /// The candidate that differs from `name` by the fewest characters, ignoring case. `None` if more
-/// than a third of the characters differ. Names of one or two characters get no suggestion, since
-/// every short name is similar.
+/// than a third of the characters differ. For a name of one or two characters, only the case may
+/// differ.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

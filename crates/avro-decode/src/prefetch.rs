@@ -31,7 +31,7 @@ pub fn prefetch_place(bytes: &[u8], place: usize) {
 }
 
 /// Prefetches the memory after `written`, which is written next, into the first-level cache. It
-/// prefetches the number of bytes in `written`, up to a limit. The memory need not belong to the
+/// prefetches the size of `written` in bytes, up to a limit. The memory need not belong to the
 /// caller.
 #[inline]
 pub(crate) fn prefetch_after<T>(written: &[T]) {

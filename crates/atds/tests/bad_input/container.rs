@@ -50,7 +50,7 @@ fn what_is_not_avro() {
     messages.file(
         "zeros",
         &[0; 100],
-        r#"x.avro: byte 0: not an Avro object container file but NUL bytes: it was allocated and never written, or lost what was; copy it again"#,
+        r#"x.avro: byte 0: not an Avro object container file but NUL bytes: it was allocated and never written, or lost its contents; copy it again"#,
     );
 }
 
@@ -71,12 +71,12 @@ fn headers() {
     messages.file(
         "codec",
         &header(&[(b"avro.schema", schema), (b"avro.codec", b"lzo")]),
-        "x.avro: byte 584: codec 'lzo' is not read; those read are null, deflate, snappy, zstandard, bzip2, xz. Rewrite the file with what wrote it, or with 'avro-tools recodec --codec deflate OLD NEW' if that reads it",
+        "x.avro: byte 584: codec 'lzo' is not read; the codecs read are null, deflate, snappy, zstandard, bzip2, xz. Rewrite the file with the program that wrote it, or with 'avro-tools recodec --codec deflate OLD NEW' if that reads it",
     );
     messages.file(
         "codec bytes",
         &header(&[(b"avro.schema", schema), (b"avro.codec", b"\xff\n")]),
-        "x.avro: byte 584: codec '�\\n' is not read; those read are null, deflate, snappy, zstandard, bzip2, xz. Rewrite the file with what wrote it, or with 'avro-tools recodec --codec deflate OLD NEW' if that reads it",
+        "x.avro: byte 584: codec '�\\n' is not read; the codecs read are null, deflate, snappy, zstandard, bzip2, xz. Rewrite the file with the program that wrote it, or with 'avro-tools recodec --codec deflate OLD NEW' if that reads it",
     );
     messages.file(
         "schema bytes",
@@ -218,7 +218,7 @@ fn sync_markers() {
     messages.file(
         "something behind the last block",
         &bytes,
-        "x.avro: block 3 at byte 888: text where a block should begin: cut off what follows the last block, or leave it out with `tolerate` 'trailing-file-bytes'",
+        "x.avro: block 3 at byte 888: text where a block should begin: cut off the bytes after the last block, or leave it out with `tolerate` 'trailing-file-bytes'",
     );
 }
 

@@ -54,7 +54,7 @@ fn lengths_and_counts() {
         "text not UTF-8",
         TEXT,
         &[4, 0xc3, 0x28],
-        "x.avro: block 0 at byte 635: record 1: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'",
+        "x.avro: block 0 at byte 635: record 1: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace invalid bytes with `tolerate` 'utf8'",
     );
     case(
         "list huge",
@@ -147,7 +147,7 @@ fn lengths_and_counts() {
 fn a_place_in_a_compressed_block() {
     let mut messages = Messages::default();
     let bytes = with_field(Codec::Deflate, TEXT, &[4, 0xc3, 0x28]);
-    messages.file("deflate", &bytes, "x.avro: block 0 at byte 608: record 1: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8' (byte 28 of the decompressed block)");
+    messages.file("deflate", &bytes, "x.avro: block 0 at byte 608: record 1: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace invalid bytes with `tolerate` 'utf8' (byte 28 of the decompressed block)");
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn records_are_counted_from_the_start_of_the_block() {
     assert_eq!(ids, [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
     assert_eq!(
         folder.message(&error.unwrap()),
-        "x.avro: block 0 at byte 988: record 10: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'"
+        "x.avro: block 0 at byte 988: record 10: field 'text': a string is not UTF-8: ask for `dtype` 'bytes', or replace invalid bytes with `tolerate` 'utf8'"
     );
 }
 

@@ -214,7 +214,7 @@ fn records_that_do_not_fit() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "byte 0: field 's': a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'"
+        "byte 0: field 's': a string is not UTF-8: ask for `dtype` 'bytes', or replace invalid bytes with `tolerate` 'utf8'"
     );
 }
 

@@ -51,7 +51,7 @@ impl Compressor {
             Codec::Bzip2 => Engine::Bzip2(level),
             #[cfg(feature = "xz")]
             Codec::Xz => Engine::Xz(level),
-            #[allow(unreachable_patterns)] // Not where a codec is left out.
+            #[allow(unreachable_patterns)] // Reachable if a codec is not compiled in.
             codec => return Err(CompressError::Disabled(codec)),
         };
         Ok(Self { codec, engine })

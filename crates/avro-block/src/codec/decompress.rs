@@ -155,7 +155,7 @@ impl Decompressor {
             Codec::Bzip2 => super::bzip2::decompress(payload, out, limit),
             #[cfg(feature = "xz")]
             Codec::Xz => super::xz::decompress(payload, out, limit),
-            #[allow(unreachable_patterns)] // Not where a codec is left out.
+            #[allow(unreachable_patterns)] // Reachable if a codec is not compiled in.
             codec => Err(DecompressError::Disabled(codec)),
         }
     }

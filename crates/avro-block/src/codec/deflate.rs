@@ -22,7 +22,7 @@ pub(super) fn pays_together(payloads: usize) -> bool {
 
 impl Decompress {
     /// Inflates one payload. libdeflate inflates a payload whole or not at all. So if the buffer
-    /// was too small, it restarts with a buffer of twice the size.
+    /// was too small, it doubles the buffer and starts over.
     pub(super) fn decompress(
         &mut self,
         payload: &[u8],

@@ -9,7 +9,7 @@ use crate::diagnose::Found;
 pub enum DecompressError {
     /// The codec is not compiled in.
     #[error(
-        "codec {0} is not compiled in (cargo feature {0}); those read are {read}",
+        "codec {0} is not compiled in (cargo feature {0}); the codecs read are {read}",
         read = Codec::enabled_names()
     )]
     Disabled(Codec),

@@ -71,7 +71,7 @@ pub enum Convert {
     /// | bytes, fixed | uint8, a list of the bytes, which is a dimension of the feature |
     /// | enum | string (the symbol) or int32 (its index) |
     /// | decimal | float64 (the nearest), int64 (the unscaled number) or string (the bytes) |
-    /// | uuid | string (the text; of a fixed its 36 characters, or its 16 bytes where strings are [any bytes](crate::Feature::any_bytes)) |
+    /// | uuid | string (the text, 36 characters for a fixed; with [any bytes](crate::Feature::any_bytes), a fixed's 16 bytes) |
     /// | duration | int64, three for each value: months, days, milliseconds |
     #[default]
     Exact,

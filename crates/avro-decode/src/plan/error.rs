@@ -115,13 +115,13 @@ struct AfterList<'a>(&'a str);
 
 impl fmt::Display for AfterList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.ends_with("[*]") {
-            true => f.write_str(
-                "; the steps after a '[*]' or a filter are those of each element: the first \
-                 elements are those of a slice in place of the '[*]', or with `truncate`",
-            ),
-            false => Ok(()),
+        if !self.0.ends_with("[*]") {
+            return Ok(());
         }
+        f.write_str(
+            "; the steps after a '[*]' or a filter are those of each element: the first elements \
+             are those of a slice in place of the '[*]', or with `truncate`",
+        )
     }
 }
 

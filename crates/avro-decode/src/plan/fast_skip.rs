@@ -43,8 +43,8 @@ pub(crate) enum FastSkip {
     Other(Box<Skip>),
 }
 
-/// The length of the last array at a field: the bytes before its items, and all its
-/// bytes. For a pair of arrays, `len` is 1 if they had equally many items, else 0.
+/// The length of the last array at a field: the bytes before its items, and all its bytes. For a
+/// pair of arrays, `len` is 1 if both had equally many items, and 0 otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PredictedLen {
     header: u32,
@@ -135,7 +135,7 @@ fn push(skip: &Skip, table: &SkipTable, predicted: &mut usize, skips: &mut Vec<F
     skips.push(skip);
 }
 
-/// The index of another predicted length.
+/// Reserves a predicted length and returns its index.
 fn next(predicted: &mut usize) -> usize {
     *predicted += 1;
     *predicted - 1

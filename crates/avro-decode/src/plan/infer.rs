@@ -36,8 +36,8 @@ pub struct Inferred {
     /// leaves this empty.
     pub sampled: Vec<Sampled>,
     /// Whether there are more fields than
-    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS). Fields beyond the limit are in
-    /// neither list.
+    /// [`MAX_INFERRED_FIELDS`](crate::limits::MAX_INFERRED_FIELDS). Fields beyond the limit are
+    /// neither in `features` nor in `left_out`.
     pub truncated: bool,
 }
 

@@ -69,16 +69,15 @@ impl SparseRow {
     ) -> bool {
         let (values, indices) = (segment.values.len(), segment.indices.len());
         let begin = cursor.position();
-        let read = match self.indices_first {
-            true => self
-                .read_indices(cursor, segment, batch_row, prefetch)
-                .filter(|(count, _)| self.read_values(cursor, segment, prefetch) == Some(*count)),
-            false => self
-                .read_values(cursor, segment, prefetch)
+        let read = if self.indices_first {
+            self.read_indices(cursor, segment, batch_row, prefetch)
+                .filter(|(count, _)| self.read_values(cursor, segment, prefetch) == Some(*count))
+        } else {
+            self.read_values(cursor, segment, prefetch)
                 .and_then(|count| {
                     self.read_indices(cursor, segment, batch_row, prefetch)
                         .filter(|(indices, _)| *indices == count)
-                }),
+                })
         };
         let Some((_, extent)) = read else {
             segment.values.truncate(values);

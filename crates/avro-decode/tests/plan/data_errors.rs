@@ -152,7 +152,7 @@ fn bad_strings() {
     );
     assert_eq!(
         string(&[2, b'a', 2, 0xff]),
-        "record 1, field 'x', byte 2: a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'"
+        "record 1, field 'x', byte 2: a string is not UTF-8: ask for `dtype` 'bytes', or replace invalid bytes with `tolerate` 'utf8'"
     );
 }
 

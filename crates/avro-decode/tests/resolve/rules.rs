@@ -58,7 +58,7 @@ fn text_is_promoted_as_utf_8() {
     );
     assert_eq!(
         fast.to_string(),
-        "byte 0: a string is not UTF-8: ask for `dtype` 'bytes', or replace what is not with `tolerate` 'utf8'"
+        "byte 0: a string is not UTF-8: ask for `dtype` 'bytes', or replace invalid bytes with `tolerate` 'utf8'"
     );
 }
 

@@ -51,8 +51,8 @@ fn dense(checked: &Checked, rows: &[Row]) -> (ReferenceColumn, ReferenceColumn) 
     (ReferenceColumn::Dense { shape, values }, mask)
 }
 
-/// The index in row-major order of a multi-dimensional index. If one list fills the whole row, its
-/// index is already that.
+/// The position of a multi-dimensional index in row-major order. If one list fills the whole row,
+/// its index is already the position.
 fn cell(index: &[i64], dims: &[usize]) -> usize {
     if let ([place], true) = (index, dims.len() > 1) {
         return *place as usize;

@@ -63,8 +63,8 @@ pub(super) fn store_longs<const N: usize>(out: &mut [i64], vectors: [__m512i; N]
     let start = out.as_mut_ptr();
     for (i, vector) in vectors.into_iter().enumerate() {
         let lanes = (lanes >> (8 * i)) as u8;
-        // SAFETY: only the lanes of `lanes` are written, which are elements of
-        // the slice; where there are none, the pointer may be outside of it.
+        // SAFETY: only the lanes of `lanes` are written, which are elements of the slice. If
+        // `lanes` is empty, the pointer may be outside the slice.
         unsafe { _mm512_mask_storeu_epi64(start.wrapping_add(8 * i), lanes, vector) };
     }
 }

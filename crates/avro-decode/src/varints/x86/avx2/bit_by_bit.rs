@@ -20,7 +20,7 @@ fn group(bytes: &[u8; LOOKED_AT], n: usize) -> Option<(usize, __m256i)> {
     let ends = super::ends(bytes);
     let starts = starts(ends);
     let len = starts[n];
-    // The varints end in the first `len` bytes, at most 32.
+    // None of the first `len` bytes, at most 32, belongs to a varint of more than 4 bytes.
     let is_narrow = len <= 32 && u64::from(super::four_on(ends)) & ((1 << len) - 1) == 0;
     let [_, a, b, c, middle, d, e, f, _] = starts;
     let low = (a - 1) << 8 | (b - 1) << 16 | (c - 1) << 24;
