@@ -40,7 +40,7 @@ def main():
 
 
 def strings():
-    """Some words, and bytes of each length around a special case of the algorithm."""
+    """Words, and random bytes of each length around the limits where the algorithm changes."""
     yield from (word.encode() for word in WORDS)
     bytes_of = random.Random(0)
     lengths = [*range(135), *range(140, 300, 13), 191, 192, 193, 255, 256, 257, 300, 1000]

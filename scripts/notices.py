@@ -52,7 +52,7 @@ RULE = "\n" + "=" * 80 + "\n\n"
 
 
 def linked_packages() -> list[dict]:
-    """The crates of others that this platform links into the module."""
+    """The third-party crates that are linked into the module on this platform."""
     host = re.search("^host: (.*)$", output("rustc", "-vV"), re.MULTILINE)[1]
     metadata = json.loads(
         output("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host)
@@ -99,7 +99,7 @@ def texts(package: dict) -> list[str]:
             path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n").strip("\n")
             + "\n"
         )
-        # In xz for parts that are not built, in zstd the other choice.
+        # xz has it for parts that are not built; zstd offers it beside the BSD licence.
         if "GENERAL PUBLIC LICENSE" not in text[:500] and text not in found:
             found.append(text)
     if not found:

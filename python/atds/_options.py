@@ -1,4 +1,4 @@
-"""How options are checked."""
+"""Checks of options' values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from atds.errors import OptionError
 
-#: As many threads as pay; the value is that of ``tf.data.AUTOTUNE``.
+#: Lets the pipeline choose the number of threads; the value of ``tf.data.AUTOTUNE``.
 AUTOTUNE = -1
 
-#: What the largest whole numbers of the pipeline are.
+#: The largest whole number that the pipeline takes: that of an int64.
 _MAX = (1 << 63) - 1
 
 #: The largest ``max_block_bytes``.
@@ -29,7 +29,7 @@ def whole(name: str, value: Any, least: int, most: int = _MAX, hint: str = "") -
     """A whole number in a range.
 
     Raises:
-        OptionError: Another number, or something else.
+        OptionError: The value is not a whole number in the range.
     """
     try:
         number = operator.index(value)
@@ -46,7 +46,7 @@ def optional(name: str, value: Any, least: int, most: int = _MAX) -> int | None:
     return None if value is None else whole(name, value, least, most, ", or None")
 
 
-#: One of several parts that the records of an epoch are divided into: its index, and their number.
+#: A part of an epoch's records: its index, and the number of parts.
 Shard: TypeAlias = "tuple[int, int]"
 
 
@@ -54,8 +54,7 @@ def shard(value: Any) -> Shard | None:
     """The index of a shard and the number of shards, or None.
 
     Raises:
-        OptionError: Something else than two whole numbers, or an index that is not below the
-            number.
+        OptionError: The value is not two whole numbers, the first below the second.
     """
     if value is None:
         return None
@@ -72,24 +71,24 @@ def shard(value: Any) -> Shard | None:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False, of Python's or NumPy's."""
+    """A bool, from Python's or NumPy's True or False."""
     if isinstance(value, (int, np.bool_)) and value in (0, 1):
         return bool(value)
     raise OptionError(f"{name} must be True or False, not {value!r}")
 
 
-#: What :class:`atds.Dataset` can be told to read nevertheless.
+#: The names of the faults in files that :class:`atds.Dataset` can tolerate.
 TOLERATED = ("trailing-block-bytes", "trailing-file-bytes", "checksum", "utf8")
 
-#: Names of what is tolerated: one, or several.
+#: One or several names of tolerated faults.
 Tolerate: TypeAlias = "str | Iterable[str]"
 
 
 def tolerated(name: str, value: Any) -> list[str]:
-    """The names of what is tolerated.
+    """The names of the tolerated faults.
 
     Raises:
-        OptionError: Something else than one name of :data:`TOLERATED` or several.
+        OptionError: The value is not one or several names of :data:`TOLERATED`.
     """
     names = [value] if isinstance(value, str) else value
     try:
@@ -113,7 +112,7 @@ def threads(name: str, value: Any) -> int:
 
 
 def seed(name: str, value: Any) -> int:
-    """A seed, drawn where none is given."""
+    """A seed; a random one if the value is None."""
     if value is None:
         return secrets.randbits(63)
     return whole(name, value, 0, hint=", or None")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class RaggedTensor(tuple[Any, ...]):
     """Lists of varying length, of a varlen feature with the layout ``ragged``.
 
-    The tuple of the values and the row splits, the outermost first: the items of list ``i`` of a
-    level are from ``row_splits[i]`` to ``row_splits[i + 1]`` of the next level, or of the values.
+    The tuple of the values and the row splits, the outermost first. List ``i`` of a level has the
+    items from ``row_splits[i]`` to ``row_splits[i + 1]`` of the next level, or of the values.
 
     >>> words = atds.VarlenFeature([-1], "string", layout="ragged")
     >>> dataset = atds.Dataset("strings/*.avro", 64, {"v_words": words})
@@ -62,7 +62,8 @@ class RaggedTensor(tuple[Any, ...]):
         return items
 
     def to_scipy(self) -> Any:
-        """A ``scipy.sparse.csr_array`` with the items of a list in its first columns.
+        """A ``scipy.sparse.csr_array`` with a row for each list; item ``j`` of a list is in column
+        ``j``.
 
         Raises:
             MissingPackageError: SciPy is not installed.
@@ -99,12 +100,12 @@ class RaggedTensor(tuple[Any, ...]):
         )
 
     def to_jax(self) -> tuple[Any, ...]:
-        """The values and the row splits as arrays of JAX; the splits are int32 unless it has
-        64 bits.
+        """The values and the row splits as arrays of JAX; the splits are int32 unless 64 bits are
+        enabled in JAX.
 
         Raises:
             MissingPackageError: JAX is not installed.
-            OptionError: Values of 64 bits, where JAX has 32.
+            OptionError: The values have 64 bits, which are not enabled in JAX.
             TypeError: The values are strings, which JAX does not have.
         """
         splits = (jax_indices(splits, (int(splits[-1]),)) for splits in self.row_splits)
@@ -124,7 +125,7 @@ class RaggedTensor(tuple[Any, ...]):
 class RaggedSparseTensor(tuple[Any, Any, Any]):
     """The entries of sparse rows end to end, of a sparse feature with the layout ``ragged``.
 
-    The tuple of indices, values and row splits, with the dense shape beside them:
+    The tuple of indices, values and row splits, with the attribute ``dense_shape``:
 
     >>> clicks = atds.SparseFeature([50_001], "float32", layout="ragged")
     >>> dataset = atds.Dataset("clicks/*.avro", 64, {"sp0": clicks})
@@ -134,7 +135,7 @@ class RaggedSparseTensor(tuple[Any, Any, Any]):
     (1, (65,), (64, 50001))
     """
 
-    #: As many dimensions as the indices have, and the rows of the batch in front.
+    #: The number of rows in the batch, then the dimensions of the feature.
     dense_shape: tuple[int, ...]
 
     def __new__(
@@ -165,7 +166,7 @@ class RaggedSparseTensor(tuple[Any, Any, Any]):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The dense shape, as arrays have it."""
+        """The same as ``dense_shape``, under the name that arrays use."""
         return self.dense_shape
 
     def toarray(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
@@ -183,8 +184,8 @@ class RaggedSparseTensor(tuple[Any, Any, Any]):
         return SparseTensor(indices, self.values, self.dense_shape)
 
     def to_scipy(self) -> Any:
-        """A ``scipy.sparse.csr_array`` over the same values, or, of more than one index, a
-        ``coo_array``.
+        """A ``scipy.sparse.csr_array`` over the same values; a ``coo_array`` if the rank is above
+        1.
 
         Raises:
             MissingPackageError: SciPy is not installed.

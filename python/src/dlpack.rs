@@ -1,6 +1,6 @@
-//! DLPack for bfloat16, which NumPy's own does not have.
+//! DLPack for bfloat16, which NumPy's DLPack lacks.
 //!
-//! The structs are those of DLPack 0 (`dlpack.h`), which every consumer takes.
+//! The structs are those of DLPack 0 (`dlpack.h`), which every consumer accepts.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_void};
@@ -14,7 +14,7 @@ use pyo3::types::PyCapsule;
 
 use crate::errors::fault;
 
-/// What a capsule is called until a consumer takes its tensor and renames it.
+/// The name of a capsule until a consumer takes its tensor and renames it.
 const NAME: &CStr = c"dltensor";
 
 /// `kDLBfloat` of `DLDataTypeCode`.
@@ -55,8 +55,8 @@ pub(crate) fn bfloat16_dlpack<'py>(
         byte_offset: 0,
     };
     let context = Box::into_raw(managed);
-    // SAFETY: the box was made above and is nobody else's yet. What the tensor
-    // points to, it owns, or keeps the array alive that does.
+    // SAFETY: the box was made above and nothing else has the pointer yet. The box owns the shape
+    // and the strides, and keeps the array alive that owns the data.
     let tensor = unsafe {
         (*context).tensor.insert(DlManagedTensor {
             tensor,
@@ -65,13 +65,13 @@ pub(crate) fn bfloat16_dlpack<'py>(
         })
     };
     let tensor = NonNull::from(tensor).cast();
-    // SAFETY: the pointer is to a tensor that lives until its deleter runs, which
-    // either the consumer calls or the destructor does.
+    // SAFETY: the tensor lives until its deleter runs. Either the consumer or the destructor calls
+    // the deleter.
     unsafe { PyCapsule::new_with_pointer_and_destructor(py, tensor, NAME, Some(destroy)) }
         .map_err(|_| fault("a DLPack capsule could not be made"))
 }
 
-/// What a tensor given away points to.
+/// The owner of the memory that an exported tensor points to.
 struct Managed {
     shape: Vec<i64>,
     strides: Vec<i64>,
@@ -79,17 +79,17 @@ struct Managed {
     tensor: Option<DlManagedTensor>,
 }
 
-/// Frees a tensor; from any thread, with or without the interpreter's lock.
+/// Frees a tensor. Any thread may call this, with or without the interpreter's lock.
 unsafe extern "C" fn delete(tensor: *mut DlManagedTensor) {
-    // SAFETY: the consumer calls this once, with the tensor it was given, whose
-    // context is the box that it is in.
+    // SAFETY: the consumer calls this once with its tensor, whose context is the box that holds the
+    // tensor.
     drop(unsafe { Box::from_raw((*tensor).context.cast::<Managed>()) });
 }
 
-/// Frees the tensor of a capsule that nobody took.
+/// Frees the tensor of a capsule that no consumer took.
 unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
-    // SAFETY: called by the interpreter as the capsule goes. One that still has
-    // its name has a tensor that is still ours.
+    // SAFETY: the interpreter calls this when it frees the capsule. A consumer that takes the
+    // tensor renames the capsule, so with the old name the tensor is still ours.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
             delete(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());

@@ -1,7 +1,7 @@
 //! NumPy arrays over the memory of a column.
 //!
-//! The one `unsafe` part of batches: an array has a pointer into memory that its
-//! base object, which owns the column, keeps alive and where it is.
+//! The one `unsafe` part of batches: an array points into the memory of a column. The array's base
+//! object owns the column and keeps the memory in place.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -18,9 +18,9 @@ use pyo3::prelude::*;
 use crate::errors::fault;
 use crate::fork::InProcess;
 
-/// A column as NumPy arrays, which own it together.
+/// A column as NumPy arrays, which share its ownership.
 pub(crate) enum Arrays<'py> {
-    /// `shape` of the values.
+    /// `shape` is the shape of the values.
     Dense { shape: Dims, values: Parts<'py> },
     /// Indices `[nnz, rank + 1]`.
     Sparse {
@@ -46,36 +46,36 @@ pub(crate) enum Arrays<'py> {
 pub(crate) enum Parts<'py> {
     /// One array.
     Numbers(Bound<'py, PyAny>),
-    /// The bits of each as uint16.
+    /// One array of uint16, the bits of the values.
     BFloat16(Bound<'py, PyAny>),
-    /// Offsets and data, which cannot be written to.
+    /// Read-only arrays of offsets and data.
     Strings {
         offsets: Bound<'py, PyAny>,
         data: Bound<'py, PyAny>,
     },
 }
 
-/// The base object of a column's arrays: it goes when the last of them goes, and
-/// the memory is used for the next batch.
+/// The base object of a column's arrays. It is dropped with the last array, and its memory is then
+/// reused for another batch.
 #[pyclass(frozen, module = "atds._native")]
 struct ColumnMemory {
-    /// Never looked at again: the arrays have pointers into its memory.
+    /// Never accessed again: the arrays have pointers into its memory.
     _column: InProcess<OwnedColumn>,
 }
 
-/// Takes a column to NumPy.
+/// Makes NumPy arrays of a column, without a copy.
 pub(crate) fn arrays(py: Python<'_>, mut column: OwnedColumn) -> PyResult<Arrays<'_>> {
     let raw = Raw::of(column.view_mut())?;
     let base = ColumnMemory {
         _column: InProcess::new(column),
     };
-    // A column's buffers are on the heap and do not move with it; nothing else
-    // has a way to them until the base object drops it.
+    // The column's buffers are on the heap and do not move with the column. Only the arrays access
+    // them until the base object drops the column.
     let base = Bound::new(py, base)?.into_any();
     raw.arrays(&base)
 }
 
-/// Pointers to what a column has, without its lifetime.
+/// Pointers to the buffers of a column, without its lifetime.
 enum Raw {
     Dense(Dims, RawValues),
     Sparse(Memory, RawValues, Dims),
@@ -177,7 +177,7 @@ impl RawValues {
         })
     }
 
-    /// `shape` where it is not that of a vector.
+    /// The arrays; `shape` is `None` for vectors.
     fn arrays<'py>(self, base: &Bound<'py, PyAny>, shape: Option<&Dims>) -> PyResult<Parts<'py>> {
         let array = |memory: &Memory| match shape {
             Some(shape) => memory.array(base, shape),
@@ -197,7 +197,7 @@ impl RawValues {
 /// The dimensions of an array.
 #[derive(Clone, Copy)]
 pub(crate) struct Dims {
-    /// NumPy has 32 at most, before version 2.
+    /// NumPy before version 2 has at most 32 dimensions.
     dims: [npy_intp; 32],
     len: usize,
 }
@@ -222,7 +222,7 @@ impl Dims {
         self.len
     }
 
-    /// Elements of the array; `None` beyond what can be addressed.
+    /// Number of elements; `None` if they cannot be addressed.
     fn elements(&self) -> Option<usize> {
         let mut dims = self.as_slice().iter();
         dims.try_fold(1usize, |all, &dim| {
@@ -239,7 +239,7 @@ struct Memory {
     flags: c_int,
 }
 
-/// Gives NumPy's descriptor of a type.
+/// A function that returns NumPy's descriptor of a type.
 type Descr = for<'py> fn(Python<'py>) -> Bound<'py, PyArrayDescr>;
 
 impl Memory {
@@ -266,7 +266,7 @@ impl Memory {
         self.array(base, &Dims::new(&[len])?)
     }
 
-    /// `[.., width]`.
+    /// An array of shape `[.., width]`.
     fn rows<'py>(&self, base: &Bound<'py, PyAny>, width: usize) -> PyResult<Bound<'py, PyAny>> {
         let rows = self.len / width.max(1);
         let shape = [i64::try_from(rows)?, i64::try_from(width)?];
@@ -283,9 +283,8 @@ impl Memory {
         let descr = (self.descr)(py);
         // SAFETY: called with the interpreter's lock. NumPy takes over
         // the references to the descriptor and to the base object, and copies the
-        // dimensions. The data holds as many elements of the type
-        // as the shape has, aligned to a cache line, and belongs to the base
-        // object, so that it is there for as long as the array is.
+        // dimensions. The data holds the number of elements that the shape has, aligned to a cache
+        // line. The base object owns the data, so it lives as long as the array.
         unsafe {
             let array = PY_ARRAY_API.PyArray_NewFromDescr(
                 py,
@@ -312,7 +311,7 @@ impl Memory {
     }
 }
 
-/// NumPy's type for the elements of a dtype; bfloat16 as its bits.
+/// NumPy's type for the elements of a dtype; uint16 for bfloat16.
 fn descr(of: DType) -> PyResult<Descr> {
     macro_rules! descr {
         ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {

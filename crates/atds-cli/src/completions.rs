@@ -1,4 +1,4 @@
-//! `atds completions`: scripts by which shells complete the command line.
+//! `atds completions`: scripts that make shells complete the command line.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::Cli;
 use crate::failure::Failure;
 
-/// Print a script by which a shell completes the command's subcommands, options and values
+/// Print a script that makes a shell complete subcommands, options and values
 ///
 /// To install it, for bash:
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    // clap panics where it cannot write.
+    // clap panics if it cannot write, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "atds", &mut script);
     script.push(b'\n');

@@ -1,11 +1,10 @@
-//! Values on the command line that are not plain numbers or paths.
+//! Parsers of option values that are not plain numbers or paths.
 
 use atds::generate::Preset;
 use atds::{Codec, Layout, Threads, Tolerate};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// The most threads that can be asked for: more than any machine has cores, fewer than a system
-/// refuses to start.
+/// The maximum number of threads: above the cores of any machine, and small enough to start.
 const MAX_THREADS: usize = 1_024;
 
 /// `auto`, or a number above 0.
@@ -28,7 +27,7 @@ pub(crate) fn above_zero(text: &str) -> Result<usize, String> {
     }
 }
 
-/// What is read nevertheless, by its names.
+/// The faults to tolerate, by name.
 pub(crate) fn tolerate(names: &str) -> Result<Tolerate, String> {
     let known = || format!("the names are {}", Tolerate::NAMES.join(", "));
     names.parse().map_err(|_| known())

@@ -1,4 +1,4 @@
-//! The features of several schemas: those of the first, as wide as the others need.
+//! Merges inferred features of several schemas: those of the first, widened for the others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -7,19 +7,19 @@ use avro_decode::path::{Path, Step};
 use avro_decode::{Convert, Feature, Inferred};
 use tensor_batch::DType;
 
-/// Names in a warning before the rest is only counted.
+/// Maximum number of names in a warning; the others are counted.
 const MAX_NAMES: usize = 10;
 
-/// What was inferred of schemas so far.
+/// The features that were inferred from the schemas so far.
 pub(crate) struct Merged {
     first: Inferred,
-    /// Whether fields that only later schemas have become features too.
+    /// Whether fields that the first schema lacks become features too.
     takes_later: bool,
-    /// The columns of the first schema, masks among them.
+    /// The names of all columns so far, including masks.
     taken: HashSet<String>,
-    /// The expressions that only later schemas have, in the order they were met.
+    /// The expressions that the first schema lacks, in the order they were found.
     only_later: Vec<String>,
-    /// The number of the first file that has one of these.
+    /// The number of the first file that has one of `only_later`.
     later_file: Option<usize>,
     seen: HashSet<String>,
     /// The names of features that are int64 by one schema and float64 by another.
@@ -46,14 +46,14 @@ impl Merged {
         }
     }
 
-    /// Makes features, with a mask, of the fields that only later schemas have.
+    /// Also makes features, each with a mask, from fields that the first schema lacks.
     pub(crate) fn taking_later(mut self) -> Self {
         self.takes_later = true;
         self
     }
 
-    /// Adds masks where the schema of a later file allows nulls or lacks fields, and
-    /// widens numbers to hold those of the later file.
+    /// Adds a later file. A feature gets a mask if this file allows nulls or lacks the field, and a
+    /// wider dtype if this file needs it.
     pub(crate) fn add(&mut self, later: &Inferred, file: usize) {
         let features = later.features.iter();
         let by_expression: HashMap<&str, &Feature> = features
@@ -83,7 +83,7 @@ impl Merged {
         let known: HashSet<String> = known.map(|feature| way_of(feature.expression())).collect();
         for feature in &later.features {
             let expression = feature.expression();
-            // A branch of a union in one schema may be all there is in another.
+            // One schema may have a union where another has only one of its branches.
             if !known.contains(&way_of(expression)) && self.seen.insert(expression.to_owned()) {
                 if self.takes_later && self.taken.insert(feature.name.clone()) {
                     let mask = free_name(&feature.name, &mut self.taken);
@@ -99,8 +99,7 @@ impl Merged {
         }
     }
 
-    /// What is inferred of the first schema, with these masks. Logs a warning of the
-    /// fields that only later schemas have.
+    /// The merged features. Logs a warning about fields that the first schema lacks.
     pub(crate) fn finish(self, files: &[PathBuf]) -> Inferred {
         if let Some(file) = self.later_file {
             log::warn!(
@@ -121,12 +120,12 @@ impl Merged {
     }
 }
 
-/// The names in quotes, the first [`MAX_NAMES`] of them.
+/// The first [`MAX_NAMES`] names, in quotes.
 fn listed<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> String {
     listed_as(names.map(|name| format!("'{}'", name.escape_debug())))
 }
 
-/// The texts, the first [`MAX_NAMES`] of them.
+/// The first [`MAX_NAMES`] texts, and the number of the others.
 pub(crate) fn listed_as(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = match names.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
@@ -136,7 +135,7 @@ pub(crate) fn listed_as(names: impl ExactSizeIterator<Item = String>) -> String 
     format!("{}{more}", said.join(", "))
 }
 
-/// The dtype that numbers of two are read as, if they are of different ones.
+/// The dtype that holds the numbers of two different dtypes.
 fn widest(one: DType, other: DType) -> Option<DType> {
     use DType::{Float32, Float64, Int32, Int64};
     match (one, other) {
@@ -147,13 +146,13 @@ fn widest(one: DType, other: DType) -> Option<DType> {
     }
 }
 
-/// Whether the wider of two dtypes does not have all values of the other.
+/// Whether the wider of two dtypes rounds values of the other.
 fn is_rounded(one: DType, other: DType) -> bool {
     let is_float = |dtype| matches!(dtype, DType::Float32 | DType::Float64);
     (one == DType::Int64 && is_float(other)) || (other == DType::Int64 && is_float(one))
 }
 
-/// The expression without the branches of unions on its way.
+/// The expression without union branches.
 fn way_of(expression: &str) -> String {
     match Path::parse(expression) {
         Ok(mut path) => {
@@ -165,7 +164,7 @@ fn way_of(expression: &str) -> String {
     }
 }
 
-/// The name of a feature's mask, which no other column has.
+/// A name for a feature's mask that no other column has.
 fn free_name(feature: &str, taken: &mut HashSet<String>) -> String {
     let own = format!("{feature}.mask");
     let mut name = own.clone();

@@ -1,4 +1,4 @@
-//! What a file holds, found out by reading all of it.
+//! Inspection of files: the contents of a file, found by reading all of it.
 
 mod nulls;
 mod seen;
@@ -30,13 +30,13 @@ use crate::{Dataset, Error, ErrorKind, Files, Tolerate};
 pub use nulls::InspectedPath;
 pub(crate) use seen::Seen;
 
-/// Records decoded at a time while a file is scanned.
+/// Records per batch while a file is scanned.
 const SCAN_BATCH: usize = 1024;
 
-/// Bytes of a pipe that are copied before it is looked whether it is an Avro file at all.
+/// Bytes of a pipe that are copied before they are checked for the header of an Avro file.
 const COPIED_FIRST: u64 = 1 << 20;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -44,7 +44,7 @@ pub struct Inspection {
     pub path: PathBuf,
     /// The name of its codec.
     pub codec: String,
-    /// What the whole file is packed by, if it is.
+    /// The format that the whole file is packed with, if it is packed.
     pub packing: Option<Packing>,
     /// The schema as it stands in the header.
     pub schema_text: String,
@@ -56,33 +56,31 @@ pub struct Inspection {
     pub blocks: u64,
     /// Number of records.
     pub records: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub file_bytes: u64,
-    /// Bytes of the blocks' payloads as they lie in the file.
+    /// Bytes of the blocks' payloads as stored in the file.
     pub raw_bytes: u64,
     /// Bytes of the blocks' payloads, decompressed.
     pub decompressed_bytes: u64,
-    /// The features, as all records agree: dense where every array of a field
-    /// has the same length, varlen where not, sparse with dimensions one above
-    /// the largest index; decimals that no int64 holds as their bytes.
+    /// The features that fit all records. A list is dense if it has the same length in every
+    /// record, otherwise varlen. A sparse dimension is one above the largest index. Decimals that
+    /// no int64 holds are read as their bytes.
     pub features: Vec<Feature>,
-    /// The names of the string features whose values are bytes, which need not be
-    /// text.
+    /// The names of the string features whose values are bytes and may not be text.
     pub binary: Vec<String>,
-    /// Values that are not exact as their feature reads them.
+    /// Values that their feature rounds.
     pub rounded: Vec<Rounded>,
     /// The values that no feature reads.
     pub left_out: Vec<LeftOut>,
-    /// Every path of the schema, see [`paths`](crate::schema::paths), with how often its
-    /// value is null in a sample.
+    /// Every path of the schema, see [`paths`](crate::schema::paths), with the number of its nulls
+    /// in a sample.
     pub paths: Vec<InspectedPath>,
     /// Whether there are more paths than are listed.
     pub paths_truncated: bool,
-    /// Records of the sample: the first of the file.
+    /// Number of records in the sample, which is the beginning of the file.
     pub sampled: u64,
-    /// What in the schema is not by the specification, and read nevertheless: names,
-    /// attributes, defaults; at most
-    /// [`MAX_DEVIATIONS`](avro_decode::limits::MAX_DEVIATIONS) of it.
+    /// Names, attributes and defaults of the schema that break the specification but were accepted;
+    /// at most [`MAX_DEVIATIONS`](avro_decode::limits::MAX_DEVIATIONS) of them.
     pub notes: Vec<SchemaError>,
 }
 
@@ -96,26 +94,27 @@ impl Inspection {
     }
 }
 
-/// What to look for in a file.
+/// Options of an inspection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InspectOptions {
-    /// Records from the first on in which nulls are counted; 1,000 by default.
+    /// Number of records, from the first on, in which nulls are counted; 1,000 by default.
     pub sample: u64,
-    /// What is wrong with the file and read nevertheless; nothing by default.
+    /// Faults of the file that are tolerated; none by default.
     pub tolerate: Tolerate,
-    /// Bytes that a block may have at most, compressed and decompressed; 1 GiB by default.
+    /// Maximum size of a block in bytes, compressed and decompressed; 1 GiB by default.
     pub max_block_bytes: usize,
-    /// Whether the schema must be by the specification, see
-    /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.
+    /// Whether the schema must follow the specification, see
+    /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); false by default.
     pub strict: bool,
-    /// Bytes of blocks and records to hold at most, as of
+    /// Maximum memory for blocks and records in bytes, see
     /// [`DatasetBuilder::memory_limit`](crate::DatasetBuilder::memory_limit).
     pub memory_limit: u64,
-    /// Records, arrays, maps and unions that may be open at once in a value; 100 by default, at
-    /// most [`DEEPEST`](avro_decode::limits::DEEPEST).
+    /// Maximum nesting of records, arrays, maps and unions in a value; 100 by default, at most
+    /// [`DEEPEST`](avro_decode::limits::DEEPEST).
     pub max_depth: usize,
-    /// Ends the work with [`ErrorKind::Cancelled`] soon after it is true.
+    /// A flag that cancels: soon after it becomes true, the inspection fails with
+    /// [`ErrorKind::Cancelled`].
     pub cancelled: Option<Arc<AtomicBool>>,
 }
 
@@ -160,17 +159,16 @@ impl Default for InspectOptions {
     }
 }
 
-/// Reads all of a file. What can be read once, such as a pipe, is first copied to a file in the
-/// system's folder for temporary files.
+/// Inspects a file by reading all of it. An input that can be read only once, such as a pipe, is
+/// first copied to a temporary file.
 ///
 /// # Errors
-/// Whatever is wrong with the file, anywhere in it, but for the values, behind
-/// the sample, of fields that cannot be a tensor.
+/// Any fault of the file. Values of fields that cannot be a tensor are checked in the sample only.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     inspect_with(path, &InspectOptions::default())
 }
 
-/// Reads all of a file.
+/// Inspects a file with options, by reading all of it.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -182,10 +180,10 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
         drop(file);
         return inspect_file(&path, options);
     }
-    // It is read once, and looked at several times.
+    // The input can be read only once, but the inspection reads it several times.
     let mut reader = OnceReader::new(file, &path, &options.stop());
     let mut copy = tempfile::NamedTempFile::new().map_err(io)?;
-    // What is no Avro file shows at its beginning, however long it is.
+    // The beginning is enough to reject a long input that is no Avro file.
     let io = |error| match options.check_cancelled() {
         Ok(()) => io(error),
         Err(cancelled) => cancelled,
@@ -205,15 +203,15 @@ pub fn inspect_with(path: impl AsRef<Path>, options: &InspectOptions) -> Result<
     })
 }
 
-/// Reads all of several files, and returns the features as the records of all of them have them.
+/// Reads all of several files and returns the features that fit the records of all of them.
 ///
-/// They are as exact as those of an [`Inspection`]: lists are dense where they have one length in
-/// all files, and the dimensions of sparse features are one above the largest index of any file.
-/// Numbers are as wide as any file needs. A field that some files lack has a mask. An input that
-/// can be read once is not copied here.
+/// The features are as exact as those of an [`Inspection`]. A list is dense if it has one length in
+/// all files. A sparse dimension is one above the largest index of any file. Numbers are as wide as
+/// any file needs. A field that some files lack has a mask. An input that can be read only once is
+/// not copied.
 ///
 /// # Errors
-/// As [`Files::resolve`] and [`inspect`], and files whose schemas no features fit together.
+/// As [`Files::resolve`] and [`inspect`]; also files whose schemas have no features that fit all.
 pub fn inspect_features(
     files: impl Into<Files>,
     options: &InspectOptions,
@@ -225,7 +223,7 @@ pub fn inspect_features(
     Ok(features)
 }
 
-/// Whether more bytes of the file would help.
+/// Whether the error may come from a missing end of the file.
 fn is_cut_short(error: &Error) -> bool {
     use avro_block::ErrorKind::{Empty, Truncated};
     matches!(
@@ -234,7 +232,7 @@ fn is_cut_short(error: &Error) -> bool {
     )
 }
 
-/// Reads all of a file that can be read again.
+/// Inspects a file that can be read several times.
 fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Error> {
     let figures = Figures::read(path, options)?;
     let header = &figures.header;
@@ -278,7 +276,7 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
     })
 }
 
-/// What the heads of a file's blocks say.
+/// The totals that are read from the heads of a file's blocks.
 struct Figures {
     header: Header,
     packing: Option<Packing>,
@@ -306,7 +304,7 @@ impl Figures {
         })
     }
 
-    /// Those of a packed file, which has no index.
+    /// The totals of a packed file, which has no index.
     fn unpack(path: &Path, options: &InspectOptions) -> Result<Self, Error> {
         let mut opener = Opener::once(options.records().reading());
         let mut blocks = FileBlocks::open(path, &mut opener, &options.stop())?;
@@ -330,7 +328,7 @@ impl Figures {
     }
 }
 
-/// The features as a file's records have them, and the decompressed bytes.
+/// The features that fit a file's records, and the decompressed bytes.
 fn scan_file(
     path: &Path,
     inferred: &mut Inferred,
@@ -344,8 +342,8 @@ fn scan_file(
     })
 }
 
-/// The features as the data has them, and the decompressed bytes. Decimals that are
-/// beyond int64 in these files become their bytes.
+/// The features that fit the data, and the decompressed bytes. Decimals beyond int64 become
+/// features of their bytes.
 fn scan_exact(
     files: &Files,
     schemas: &FileSchemas,
@@ -365,7 +363,7 @@ fn scan_exact(
         let is_it = |feature: &&mut Feature| {
             field.as_deref() == Some(feature.expression()) && feature.dtype == DType::Int64
         };
-        // Each time around there is one feature fewer of decimals.
+        // The loop ends: each time one decimal feature becomes a string feature.
         let Some(feature) = features.find(is_it) else {
             return Err(error);
         };
@@ -374,15 +372,15 @@ fn scan_exact(
     }
 }
 
-/// The features as the data has them, and the decompressed bytes.
+/// The features that fit the data, and the decompressed bytes.
 fn scan(
     files: &Files,
     schemas: &FileSchemas,
     inferred: &[Feature],
     options: &InspectOptions,
 ) -> Result<(Vec<Feature>, u64), Error> {
-    // Ragged varlen columns have their lengths in the row splits, sparse ones
-    // in coordinates their extents in the dense shape.
+    // The row splits of ragged columns give the lengths of lists. The dense shape of sparse columns
+    // gives the largest indices.
     let features = inferred.iter().map(|feature| match feature.kind {
         FeatureKind::Varlen { .. } => feature.clone().with_layout(Layout::Ragged),
         _ => feature.clone(),
@@ -416,7 +414,7 @@ fn scan(
     Ok((features.collect(), batches.stats().decompressed_bytes))
 }
 
-/// The batches here are no batches of the caller's, who cannot make them smaller.
+/// Renames the memory error: the caller did not choose this batch size and cannot make it smaller.
 #[cold]
 fn of_inspecting(mut error: Error) -> Error {
     if let ErrorKind::MemoryLimit { limit, needed } = error.kind {
@@ -425,7 +423,7 @@ fn of_inspecting(mut error: Error) -> Error {
     error
 }
 
-/// Decompresses all blocks of a file whose records are of no interest.
+/// Decompresses all blocks of a file without decoding records; returns the decompressed bytes.
 fn decompress_all(path: &Path, options: &InspectOptions) -> Result<u64, Error> {
     let read = options.records().reading();
     let blocks = FileBlocks::open(path, &mut Opener::once(read), &options.stop())?;

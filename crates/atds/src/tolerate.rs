@@ -1,4 +1,4 @@
-//! What is tolerated in files, by choice.
+//! Faults of files that a reader can tolerate.
 
 use std::fmt;
 use std::path::Path;
@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::limits::MAX_NAMED_FILES;
 use crate::{Error, ErrorKind};
 
-/// What is wrong with files, or messages, and read nevertheless: nothing by default.
+/// The faults of files or messages that are tolerated: none by default.
 ///
-/// What is passed over is counted in the [statistics](crate::stats::Stats) and logged.
+/// Tolerated faults are counted in the [statistics](crate::stats::Stats) and logged.
 ///
 /// ```
 /// use atds::Tolerate;
@@ -27,20 +27,20 @@ pub struct Tolerate {
     /// not read.
     pub trailing_block_bytes: bool,
     /// `trailing-file-bytes`: bytes after the last block that are no part of the file, such as
-    /// padding, a newline, or another file. They are not read. Damage is still an error:
-    /// [`TrailingBytes::LeaveOut`](avro_block::TrailingBytes::LeaveOut) says what tells one from
-    /// the other.
+    /// padding, a newline, or another file. They are not read. Damage is still an error;
+    /// [`TrailingBytes::LeaveOut`](avro_block::TrailingBytes::LeaveOut) says how the two are told
+    /// apart.
     pub trailing_file_bytes: bool,
     /// `checksum`: a wrong checksum of a block that is compressed with snappy, zstandard or xz,
-    /// and snappy without one. The block is read as it is. Checksums of bzip2 are always held
-    /// against the block.
+    /// or a missing checksum of snappy. The block is read as it is. Checksums of bzip2 are always
+    /// checked.
     pub checksum: bool,
-    /// `utf8`: text that is not UTF-8. Each run of bytes that is none becomes U+FFFD.
+    /// `utf8`: text that is not UTF-8. Each run of invalid bytes becomes U+FFFD.
     pub utf8: bool,
 }
 
 impl Tolerate {
-    /// The names.
+    /// The names of all faults.
     pub const NAMES: [&str; 4] = [
         "trailing-block-bytes",
         "trailing-file-bytes",
@@ -48,12 +48,12 @@ impl Tolerate {
         "utf8",
     ];
 
-    /// Nothing.
+    /// No fault.
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// All there is.
+    /// All faults.
     pub fn everything() -> Self {
         Tolerate {
             trailing_block_bytes: true,
@@ -63,7 +63,7 @@ impl Tolerate {
         }
     }
 
-    /// Also what is named.
+    /// Also tolerates the fault `name`.
     ///
     /// # Errors
     /// A name that is none of [`NAMES`](Self::NAMES).
@@ -95,7 +95,7 @@ impl Tolerate {
     }
 }
 
-/// Names with commas between; none where there is no text.
+/// Names, separated by commas; an empty text is no fault.
 impl FromStr for Tolerate {
     type Err = Error;
 
@@ -107,7 +107,7 @@ impl FromStr for Tolerate {
     }
 }
 
-/// Names with commas between.
+/// Names, separated by commas.
 impl fmt::Display for Tolerate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = Self::NAMES.into_iter().zip(self.flags());
@@ -119,7 +119,7 @@ impl fmt::Display for Tolerate {
     }
 }
 
-/// What was passed over, of what [`Tolerate`] has.
+/// Counters of the faults that were tolerated, see [`Tolerate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tolerated {
@@ -134,7 +134,7 @@ pub struct Tolerated {
 }
 
 impl Tolerated {
-    /// Each figure with what it counts, which is of one thing where the figure is 1.
+    /// Each counter with the noun that it counts, in the singular if the counter is 1.
     pub fn figures(&self) -> [(u64, &'static str); 4] {
         let figure = |n, one, several| (n, if n == 1 { one } else { several });
         [
@@ -161,12 +161,12 @@ impl Tolerated {
         ]
     }
 
-    /// Whether there was nothing.
+    /// Whether there was no fault.
     pub fn is_empty(&self) -> bool {
         *self == Tolerated::default()
     }
 
-    /// What there was, with its figures, as one text.
+    /// The counters that are not 0, as one text.
     pub(crate) fn text(&self) -> String {
         let figures = self.figures().into_iter().filter(|(n, _)| *n > 0);
         let figures: Vec<_> = figures.map(|(n, of)| format!("{n} {of}")).collect();
@@ -181,19 +181,19 @@ impl Tolerated {
     }
 }
 
-/// The same, counted by several threads, and said in the log.
+/// The same counters, for several threads. They also write the log.
 #[derive(Debug, Default)]
 pub(crate) struct ToleratedCounters {
     trailing_block_bytes: AtomicU64,
     trailing_file_bytes: AtomicU64,
     bad_checksums: AtomicU64,
     replaced_texts: AtomicU64,
-    /// Files that the log has named.
+    /// Number of files that were named in the log.
     named: AtomicU64,
 }
 
 impl ToleratedCounters {
-    /// Names a file in the log, unless it has named enough.
+    /// Names a file in the log, unless many were named already.
     #[cold]
     pub(crate) fn name(&self, path: &Path, what: &str) {
         match self.named.fetch_add(1, Relaxed) {
@@ -226,7 +226,7 @@ impl ToleratedCounters {
     }
 }
 
-/// Names a file in the log once, however much is wrong with it.
+/// Names a file in the log once, even if it has several faults.
 #[derive(Debug, Default)]
 pub(crate) struct NamedOnce(AtomicBool);
 

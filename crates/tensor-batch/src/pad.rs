@@ -1,4 +1,4 @@
-//! Padded columns: the lists of each row, filled up to the shape of the batch.
+//! Padded columns: each list is filled up to the shape of the batch.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use crate::{Buffer, Scalar, Slot, Strings, UNKNOWN, Values};
 /// The lists of one level of a padded column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
-    /// The length to which each is filled up.
+    /// The length to which each list is filled up.
     len: usize,
-    /// Cells of an item.
+    /// Number of cells in an item.
     cells: usize,
 }
 
-/// How a padded column is filled up in one batch.
+/// The shape, fill and rows of a padded column in one batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Padding<'a, S> {
     shape: &'a [i64],
@@ -26,7 +26,7 @@ pub(crate) struct Padding<'a, S> {
 }
 
 impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
-    /// Of a column of `shape`, whose rows are in `parts`.
+    /// The padding of a column of `shape` whose rows are in `parts`.
     pub(crate) fn new(shape: &'a [i64], fill: &'a Scalar, parts: S) -> Self {
         Padding { shape, fill, parts }
     }
@@ -38,17 +38,17 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
             let extents = self.parts.clone().map(|part| part.segment.extents[d]);
             let extent = extents.max().unwrap_or(0);
             debug_assert!(dim == UNKNOWN || extent <= dim, "a list is too long");
-            // Where a list is too long after all, nothing of it is lost.
+            // If a list is too long after all, no item is lost.
             extent.max(dim).max(0) as usize
         })
     }
 
-    /// Cells of a row, `usize::MAX` if they are more.
+    /// Number of cells in a row, at most `usize::MAX`.
     fn row_len(&self) -> usize {
         self.dims().fold(1, usize::saturating_mul)
     }
 
-    /// The levels of lists, outermost first, into `levels`.
+    /// Fills `levels` with the levels of lists, outermost first.
     pub(crate) fn levels(&self, levels: &mut Vec<Level>) {
         levels.clear();
         let mut cells: usize = 1;
@@ -59,7 +59,7 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
         levels.reverse();
     }
 
-    /// Bytes of the column's values, `u64::MAX` if they are more.
+    /// Bytes of the column's values, at most `u64::MAX`.
     pub(crate) fn bytes(&self, rows: usize) -> u64 {
         let cells = (rows as u64).saturating_mul(self.row_len() as u64);
         let Scalar::String(fill) = self.fill else {
@@ -80,8 +80,8 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
             .saturating_add(offsets)
     }
 
-    /// Makes room in `column` and gives the task of each part its own; `levels` are
-    /// this column's.
+    /// Resizes `column` and gives each part's task its slice of the column. `levels` are this
+    /// column's.
     ///
     /// # Panics
     /// If the column is too large to address.
@@ -140,19 +140,19 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
     }
 }
 
-/// Some rows of a segment and their place in a padded column.
+/// Rows of a segment, and the slice of a padded column to which they are written.
 #[derive(Debug)]
 pub(crate) struct Pad<'a> {
     rows: Range<usize>,
     to: Room<'a>,
     levels: &'a [Level],
-    /// Per level 0, then the end of each list in items of the next level.
+    /// For each level a 0, then the end of each list, counted in items of the next level.
     splits: &'a [Buffer<i64>],
     values: &'a Values,
     fill: &'a Scalar,
 }
 
-/// The part of a column that the rows of a segment take.
+/// The slice of a column for the rows of a segment.
 #[derive(Debug)]
 enum Room<'a> {
     FixedWidth(Slot<'a>),
@@ -165,7 +165,7 @@ enum Room<'a> {
 }
 
 impl Pad<'_> {
-    /// Bytes of the cells.
+    /// Size of the cells in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match &self.to {
             Room::FixedWidth(slot) => slot.bytes(),
@@ -204,15 +204,15 @@ impl Pad<'_> {
 
 /// The cells of some rows in row-major order, written from first to last.
 trait Sink {
-    /// Cells that are still to be written.
+    /// Number of cells that are not written yet.
     fn remaining(&self) -> usize;
     /// Writes values of the segment.
     fn values(&mut self, range: Range<usize>);
-    /// Writes `n` times the fill.
+    /// Writes the fill `n` times.
     fn fill(&mut self, n: usize);
 }
 
-/// Lists of lists: a level, with the ends of its lists, and those inside it.
+/// Nested lists: the levels, outermost first, and the ends of the lists of each level.
 #[derive(Clone, Copy)]
 struct Lists<'a> {
     levels: &'a [Level],
@@ -224,7 +224,7 @@ impl<'a> Lists<'a> {
         Lists { levels, splits }
     }
 
-    /// The outermost level, where its lists end, and the levels inside.
+    /// The outermost level, the ends of its lists, and the inner levels.
     fn split(self) -> Option<(Level, &'a [i64], Self)> {
         let (level, levels) = self.levels.split_first()?;
         let (ends, splits) = self.splits.split_first()?;
@@ -233,15 +233,15 @@ impl<'a> Lists<'a> {
 }
 
 fn write_rows(rows: Range<usize>, lists: Lists<'_>, mut sink: impl Sink) {
-    // Without cells there is nothing to write, however many lists.
+    // A batch of many lists can have no cells.
     if sink.remaining() > 0 {
         rows.into_iter().for_each(|row| list(lists, row, &mut sink));
-        // Rows that were not written.
+        // Lists that the segment lacks.
         sink.fill(sink.remaining());
     }
 }
 
-/// Writes list `i` of the outermost of `lists`.
+/// Writes list `i` of the outermost level of `lists`.
 fn list(lists: Lists<'_>, i: usize, sink: &mut impl Sink) {
     let Some((level, ends, inner)) = lists.split() else {
         return;
@@ -282,7 +282,7 @@ impl<T: Copy> Sink for Cells<'_, T> {
 
 /// Cells of strings.
 struct StringCells<'a> {
-    /// Where the last string ends in the column's data.
+    /// The end of the last string in the column's data.
     end: i64,
     offsets: &'a mut [i64],
     data: &'a mut [u8],

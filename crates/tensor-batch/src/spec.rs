@@ -1,11 +1,11 @@
-//! What a batch holds: the columns, their dtypes, shapes and layouts.
+//! The specification of a batch: its columns with their dtypes, shapes and layouts.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{DType, Scalar, SpecError, SpecErrorKind};
 
-/// How a column of varying length is laid out.
+/// The layout of a column of varying length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Layout {
@@ -13,8 +13,8 @@ pub enum Layout {
     /// `values [nnz]`, `dense_shape [rank + 1]`.
     #[default]
     Coo,
-    /// Values and row splits. A varlen column of rank r has r row splits,
-    /// outermost first; a sparse one has `indices [nnz, rank]` and one.
+    /// Values and row splits. A varlen column of rank r has r row splits, outermost first. A sparse
+    /// column has `indices [nnz, rank]` and one row split.
     Ragged,
 }
 
@@ -27,7 +27,7 @@ pub enum ColumnKind {
         /// Dimensions, each above 0; empty for a scalar.
         shape: Vec<usize>,
     },
-    /// Every row names some cells of `shape` by index.
+    /// Every row has some cells of `shape`, each with its index.
     Sparse {
         /// Dimensions, each above 0, or [`UNKNOWN`]; at least one.
         shape: Vec<i64>,
@@ -36,30 +36,29 @@ pub enum ColumnKind {
     },
     /// Every row is nested lists of varying length.
     Varlen {
-        /// Dimensions, each above 0, or [`UNKNOWN`] where the length varies; at
-        /// least one if ragged. Without one, as coordinates, a row has one entry
-        /// or none: `indices [nnz, 1]`, `dense_shape [1]`.
+        /// Dimensions, each above 0, or [`UNKNOWN`] where the length varies. A ragged column has at
+        /// least one. A column of coordinates may have none; a row then has at most one entry:
+        /// `indices [nnz, 1]`, `dense_shape [1]`.
         shape: Vec<i64>,
         /// Coordinates or ragged.
         layout: Layout,
     },
-    /// Every row is nested lists of varying length, made dense: lists that are
-    /// shorter than their dimension are filled up. The tensor is
-    /// `[batch, dims..]`.
+    /// Every row is nested lists of varying length, made dense by filling up the shorter lists. The
+    /// tensor is `[batch, dims..]`.
     Padded {
         /// Dimensions, each above 0, or [`UNKNOWN`] for the largest length in the
         /// batch, 0 if there is none; at least one.
         shape: Vec<i64>,
-        /// What fills lists up.
+        /// The value that fills lists up.
         fill: Scalar,
-        /// Whether nothing is to be filled up: all lists of a dimension have one
-        /// length in a batch, which [`BatchBuilder::disagreement`] checks.
+        /// Whether all lists of a dimension must have one length in a batch, so that no list is
+        /// filled up. [`BatchBuilder::disagreement`] checks this.
         ///
         /// [`BatchBuilder::disagreement`]: crate::BatchBuilder::disagreement
         exact: bool,
     },
-    /// Values of no row: one per entry of another column whose length varies,
-    /// such as a mask beside sparse values. The tensor is `[n]`.
+    /// Values that belong to entries of another column and not to rows, such as a mask of sparse
+    /// values. The tensor is `[n]`.
     Flat,
 }
 
@@ -83,7 +82,7 @@ impl ColumnSpec {
     }
 
     /// A sparse column of `shape`, as coordinates. A dimension may be
-    /// [`UNKNOWN`]: then any index from 0 is good.
+    /// [`UNKNOWN`]: then any index from 0 on is valid.
     pub fn sparse(name: impl Into<String>, shape: &[i64], dtype: DType) -> Self {
         let (shape, layout) = (shape.to_vec(), Layout::Coo);
         Self::new(name, dtype, ColumnKind::Sparse { shape, layout })
@@ -105,7 +104,7 @@ impl ColumnSpec {
         Self::new(name, dtype, kind)
     }
 
-    /// A column of as many values as the decoder gives it.
+    /// A flat column. The decoder determines its number of values.
     pub fn flat(name: impl Into<String>, dtype: DType) -> Self {
         Self::new(name, dtype, ColumnKind::Flat)
     }
@@ -116,7 +115,8 @@ impl ColumnSpec {
         ColumnSpec { name, dtype, kind }
     }
 
-    /// The same column in `layout`; nothing changes for one that has none.
+    /// The same column in layout `new`. Dense, padded and flat columns have no layout and do not
+    /// change.
     pub fn with_layout(mut self, new: Layout) -> Self {
         match &mut self.kind {
             ColumnKind::Dense { .. } | ColumnKind::Padded { .. } | ColumnKind::Flat => {}
@@ -125,7 +125,7 @@ impl ColumnSpec {
         self
     }
 
-    /// Dimensions of a row: 0 for a scalar and for a flat column.
+    /// Number of dimensions of a row: 0 for a scalar and for a flat column.
     pub fn rank(&self) -> usize {
         match &self.kind {
             ColumnKind::Dense { shape } => shape.len(),
@@ -136,7 +136,7 @@ impl ColumnSpec {
         }
     }
 
-    /// Values of one row of a dense column; `None` for the other kinds.
+    /// Number of values in a row of a dense column; `None` for the other kinds.
     pub fn row_len(&self) -> Option<usize> {
         match &self.kind {
             ColumnKind::Dense { shape } => Some(shape.iter().product()),
@@ -144,7 +144,7 @@ impl ColumnSpec {
         }
     }
 
-    /// How values come to their final place.
+    /// The way in which values get to their final place.
     pub(crate) fn placement(&self) -> Placement<'_> {
         match &self.kind {
             ColumnKind::Dense { shape } if self.dtype != DType::String => Placement::Written {
@@ -190,17 +190,17 @@ impl ColumnSpec {
     }
 }
 
-/// How the values of a column come to their final place.
+/// The way in which the values of a column get to their final place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Placement<'a> {
-    /// They are written there: dense, fixed width.
+    /// The decoder writes them there: dense columns of fixed width.
     Written {
         /// Values of a row.
         row_len: usize,
     },
-    /// Segments are laid end to end.
+    /// Segments are copied end to end.
     Joined,
-    /// Segments are spread out, once the shape of the batch is known.
+    /// Segments are copied and filled up, when the shape of the batch is known.
     Padded {
         /// Dimensions or [`UNKNOWN`].
         shape: &'a [i64],
@@ -223,9 +223,9 @@ fn check_size(mut dims: impl Iterator<Item = usize>) -> Result<(), SpecErrorKind
         .ok_or(SpecErrorKind::ShapeTooLarge)
 }
 
-/// A dimension that only the data tells. In the `dense_shape` of a sparse or
-/// varlen column it is the largest index in the batch + 1, in a padded column
-/// the largest length in the batch; 0 if there is none.
+/// A dimension that depends on the data. For a sparse or varlen column it becomes the largest index
+/// in the batch + 1. For a padded column it becomes the largest length in the batch. It becomes 0
+/// without entries.
 pub const UNKNOWN: i64 = -1;
 
 /// The highest rank of a column's shape; NumPy stops at 32 axes, one is the
@@ -238,10 +238,10 @@ pub struct BatchSpec {
     columns: Arc<[ColumnSpec]>,
 }
 
-/// The first columns, a line each.
+/// Shows the first columns, one line each.
 impl fmt::Debug for BatchSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Columns that are shown, so that they fit a screen.
+        /// Number of columns that are shown; they fit a screen.
         const SHOWN: usize = 20;
         let mut map = f.debug_map();
         for column in self.columns.iter().take(SHOWN) {
@@ -285,7 +285,7 @@ impl BatchSpec {
         &self.columns
     }
 
-    /// The place of the column `name`.
+    /// The index of the column `name`.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.columns
             .binary_search_by(|column| column.name.as_str().cmp(name))

@@ -35,8 +35,8 @@ class ATDSDataset(Wrapped):
     """A ``tf.data.Dataset`` of batches: dicts of a tensor for each feature, sorted by name.
 
     Dense features are a ``tf.Tensor`` ``[batch, *shape]``, sparse and varlen ones a
-    ``tf.SparseTensor`` of that dense shape; strings are ``tf.string``. It is made of an
-    :class:`atds.Dataset`, whose threads make batches ahead.
+    ``tf.SparseTensor`` of that dense shape; strings are ``tf.string``. An :class:`atds.Dataset`
+    reads the files; its threads prefetch batches.
 
     >>> import tensorflow as tf
     >>> from atds.tensorflow import ATDSDataset, DenseFeature
@@ -46,38 +46,39 @@ class ATDSDataset(Wrapped):
     >>> [int(tf.shape(batch["d0"])[0]) for batch in dataset]
     [64, 64, 64, 8]
 
-    It knows its cardinality: the batches of an epoch are counted here, from the heads of the
-    blocks. So Keras knows when an epoch ends. The files are those that are found here.
+    The data set knows its cardinality, so Keras knows when an epoch ends. The constructor looks up
+    the files and counts the batches of an epoch from the heads of the blocks.
 
     >>> int(dataset.cardinality())
     4
 
-    All arguments but ``features`` may be tensors of a graph, so that it can be made in
-    ``Dataset.interleave``. The cardinality is then unknown, as it is with ``check_files=False``,
-    with pipes and with files that are packed as a whole by gzip or zstandard.
+    All arguments but ``features`` may be tensors of a graph, as in ``Dataset.interleave``. The
+    cardinality is then unknown. It is also unknown with ``check_files=False``, for pipes, and for
+    files that are packed as a whole by gzip or zstandard.
 
     Args:
-        filenames: A ``tf.string`` tensor, or what becomes one, of one file or several; patterns
-            and folders stand for their files.
-        batch_size: Records of a batch at most.
-        features: Features by name: those of this module, of :mod:`atds` with their options, of
-            ``tf.io`` or of tensorflow-io.
-        drop_remainder: Whether a last batch of fewer records is left out.
+        filenames: One or several files, patterns or folders, as a ``tf.string`` tensor or a value
+            that can become one.
+        batch_size: Maximum number of records in a batch.
+        features: Features by name: features of this module, of :mod:`atds`, of ``tf.io`` or of
+            tensorflow-io.
+        drop_remainder: Whether to leave out a last batch of fewer records.
         reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
-        shuffle_buffer_size: Records to shuffle among, besides those of the batch; None or 0 keeps
-            the order of the files.
-        num_parallel_calls: Threads that decompress and decode, as many as there are cores at most;
-            ``tf.data.AUTOTUNE`` for as many as pay; None for one. The batches do not depend on it.
-        seed: Fixes, with the number of the iteration, the shuffled order; None for
-            ``tf.random.set_seed``'s, or another order each time.
+        shuffle_buffer_size: Number of records in the shuffle buffer, besides those of the batch;
+            None or 0 keeps the order of the files.
+        num_parallel_calls: Number of threads that decompress and decode, at most the number of
+            cores; ``tf.data.AUTOTUNE`` to let the pipeline choose; None for one. The batches do not
+            depend on it.
+        seed: The seed of the shuffled order, which also depends on the number of the iteration.
+            None for the seed of ``tf.random.set_seed``, or for a random one.
         **options: The options of :class:`atds.options.PipelineOptions`.
 
     Raises:
-        ValueError: Features that cannot be.
+        ValueError: Features that contradict themselves or each other.
         TypeError: An argument that does not become a tensor of its type.
         tf.errors.InvalidArgumentError: A number out of its range. Iterating raises it for files
-            that are damaged or do not have the features, and ``tf.errors.NotFoundError`` for files
-            that are not there.
+            that are damaged or lack the features, and ``tf.errors.NotFoundError`` for missing
+            files.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class ATDSDataset(Wrapped):
             flat = from_counted_iterators(epochs.begin, arguments, specs, count)
         else:
             flat = from_iterators(epochs.begin, arguments, specs)
-        # Only where batches have one size each is it known.
+        # The number of rows is known only if no batch is smaller.
         always = tf.get_static_value(arguments[2])
         rows = tf.get_static_value(arguments[1]) if always else None
         rows = None if rows is None else int(rows)
@@ -122,7 +123,7 @@ class ATDSDataset(Wrapped):
         return self._element_spec
 
 
-#: The files of an epoch, and what they were found to be.
+#: The files of an epoch, and their schemas.
 _Checked: TypeAlias = "tuple[list[str], list[tuple[int, str]]]"
 
 
@@ -142,11 +143,11 @@ class _Epochs:
         self._numbers = itertools.count()
 
     def count(self, arguments: list[Any]) -> int | None:
-        """The number of batches of each epoch; None where it cannot be known, or only by reading
-        all of the files.
+        """The number of batches of each epoch; None if it is unknown without reading all of the
+        files.
 
         Args:
-            arguments: Those of :meth:`begin`; None for one that only a graph knows.
+            arguments: The arguments of :meth:`begin`; None for a tensor of a graph.
         """
         if any(argument is None for argument in arguments) or not self._options["check_files"]:
             return None
@@ -157,7 +158,7 @@ class _Epochs:
                 return None
             number = len(self._dataset(paths, *arguments[1:]))
         except (Error, OSError):
-            # What is wrong is said where an iteration begins.
+            # The first iteration raises this error.
             return None
         self._counted = paths
         return number
@@ -236,7 +237,7 @@ class _Epochs:
 
 
 class _Epoch(Dataset):
-    """A data set whose files are not checked again, if they are those of the epoch before."""
+    """A data set that does not check the files again if they are those of the previous epoch."""
 
     def __init__(self, checked: _Checked | None, *args: Any, **kwargs: Any) -> None:
         self._checked = checked
@@ -249,13 +250,13 @@ class _Epoch(Dataset):
 
 
 def _is_packed(path: str) -> bool:
-    """Whether a file is packed as a whole, so that counting its records is to read all of it."""
+    """Whether a file is packed as a whole. Counting its records then takes reading all of it."""
     with open(path, "rb") as file:
         return file.read(4) != b"Obj\x01"
 
 
 def _seed(seed: int | None) -> int:
-    """The seed, or, where neither it nor TensorFlow's is set, -1."""
+    """The seed from the argument and from TensorFlow; -1 if neither is set."""
     of_graph, of_op = tf.compat.v1.get_seed(seed)
     if of_graph is None and of_op is None:
         return -1

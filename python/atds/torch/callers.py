@@ -1,19 +1,20 @@
-"""What reads a data set, as the call stack tells: loaders that join batches, or split them.
+"""Finds the loader that reads a data set by looking at the call stack.
 
-A data set and its loader must not both share the records among ranks. Hugging Face Accelerate,
-which the ``Trainer`` of transformers uses too, splits what any iterable data set yields, by one of
-two classes:
+Either the data set or its loader divides the records among ranks, never both. Hugging Face
+Accelerate, which the ``Trainer`` of transformers also uses, splits the batches of iterable data
+sets by one of two classes:
 
-- ``DataLoaderDispatcher``, its default: rank 0 reads for all ranks. It joins a batch for each
-  rank, sends the result to all ranks, and each takes a slice. The data set must then yield all
+- ``DataLoaderDispatcher``, its default: rank 0 reads for all ranks. It joins one batch for each
+  rank and sends the result to all ranks, and each rank takes a slice. The data set must then yield
+  all
   records on rank 0.
 - ``IterableDatasetShard``, with ``dispatch_batches=False``: each rank reads everything and keeps
-  its part. It fails for batches that come ready. This module makes it let everything through, and
-  the data set takes its rank.
+  its part. It fails for ready-made batches. This module makes it pass all batches on, and the data
+  set reads the records of its rank.
 
-No argument or attribute tells a data set which of them reads it. So this module looks at the
-frames of the callers where an iteration begins, a length is asked for, an epoch is set, or a copy
-is pickled for a worker.
+No argument or attribute tells a data set which class reads it. So this module looks at the frames
+of the callers at the start of an iteration, in ``len()``, in ``set_epoch()``, and when a copy is
+pickled for a worker.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from torch.utils.data import ChainDataset
 #: Classes of Accelerate that pass batches on as they are.
 _TRANSPARENT = {"DataLoaderShard", "SkipDataLoader", "MpDeviceLoaderWrapper"}
 
-#: The attribute of an ``IterableDatasetShard`` with the rank and the number of ranks that it had.
+#: The attribute that keeps the original rank and number of ranks of an ``IterableDatasetShard``.
 _RANK = "_atds_rank"
 
 
@@ -40,10 +41,10 @@ class Dispatcher:
     Attributes:
         rank: This rank.
         world_size: The number of ranks.
-        splits_each: Whether each batch is split among the ranks (``split_batches=True``), rather
-            than a batch for each rank joined first.
-        in_order: Whether the batches of workers come in their order, so that a smaller one is the
-            last.
+        splits_each: Whether each batch is split among the ranks (``split_batches=True``). Otherwise
+            one batch for each rank is joined and then split.
+        in_order: Whether the batches of workers come in order, so that only the last batch can be
+            smaller.
     """
 
     rank: int
@@ -54,15 +55,15 @@ class Dispatcher:
 
 @dataclass(frozen=True)
 class Caller:
-    """What reads a data set.
+    """The loader that reads a data set.
 
     Attributes:
         dispatcher: A dispatcher, if there is one.
-        rank: The rank and the number of ranks of an ``IterableDatasetShard``, which now lets
-            everything through.
-        splitter: The name of a class that splits among ranks what is read, and cannot be made to
-            let it through.
-        collates: Whether a ``DataLoader`` puts several batches together, because of its
+        rank: The rank and the number of ranks of an ``IterableDatasetShard``, which now passes all
+            batches on.
+        splitter: The name of a class that splits batches among ranks and cannot be made to pass
+            them on.
+        collates: Whether a ``DataLoader`` collates several batches, because it has a
             ``batch_size``.
     """
 
@@ -73,7 +74,7 @@ class Caller:
 
 
 def find(dataset: object) -> Caller:
-    """What reads a data set, which calls this from a method of its own."""
+    """The loader that reads a data set. A method of the data set must call this function."""
     dispatcher, rank, splitter, collates = None, None, None, False
     for method, owner in _callers():
         names = {cls.__name__ for cls in type(owner).__mro__ if _package(cls) in _PACKAGES}
@@ -93,7 +94,7 @@ def find(dataset: object) -> Caller:
             if owner.num_of_instances > 1:
                 splitter = "ShardingFilterIterDataPipe"
         elif _package(type(owner)) == "accelerate" and method == "__iter__":
-            # A class of a later version, which may split or not.
+            # An unknown class of a later version may split batches.
             splitter = type(owner).__name__
     return Caller(dispatcher, rank, splitter, collates)
 
@@ -108,7 +109,7 @@ def _package(cls: type) -> str:
 
 
 def _callers() -> Iterator[tuple[str, Any]]:
-    """The name of each method that waits for this call, the latest first, and its object."""
+    """The name and the object of each method on the call stack, the innermost first."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
@@ -118,8 +119,8 @@ def _callers() -> Iterator[tuple[str, Any]]:
 
 
 def _let_through(shard: Any, method: str) -> tuple[int, int] | None:
-    """Makes an ``IterableDatasetShard`` let everything through. Returns the rank and the number of
-    ranks that it had, or None where it iterates already, and has looked at them."""
+    """Makes an ``IterableDatasetShard`` pass all batches on. Returns its original rank and number
+    of ranks; None if it iterates already, because it has then read them."""
     rank: tuple[int, int] | None = vars(shard).get(_RANK)
     if rank is None and method != "__iter__":
         rank = (shard.process_index, shard.num_processes)
@@ -129,7 +130,7 @@ def _let_through(shard: Any, method: str) -> tuple[int, int] | None:
 
 
 def _dispatcher(loader: Any) -> Dispatcher:
-    # A loader of torchdata begins to read while it is made, before these are set.
+    # A loader of torchdata begins to read in its constructor, before these attributes are set.
     given = vars(loader)
     state = given.get("state") or sys.modules["accelerate.state"].PartialState()
     return Dispatcher(
@@ -141,7 +142,7 @@ def _dispatcher(loader: Any) -> Dispatcher:
 
 
 def _yields_of(outer: Any, dataset: object) -> bool:
-    """Whether what `outer` yields are the batches of a data set, as they are."""
+    """Whether `outer` yields the unchanged batches of a data set."""
     if isinstance(outer, ChainDataset):
         return any(_yields_of(inner, dataset) for inner in outer.datasets)
     if type(outer).__name__ == "IterableDatasetShard":

@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use super::entry::{Entry, Parsed, exclusive, missing, unknown};
 use super::{EntryErrorKind, fill, write};
 
-/// The id of words that a vocabulary does not have, where it does not say.
+/// The default id of words that a vocabulary does not have.
 const UNKNOWN_ID: i64 = -1;
 
-/// The conversion of an entry; files are looked up from `folder`.
+/// The conversion of an entry. Paths of files are relative to `folder`.
 pub(super) fn parse(entry: &Entry, folder: &Path) -> Parsed<Convert> {
     let mut chosen: Option<(&'static str, Convert)> = None;
     let mut choose = |key, convert: Option<Convert>| match (convert, &chosen) {

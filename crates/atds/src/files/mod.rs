@@ -1,4 +1,4 @@
-//! Which files a data set reads.
+//! The files that a data set reads.
 
 mod expansion;
 mod location;
@@ -26,23 +26,23 @@ pub(crate) type Found = (PathBuf, Metadata);
 /// Files, patterns and folders, before they are looked up.
 ///
 /// A folder stands for its files named `*.avro`, and with [`recursive`](Files::recursive) for
-/// those in folders below it too. A pattern stands for the files that it matches: `*` and `?` are
-/// any characters of a name, `[..]` is one of several, `**` is any number of folders. The files of
-/// a folder or pattern are sorted by name; several folders and patterns are read in the order
-/// given. A path that exists is never taken for a pattern.
+/// the files of that name in folders below it too. A pattern stands for the files that it matches:
+/// `*` and `?` are any characters of a name, `[..]` is one character of a set, `**` is any number
+/// of folders. The files of a folder or pattern are sorted by name; several folders and patterns
+/// are read in the order given. A path that exists is never taken for a pattern.
 ///
 /// Names that begin with `.` or `_` are hidden: Spark's `_temporary`, macOS' `._a.avro`, files that
-/// are being written. They are skipped, and that is logged as a warning, unless that component of
-/// the pattern begins so too. Partitions, which have the form `_name=value`, are not hidden.
-/// Nothing is hidden that is given as a path.
+/// are being written. They are skipped with a warning in the log, unless that component of the
+/// pattern begins with `.` or `_` too. Partitions, which have the form `_name=value`, are not
+/// hidden. A path that is given in full is never hidden.
 ///
 /// `file://` URLs are paths too; other schemes are errors.
 ///
-/// Pipes, standard input (`/dev/stdin`), sockets and devices can be read once, by one iteration of
-/// one data set: clones of this value share what was read of them for their headers. Building the
-/// data set waits until another program has written the header; [`cancel`](Files::cancel) ends
-/// that, and dropping an iteration ends its waiting. They cannot be counted, sharded, shuffled by
-/// blocks, mapped, or read for several epochs.
+/// Pipes, standard input (`/dev/stdin`), sockets and devices can be read only once, by one
+/// iteration of one data set. Clones of this value share the bytes that were read for the headers.
+/// Building the data set waits until another program has written the header;
+/// [`cancel`](Files::cancel) ends the wait. Dropping an iteration ends its wait too. Such inputs
+/// cannot be counted, sharded, shuffled by blocks, mapped, or read for several epochs.
 ///
 /// Files that are packed as a whole by gzip or zstandard are unpacked while they are read.
 #[derive(Clone, Default)]
@@ -50,13 +50,13 @@ pub struct Files {
     given: Vec<PathBuf>,
     recursive: bool,
     inputs: Arc<OnceInputs>,
-    /// What was found, if these were looked up already.
+    /// The files that were found, if they were looked up already.
     found: Option<Arc<[PathBuf]>>,
 }
 
 impl fmt::Debug for Files {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Paths that are shown.
+        /// The number of paths that are shown.
         const SHOWN: usize = 4;
         let first = &self.given[..self.given.len().min(SHOWN)];
         f.debug_struct("Files")
@@ -68,7 +68,7 @@ impl fmt::Debug for Files {
 }
 
 impl Files {
-    /// Whether folders are searched with all folders below them (no by default).
+    /// Sets whether the folders inside a folder are searched too (false by default).
     #[must_use]
     pub fn recursive(mut self, recursive: bool) -> Self {
         self.recursive = recursive;
@@ -78,13 +78,14 @@ impl Files {
     /// Looks up every file.
     ///
     /// # Errors
-    /// A file that is missing, a folder without `.avro` files, a pattern that matches no file or
-    /// is none, a URL that is no local file, or no files at all.
+    /// A file that is missing, a folder without `.avro` files, a pattern that matches no file or is
+    /// invalid, a URL that is no local file, or no files at all.
     pub fn resolve(&self) -> Result<Vec<PathBuf>, Error> {
         Ok(self.look_up()?.to_vec())
     }
 
-    /// These files as they are found now: what is made of the result does not look them up again.
+    /// These files, looked up now. A data set that is made of the result does not look them up
+    /// again.
     ///
     /// # Errors
     /// As [`resolve`](Files::resolve).
@@ -93,13 +94,13 @@ impl Files {
         Ok(self)
     }
 
-    /// Makes a thread that waits for bytes of an input that can be read once give up, with an
-    /// error. Nothing is read of such inputs after that.
+    /// Ends each wait for bytes of a pipe or another input that can be read only once, with an
+    /// error. Nothing more is read from such inputs.
     pub fn cancel(&self) {
         self.inputs.stop().cancel();
     }
 
-    /// The files among these that can be read once: pipes, sockets, devices.
+    /// The files that can be read only once: pipes, sockets, devices.
     ///
     /// # Errors
     /// As [`resolve`](Files::resolve).
@@ -108,12 +109,12 @@ impl Files {
         Ok(self.inputs.paths())
     }
 
-    /// The inputs among these files that can be read once.
+    /// The inputs that can be read only once.
     pub(crate) fn inputs(&self) -> &Arc<OnceInputs> {
         &self.inputs
     }
 
-    /// Looks up every file, and notes those that can be read once.
+    /// Looks up every file, and registers the inputs that can be read only once.
     pub(crate) fn look_up(&self) -> Result<Arc<[PathBuf]>, Error> {
         if let Some(found) = &self.found {
             return Ok(found.clone());

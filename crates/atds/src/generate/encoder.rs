@@ -1,4 +1,4 @@
-//! Records of a shape as Avro's bytes, without a value tree between.
+//! Encodes generated records as Avro, without building values first.
 
 use avro_decode::encode::{write_long, write_string};
 
@@ -8,7 +8,7 @@ use super::field::{Field, Length, ONE_NULL_IN, Type, Values};
 use super::random::Random;
 use super::shape::RecordShape;
 
-/// Encodes the records of a shape, each fixed by its number and the seed.
+/// Encodes the records of a shape. The seed and a record's number fix its values.
 ///
 /// ```
 /// use atds::generate::{Preset, RecordEncoder};
@@ -42,7 +42,7 @@ impl RecordEncoder {
         }
     }
 
-    /// The same encoder; arrays say their size in bytes if `byte_sizes`
+    /// Sets whether arrays are written with their size in bytes
     /// ([`GenerateOptions::byte_sizes`](super::GenerateOptions::byte_sizes)).
     pub fn with_byte_sizes(mut self, byte_sizes: bool) -> Self {
         self.writer.arrays = ArrayWriter { byte_sizes };
@@ -58,10 +58,10 @@ impl RecordEncoder {
     }
 }
 
-/// The part of floats and doubles that is 0, but in sparse fields, which list what is not 0.
+/// The fraction of floats and doubles that are 0. Sparse fields have only other values.
 const ZEROS: f64 = 0.3;
 
-/// A type, its distributions ready to draw from.
+/// A type with its distributions prepared for drawing.
 #[derive(Clone, Debug)]
 enum Part {
     Value(Values),
@@ -84,7 +84,7 @@ enum Part {
 #[derive(Clone, Debug)]
 enum Count {
     Fixed(usize),
-    /// The draw, and so many more.
+    /// A drawn number plus a constant.
     Drawn(Alias, usize),
 }
 
@@ -135,7 +135,7 @@ impl Count {
 struct PartWriter {
     values: Draws,
     sparse_values: Draws,
-    /// The cells of a sparse field; kept for its memory.
+    /// The cells of a sparse field; the memory is reused.
     cells: Vec<u64>,
     arrays: ArrayWriter,
 }
@@ -224,7 +224,7 @@ fn draw_cells(dims: &[u64], count: &Alias, cells: &mut Vec<u64>, random: &mut Ra
 /// Writes arrays and maps (Avro 1.12, "Arrays", "Maps").
 #[derive(Clone, Copy, Debug, Default)]
 struct ArrayWriter {
-    /// Whether they say their size in bytes.
+    /// Whether arrays and maps are written with their size in bytes.
     byte_sizes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a generated field is: its type, and how its values are drawn.
+//! Generated fields: their types and the distributions of their values.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub(super) struct Field {
     pub(super) ty: Type,
 }
 
-/// A type, and how its values are drawn.
+/// A type and the distribution of its values.
 #[derive(Clone, Debug)]
 pub(super) enum Type {
     /// A single value.
@@ -36,14 +36,14 @@ pub(super) enum Type {
         /// The mean number of values, Poisson distributed.
         mean: f64,
     },
-    /// A union with null, which one in [`ONE_NULL_IN`] is.
+    /// A union with null. One value in [`ONE_NULL_IN`] is null.
     Nullable(Box<Type>),
 }
 
-/// Of so many values of a nullable field one is null.
+/// The mean number of values of a nullable field for each null.
 pub(super) const ONE_NULL_IN: u64 = 20;
 
-/// How single values are drawn.
+/// The type and distribution of single values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Values {
     /// Uniform below 1,000; not 0 in a sparse field.
@@ -52,21 +52,21 @@ pub(super) enum Values {
     Long,
     /// A long, uniform below 2^40.
     Id,
-    /// Normal, in thousandths, 30 % of them 0; none in a sparse field.
+    /// Normal, in thousandths; 30 % are 0, but none in a sparse field.
     Float,
-    /// Normal, in thousandths, 30 % of them 0; none in a sparse field.
+    /// Normal, in thousandths; 30 % are 0, but none in a sparse field.
     Double,
     /// An int, uniform below 100.
     Small,
-    /// True and false alike.
+    /// True and false with the same probability.
     Boolean,
-    /// A string, one of these.
+    /// A string of this list.
     Word(&'static [&'static str]),
-    /// An enum, each symbol alike.
+    /// An enum; all symbols have the same probability.
     Symbol(&'static Symbols),
-    /// Letters of several alphabets, about 12.
+    /// About 12 letters of several alphabets.
     Text,
-    /// Any bytes, about 12.
+    /// About 12 random bytes.
     Bytes,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Length {
     Fixed(usize),
     /// Poisson distributed with this mean.
     Poisson(f64),
-    /// This many, and so many more as are Poisson distributed with this mean.
+    /// A constant plus a Poisson distributed number with this mean.
     AtLeast(usize, f64),
 }
 
@@ -109,7 +109,7 @@ pub(super) fn record_schema(name: &str, fields: &[Field]) -> Value {
     record(name, fields, &mut HashSet::new())
 }
 
-/// The schema of a record, after those of the types in `named`.
+/// The schema of a record. Types in `named` were defined earlier and are referred to by name.
 fn record(name: &str, fields: &[Field], named: &mut HashSet<&'static str>) -> Value {
     let fields: Vec<Value> = fields.iter().map(|field| field.schema(named)).collect();
     json!({"type": "record", "name": name, "fields": fields})
@@ -126,7 +126,7 @@ impl Type {
         lengths.iter().rev().fold(Type::Value(values), array)
     }
 
-    /// The schema, in a field of this name. Of a type in `named` it is the name.
+    /// The schema of the type in a field of this name. A type in `named` is referred to by name.
     fn schema(&self, field: &str, named: &mut HashSet<&'static str>) -> Value {
         match self {
             Type::Value(Values::Symbol(Symbols { name, symbols })) => match named.insert(name) {

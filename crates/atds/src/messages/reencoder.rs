@@ -1,4 +1,4 @@
-//! Messages as messages of another schema.
+//! Re-encodes messages by another schema.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::Framing;
 use super::writers::Writers;
 use crate::{Error, ErrorKind};
 
-/// Re-encodes messages of a writer's schema by a reader's, by Avro's schema
-/// resolution: fields that the writer lacks get the reader's defaults, those
-/// that the reader lacks are left out, the others are renamed, reordered and
-/// promoted. Nothing is built in between.
+/// Re-encodes messages of a writer's schema by a reader's schema, following Avro's schema
+/// resolution. Fields that the writer lacks get the reader's defaults. Fields that the reader lacks
+/// are left out. The other fields are renamed, reordered and promoted. No values are built in
+/// between.
 ///
 /// ```
 /// use atds::Schema;
@@ -34,7 +34,7 @@ use crate::{Error, ErrorKind};
 /// ```
 pub struct Reencoder {
     transcoders: Writers<Transcoder>,
-    /// What each message starts with.
+    /// The first bytes of each message.
     header: Option<[u8; single_object::HEADER_LEN]>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for Reencoder {
 }
 
 impl Reencoder {
-    /// Re-encodes raw records of the schema `writer` to raw ones of `reader`.
+    /// A re-encoder from raw records of the schema `writer` to raw records of `reader`.
     ///
     /// # Errors
     /// The writer's schema cannot become the reader's.
@@ -56,7 +56,7 @@ impl Reencoder {
         Reencoder::builder(writer, reader).build()
     }
 
-    /// [`new`](Reencoder::new) with options.
+    /// A builder, for options.
     pub fn builder(
         writer: impl Into<Arc<Schema>>,
         reader: impl Into<Arc<Schema>>,
@@ -72,9 +72,8 @@ impl Reencoder {
     /// Appends the record of `message`, by the reader's schema, to `out`.
     ///
     /// # Errors
-    /// A message that is not a record of its schema or of one that the reader's
-    /// has no place for, or has bytes besides the record; the error says where in
-    /// it, and `out` is as before.
+    /// The message is not a record of its schema, does not fit the reader's schema, or has bytes
+    /// after the record. The error gives the offset; `out` is unchanged.
     pub fn reencode(&self, message: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let message = self.transcoders.of(message)?;
         let start = out.len();
@@ -107,20 +106,19 @@ impl fmt::Debug for ReencoderBuilder {
 }
 
 impl ReencoderBuilder {
-    /// What messages are besides their records: nothing, by default.
+    /// The framing of input messages; raw records by default.
     pub fn input_framing(mut self, framing: Framing) -> Self {
         self.input = framing;
         self
     }
 
-    /// What re-encoded messages are besides their records: nothing, by default.
+    /// The framing of re-encoded messages; raw records by default.
     pub fn output_framing(mut self, framing: Framing) -> Self {
         self.output = framing;
         self
     }
 
-    /// Another schema that messages may be of, where they are single objects and
-    /// say theirs.
+    /// Adds another writer's schema. The messages must be single objects, which name their schema.
     pub fn writer_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
         self.writers.push(schema.into());
         self
@@ -129,8 +127,8 @@ impl ReencoderBuilder {
     /// Resolves each writer's schema to the reader's.
     ///
     /// # Errors
-    /// A writer's schema that cannot become the reader's; several where messages
-    /// do not say theirs, or of one fingerprint and with different logical types.
+    /// A writer's schema that cannot become the reader's; several writers' schemas for raw
+    /// messages; or two schemas of one fingerprint that differ in logical types.
     pub fn build(self) -> Result<Reencoder, Error> {
         let transcoders = Writers::new(self.input, &self.writers, |writer| {
             Resolution::new(writer.clone(), self.reader.clone())
