@@ -7,14 +7,14 @@
 >>> labels.dtype, labels.shape
 (dtype('int32'), (8,))
 
-A :class:`Dataset` is a description that can be iterated over any number of times; each
-iteration is an epoch, and gives a :class:`Batch`, a dict of arrays, for every step. Features say
-what to read and as which tensors: :class:`DenseFeature`, :class:`SparseFeature`,
-:class:`VarlenFeature` in the words of ATDS, :class:`FixedLenFeature`,
-:class:`FixedLenSequenceFeature`, :class:`VarLenFeature` in those of TensorFlow.
+A :class:`Dataset` is a description that can be iterated over any number of times. Each iteration is
+an epoch and yields batches; a :class:`Batch` is a dict of arrays. Features select what is read, and
+into which tensors: :class:`DenseFeature`, :class:`SparseFeature`, :class:`VarlenFeature` as in
+ATDS, :class:`FixedLenFeature`, :class:`FixedLenSequenceFeature`, :class:`VarLenFeature` as in
+TensorFlow.
 
-What is read otherwise than expected, such as hidden files that are skipped, is logged as a
-warning to ``logging.getLogger("atds")``.
+Surprises, such as hidden files that are skipped, are logged as warnings to
+``logging.getLogger("atds")``.
 """
 
 import atexit as _atexit
@@ -67,11 +67,11 @@ from atds.tensors import (
     StringArray,
 )
 
-# What a process made before a fork is of no use to its child, which has to know.
+# A forked child cannot use the threads of its parent, so the module must know of the fork.
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_native.forked)
 
-# Log records of threads wait for a call into the package, and there may be none after the last.
+# Log records of threads wait for the next call into the package; this is the last one.
 _atexit.register(_native.forward_logs)
 
 __all__ = [

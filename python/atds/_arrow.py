@@ -1,4 +1,4 @@
-"""Columns as arrays of Arrow: how each is built, over the same memory.
+"""Columns as Arrow arrays over the same memory.
 
 | column | Arrow |
 |---|---|
@@ -8,8 +8,8 @@
 | sparse, by coordinates or ragged | large lists of structs of ``indices`` and ``values`` |
 | a mask of the entries of another column | lists as that column has |
 
-Row splits are the offsets of lists. Copied are bools, which are bits in Arrow, bfloat16, which become
-float32, and the indices and row splits of coordinates.
+Row splits are the offsets of lists. Three things are copied: bools, which are bits in Arrow;
+bfloat16, which becomes float32; and the indices and row splits of coordinates.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from atds.specs import (
 )
 from atds.strings import StringArray
 
-#: A tree that says how an array is built; see `python/src/arrow.rs`.
+#: A tree that describes an Arrow array; see `python/src/arrow.rs`.
 Node: TypeAlias = tuple[Any, ...]
 
 #: Puts the entries of a column into the lists of its rows.
@@ -46,8 +46,8 @@ def string_node(strings: StringArray) -> Node:
 
 
 def batch_node(batch: Batch, specs: Mapping[str, TensorSpec] | None = None) -> Node:
-    """The node of a batch: a record of its columns. Where dimensions are known only of this batch,
-    without specs, lists are as long as here."""
+    """The node of a batch: a struct of its columns. Without specs, a dimension has the length that
+    it has in this batch."""
     columns = []
     for name, column in batch.items():
         owner = batch.masks.get(name)
@@ -145,7 +145,7 @@ def _bytes(array: Any) -> Any:
 
 
 def _none(spec: TensorSpec) -> Any:
-    """A column of a spec without rows."""
+    """A column of `spec` without rows."""
     rest = tuple(dim or 0 for dim in spec.shape[1:])
     if isinstance(spec, ArraySpec):
         return _no_values(spec.dtype, (0, *rest))

@@ -11,7 +11,7 @@ from atds._packages import need
 from atds.errors import OptionError
 from atds.strings import StringArray
 
-#: Puts an array where a framework has it.
+#: A function that places an array on a device or sharding.
 Place: TypeAlias = Callable[[Any], Any]
 
 IDS = "ask for ids with hash_buckets= or vocabulary="
@@ -34,11 +34,10 @@ def tf_values(tf: Any, values: Any) -> Any:
 
 
 def jax_arrays(values: Any, place: Place | None = None) -> Any:
-    """An array as one of JAX, over the same memory where it is aligned, unless it is to be placed
-    elsewhere.
+    """An array as a JAX array. It shares the memory if that is aligned and ``place`` is None.
 
     Raises:
-        OptionError: 64 bits, of which JAX would take 32.
+        OptionError: The values have 64 bits, which JAX would cut to 32.
     """
     jax = need("jax", "to_jax")
     if isinstance(values, StringArray):
@@ -52,7 +51,7 @@ def jax_arrays(values: Any, place: Place | None = None) -> Any:
 
 
 def jax_indices(indices: Any, dense_shape: tuple[int, ...], place: Place | None = None) -> Any:
-    """Indices of JAX; of 32 bits unless it has 64."""
+    """Indices as a JAX array; int32 unless 64 bits are enabled."""
     jax = need("jax", "to_jax")
     place = place or jax.numpy.from_dlpack
     if _wide(jax):

@@ -1,4 +1,4 @@
-"""The arguments of features, checked."""
+"""Checks of the arguments of features."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def integer(name: str, value: Any) -> int:
 
 
 def text(name: str, value: Any) -> str:
-    """A string that UTF-8 has."""
+    """A string that can be encoded as UTF-8."""
     if not isinstance(value, str):
         raise FeatureError(f"{name} is {value!r}, which is no str")
     try:
@@ -72,7 +72,7 @@ def text(name: str, value: Any) -> str:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False, of Python's or NumPy's."""
+    """A bool, from Python's or NumPy's True or False."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise FeatureError(f"{name} is {value!r}, which is neither True nor False")
@@ -100,7 +100,7 @@ def index_keys(keys: Any) -> tuple[str, ...]:
 
 
 def fill(value: Any) -> Any:
-    """A default as JSON has it: a value, or nested lists."""
+    """A default for a features file (JSON): a value, or nested lists."""
     if isinstance(value, (str, bytes)):
         return _text("default", value)
     if isinstance(value, (np.ndarray, np.generic)):
@@ -111,14 +111,14 @@ def fill(value: Any) -> Any:
         return [fill(item) for item in value]
     if isinstance(value, float) and not np.isfinite(value):
         return "NaN" if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    # Bytes that are no text have been given to a feature before.
+    # A feature that was read from JSON has bytes in this form.
     if isinstance(value, (bool, int, float)) or _is_bytes(value):
         return value
     raise FeatureError(f"default is {value!r}, which is neither a value nor lists of values")
 
 
 def words(vocabulary: Any) -> Any:
-    """A vocabulary as JSON has it: a list of words, or a file of them."""
+    """A vocabulary for a features file (JSON): a list of words, or the path of a file."""
     if isinstance(vocabulary, os.PathLike):
         return {"file": os.path.abspath(os.fspath(vocabulary))}
     if isinstance(vocabulary, dict) and vocabulary.keys() == {"file"}:
@@ -138,7 +138,7 @@ def _is_bytes(value: Any) -> bool:
 
 
 def _text(name: str, value: str | bytes) -> Any:
-    """A string; bytes that are no text have a character for each byte."""
+    """A string. Bytes that are not UTF-8 become an object with one character for each byte."""
     if isinstance(value, str):
         return text(name, value)
     try:

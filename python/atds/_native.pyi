@@ -79,10 +79,11 @@ class Files:
 
 @final
 class Batches(Iterator[Batch]):
-    """The batches of one epoch, made ahead by threads of their own.
+    """The batches of one epoch, prefetched by threads of the iteration.
 
-    Several threads may take batches from it: each is given once. Dropping or closing it ends its
-    threads, and so does the end of a ``with`` block: ``with iter(dataset) as batches:``.
+    Several threads may take batches from one iterator: each batch is yielded once. Dropping or
+    closing it ends its threads, and so does the end of a ``with`` block: ``with iter(dataset) as
+    batches:``.
     """
 
     def __iter__(self) -> Batches: ...

@@ -1,4 +1,4 @@
-"""Packages that are used where they are installed."""
+"""Optional packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atds.errors import MissingPackageError
 
 
 def need(module: str, what: str) -> Any:
-    """The module, or an error that says what it is needed for and how to install it."""
+    """The module. If it is missing, the error names its purpose and its package."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -20,5 +20,5 @@ def need(module: str, what: str) -> Any:
         ) from error
 
 
-#: The packages of modules that are named otherwise.
+#: The packages of modules whose name differs from the package's.
 _PACKAGES = {"ml_dtypes": "ml-dtypes"}

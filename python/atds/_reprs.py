@@ -1,4 +1,4 @@
-"""What iterators, data sets, batches and inspections look like, as text and as HTML."""
+"""Text and HTML representations of iterators, data sets, batches and inspections."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ MAX_WIDTH = 100
 
 
 def batches_text(name: str, stats: Mapping[str, Any] | None) -> str:
-    """An iterator with the figures that it has so far; None is that of another process."""
+    """The repr of an iterator, with its figures so far. ``stats`` is None for an iterator of a
+    parent process."""
     return f"<{name}: {_progress(stats)}>"
 
 
 def batches_html(name: str, stats: Mapping[str, Any] | None) -> str:
-    """The same for a notebook."""
+    """The HTML of an iterator, for a notebook."""
     if stats is None:
         return html(name, [("state", _progress(None))])
     rows = [
@@ -38,12 +39,13 @@ def _progress(stats: Mapping[str, Any] | None) -> str:
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
-    """A number of things."""
+    """A number with a noun, such as ``2 files``."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def listed(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    """A title, and a line for each name and what it stands for, as many as fit a screen."""
+    """A title, and a line for each name with its value. Lines that do not fit a screen are only
+    counted."""
     lines = [clipped(title)]
     lines += [clipped(f"  {name}: {said}") for name, said in rows[:MAX_SHOWN]]
     if len(rows) > MAX_SHOWN:
@@ -52,7 +54,7 @@ def listed(title: str, rows: Sequence[tuple[str, str]]) -> str:
 
 
 def clipped(text: str, width: int = MAX_WIDTH) -> str:
-    """A text as one line that is not too long; what cannot be printed is escaped."""
+    """A text as one line of at most ``width`` characters; unprintable characters are escaped."""
     line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: width + 1])
     return line if len(line) <= width else line[: width - 1] + "…"
 
@@ -62,8 +64,8 @@ def html(
     rows: Iterable[Sequence[str]],
     *tables: tuple[Sequence[str], Sequence[Sequence[str]]],
 ) -> str:
-    """A table of names and values for a notebook, and tables with a header below it. All texts
-    are escaped; tables that are too long are cut."""
+    """HTML for a notebook: a table of names and values, then tables with headers. All texts are
+    escaped; long tables are truncated."""
     parts = [f"<strong>{_cell(title)}</strong>"]
     parts += [_table(header, body) for header, body in [((), list(rows)), *tables] if body]
     return f"<div>{''.join(parts)}</div>"

@@ -35,8 +35,8 @@ class Batch(dict[str, Any]):
     Dense columns of numbers are :class:`numpy.ndarray` over the memory that the pipeline wrote,
     and can be written to; dense strings are :class:`StringArray`, sparse and varlen columns
     :class:`SparseTensor`, or with the layout ``ragged`` :class:`RaggedTensor` and
-    :class:`RaggedSparseTensor`. Each column keeps its own memory alive and no other's; once it is
-    gone, its memory is used for another batch.
+    :class:`RaggedSparseTensor`. Each column keeps only its own memory alive. When the column is
+    freed, another batch reuses its memory.
 
     >>> batch = next(iter(atds.Dataset("clicks/*.avro", batch_size=64)))
     >>> batch.num_records
@@ -48,8 +48,8 @@ class Batch(dict[str, Any]):
     KeyError: "the batch has no column 'weight' (did you mean 's_weight'?)"
 
     Attributes:
-        num_records: Records in the batch, which are its rows.
-        masks: For each mask of entries, the column whose entries they are.
+        num_records: Number of records in the batch, which are its rows.
+        masks: For each mask of entries, the name of the column with these entries.
     """
 
     __slots__ = ("masks", "num_records")
@@ -95,14 +95,14 @@ class Batch(dict[str, Any]):
 
 
 class _Exported:
-    """A batch that is no dict, for those who look for that first."""
+    """A batch that is no dict, for consumers that would treat a dict specially."""
 
     def __init__(self, batch: Batch) -> None:
         self.__arrow_c_array__ = batch.__arrow_c_array__
 
 
 def summary(column: Any) -> str:
-    """A column in a few words: its dtype and shape, of several parts each."""
+    """A short description of a column: its dtype and shape, for each part if it has several."""
     if isinstance(column, tuple):
         if hasattr(column, "dense_shape"):
             sparse: Any = column

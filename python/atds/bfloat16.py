@@ -1,4 +1,4 @@
-"""Arrays of bfloat16, which NumPy alone does not have."""
+"""Arrays of bfloat16, which NumPy lacks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from atds._packages import need
 class BFloat16Array:
     """An array of bfloat16 over the batch's memory.
 
-    Frameworks that have the dtype take it by DLPack without copying: ``torch.from_dlpack(x)``,
+    Frameworks that have the dtype convert it by DLPack without copying: ``torch.from_dlpack(x)``,
     ``jax.numpy.from_dlpack(x)``.
 
     Attributes:
-        bits: The bits of each value, uint16, of the same shape; the memory itself.
+        bits: A uint16 array of the values' bits, of the same shape, over the same memory.
     """
 
     __slots__ = ("bits",)
@@ -48,7 +48,7 @@ class BFloat16Array:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the values."""
+        """The size of the values in bytes."""
         return self.bits.nbytes
 
     def to_numpy(self) -> np.ndarray[Any, np.dtype[Any]]:
@@ -65,7 +65,7 @@ class BFloat16Array:
         return (self.bits.astype(np.uint32) << 16).view(np.float32)
 
     def tolist(self) -> Any:
-        """The values as nested lists of the shape, as NumPy has it."""
+        """The values as nested lists, as ``numpy.ndarray.tolist`` returns them."""
         return self.to_float32().tolist()
 
     def __dlpack__(
@@ -76,7 +76,7 @@ class BFloat16Array:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule over the same memory, which is the CPU's."""
+        """A DLPack capsule over the same memory, on the CPU."""
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"the memory is the CPU's, and not of the device {dl_device}")
         return _native.bfloat16_dlpack(self.bits.copy() if copy else self.bits)

@@ -28,7 +28,7 @@ _LOG = logging.getLogger("atds")
 
 @spelled_out(DatasetOptions)
 class Dataset:
-    """Avro files, and how to make batches of them.
+    """A data set: Avro files, read as batches.
 
     >>> dataset = atds.Dataset(
     ...     "clicks/*.avro",
@@ -48,15 +48,15 @@ class Dataset:
     >>> [batch["d0"].shape for batch in dataset]
     [(64, 8), (64, 8), (64, 8), (8, 8)]
 
-    A data set is a description: each iteration is an epoch, which reads the files anew with
-    threads of its own, and several can go on at the same time. It can be pickled, and used in
-    forked processes; it takes its configuration along and its epoch, and no open iteration.
+    A data set is a description: each iteration is an epoch, which reads the files with its own
+    threads. Several iterations can run at the same time. A data set can be pickled, and used in
+    forked processes: its configuration and epoch are copied, open iterations are not.
 
-    Several processes share the records with ``shard=(index, count)``: each record of an epoch is
-    in the shard of one index below ``count``. Shards differ by at most one record, and so at most
-    by one batch. Processes that wait for each other at each batch must make the same number: of
-    ``n`` records, each shard has ``n // count // batch_size`` whole batches, and perhaps more.
-    :class:`atds.torch.Dataset` makes the numbers equal by itself, see its ``uneven``.
+    Several processes share the records with ``shard=(index, count)``: each record of an epoch is in
+    exactly one shard. Shards differ by at most one record, and so by at most one batch. Processes
+    that wait for each other at each batch must all stop after the same number of batches. Of ``n``
+    records, each shard has at least ``n // count // batch_size`` whole batches.
+    :class:`atds.torch.Dataset` makes the numbers equal, see its ``uneven``.
 
     >>> shards = [atds.Dataset("clicks/*.avro", 64, shard=(index, 3)) for index in range(3)]
     >>> [shard.num_records for shard in shards]
@@ -64,33 +64,33 @@ class Dataset:
 
     Args:
         filenames: A file, a pattern such as ``data/*.avro``, a folder (for its ``*.avro``), a
-            ``file://`` URL of these, or a list of them. They are looked up once, here. Names that
-            begin with ``.`` or ``_`` are hidden, and skipped with a warning, unless that part of
-            the pattern begins so too; partitions of the form ``_name=value`` are not. Files that
-            are packed as a whole by gzip or zstandard are unpacked while they are read. A pipe, such
-            as ``/dev/stdin``, can be iterated over once, and has no length.
-        batch_size: Records of a batch at most.
-        features: Features by name, ours or TensorFlow's; None for all that the first file's
-            schema has, see :func:`atds.infer_features`. Fields not among them are skipped. A field
-            that some of the files lack is missing in their records: ``default=`` and ``mask=``
-            cover it, without them it is an error.
-        shard: The index of the part of each epoch's records that is read, and the number of parts;
-            None for all records. The records of all files are counted here, and only files and
-            blocks with records of the shard are read. All processes give the same files and
-            options, and with shuffled files or blocks the same ``seed``.
+            ``file://`` URL of these, or a list of these. They are looked up once, by the
+            constructor. Names that begin with ``.`` or ``_`` are hidden and skipped with a warning,
+            unless that part of the pattern begins with ``.`` or ``_`` too. Partitions of the form
+            ``_name=value`` are not hidden. Files that are packed as a whole by gzip or zstandard
+            are unpacked while they are read. A pipe, such as ``/dev/stdin``, can be iterated over
+            once, and has no length.
+        batch_size: Maximum number of records in a batch.
+        features: Features by name, of this package or of TensorFlow; None for all fields of the
+            first file's schema, see :func:`atds.infer_features`. Other fields are skipped. A field
+            that a file lacks is missing in its records, which is an error without ``default=`` or
+            ``mask=``.
+        shard: The index of the shard of each epoch that is read, and the number of shards; None for
+            all records. The constructor counts the records of all files; an iteration reads only
+            files and blocks with records of the shard. All processes must give the same files and
+            options, and the same ``seed`` if they shuffle files or blocks.
         **options: The options of :class:`atds.DatasetOptions`.
 
     Raises:
-        MissingFileError: A file that is not there, a pattern or folder without files.
+        MissingFileError: A missing file, or a pattern or folder without files.
         OptionError: An option out of its range.
-        FeatureError: A feature that cannot be, or that the schema of a file does not have, or has
-            with another meaning than the files before it.
+        FeatureError: An invalid feature, or a feature that does not fit the schema of a file.
         DataError: A file that is not Avro.
-        SchemaError: A file whose schema is none, or with ``strict`` not by the specification.
-        ReadOnceError: A pipe that would have to be read in another order, or be mapped.
+        SchemaError: A file whose schema is invalid, or with ``strict`` breaks the specification.
+        ReadOnceError: A pipe with an option that reads in another order or maps the file.
     """
 
-    #: Whether the threads of an iteration wait for the next one.
+    #: Whether the threads of an iteration are kept for the next iteration.
     _keeps_threads = False
 
     def __init__(
@@ -120,7 +120,7 @@ class Dataset:
         self._begin(schemas)
 
     def _checked_shard(self, shard: Shard | None) -> Shard | None:
-        """The shard, which is the same records in all processes only with the same order."""
+        """The shard, checked: shards fit together only if all processes have the same order."""
         found = _options.shard(shard)
         is_shuffled = self._config["shuffle_files"] or self._config["shuffle_blocks"]
         if found is not None and found[1] > 1 and is_shuffled and not self._seed_is_given:
@@ -142,12 +142,12 @@ class Dataset:
         return features
 
     def _begin(self, schemas: _native.FileSchemas) -> None:
-        """Makes what is no configuration."""
+        """Initialises the state that is not configuration."""
         self._lock = threading.Lock()
         self._latest: _native.StatsHandle | None = None
         self._less: tuple[frozenset[str], Dataset] | None = None
         self._made = self._make(self._features, schemas=schemas)
-        # What a copy in another process must know of the files, so that it need not read them.
+        # A copy in another process gets these, so that it need not read the files.
         self._schemas = self._made.schemas()
 
     def _make(
@@ -156,7 +156,7 @@ class Dataset:
         max_threads: int | None = None,
         schemas: _native.FileSchemas | None = None,
     ) -> _native.Dataset:
-        """The native data set; threads are at most so many where they are automatic."""
+        """The native data set, with a limit for an automatic number of threads."""
         if not self._inputs.is_here():
             refuse(self._inputs, "it is read by the process that opened it, not by one it forks")
             self._inputs = _native.Files(self._files, False)
@@ -177,37 +177,37 @@ class Dataset:
         return self._slice(native, sum(self._records_of_files(native)), self._shard)
 
     def _slice(self, native: _native.Dataset, records: int, shard: Shard) -> _native.Dataset:
-        """A shard of a native data set that has so many records."""
+        """A shard of a native data set with ``records`` records."""
         index, count = shard
         bounds = (records * index // count, records * (index + 1) // count)
         return native.slice(*bounds, self._records_of_files(native))
 
     def _records_of_files(self, native: _native.Dataset) -> list[int]:
-        """The records of each file, counted once."""
+        """The number of records of each file, counted once."""
         if self._file_records is None:
             self._file_records = native.file_records()
         return self._file_records
 
     def _with_features(self, features: dict[str, Feature]) -> Dataset:
-        """The same with other features of the same fields. The files are not checked again."""
+        """A copy with other features of the same fields. The files are not checked again."""
         other = Dataset.__new__(type(self))
         other.__setstate__({**self.__getstate__(), "_features": features})
         return other
 
     @property
     def _here(self) -> _native.Dataset:
-        """The native data set; in a forked child one of its own."""
+        """The native data set. A forked child makes its own."""
         if not self._made.is_here():
             self._lock = threading.Lock()
             self._made = self._make(self._features)
         return self._made
 
     def __iter__(self) -> _native.Batches:
-        """The batches of the next epoch, which are made ahead from now on."""
+        """Starts the next epoch and returns its batches. Prefetching begins now."""
         return self._next_epoch(self._here)
 
     def _without(self, names: frozenset[str]) -> Dataset:
-        """The same without some of the features; made once for the latest names."""
+        """A copy without the features ``names``. The latest copy is cached."""
         if self._less is None or self._less[0] != names:
             kept = {name: f for name, f in self._features.items() if name not in names}
             self._less = names, self._with_features(kept)
@@ -222,8 +222,8 @@ class Dataset:
         return batches
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """The batches of the next epoch as a stream of Arrow's record batches, for everything that
-        takes one: ``pyarrow.RecordBatchReader.from_stream(dataset)``, ``polars.DataFrame(dataset)``,
+        """The batches of the next epoch as a stream of Arrow record batches, for consumers of such
+        streams: ``pyarrow.RecordBatchReader.from_stream(dataset)``, ``polars.DataFrame(dataset)``,
         DuckDB.
 
         Columns are as in :meth:`Batch.to_arrow`, except that varlen features are nested lists
@@ -238,31 +238,31 @@ class Dataset:
         return _arrow.batches_stream(self._next_epoch(native), specs, mask_owners(features))
 
     def __len__(self) -> int:
-        """The batches of an epoch."""
+        """The number of batches of an epoch."""
         whole, rest = divmod(self.num_records, self._batch_size)
         return whole if not rest or self._config["drop_remainder"] else whole + 1
 
     @property
     def num_records(self) -> int:
-        """The records of an epoch: of all files, counted once from the heads of their blocks, or
-        of the shard."""
+        """The number of records of an epoch: of the shard, or of all files. It is counted once from
+        the heads of the blocks."""
         if self._shard is None:
             return sum(self._records_of_files(self._here))
         return self._here.num_records()
 
     @property
     def filenames(self) -> list[str]:
-        """The files, in the order they are read in unless it is shuffled."""
+        """The files, in the order in which an unshuffled iteration reads them."""
         return list(self._files)
 
     @property
     def batch_size(self) -> int:
-        """Records of a batch at most."""
+        """The maximum number of records in a batch."""
         return self._batch_size
 
     @property
     def drop_remainder(self) -> bool:
-        """Whether a last batch of fewer records is left out."""
+        """Whether a last batch of fewer records is dropped."""
         return bool(self._config["drop_remainder"])
 
     @property
@@ -272,19 +272,19 @@ class Dataset:
 
     @property
     def element_spec(self) -> dict[str, TensorSpec]:
-        """What the columns of a batch are, by name."""
+        """The specs of a batch's columns by name."""
         always = self._batch_size if self.drop_remainder else None
         return element_spec(self._here.spec(), binary_names(self._features), always)
 
     @property
     def schema(self) -> Any:
-        """The reader's schema, or that of the first file, as ``json.loads`` makes it."""
+        """The reader schema, or the schema of the first file, as ``json.loads`` returns it."""
         text = self._config["reader_schema"]
         return json.loads(self._schemas[0][1] if text is None else text)
 
     @property
     def seed(self) -> int:
-        """What fixes all shuffling, with the epoch."""
+        """The seed. Seed and epoch together fix all shuffling."""
         return int(self._config["seed"])
 
     @property
@@ -306,8 +306,8 @@ class Dataset:
         self._epoch = _options.whole("epoch", epoch, 0)
 
     def stats(self) -> dict[str, Any]:
-        """Figures of the latest iteration up to now: records and batches handed out, bytes, where
-        time was spent (in seconds), what was dropped or passed over, memory held.
+        """Figures of the latest iteration up to now: numbers of records and batches yielded, bytes,
+        times in seconds, numbers of dropped records and tolerated faults, memory.
 
         >>> dataset = atds.Dataset("clicks/*.avro", 64)
         >>> for batch in dataset:
@@ -347,7 +347,7 @@ class Dataset:
         return self._html("atds.Dataset", [])
 
     def _html(self, title: str, more: list[tuple[str, str]]) -> str:
-        """A table of what it reads, and one of its features."""
+        """HTML with a table of the files and options, and one of the features."""
         files = counted(len(self._files), "file") + f", the first {self._files[0]}"
         if len(self._files) == 1:
             files = self._files[0]

@@ -1,4 +1,4 @@
-"""The dtypes of columns, and what is accepted for them."""
+"""The dtypes of columns, and the values that are accepted as dtypes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DType: TypeAlias = Literal[
 
 DTYPES: tuple[DType, ...] = get_args(DType)
 
-# As NumPy takes Python's own types; `np.dtype(str)` and others have a length.
+# Python's own types as NumPy reads them. `np.dtype(str)` and others have a length.
 _PYTHON_TYPES: dict[object, DType] = {
     bool: "bool",
     int: "int64",
@@ -41,11 +41,11 @@ _PYTHON_TYPES: dict[object, DType] = {
 def parse_dtype(dtype: Any) -> DType:
     """The name of a dtype given as a NumPy dtype, a name, or a framework's own dtype.
 
-    Frameworks are not imported for it: ``torch.float32``, ``tf.float32`` and ``jax.numpy.float32``
-    say their names.
+    Frameworks are not imported: ``torch.float32``, ``tf.float32`` and ``jax.numpy.float32`` have
+    their names.
 
     Raises:
-        FeatureError: Something that is no dtype, or one that no column has.
+        FeatureError: The value is no dtype, or a dtype that no column can have.
     """
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
@@ -56,7 +56,7 @@ def parse_dtype(dtype: Any) -> DType:
 
 
 def _names(dtype: Any) -> list[str]:
-    """What `dtype` may be called."""
+    """Possible names of `dtype`."""
     names = []
     if isinstance(dtype, str):
         names.append(dtype)
@@ -66,7 +66,7 @@ def _names(dtype: Any) -> list[str]:
         names.append(name)
     if type(dtype).__module__.partition(".")[0] == "torch":
         names.append(str(dtype).removeprefix("torch."))
-    # A NumPy dtype, one of its names and scalar types, or what has one, as JAX's.
+    # A NumPy dtype, its name or scalar type, or an object with a NumPy dtype, such as JAX's.
     found = _numpy_dtype(dtype)
     if found is not None:
         names.append(_numpy_name(found))

@@ -1,8 +1,7 @@
 """The exceptions of this package.
 
-All are :class:`Error`, and each is also the built-in exception that people catch for its like: a
-file that is not there is a :class:`FileNotFoundError`, an option out of its range a
-:class:`ValueError`.
+All are :class:`Error`. Each is also the built-in exception that fits: a missing file is a
+:class:`FileNotFoundError`, an option out of its range a :class:`ValueError`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 
 class Error(Exception):
-    """What went wrong, and where, as far as is known.
+    """An error, with the place where it occurred as far as it is known.
 
     >>> try:
     ...     atds.Dataset("nowhere/*.avro", batch_size=64)
@@ -21,14 +20,14 @@ class Error(Exception):
 
     Attributes:
         file: The file, or the pattern or folder that was given for files.
-        offset: The byte of the file: of the fault itself where the block is not compressed, else
-            of the block it is in. Of messages the byte of the message.
-        decompressed_offset: The byte in the decompressed block, where the block is compressed.
-        block: The block of the file, counted from 0.
-        record: The record of the block, counted from 0; without blocks, the message of those
-            that were given.
-        field: The field, dotted where it is nested.
-        fingerprint: The fingerprint of the writer's schema, where messages are single objects.
+        offset: The byte offset in the file: of the fault, or of its block if the block is
+            compressed. For messages, the offset in the message.
+        decompressed_offset: The byte offset in the decompressed block, if the block is compressed.
+        block: The number of the block in the file, counted from 0.
+        record: The number of the record in the block, counted from 0; for messages, the index of
+            the message.
+        field: The field, with dots for nested fields.
+        fingerprint: The fingerprint of the writer's schema, if messages are single objects.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Error(Exception):
         self.fingerprint = fingerprint
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What an OSError has besides is not among its attributes.
+        # The attributes of an OSError are not in its `__dict__`.
         state = dict(self.__dict__)
         for name in ("errno", "filename"):
             if hasattr(self, name):
@@ -61,7 +60,7 @@ class Error(Exception):
         return type(self), self.args, state
 
     def __str__(self) -> str:
-        # An OSError would make a text of its own of errno and filename.
+        # OSError's own text is made of errno and filename.
         return str(self.args[0]) if self.args else ""
 
 
@@ -70,11 +69,11 @@ class OptionError(Error, ValueError):
 
 
 class FeatureError(Error, ValueError):
-    """A feature that cannot be, or that the files' schema does not have."""
+    """A feature that is invalid or does not fit the files' schema."""
 
 
 class SchemaError(Error, ValueError):
-    """A schema that is none, or one that cannot be read as another."""
+    """A schema that is invalid, or a writer's schema that cannot be read as the reader's."""
 
 
 class DataError(Error, ValueError):
@@ -82,7 +81,7 @@ class DataError(Error, ValueError):
 
 
 class FileError(Error, OSError):
-    """A file that cannot be read; ``errno`` is the system's, if it has one for it."""
+    """A file that cannot be read; ``errno`` is the system's error number, if there is one."""
 
     errno: Any
     filename: Any
@@ -96,16 +95,16 @@ class FileError(Error, OSError):
 
 
 class MissingFileError(FileError, FileNotFoundError):
-    """A file that is not there, or a folder or pattern without files."""
+    """A missing file, or a folder or pattern without files."""
 
     errno: Any
     filename: Any
 
 
 class ReadOnceError(FileError, TypeError):
-    """A pipe, a socket or a device, which can be read once, where that is not enough.
+    """A pipe, a socket or a device would have to be read more than once.
 
-    It is a :class:`TypeError` as well, as that of ``len`` where there is no length.
+    This is also a :class:`TypeError`, as ``len`` raises for objects without a length.
     """
 
     errno: Any
@@ -117,12 +116,12 @@ class MemoryLimitError(Error, MemoryError):
 
 
 class ThreadError(Error, RuntimeError):
-    """A thread that the system does not start, for want of threads or of memory."""
+    """A thread that the system cannot start, for lack of threads or memory."""
 
 
 class ForkError(Error, RuntimeError):
-    """Something that a parent process made is used in its forked child."""
+    """An object of a parent process is used in its forked child."""
 
 
 class MissingPackageError(Error, ImportError):
-    """A package that is not installed, and that only this needs."""
+    """An optional package is not installed."""

@@ -1,4 +1,4 @@
-"""Sets of features: what a data set is given, and what it is asked for by."""
+"""Sets of features by name: checked, converted to JSON and filtered."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LOG = logging.getLogger("atds")
 
 
 def parse_features(features: Any) -> dict[str, Feature]:
-    """Features by name, TensorFlow's among them, as ours.
+    """Features by name as features of this package; TensorFlow's are converted.
 
     Raises:
-        FeatureError: Something else than features by name, or no feature at all.
+        FeatureError: The value is not a dict of features by name, or is empty.
     """
     if not isinstance(features, Mapping):
         raise FeatureError(
@@ -47,7 +47,7 @@ def to_json(features: Mapping[str, Feature]) -> str:
 
 
 def entries(features: Mapping[str, Feature]) -> dict[str, dict[str, Any]]:
-    """Features as the JSON of a features file has them."""
+    """Features as the entries of a features file."""
     return {name: feature._entry() for name, feature in features.items()}
 
 
@@ -57,7 +57,7 @@ def binary_names(features: Mapping[str, Feature]) -> set[str]:
 
 
 def mask_owners(features: Mapping[str, Feature]) -> dict[str, str]:
-    """For each mask of entries, the feature whose entries they are."""
+    """For each mask of entries, the name of the feature with these entries."""
     kinds = (SparseFeature, VarlenFeature, VarLenFeature)
     return {
         feature.mask: name
@@ -67,7 +67,7 @@ def mask_owners(features: Mapping[str, Feature]) -> dict[str, str]:
 
 
 def as_lists(features: Mapping[str, Feature]) -> dict[str, Feature]:
-    """The same features, those of varying length ragged where they have a dimension."""
+    """The same features; those of varying length with a dimension become ragged."""
     return {name: _as_lists(feature) for name, feature in features.items()}
 
 
@@ -81,9 +81,9 @@ def _as_lists(feature: Feature) -> Feature:
 
 
 def no_strings(name: str, feature: Feature, framework: str) -> FeatureError:
-    """The error of a feature of strings, where they are to become tensors of a framework."""
+    """The error for a feature of strings that a framework cannot hold."""
     changes: dict[str, Any] = {"dtype": "int64", "hash_buckets": 10_000}
-    # A default among ids is one too.
+    # A string default would not be an id.
     for key in ("default", "default_value"):
         if getattr(feature, key, None) is not None:
             changes[key] = -1
@@ -95,7 +95,7 @@ def no_strings(name: str, feature: Feature, framework: str) -> FeatureError:
 
 
 def without_strings(features: Mapping[str, Feature], framework: str) -> dict[str, Feature]:
-    """Inferred features without those of strings, which are logged.
+    """Inferred features without string features, whose names are logged.
 
     Raises:
         FeatureError: All are strings.
@@ -108,7 +108,7 @@ def without_strings(features: Mapping[str, Feature], framework: str) -> dict[str
     return kept
 
 
-#: How columns of strings can be had all the same.
+#: Advice for reading string columns in frameworks without strings.
 ASK_FOR_IDS = "ask for ids of strings with hash_buckets= or vocabulary="
 
 
@@ -118,7 +118,7 @@ def is_string(feature: Feature) -> bool:
 
 
 def leave_out(dtypes: Mapping[str, str], is_all: bool, framework: str, remedy: str) -> None:
-    """Logs that inferred columns are left out, and how to have them.
+    """Logs which inferred columns are left out, and how to read them.
 
     Raises:
         FeatureError: No other columns are left.
@@ -131,7 +131,7 @@ def leave_out(dtypes: Mapping[str, str], is_all: bool, framework: str, remedy: s
 
 
 def from_json(features: str, binary: Iterable[str]) -> dict[str, Feature]:
-    """Inferred features of a features file's text; those in `binary` are bytes."""
+    """Features from the text of a features file; strings named in `binary` are bytes."""
     found: dict[str, dict[str, Any]] = json.loads(features)
     for name in binary:
         found[name]["dtype"] = "bytes"
@@ -139,7 +139,7 @@ def from_json(features: str, binary: Iterable[str]) -> dict[str, Feature]:
 
 
 def from_entries(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Feature]:
-    """Features as the JSON of a features file has them, which were checked before."""
+    """Features from the entries of a features file that were checked already."""
     return {name: _of_entry(dict(entry)) for name, entry in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""Features: what is asked of a record, and the tensors that become of it."""
+"""Features: the values to read from a record, and the tensors they become."""
 
 from __future__ import annotations
 
@@ -22,38 +22,39 @@ from atds._feature_values import (
 from atds.dtypes import parse_dtype
 from atds.errors import FeatureError
 
-#: How a sparse or varlen column is laid out: by coordinates, or as values and row splits.
+#: Layout of a sparse or varlen column: by coordinates, or as values and row splits.
 Layout: TypeAlias = Literal["coo", "ragged"]
 
 #: Units of times, for ``unit=``.
 Unit: TypeAlias = Literal["days", "hours", "minutes", "seconds", "millis", "micros", "nanos"]
 
-#: Words with ids from 0 on: a list, or a file with a word a line.
+#: Words with ids from 0 on: a list, or the path of a file with one word a line.
 Vocabulary: TypeAlias = "Sequence[str | bytes] | os.PathLike[str]"
 
 
 @dataclass(frozen=True, repr=False)
 class Feature:
-    """What is asked of a record; one of the classes below. All of them take these keywords.
+    """The base class of features. All subclasses take these keywords.
 
     Attributes:
         expression: The path expression to the values in a record, such as ``user.age``,
             ``cars[*].model`` or ``friends[gender='f'].name``; the feature's name if not given.
-        default: What a missing value becomes: a null, or what a list of a dense feature is too
-            short by. A value, or, for a dense feature, nested lists or an array of its shape.
+        default: The value of a missing value: of a null, or of an item that a list of a dense
+            feature lacks. A single value, or, for a dense feature, nested lists or an array of its
+            shape.
         mask: The name of a bool column that is true where a value was present.
         row_mask: The name of a bool column ``[B]`` that is false where the whole feature was
             missing.
-        truncate: Whether a list that is longer than its dimension in the shape is cut to it;
-            without, it is an error. A :class:`VarlenFeature` then also takes shorter lists, and a
-            :class:`SparseFeature` leaves entries out whose index is beyond its dimension. Lists
-            that were cut are counted in ``truncated_lists`` of the statistics.
+        truncate: Whether a list that is longer than its dimension is truncated instead of an error.
+            A :class:`VarlenFeature` then also accepts shorter lists, and a :class:`SparseFeature`
+            drops entries with an index beyond its dimension. The statistics count truncated lists
+            in ``truncated_lists``.
         cast: Whether numbers of another type are cast to the dtype.
-        hash_buckets: Values become int64 ids in this range, the same as
-            ``tf.strings.to_hash_bucket_fast`` gives.
-        vocabulary: Values become the ids of these words.
-        unknown: The id of what is not in the vocabulary, -1 if not given.
-        unit: Dates and times become int64 in this unit.
+        hash_buckets: The number of hash buckets: values become int64 ids below it, the same ids as
+            from ``tf.strings.to_hash_bucket_fast``.
+        vocabulary: A list of words, or a file of words: values become their int64 ids.
+        unknown: The id of values that are not in the vocabulary, -1 if not given.
+        unit: The unit of time: dates and times become int64 in it.
     """
 
     expression: str | None = field(default=None, kw_only=True)
@@ -88,16 +89,16 @@ class Feature:
         self._set(**checked)
 
     def _set(self, **checked: Any) -> None:
-        """Puts checked values in the place of those given."""
+        """Replaces attributes by checked values."""
         for key, value in checked.items():
             object.__setattr__(self, key, value)
 
     def _entry(self) -> dict[str, Any]:
-        """The feature as it stands in a features file."""
+        """The feature's entry in a features file."""
         entry = {"dtype": vars(self)["dtype"]}
         for key in ("expression", "default", "mask", "row_mask", "truncate", *_CONVERSIONS):
             value = getattr(self, key)
-            # A default may be False, unlike a flag, which is not said then.
+            # Flags that are False are left out, but a default may be False.
             if value is not None and (key not in _FLAGS or value):
                 entry[key] = value
         return entry
@@ -120,9 +121,9 @@ _CONVERSIONS = ("cast", "hash_buckets", "vocabulary", "unknown", "unit")
 class DenseFeature(Feature):
     """A tensor ``[B, *shape]``: every record has a value for each place.
 
-    An array of another length is an error, unless there is a default or a mask, with which a
-    shorter one is filled up, and ``truncate=True``, with which a longer one is cut. A dimension of
-    None is the longest in the batch, and takes a default or a mask.
+    An array of another length is an error, with two exceptions: a default or a mask fills up a
+    shorter array, and ``truncate=True`` truncates a longer one. A dimension of None is the longest
+    in the batch, and needs a default or a mask.
 
     >>> atds.DenseFeature([8], "float32")
     DenseFeature(shape=(8,), dtype='float32')
@@ -149,15 +150,16 @@ class DenseFeature(Feature):
 
 @dataclass(frozen=True, repr=False)
 class VarlenFeature(Feature):
-    """Lists of any length, as ATDS has them.
+    """Lists of any length, as in ATDS.
 
-    With the layout ``coo`` a :class:`SparseTensor` with indices int64 ``[nnz, rank + 1]``, values
-    ``[nnz]`` and a dense shape of rank + 1 dimensions; with ``ragged`` a :class:`RaggedTensor`.
+    The layout ``coo`` gives a :class:`SparseTensor` with indices int64 ``[nnz, rank + 1]``, values
+    ``[nnz]`` and a dense shape of rank + 1 dimensions. The layout ``ragged`` gives a
+    :class:`RaggedTensor`.
 
     Attributes:
-        shape: A dimension for each level of lists; -1 or None where the length varies. None in
-            place of a shape is as many levels of any length as the expression has ``[*]`` and
-            filters.
+        shape: A dimension for each level of lists; -1 or None where the length varies. If the shape
+            itself is None, there is a level of any length for each ``[*]`` and filter of the
+            expression.
         dtype: A NumPy dtype, its name, or a framework's own dtype.
         layout: ``coo`` or ``ragged``.
     """
@@ -180,17 +182,18 @@ class VarlenFeature(Feature):
 
 @dataclass(frozen=True, repr=False)
 class SparseFeature(Feature):
-    """Values with an index each.
+    """Values, each with its index in a sparse tensor.
 
-    In one of two forms:
+    There are two forms:
 
-    - ``SparseFeature(shape, dtype)``, ATDS's: a record of arrays ``indices0``.. and ``values``.
-    - ``SparseFeature(index_key=.., value_key=.., dtype=.., size=..)``, TensorFlow's: the entries of
-      the record or the array of records that the expression leads to, each with an index by each
-      key and a value, sorted by index unless ``already_sorted``.
+    - ``SparseFeature(shape, dtype)``, as in ATDS: a record of arrays ``indices0``.. and ``values``.
+    - ``SparseFeature(index_key=.., value_key=.., dtype=.., size=..)``, as in TensorFlow: the
+      expression leads to a record or an array of records. Each record is an entry with its indices
+      at ``index_key`` and its value at ``value_key``. Entries are sorted by index unless
+      ``already_sorted``.
 
-    With the layout ``coo`` a :class:`SparseTensor` with indices int64 ``[nnz, rank + 1]``, values
-    ``[nnz]`` and a dense shape of rank + 1 dimensions; with ``ragged`` a
+    The layout ``coo`` gives a :class:`SparseTensor` with indices int64 ``[nnz, rank + 1]``, values
+    ``[nnz]`` and a dense shape of rank + 1 dimensions. The layout ``ragged`` gives a
     :class:`RaggedSparseTensor`.
 
     >>> atds.SparseFeature([50_001], "float32")
@@ -201,13 +204,13 @@ class SparseFeature(Feature):
 value_key='power', size=(1000,))
 
     Attributes:
-        shape: A dimension for each index; -1 or None where any index is good.
+        shape: A dimension for each index; -1 or None where any index is valid.
         dtype: A NumPy dtype, its name, or a framework's own dtype.
         layout: ``coo`` or ``ragged``.
         index_key: The path to an entry's index, or a list of paths.
         value_key: The path to an entry's value.
-        size: The dimension that the index is below, or a list with one for each key.
-        already_sorted: Whether entries stay in the order that they have.
+        size: The dimension of the index, or a list with one dimension for each key.
+        already_sorted: Whether to keep the order of the entries instead of sorting them.
     """
 
     shape: Any = None
@@ -258,14 +261,13 @@ class FixedLenFeature(Feature):
     """TensorFlow's feature of fixed length: a tensor ``[B, *shape]``.
 
     A list may fill several dimensions, in row-major order. A dimension of None is the longest in
-    the batch, to which a default fills up shorter lists. Without a default and a mask all lists
-    of a batch must have that length: a batch in which they differ is a :class:`DataError` that
-    names the records and their shapes.
+    the batch, and a default fills up shorter lists. Without a default and a mask all lists of a
+    batch must have one length; otherwise a :class:`DataError` names the records and their shapes.
 
     Attributes:
         shape: The dimensions of a row, without the batch.
         dtype: A NumPy dtype, its name, or a framework's own dtype.
-        default_value: What a missing value becomes, or an array of the shape.
+        default_value: The value of missing values: a single value, or an array of the shape.
     """
 
     shape: Any
@@ -289,7 +291,7 @@ class FixedLenSequenceFeature(Feature):
         dtype: A NumPy dtype, its name, or a framework's own dtype.
         allow_missing: Whether shorter lists and missing values are filled, with the default or 0,
             false or the empty string.
-        default_value: What they are filled with.
+        default_value: The value that fills gaps.
     """
 
     shape: Any
@@ -313,7 +315,8 @@ class VarLenFeature(Feature):
 
     Attributes:
         dtype: A NumPy dtype, its name, or a framework's own dtype.
-        rank: The levels of lists; None for as many as the expression has ``[*]`` and filters.
+        rank: The number of levels of lists; None for the number of ``[*]`` and filters in the
+            expression.
         layout: ``coo``, or ``ragged`` for a :class:`RaggedTensor`.
         shape: In place of ``rank`` a dimension for each level of lists, -1 or None where the
             length varies.
@@ -344,7 +347,7 @@ class VarLenFeature(Feature):
 
 
 def _default_value(feature: Feature, value: Any) -> dict[str, Any]:
-    """The default by our name and by TensorFlow's, which are to be the same."""
+    """The default under both names: ``default`` and TensorFlow's ``default_value``."""
     if value is None:
         return {"default_value": feature.default}
     value = fill(value)

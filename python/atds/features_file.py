@@ -1,4 +1,4 @@
-"""Features files: features as JSON, which the command reads and writes too."""
+"""Features files: features as JSON, also read and written by the ``atds`` command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atds.features import Feature
 def read_features(path: str | os.PathLike[str]) -> dict[str, Feature]:
     """The features of a features file, such as ``atds inspect --features`` prints, by name.
 
-    The file of a vocabulary is looked up from the folder of the features file.
+    The path of a vocabulary's file is relative to the folder of the features file.
 
     >>> features = {"label": atds.DenseFeature([], "int32", expression="s_label")}
     >>> atds.write_features("features.json", features)
@@ -26,10 +26,10 @@ def read_features(path: str | os.PathLike[str]) -> dict[str, Feature]:
         path: The file.
 
     Raises:
-        MissingFileError: A file that is not there.
+        MissingFileError: The file is missing.
         FileError: A file that cannot be read.
-        FeatureError: A file that is not JSON, or a feature that cannot be; a vocabulary whose file
-            cannot be read.
+        FeatureError: The file is not JSON, a feature is invalid, or the file of a vocabulary cannot
+            be read.
     """
     name = os.fsdecode(path)
     _native.check_features_file(name)
@@ -46,16 +46,16 @@ def read_features(path: str | os.PathLike[str]) -> dict[str, Feature]:
 def write_features(path: str | os.PathLike[str], features: Mapping[str, Any]) -> None:
     """Writes features as a features file, from which :func:`read_features` reads the same ones.
 
-    The file of a vocabulary is written as a path from the folder of the features file where it is
-    in that folder, so that both can be moved together, and else as an absolute path. A file that is
-    there already is replaced.
+    The path of a vocabulary's file is written relative to the folder of the features file if it is
+    inside, so that both can be moved together; otherwise as an absolute path. An existing features
+    file is replaced.
 
     Args:
         path: The file.
-        features: Features by name, ours or TensorFlow's.
+        features: Features by name, of this package or of TensorFlow.
 
     Raises:
-        FeatureError: A feature that cannot be; a vocabulary whose file cannot be read.
+        FeatureError: A feature is invalid, or the file of a vocabulary cannot be read.
         OSError: A file that cannot be written.
     """
     parsed = parse_features(features)
@@ -77,7 +77,7 @@ def _words_file(entry: Mapping[str, Any]) -> str | None:
 
 
 def _from(folder: str, file: str) -> str:
-    """The path of a file in a folder from there, or else its own."""
+    """The path of a file relative to a folder if it is inside, otherwise the absolute path."""
     inside = os.path.join(folder, "")
     return file.removeprefix(inside) if file.startswith(inside) else file
 

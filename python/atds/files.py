@@ -1,4 +1,4 @@
-"""What files hold."""
+"""Files: looking them up, inspecting them and inferring features."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Files: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 
 
 def paths(filenames: Any) -> list[str]:
-    """Files, patterns and folders as they are given, one or several.
+    """The given files, patterns and folders as a list of strings.
 
     Raises:
-        OptionError: None at all, or something that is none.
+        OptionError: The list is empty, or an item is no path.
     """
     given = [filenames] if isinstance(filenames, (str, bytes, os.PathLike)) else filenames
     if not isinstance(given, Iterable):
@@ -54,7 +54,7 @@ def _path(path: Any) -> str:
 
 
 def read_schema(file: str | os.PathLike[str]) -> Any:
-    """The schema in a file's header, as ``json.loads`` makes it of its text.
+    """The schema in a file's header, as ``json.loads`` returns it.
 
     >>> atds.read_schema("clicks/part-00000.avro")["name"]
     'ads'
@@ -62,7 +62,7 @@ def read_schema(file: str | os.PathLike[str]) -> Any:
     Raises:
         FileError: A file that cannot be read.
         DataError: A file that is not Avro.
-        SchemaError: A schema that is none.
+        SchemaError: The schema is invalid.
     """
     return json.loads(_native.read_schema(file))
 
@@ -74,19 +74,20 @@ def infer_features(
     sample_records: int = 1000,
     recursive: bool = False,
 ) -> dict[str, Feature]:
-    """The features that a data set reads where none are given: those of the first file's schema,
-    with a mask where a value may be null, or another file's schema lacks the field; numbers are as
-    wide as any file needs.
+    """The features that a data set reads by default: those of the first file's schema. A feature
+    has a mask if a value may be null or another file's schema lacks the field. Numbers are as wide
+    as any file needs.
 
-    Values become dense scalars; arrays :class:`DenseFeature` if they all have one length in the
-    first records of the first file, which the log says, or else :class:`VarlenFeature`; records of the ATDS form
-    :class:`SparseFeature` with unknown dimensions, the fields of nested records features of their
-    own by dotted names. A map ``m`` becomes its values, ``m[*]``, and its keys, ``m.keys()``. A
-    union of numbers is the widest of them, one of text and numbers is text, and of any other union
-    each type is a feature with a mask, ``field:type``. A value whose type allows a null has a mask.
-    A data set logs a warning of what is left out, with the expression that reads it. An array of
-    another length than those of the sample is an error when it is read, which says so. What all
-    records of a file say is in ``atds.inspect(file).features``.
+    Values become dense scalars. Arrays become :class:`DenseFeature` if all have one length in the
+    first records of the first file, which is logged, otherwise :class:`VarlenFeature`. Records of
+    the ATDS form become :class:`SparseFeature` with unknown dimensions. The fields of nested
+    records become features with dotted names. A map ``m`` becomes its values, ``m[*]``, and its
+    keys, ``m.keys()``. A union of numbers becomes the widest of them, and a union of text and
+    numbers becomes text. Each type of any other union becomes a feature with a mask,
+    ``field:type``. A value whose type allows a null has a mask. A data set logs a warning about
+    fields that are left out, with the expression that reads them. Reading an array of another
+    length than in the sample is an error. ``atds.inspect(file).features`` has features that fit all
+    records of a file.
 
     >>> atds.infer_features("clicks/*.avro")["s_label"]
     DenseFeature(shape=(), dtype='int32')
@@ -97,10 +98,10 @@ def infer_features(
 
     Args:
         filenames: A file, a pattern, a folder, or a list of them.
-        reader_schema: The schema that records are read as, in place of the file's.
+        reader_schema: The reader schema; None for the file's schema.
         sample_records: Maximum number of records at the start of the first file that are looked
             at; 0 infers from the schemas alone.
-        recursive: Whether folders are searched with all folders below them.
+        recursive: Whether the folders inside a folder are searched too.
 
     Raises:
         FeatureError: A schema from which nothing can be inferred.
@@ -113,15 +114,15 @@ def infer_features(
 
 
 def look_up(filenames: Any, recursive: Any) -> _native.Files:
-    """The files that files, patterns and folders stand for."""
+    """The files that paths, patterns and folders stand for."""
     return _native.Files(paths(filenames), _options.flag("recursive", recursive))
 
 
 def refuse(files: _native.Files, reason: str) -> None:
-    """Raises an error where one of the files can be read once.
+    """Raises an error if one of the files can be read only once.
 
     Raises:
-        ReadOnceError: One that can, with the reason why that is not enough.
+        ReadOnceError: A file can be read only once. The message has ``reason``.
     """
     for path in files.read_once():
         raise ReadOnceError(
@@ -133,8 +134,8 @@ def refuse(files: _native.Files, reason: str) -> None:
 def inferred(
     files: _native.Files, options: dict[str, Any], schemas: _native.FileSchemas
 ) -> tuple[dict[str, Feature], list[str], list[tuple[str, str, int]]]:
-    """The features of files; sentences on what is left out or rounded; the features that are dense
-    by a sample, each with its expression and the number of records."""
+    """The features of files; messages about fields that are left out or rounded; and the features
+    that are dense by a sample, with their expressions and the number of records."""
     options = {name: value for name, value in options.items() if name != "recursive"}
     features, binary, _, warnings, sampled = _native.infer_features(files, options, schemas)
     return from_json(features, binary), warnings, sampled
@@ -142,14 +143,14 @@ def inferred(
 
 @dataclass(frozen=True)
 class InspectedPath:
-    """A path of a schema, and what is there in a sample of the records.
+    """A path of a schema, with counts of its values in a sample of the records.
 
     Attributes:
         expression: The path expression.
-        schema_type: The type in a few words, without the null where it is nullable.
-        nullable: Whether the value may be null, or, of a branch of a union, another's.
-        values: Values met in the sample, nulls among them.
-        nulls: Nulls among them.
+        schema_type: A short description of the type, without the null of a nullable type.
+        nullable: Whether the value may be null, or, for a branch of a union, of another branch.
+        values: Number of values in the sample, including nulls.
+        nulls: Number of nulls in the sample.
     """
 
     expression: str
@@ -161,27 +162,27 @@ class InspectedPath:
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """What a file holds, from reading all of it.
+    """The contents of a file, from reading all of it.
 
     Attributes:
         path: The file.
-        packing: What the whole file is packed by, ``gzip`` or ``zstandard``, or None.
+        packing: The format that the whole file is packed with, ``gzip`` or ``zstandard``, or None.
         codec: The name of its codec.
-        schema: The schema as ``json.loads`` makes it.
-        metadata: The header's metadata without Avro's own.
+        schema: The schema as ``json.loads`` returns it.
+        metadata: The header's metadata, except for Avro's own keys.
         blocks: Number of blocks.
         records: Number of records.
-        file_bytes: Bytes of the file.
-        raw_bytes: Bytes of the blocks' payloads as they lie in the file.
+        file_bytes: Size of the file in bytes.
+        raw_bytes: Bytes of the blocks' payloads as stored in the file.
         decompressed_bytes: Bytes of the blocks' payloads, decompressed.
-        features: The features as all records agree: dense where all arrays of a field have the
-            same length, sparse with dimensions one above the largest index.
+        features: The features that fit all records. A list is dense if it has the same length in
+            every record. A sparse dimension is one above the largest index.
         left_out: The types of the values that no feature reads.
         paths: Every path of the schema.
         paths_truncated: Whether there are more paths than are listed.
-        sampled: Records in which values and nulls were counted, from the first on.
-        notes: What in the schema is not by Avro's specification, each as its place (a JSON
-            pointer) and what it is.
+        sampled: Number of records, from the first on, in which values and nulls were counted.
+        notes: The places where the schema breaks Avro's specification, each as a JSON pointer and a
+            message.
     """
 
     path: str
@@ -203,7 +204,7 @@ class Inspection:
 
     @property
     def compression_ratio(self) -> float:
-        """Decompressed bytes over raw ones; 1 for a file without blocks."""
+        """Decompressed bytes divided by raw bytes; 1 for a file without blocks."""
         return self.decompressed_bytes / self.raw_bytes if self.raw_bytes else 1.0
 
     def __repr__(self) -> str:
@@ -237,7 +238,7 @@ def inspect(
     memory_limit: int | None = None,
     **options: Unpack[LenienceOptions],
 ) -> Inspection:
-    """Reads all of a file, and says what it holds.
+    """Inspects a file by reading all of it.
 
     >>> found = atds.inspect("clicks/part-00000.avro")
     >>> found.codec, found.records, found.features["d0"]
@@ -245,13 +246,14 @@ def inspect(
 
     Args:
         file: The file.
-        sample: Records from the first on in which nulls are counted, 1,000 if not given.
-        memory_limit: Bytes of blocks and records to hold at most, 4 GiB if not given.
-        **options: The options of :class:`atds.options.LenienceOptions`.
+        sample: Number of records, from the first on, in which nulls are counted, 1,000 if not
+            given.
+        memory_limit: Maximum number of bytes of blocks and records, 4 GiB if not given. **options:
+        The options of :class:`atds.options.LenienceOptions`.
 
     Raises:
-        MemoryLimitError: A file of which even a few records need more than that.
-        Error: Whatever is wrong with the file, anywhere in it.
+        MemoryLimitError: Even a few records need more memory than the limit.
+        Error: Any fault of the file.
     """
     found = _native.inspect(
         file,

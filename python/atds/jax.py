@@ -20,9 +20,9 @@
 >>> ids.shape[1], row_splits.shape
 (1, (65,))
 
-Functions under ``jax.jit`` are compiled again for each new shape: of dense columns there is one with
-``drop_remainder=True``, and of sparse ones with ``nse=`` as well; those of other sparse and of varlen
-columns vary with each batch.
+Functions under ``jax.jit`` are compiled again for each new shape. With ``drop_remainder=True`` a
+dense column has one shape, and with ``nse=`` so has a sparse column. The shapes of other sparse
+columns and of varlen columns vary with each batch.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     #: A column of a batch.
     Column: TypeAlias = Array | BCOO | tuple[Array, ...]
 
-#: JAX itself, or an error that says that it is missing.
+#: The module ``jax``. If it is missing, the import fails with a helpful error.
 jax: Any = need("jax", "atds.jax")
 _BCOO: Any = need("jax.experimental.sparse", "atds.jax").BCOO
 
 __all__ = ["Batches", "iterate"]
 
-#: The largest number of indices and ids where JAX has 32 bits.
+#: The largest number of indices and ids that JAX can hold in 32 bits.
 _MOST = int(np.iinfo(np.int32).max)
 
 
@@ -72,7 +72,7 @@ def iterate(
     shard: Shard | None = None,
     nse: int | Mapping[str, int] | None = None,
 ) -> Batches:
-    """The batches of the next epoch of a data set, as dicts of arrays of JAX.
+    """The batches of the next epoch of a data set, as dicts of JAX arrays.
 
     ================  ===========================  ==============================================
     feature           layout                       column
@@ -83,13 +83,11 @@ def iterate(
     sparse            ``ragged``                   ``(indices [nnz, rank], values, row splits)``
     ================  ===========================  ==============================================
 
-    On the CPU arrays share the memory of the batch, by DLPack, and keep it. Where JAX has 32 bits,
-    as it has by default, indices, row splits and the ids of ``hash_buckets=`` become int32, for
-    which they are copied.
+    On the CPU arrays share the memory of the batch by DLPack, and keep it alive. Unless 64 bits are
+    enabled in JAX, indices, row splits and the ids of ``hash_buckets=`` are copied to int32.
 
-    With ``nse=`` each ``BCOO`` has this number of entries, whatever the batch has: those that are
-    missing are zeros at indices outside the shape, as JAX has it, and count nowhere. So a function
-    under ``jax.jit`` is compiled once:
+    With ``nse=`` each ``BCOO`` has this number of entries. It is filled up with zeros at indices
+    outside the shape, which JAX ignores. So a function under ``jax.jit`` is compiled once:
 
     >>> dataset = atds.Dataset(
     ...     "clicks/*.avro", 64, {"sp0": atds.SparseFeature([50_001], "float32")}, drop_remainder=True
@@ -107,22 +105,22 @@ def iterate(
     (64,)
 
     Args:
-        dataset: What is iterated over; each call is an epoch of it.
-        device: The device that arrays are put on, or the sharding that all are laid out by, which
-            fits dense columns with ``drop_remainder=True`` and a batch size that its devices
-            divide. None for JAX's default device.
-        shard: The index of the part of the epoch's records that this process reads, and the number
-            of parts, such as ``(jax.process_index(), jax.process_count())``; None for all. As for
-            :class:`atds.Dataset`, of which shards can differ by one batch.
-        nse: The number of entries that each ``BCOO`` has, or by name that of some; None for as many
-            as each batch has. A batch with more ends the iteration with an error that names the
-            number. These columns must have a shape without dimensions that vary.
+        dataset: The data set. Each call starts its next epoch.
+        device: The device or sharding of all arrays; None for JAX's default device. A sharding
+            needs dense columns, ``drop_remainder=True``, and a batch size that is a multiple of its
+            devices.
+        shard: The index of the shard that this process reads, and the number of shards, such as
+            ``(jax.process_index(), jax.process_count())``; None for all records. Shards can differ
+            by one batch, see :class:`atds.Dataset`.
+        nse: The number of entries of each ``BCOO``, or a dict with the number for some columns by
+            name; None for the number of entries in each batch. A batch with more entries ends the
+            iteration with an error that names the number. The columns must have a fixed shape.
 
     Raises:
-        OptionError: A column of 64 bits was asked for, where JAX has 32. Such columns that were
-            only inferred are left out and logged as a warning.
-        FeatureError: A feature of strings was given, which JAX does not have. Inferred ones are
-            left out likewise. Or no other columns were inferred.
+        OptionError: A feature has 64 bits, which are not enabled in JAX. Inferred features of 64
+            bits are left out with a warning in the log.
+        FeatureError: A feature has strings, which JAX does not have. Inferred features of strings
+            are left out with a warning; the error is raised if no others were inferred.
     """
     if not isinstance(dataset, Dataset):
         raise OptionError(f"dataset must be an atds.Dataset, not {type(dataset).__name__}")
@@ -139,10 +137,10 @@ def iterate(
 
 
 class Batches(Iterator[dict[str, Any]]):
-    """The batches of one epoch as dicts of arrays of JAX, made ahead by threads of their own.
+    """The batches of one epoch as dicts of JAX arrays, prefetched by threads of the iteration.
 
-    Several threads may take batches from it: each is given once. Dropping or closing it ends its
-    threads, and so does the end of a ``with`` block.
+    Several threads may take batches from one iterator: each batch is yielded once. Its threads end
+    when it is dropped or closed, or at the end of a ``with`` block.
     """
 
     def __init__(
@@ -162,7 +160,7 @@ class Batches(Iterator[dict[str, Any]]):
         for name, entries in self._entries.items():
             found = len(batch[name].values)
             if found > entries:
-                # Nothing is left out silently, and so no later batch comes either.
+                # This batch would be lost, so the iteration ends.
                 self.close()
                 raise OptionError(
                     f"feature '{name}' has {found} entries in a batch, more than nse={entries}: "
@@ -196,7 +194,7 @@ class Batches(Iterator[dict[str, Any]]):
 
 
 def _column(column: Any, buckets: int | None, place: Place) -> Column:
-    """A column of a batch as JAX has it, whose values may be ids below a number of buckets."""
+    """A column as JAX arrays. If ``buckets`` is given, the values are ids below it."""
     if isinstance(column, SparseTensor):
         values = _values(column.values, buckets, place)
         indices = jax_indices(column.indices, column.dense_shape, place)
@@ -214,7 +212,7 @@ def _column(column: Any, buckets: int | None, place: Place) -> Column:
 
 
 def _padded(column: SparseTensor, entries: int) -> SparseTensor:
-    """A column with zeros outside its shape, so that it has a number of entries."""
+    """A column filled up to ``entries`` entries, with zeros at indices outside its shape."""
     indices, values, dense_shape = column
     missing = entries - len(values)
     outside = np.tile(np.array(dense_shape, np.int64), (missing, 1))
@@ -242,7 +240,7 @@ def _row_splits(splits: Any, place: Place) -> Array:
 
 
 def _place(device: Device | Sharding | None) -> Place:
-    """Puts arrays on a device, without copying where it is the one that has them already."""
+    """A function that places arrays on a device. Arrays that are there already are not copied."""
     if device is None:
         device = jax.config.jax_default_device
     if isinstance(device, str):
@@ -250,18 +248,18 @@ def _place(device: Device | Sharding | None) -> Place:
     if _has_the_memory(jax.local_devices()[0] if device is None else device):
         from_dlpack: Place = jax.numpy.from_dlpack
         return from_dlpack
-    # Without a device JAX may move arrays to that of others.
+    # Without a device, JAX may move arrays to the device of other operands.
     return lambda values: jax.device_put(np.asarray(values), device)
 
 
 def _has_the_memory(device: Any) -> bool:
-    """Whether a device is the one that JAX takes memory of the CPU to be on."""
+    """Whether a device is the CPU device on which JAX imports arrays."""
     is_cpu = getattr(device, "platform", None) == "cpu"
     return is_cpu and device == jax.local_devices(backend="cpu")[0]
 
 
 def _entries(nse: Any, spec: Mapping[str, TensorSpec]) -> dict[str, int]:
-    """The number of entries of each column that has a fixed one."""
+    """The fixed number of entries, for each column that has one."""
     sparse = [name for name, column in spec.items() if isinstance(column, SparseTensorSpec)]
     if nse is None:
         return {}
@@ -286,7 +284,7 @@ def _entries(nse: Any, spec: Mapping[str, TensorSpec]) -> dict[str, int]:
 
 
 def _without_what_jax_lacks(dataset: Dataset) -> Dataset:
-    """The data set without the columns that JAX does not have, if they were only inferred."""
+    """The data set without inferred columns that JAX cannot hold."""
     if not dataset._is_inferred:
         return dataset
     has_64_bits = bool(jax.config.jax_enable_x64)
@@ -312,12 +310,12 @@ def _without_what_jax_lacks(dataset: Dataset) -> Dataset:
     return dataset._without(names)
 
 
-#: The dtypes of which JAX has 32 bits by default.
+#: The dtypes of 64 bits, which JAX disables by default, with their replacements.
 _WIDE = ("int64", "float64")
 
 
 def _check(spec: Mapping[str, TensorSpec], features: Mapping[str, Feature]) -> None:
-    """Refuses columns that JAX does not have, before the first batch."""
+    """Raises an error for columns that JAX cannot hold, before the first batch."""
     has_64_bits = bool(jax.config.jax_enable_x64)
     for name, column in spec.items():
         if column.dtype in ("string", "bytes"):
@@ -330,7 +328,7 @@ def _check(spec: Mapping[str, TensorSpec], features: Mapping[str, Feature]) -> N
 
 
 def _has_few_buckets(feature: Feature) -> bool:
-    """Whether its values are ids that int32 has."""
+    """Whether the feature's values are ids that fit int32."""
     return feature.hash_buckets is not None and feature.hash_buckets <= _MOST
 
 

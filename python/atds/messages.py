@@ -21,7 +21,7 @@ def decode(
     *,
     reader_schema: Schema | None = None,
 ) -> Batch:
-    """A batch of encoded records, a row of each.
+    """A batch of encoded records, with one row for each.
 
     >>> schema = {"type": "record", "name": "Click", "fields": [
     ...     {"name": "label", "type": "int"}, {"name": "page", "type": "string"}]}
@@ -29,18 +29,18 @@ def decode(
     >>> atds.decode([b"\\x02\\x02a", b"\\x01\\x00"], schema, features)["label"]
     array([ 1, -1], dtype=int32)
 
-    For batch after batch, a :class:`MessageDecoder` compiles schema and features once.
+    For many batches use a :class:`MessageDecoder`, which compiles schema and features once.
 
     Args:
-        records: The records, each the bytes of one.
-        schema: The schema that they were written with.
+        records: The bytes of each record.
+        schema: The writer's schema of the records.
         features: Features by name.
-        reader_schema: The schema that they are read as, if it is another.
+        reader_schema: The reader schema, if it is another.
 
     Raises:
-        SchemaError: A schema that is none.
-        FeatureError: A feature that cannot be, or that the schema does not have.
-        DataError: Bytes that are no record of the schema; ``error.record`` says which.
+        SchemaError: A schema is invalid.
+        FeatureError: A feature is invalid or does not fit the schema.
+        DataError: The bytes are no record of the schema; ``error.record`` is the index.
     """
     return MessageDecoder(schema, features, reader_schema=reader_schema).decode(records)
 
@@ -49,23 +49,22 @@ class MessageDecoder:
     """Makes batches of encoded records, with schemas and features that are compiled once.
 
     Args:
-        schema: The schema that records were written with, or several where they are single
-            objects.
+        schema: The writer's schema of the records, or a list of schemas for single objects.
         features: Features by name.
-        reader_schema: The schema that they are read as; None for each its own.
-        single_objects: Whether each has the header of Avro's single-object encoding, which says
-            the schema that wrote it.
-        out_of_bounds: What becomes of sparse entries with an index outside their dimension:
+        reader_schema: The reader schema; None to read each record by its writer's schema.
+        single_objects: Whether each record has the header of Avro's single-object encoding, which
+            identifies its schema.
+        out_of_bounds: The treatment of sparse entries with an index outside their dimension:
             ``error`` or ``drop``.
-        memory_limit: Bytes that a batch takes at most; None for 4 GiB.
-        tolerate: What is wrong with records and read nevertheless, by name, one or several:
-            ``trailing-block-bytes`` (bytes after a record), ``utf8`` (text that is not UTF-8, in
-            which U+FFFD then stands for what is not). :meth:`tolerated` counts it.
-        max_depth: Values that may be nested in one another at most, 300 or fewer; None for 100.
+        memory_limit: Maximum number of bytes of a batch; None for 4 GiB.
+        tolerate: Faults of records that are tolerated, one name or several:
+            ``trailing-block-bytes`` (bytes after a record), ``utf8`` (text that is not UTF-8;
+            invalid bytes become U+FFFD). :meth:`tolerated` counts them.
+        max_depth: Maximum nesting depth of a value, up to 300; None for 100.
 
     Raises:
-        SchemaError: A schema that is none, or cannot be read as the reader's.
-        FeatureError: A feature that cannot be, or that a schema does not have.
+        SchemaError: A schema is invalid, or cannot be read as the reader's.
+        FeatureError: A feature is invalid or does not fit a schema.
     """
 
     def __init__(
@@ -104,18 +103,18 @@ class MessageDecoder:
 
     @property
     def _here(self) -> _native.MessageDecoder:
-        """The native decoder; in a forked child one of its own."""
+        """The native decoder. A forked child makes its own."""
         if not self._made.is_here():
             self._made = self._make()
         return self._made
 
     def decode(self, records: Iterable[bytes]) -> Batch:
-        """A batch with a row of each record, in their order.
+        """A batch with a row for each record, in order.
 
         Raises:
-            OptionError: Something else than bytes.
-            DataError: Bytes that are no record of their schema, or do not fit the features.
-            MemoryLimitError: A batch above the memory limit.
+            OptionError: An item is not bytes.
+            DataError: The bytes are no record of their schema, or do not fit the features.
+            MemoryLimitError: The batch is above the memory limit.
         """
         given = _listed(records)
         try:
@@ -125,14 +124,14 @@ class MessageDecoder:
             raise
 
     def tolerated(self) -> dict[str, int]:
-        """What was passed over so far, of what ``tolerate`` allows: ``trailing_block_bytes`` and
+        """The numbers of tolerated faults so far: ``trailing_block_bytes`` and
         ``replaced_texts``."""
         trailing, replaced = self._here.tolerated()
         return {"trailing_block_bytes": trailing, "replaced_texts": replaced}
 
     @property
     def element_spec(self) -> dict[str, TensorSpec]:
-        """What the columns of a batch are, by name."""
+        """The specs of a batch's columns by name."""
         return element_spec(self._here.spec(), binary_names(self._features), None)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -149,8 +148,8 @@ def _restored(
 
 
 class Reencoder:
-    """Makes records of one schema of records of another, by Avro's schema resolution: fields that
-    the writer lacks get the reader's defaults, others are renamed, reordered and promoted.
+    """Re-encodes records by another schema, following Avro's schema resolution. Fields that the
+    writer lacks get the reader's defaults; other fields are renamed, reordered and promoted.
 
     >>> schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}
     >>> newer = {"type": "record", "name": "R", "fields": [
@@ -159,14 +158,13 @@ class Reencoder:
     [b'\\x06\\x01']
 
     Args:
-        schema: The schema that records were written with, or several where they are single
-            objects.
-        reader_schema: The schema that they are to have.
-        single_objects: Whether each has the header of Avro's single-object encoding.
-        to_single_objects: Whether each gets that header.
+        schema: The writer's schema of the records, or a list of schemas for single objects.
+        reader_schema: The schema of the re-encoded records.
+        single_objects: Whether each input record has the header of Avro's single-object encoding.
+        to_single_objects: Whether each re-encoded record gets that header.
 
     Raises:
-        SchemaError: A schema that is none, or cannot be read as the reader's.
+        SchemaError: A schema is invalid, or cannot be read as the reader's.
     """
 
     def __init__(
@@ -185,10 +183,10 @@ class Reencoder:
         )
 
     def reencode(self, records: Iterable[bytes]) -> list[bytes]:
-        """The records by the reader's schema, in their order.
+        """The records re-encoded by the reader's schema, in order.
 
         Raises:
-            DataError: Bytes that are no record of their schema; ``error.record`` says which.
+            DataError: The bytes are no record of their schema; ``error.record`` is the index.
         """
         given = _listed(records)
         try:
@@ -215,7 +213,7 @@ def _check_bytes(records: list[Any]) -> None:
 
 
 def _schemas(schema: Any, several: bool) -> list[str]:
-    """One schema, or, of single objects, a list of them (else a list is a union)."""
+    """The schemas as texts. A list is several schemas for single objects, otherwise a union."""
     if several and isinstance(schema, (list, tuple)):
         return [schema_text(one) for one in schema]
     return [schema_text(schema)]

@@ -1,8 +1,8 @@
 """The options of data sets.
 
-An option is named in this module and nowhere else in Python: with its type and its meaning in a
-``TypedDict``, with its default and its check in :data:`OPTIONS`. All that read files take them as
-keywords, ``**options: Unpack[DatasetOptions]``, which type checkers and editors know;
+Each option is defined only here in Python: a ``TypedDict`` has its type and its meaning, and
+:data:`OPTIONS` has its default and its check. Functions and classes take the options as keywords,
+``**options: Unpack[DatasetOptions]``, which type checkers and editors understand.
 :func:`spelled_out` names them for ``help`` and ``inspect.signature`` too.
 """
 
@@ -22,20 +22,18 @@ __all__ = ["DatasetOptions", "LenienceOptions", "PipelineOptions"]
 
 
 class LenienceOptions(TypedDict, total=False):
-    """What may be wrong with files, and how large and deep their values may be.
+    """Options for tolerated faults of files, and limits of their values.
 
     Attributes:
-        tolerate: What is wrong with files and read nevertheless, by name, one or several:
-            ``trailing-block-bytes`` (bytes left in a block after its records),
-            ``trailing-file-bytes`` (bytes after the last block that are no part of the file:
-            padding, a newline, another file; damage stays an error), ``checksum`` (wrong
-            checksums of snappy, zstandard and xz, and snappy without one), ``utf8`` (text that is
-            not UTF-8, in which U+FFFD then stands for each run of bytes that is none). A data set
-            counts this in its statistics and logs it.
-        max_block_bytes: Maximum number of bytes of a block, compressed and decompressed; None for
-            1 GiB.
-        max_depth: Maximum number of values that are nested in one another, 300 or fewer; None for
-            100.
+        tolerate: Faults of files that are tolerated, one name or several: ``trailing-block-bytes``
+            (bytes left in a block after its records), ``trailing-file-bytes`` (bytes after the last
+            block that are no part of the file: padding, a newline, another file; damage stays an
+            error), ``checksum`` (wrong checksums of snappy, zstandard and xz, and missing ones of
+            snappy), ``utf8`` (text that is not UTF-8; each run of invalid bytes becomes U+FFFD). A
+            data set counts the faults in its statistics and logs them.
+        max_block_bytes: Maximum size of a block in bytes, compressed and decompressed; None for 1
+            GiB.
+        max_depth: Maximum nesting depth of a value, up to 300; None for 100.
     """
 
     tolerate: Tolerate
@@ -45,32 +43,32 @@ class LenienceOptions(TypedDict, total=False):
 
 class PipelineOptions(LenienceOptions, total=False):
     """The options that :class:`atds.Dataset`, ``atds.torch.Dataset`` and
-    ``atds.tensorflow.ATDSDataset`` take alike.
+    ``atds.tensorflow.ATDSDataset`` all take.
 
     Attributes:
         shuffle_files: Whether the order of the files is shuffled each epoch.
-        prefetch: Maximum number of batches that are ready before they are asked for.
+        prefetch: Maximum number of prefetched batches.
         reader_schema: The schema that records are read as, by Avro's schema resolution; None for
-            each file's own. Then the first file that has a column says what it means (the unit of
-            times, the scale of decimals read as integers, the numbers of an enum's symbols), and
-            each other file is converted to that, or is an error.
+            each file's own. With None, the first file that has a column defines its meaning: the
+            unit of times, the scale of decimals read as integers, the numbers of an enum's symbols.
+            Other files are converted to this meaning, or are an error.
         shuffle_blocks: Whether the order of the blocks in each file is shuffled each epoch.
-        out_of_bounds: What becomes of sparse entries with an index outside their dimension:
-            ``error`` or ``drop``, which counts them in the statistics.
-        memory_limit: Maximum number of bytes of blocks and ready batches; None for 4 GiB.
-        mmap: Whether files are mapped into memory rather than read; nobody may write to them
+        out_of_bounds: The treatment of sparse entries with an index outside their dimension:
+            ``error``, or ``drop``, which counts them in the statistics.
+        memory_limit: Maximum number of bytes of blocks and prefetched batches; None for 4 GiB.
+        mmap: Whether files are mapped into memory rather than read; they must not be written to
             meanwhile.
-        strict: Whether the schemas of files must be by Avro's specification: names of letters,
-            digits and underscores, defaults that match their types. Otherwise files are read
-            whatever their names are.
+        strict: Whether the schemas of files must follow Avro's specification: names of letters,
+            digits and underscores, defaults that match their types. Otherwise any names are
+            accepted.
         check_files: Whether the headers of all files are read at the start, and their schemas
-            checked against the features: once for all processes that the data set is pickled for
-            or forked into. If false, each file's header is read when the file is opened, and
-            errors come then.
-        sample_records: Maximum number of records at the start of the first file that are looked
-            at where features are inferred: lists that all have one length there are dense, which
-            the log says, and a list of another length is an error. 0 infers from the schemas alone.
-        recursive: Whether folders are searched with all folders below them.
+            checked against the features. Processes that the data set is pickled for or forked into
+            do not check again. If false, the header of each file is read when the file is opened,
+            and errors are raised then.
+        sample_records: Maximum number of records at the start of the first file that are sampled to
+            infer features. A list that has one length in the sample becomes dense, which is logged,
+            and a list of another length is an error. 0 infers from the schemas alone.
+        recursive: Whether the folders inside a folder are searched too.
     """
 
     shuffle_files: bool
@@ -89,17 +87,18 @@ class PipelineOptions(LenienceOptions, total=False):
 class DatasetOptions(PipelineOptions, total=False):
     """The options of :class:`atds.Dataset` and ``atds.torch.Dataset``.
 
-    A function that passes them on has them as ``**options: Unpack[atds.DatasetOptions]``.
+    A function that passes options on can declare them as
+    ``**options: Unpack[atds.DatasetOptions]``.
 
     Attributes:
-        drop_remainder: Whether a last batch of fewer records is left out.
+        drop_remainder: Whether a last batch of fewer records is dropped.
         reader_buffer_size: Bytes to read from a file at a time; None for 128 KiB.
-        shuffle_buffer_size: Records to shuffle among, besides those of the batch; 0 keeps the
-            order of the files.
-        num_parallel_calls: Threads that decompress and decode, besides the one that reads;
-            :data:`atds.AUTOTUNE` for as many as pay. The batches do not depend on it.
-        seed: Fixes, with the epoch, all shuffling; None for one drawn now, which is then
-            :attr:`atds.Dataset.seed`.
+        shuffle_buffer_size: Number of records in the shuffle buffer, besides those of the batch; 0
+            keeps the order of the files.
+        num_parallel_calls: Number of threads that decompress and decode, besides the one that
+            reads; :data:`atds.AUTOTUNE` to choose by load. The batches do not depend on it.
+        seed: The seed of all shuffling, together with the epoch; None for a random seed, which
+            :attr:`atds.Dataset.seed` returns.
     """
 
     drop_remainder: bool
@@ -110,14 +109,14 @@ class DatasetOptions(PipelineOptions, total=False):
 
 
 class Option(NamedTuple):
-    """An option's default, and the function that checks a value. A value that was checked passes
-    the check again unchanged."""
+    """An option's default, and the function that checks a value. Checking a checked value again
+    does not change it."""
 
     default: Any
     check: Callable[[str, Any], Any]
 
 
-#: All options, in the order in which signatures have them.
+#: All options, in the order of signatures.
 OPTIONS: dict[str, Option] = {
     "drop_remainder": Option(False, _options.flag),
     "reader_buffer_size": Option(None, partial(_options.optional, least=1, most=1 << 30)),
@@ -144,11 +143,11 @@ OPTIONS: dict[str, Option] = {
 
 
 def checked(kind: Any, given: Mapping[str, Any]) -> Any:
-    """The options of one of the types above, those that are not given with their defaults.
+    """The options of the type ``kind``, checked; missing options get their defaults.
 
     Raises:
-        TypeError: A keyword that is none of them.
-        OptionError: A value that an option cannot have.
+        TypeError: A keyword is no option.
+        OptionError: A value is out of range.
     """
     names = kind.__annotations__
     for name in given:
@@ -164,7 +163,7 @@ def checked(kind: Any, given: Mapping[str, Any]) -> Any:
 
 
 def not_default(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The options, as :func:`checked` gives them, that are not as their defaults are."""
+    """The options, as returned by :func:`checked`, that differ from their defaults."""
     defaults = ((name, option.check(name, option.default)) for name, option in OPTIONS.items())
     return [
         (name, options[name])

@@ -1,4 +1,4 @@
-"""Schemas as they are given."""
+"""Schemas as arguments."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, TypeAlias
 
 from atds.errors import SchemaError
 
-#: A schema: the text of its JSON, or what ``json.loads`` makes of it.
+#: A schema: its JSON text, or the parsed JSON.
 Schema: TypeAlias = "str | bytes | dict[str, Any] | list[Any]"
 
 
 def schema_text(schema: Any) -> str:
-    """A schema as the text of its JSON.
+    """A schema as JSON text.
 
     Raises:
-        SchemaError: Something that is no JSON.
+        SchemaError: The value cannot be JSON.
     """
     try:
         if isinstance(schema, (bytes, bytearray)):

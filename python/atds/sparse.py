@@ -13,15 +13,15 @@ from atds.bfloat16 import BFloat16Array
 from atds.errors import MemoryLimitError
 from atds.strings import StringArray
 
-#: Bytes of a dense array unless ``max_bytes`` says otherwise, as of the default ``memory_limit``.
+#: The default maximum size of a dense array in bytes, the same as that of ``memory_limit``.
 MAX_DENSE_BYTES = 4 << 30
 
 
 class SparseTensor(NamedTuple):
     """A sparse tensor by coordinates (COO), of a sparse or varlen feature.
 
-    Entries are in the order of the records, and within one in that of the document. The tuple of
-    its parts, in the order in which frameworks take them:
+    Entries are in the order of the records, and within a record in the order of the values. The
+    tuple has the order in which frameworks take the parts:
 
     >>> batch = next(iter(atds.Dataset("clicks/*.avro", batch_size=64)))
     >>> indices, values, dense_shape = batch["sp0"]
@@ -29,10 +29,10 @@ class SparseTensor(NamedTuple):
     (dtype('int64'), 2, dtype('float32'), 64)
 
     Attributes:
-        indices: int64 ``[nnz, rank + 1]``; the first of each is the row.
+        indices: int64 ``[nnz, rank + 1]``: for each entry the row, then its index.
         values: ``[nnz]``: an array of numbers, or a :class:`StringArray` or
             :class:`BFloat16Array`.
-        dense_shape: rank + 1 dimensions; the first is the rows of the batch.
+        dense_shape: rank + 1 dimensions; the first is the number of rows in the batch.
     """
 
     indices: Any
@@ -41,15 +41,15 @@ class SparseTensor(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The dense shape, as arrays have it."""
+        """The same as ``dense_shape``, under the name that arrays use."""
         return self.dense_shape
 
     def toarray(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
-        """The dense array, as SciPy has it: 0 where there is no entry, and the sum of the entries
-        that have the same indices.
+        """The dense array, as SciPy makes it: 0 without an entry, and the sum of entries with the
+        same indices.
 
-        Of bools it is False, and whether one of the entries is true. bfloat16 becomes float32.
-        Strings are objects, ``""`` (or ``b""``) where there is none.
+        Bools are False without an entry, and entries with the same indices are combined by "or".
+        bfloat16 becomes float32. Strings are objects, ``""`` (or ``b""``) without an entry.
 
         >>> features = {"sp0": atds.SparseFeature([50_001], "float32")}
         >>> sp0 = next(iter(atds.Dataset("clicks/*.avro", 64, features)))["sp0"]
@@ -60,13 +60,13 @@ class SparseTensor(NamedTuple):
             max_bytes: Maximum number of bytes of the array, 4 GiB if not given.
 
         Raises:
-            MemoryLimitError: An array of more bytes.
-            ValueError: Several strings that have the same indices.
+            MemoryLimitError: The array has more bytes.
+            ValueError: Several strings have the same indices.
         """
         return dense(self.indices, self.values, self.dense_shape, max_bytes)
 
     def to_dense(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
-        """The dense array, as :meth:`toarray` makes it."""
+        """The dense array; the same as :meth:`toarray`."""
         return self.toarray(max_bytes=max_bytes)
 
     def to_scipy(self) -> Any:
@@ -108,11 +108,11 @@ class SparseTensor(NamedTuple):
         )
 
     def to_jax(self) -> Any:
-        """A ``jax.experimental.sparse.BCOO``; its indices are int32 unless JAX has 64 bits.
+        """A ``jax.experimental.sparse.BCOO``; its indices are int32 unless 64 bits are enabled.
 
         Raises:
             MissingPackageError: JAX is not installed.
-            OptionError: Values or dimensions of 64 bits, where JAX has 32.
+            OptionError: Values or dimensions need 64 bits, which are not enabled in JAX.
             TypeError: The values are strings, which JAX does not have.
         """
         sparse = need("jax.experimental.sparse", "to_jax")

@@ -1,4 +1,4 @@
-"""What the columns of a batch are, before there is one."""
+"""Specs of a batch's columns: their kinds, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atds.dtypes import DType
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """An array: of numbers, or a :class:`StringArray` or :class:`BFloat16Array`.
+    """The spec of an array of numbers, a :class:`StringArray` or a :class:`BFloat16Array`.
 
     Attributes:
         shape: The dimensions, the batch first; None where they vary.
@@ -24,7 +24,7 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class SparseTensorSpec:
-    """A :class:`SparseTensor`.
+    """The spec of a :class:`SparseTensor`.
 
     Attributes:
         shape: The dense shape, the batch first; None where it varies.
@@ -37,7 +37,7 @@ class SparseTensorSpec:
 
 @dataclass(frozen=True)
 class RaggedTensorSpec:
-    """A :class:`RaggedTensor`, with row splits for each dimension but the batch.
+    """The spec of a :class:`RaggedTensor`, with row splits for each dimension but the batch.
 
     Attributes:
         shape: The dimensions, the batch first; None where they vary.
@@ -55,7 +55,7 @@ class RaggedTensorSpec:
 
 @dataclass(frozen=True)
 class RaggedSparseTensorSpec:
-    """A :class:`RaggedSparseTensor`.
+    """The spec of a :class:`RaggedSparseTensor`.
 
     Attributes:
         shape: The dense shape, the batch first; None where it varies.
@@ -66,7 +66,7 @@ class RaggedSparseTensorSpec:
     dtype: DType
 
 
-#: What a column of any kind is.
+#: The spec of a column of any kind.
 TensorSpec: TypeAlias = ArraySpec | SparseTensorSpec | RaggedTensorSpec | RaggedSparseTensorSpec
 
 
@@ -75,7 +75,7 @@ def element_spec(
     binary: set[str],
     batch_size: int | None,
 ) -> dict[str, TensorSpec]:
-    """The specs of native columns, in batches of a size that is always the same, or None."""
+    """The specs of native columns. ``batch_size`` is None if it varies."""
     return {column[0]: _spec(column, binary, batch_size) for column in columns}
 
 
@@ -85,7 +85,7 @@ def _spec(
     name, dtype, kind, dims, ragged = column
     said: DType = "bytes" if name in binary else dtype  # type: ignore[assignment]
     if kind == "flat":
-        # As many as another column has entries.
+        # A flat column has one value for each entry of another column.
         return ArraySpec((None,), said)
     shape = (batch_size, *(None if dim < 0 else dim for dim in dims))
     if kind == "dense":

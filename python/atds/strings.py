@@ -14,10 +14,10 @@ from atds.dtypes import DType
 
 
 class StringArray:
-    """An array of strings: offsets into one buffer of data, which both are the batch's memory.
+    """An array of strings: one buffer of data and the offsets of strings, over the batch's memory.
 
-    Its items are ``str``, or ``bytes`` where the feature's dtype is ``bytes``. Arrow takes it
-    without copying, by its C data interface: ``pyarrow.array(x)``, ``polars.Series(x)``.
+    Its items are ``str``, or ``bytes`` if the feature's dtype is ``bytes``. Arrow imports it
+    without copying, by the C data interface: ``pyarrow.array(x)``, ``polars.Series(x)``.
 
     >>> dataset = atds.Dataset("strings/*.avro", 3, {"s_title": atds.DenseFeature([], "string")})
     >>> strings = next(iter(dataset))["s_title"]
@@ -66,11 +66,12 @@ class StringArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of offsets and data."""
+        """The size of offsets and data in bytes."""
         return self.offsets.nbytes + self.data.nbytes
 
     def tolist(self) -> Any:
-        """The strings as nested lists of the shape, as NumPy has it; without dimensions the string.
+        """The strings as nested lists, as ``numpy.ndarray.tolist`` returns them; without dimensions
+        the string.
 
         Raises:
             UnicodeDecodeError: A string is not UTF-8; ask for ``dtype="bytes"``.
@@ -96,7 +97,7 @@ class StringArray:
         return array.reshape(self.shape)
 
     def reshape(self, *shape: int) -> StringArray:
-        """The same strings in another shape, of which one dimension may be -1."""
+        """The same strings in another shape. One dimension may be -1."""
         dims = np.broadcast_to(False, self.size).reshape(*shape).shape
         return StringArray(self.offsets, self.data, dims, self._binary)
 
@@ -127,11 +128,11 @@ class StringArray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, place: Any) -> Any:
-        """What NumPy's indexing gives: the string at a place, or the array of the strings at
-        several. A place is a whole number (negative from the end), a slice, a mask, a list or an
-        array of numbers, ``...``, ``None``, or a tuple of these.
+        """The string, or the array of strings, at ``place``, as in NumPy. ``place`` is a whole
+        number (negative from the end), a slice, a mask, a list or array of numbers, ``...``,
+        ``None``, or a tuple of these.
 
-        The strings of a number or a slice without a step share this memory; others are copied.
+        A number or a slice without a step shares this memory; other results are copies.
 
         >>> dataset = atds.Dataset("strings/*.avro", 3, {"s_title": atds.DenseFeature([], "string")})
         >>> strings = next(iter(dataset))["s_title"]
@@ -141,7 +142,7 @@ class StringArray:
         True
 
         Raises:
-            IndexError: A place that there is not, or a mask of another length.
+            IndexError: An index is out of range, or a mask has another length.
         """
         if isinstance(place, slice):
             places = range(len(self))[place]
@@ -169,27 +170,28 @@ class StringArray:
         return self._said(self.data[start:end].tobytes())
 
     def _part(self, start: int, count: int, shape: tuple[int, ...]) -> StringArray:
-        """Places of the first dimension, in a shape."""
+        """The items ``start`` to ``start + count`` of the first dimension, in a shape."""
         width = math.prod(self.shape[1:])
         # Offsets need not start with 0.
         offsets = self.offsets[start * width : (start + count) * width + 1]
         return StringArray(offsets, self.data, shape, self._binary)
 
     def _chosen(self, places: np.ndarray[Any, np.dtype[np.int64]]) -> StringArray:
-        """A copy of the strings at places in row-major order, in their shape."""
+        """A copy of the strings at ``places``, which count in row-major order, in the shape of
+        ``places``."""
         flat = places.ravel()
         lengths = np.diff(self.offsets)[flat]
         offsets = np.zeros(len(flat) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        # For each byte, where it is.
+        # The position of each byte.
         of_bytes = np.arange(offsets[-1]) + np.repeat(self.offsets[flat] - offsets[:-1], lengths)
         data = self.data[of_bytes]
         offsets.flags.writeable = data.flags.writeable = False
         return StringArray(offsets, data, places.shape, self._binary)
 
     def __eq__(self, other: object) -> Any:
-        """Element by element, as NumPy: an array of bools. Strings are compared as their bytes, so
-        that both ``str`` and ``bytes`` can be compared with, and so can lists and arrays of them.
+        """Compares element by element, as NumPy, and returns an array of bools. Strings are
+        compared by their bytes with ``str``, ``bytes``, or lists and arrays of them.
 
         >>> dataset = atds.Dataset("strings/*.avro", 3, {"s_title": atds.DenseFeature([], "string")})
         >>> strings = next(iter(dataset))["s_title"]
@@ -202,10 +204,10 @@ class StringArray:
         return np.asarray(self._objects() == _objects(other), dtype=bool)[()]
 
     def __ne__(self, other: object) -> Any:
-        """Element by element, as NumPy: an array of bools."""
+        """Compares element by element, as NumPy, and returns an array of bools."""
         return ~(self == other)
 
-    # NumPy's arrays leave a comparison with strings to the methods above.
+    # This makes NumPy call the comparisons above.
     __array_priority__ = 1000
 
     def _equals(self, string: bytes) -> Any:
@@ -237,7 +239,7 @@ class StringArray:
         return strings if self._binary else [self._said(string) for string in strings]
 
     def _encoded(self) -> list[bytes]:
-        # Part of an array has the data of all of it.
+        # A slice of an array has the data of the whole array.
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         data, ends = self.data[first:last].tobytes(), (self.offsets - first).tolist()
         return [data[start:end] for start, end in itertools.pairwise(ends)]
@@ -247,7 +249,7 @@ class StringArray:
 
 
 def _as_bytes(string: str | bytes) -> bytes | None:
-    """The bytes of a string; None, which is equal to no string, if UTF-8 does not have it."""
+    """The bytes of a string; None, which equals no string, if it cannot be encoded."""
     try:
         return string.encode() if isinstance(string, str) else string
     except UnicodeEncodeError:
@@ -255,7 +257,7 @@ def _as_bytes(string: str | bytes) -> bytes | None:
 
 
 def _objects(values: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
-    """Values as objects, strings among them as their bytes."""
+    """An array of objects. Strings become bytes."""
     if isinstance(values, StringArray):
         return values._objects()
     array = np.asarray(values, dtype=object)

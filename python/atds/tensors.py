@@ -1,4 +1,4 @@
-"""What the columns of a batch are, where they are not plain NumPy arrays."""
+"""The classes of columns that are not plain NumPy arrays."""
 
 from atds.batch import Batch
 from atds.bfloat16 import BFloat16Array

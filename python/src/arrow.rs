@@ -1,8 +1,7 @@
-//! Arrow's C data interface: columns over the memory of their arrays, without
-//! copying it.
+//! Arrow's C data interface: exports columns without copying their memory.
 //!
-//! Python says how a column is built, as a tree of tuples (`atds/_arrow.py`);
-//! here that becomes an array of Arrow's, checked as one, and a capsule.
+//! Python describes a column as a tree of tuples (`atds/_arrow.py`). This module makes a checked
+//! Arrow array and a capsule from it.
 #![allow(unsafe_code)]
 
 use std::mem;
@@ -36,8 +35,8 @@ pub(crate) fn export_array<'py>(node: &Bound<'py, PyTuple>) -> PyResult<Capsules
     ))
 }
 
-/// The capsule of a stream of batches, which `batches` gives as records; `empty`
-/// is one without rows, whose schema is that of all.
+/// The capsule of a stream of batches. `batches` yields them as struct nodes; `empty` is a batch
+/// without rows, which gives the schema.
 #[pyfunction]
 pub(crate) fn export_stream<'py>(
     empty: &Bound<'py, PyTuple>,
@@ -54,10 +53,10 @@ pub(crate) fn export_stream<'py>(
     PyCapsule::new_with_value(empty.py(), capsule, c"arrow_array_stream")
 }
 
-/// Batches as Python gives them, asked for from any thread.
+/// A stream of batches from Python, which any thread may read.
 struct Stream {
     schema: SchemaRef,
-    /// An iterator.
+    /// The Python iterator of batches.
     batches: Held,
 }
 
@@ -76,39 +75,37 @@ impl Iterator for Stream {
         })??;
         Some(next.and_then(|batch| {
             let batch = RecordBatch::from(StructArray::from(batch));
-            // Without a row, a column of any kind is like every other.
+            // An empty batch may differ from the schema in the types of its columns.
             batch.with_schema(self.schema.clone())
         }))
     }
 }
 
-/// An object that consumers of Arrow's data drop, on any thread, with the
-/// interpreter's lock or without.
+/// A Python object that consumers of Arrow data drop on any thread, with or without the
+/// interpreter's lock.
 struct Held(Option<Py<PyAny>>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: it may be called at any time.
+        // SAFETY: this function may be called at any time.
         let is_pythons = !unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
         if is_pythons {
-            // At once: the iteration of a stream is to end now, and not when some
-            // thread takes the lock the next time.
+            // Drop now: the iteration must end at once, not when a thread next takes the lock.
             attached(|_| drop(self.0.take()));
-            // At the end of the program it is left alone.
+            // At the end of the program the object is leaked.
             mem::forget(self.0.take());
         }
-        // On another thread, which nobody may wait for, PyO3 puts the drop off.
+        // A thread that is not Python's must not wait for the lock, so PyO3 defers the drop.
     }
 }
 
-/// Calls `work` with the interpreter's lock; `None` where there is no interpreter
-/// any more.
+/// Calls `work` with the interpreter's lock; `None` if the interpreter is gone.
 ///
-/// `Python::attach` would not do. It takes every thread in a call of this library
-/// for one that has the lock, but a destructor that the garbage collector runs
-/// within such a call may have let go of it, as that of pyarrow's readers does.
+/// `Python::attach` does not suffice: it assumes that a thread in a call of this library has the
+/// lock. But the garbage collector may run a destructor in such a call that has released the lock,
+/// as the destructor of pyarrow's readers does.
 fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    // SAFETY: it may be called at any time.
+    // SAFETY: this function may be called at any time.
     if unsafe { ffi::Py_IsInitialized() } == 0 {
         return None;
     }
@@ -117,12 +114,12 @@ fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     Python::try_attach(work)
 }
 
-/// The interpreter's lock, had until it is dropped.
+/// The interpreter's lock, held until this is dropped.
 struct Lock(ffi::PyGILState_STATE);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // SAFETY: taken by this thread, and everything taken since is released.
+        // SAFETY: this thread took the lock, and has released all later locks.
         unsafe { ffi::PyGILState_Release(self.0) }
     }
 }
@@ -133,7 +130,7 @@ impl RecordBatchReader for Stream {
     }
 }
 
-/// The array that a node stands for:
+/// The Arrow array of a node:
 ///
 /// | node | array |
 /// |---|---|
@@ -210,7 +207,7 @@ fn numbers(dtype: &str, length: usize, bytes: Buffer) -> PyResult<ArrayData> {
     checked(built.len(length).add_buffer(bytes))
 }
 
-/// What was built, if it is an array: offsets that ascend, strings that are UTF-8.
+/// The built array, validated: offsets ascend and strings are UTF-8.
 fn checked(built: ArrayDataBuilder) -> PyResult<ArrayData> {
     built.align_buffers(true).build().map_err(refused)
 }
@@ -220,7 +217,7 @@ fn refused(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The memory of item `i` of a node, an array of bytes that is kept alive.
+/// The memory of item `i` of a node, an array of bytes. The buffer keeps the array alive.
 fn bytes(node: &Bound<'_, PyTuple>, i: usize) -> PyResult<Buffer> {
     let item = node.get_item(i)?;
     let bytes = item.cast::<PyArray1<u8>>()?;
@@ -228,10 +225,8 @@ fn bytes(node: &Bound<'_, PyTuple>, i: usize) -> PyResult<Buffer> {
     let Some(data) = NonNull::new(bytes.data()).filter(|_| bytes.is_c_contiguous()) else {
         return Err(PyValueError::new_err("an array that is not contiguous"));
     };
-    // Nothing looks at it but to drop it.
+    // The owner is only ever dropped.
     let owner = AssertUnwindSafe(Held(Some(bytes.clone().into_any().unbind())));
-    // SAFETY: the array has as many bytes in one piece, and is owned by the
-    // buffer. That nobody writes to them meanwhile is, as for every array that
-    // NumPy shares, up to who holds it.
+    // SAFETY: the array has `len` contiguous bytes, and the buffer owns the array. As with every shared NumPy array, its holder must not write to it meanwhile.
     Ok(unsafe { Buffer::from_custom_allocation(data, len, Arc::new(owner)) })
 }

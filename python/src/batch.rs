@@ -12,23 +12,23 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::memory::{Arrays, Dims, Parts, arrays};
 
-/// How the columns of a data set are said in Python.
+/// The columns of a data set, with their classes and dtypes in Python.
 pub(crate) struct Columns {
-    /// In the order of the batch.
+    /// The columns, in the order of the batch.
     columns: Vec<Said>,
-    /// For each mask of entries, the column whose entries they are.
+    /// For each mask of entries, the name of the column with these entries.
     masks: Py<PyDict>,
 }
 
 struct Said {
     name: Py<PyString>,
-    /// Whether strings are bytes of any kind, and not text.
+    /// Whether strings are bytes, not text.
     binary: bool,
 }
 
 impl Columns {
-    /// Those of `spec`, of which the ones in `binary` are bytes, and `masks` has
-    /// the columns that masks of entries belong to.
+    /// The columns of `spec`. Strings named in `binary` are bytes. `masks` maps each mask of
+    /// entries to its column.
     pub(crate) fn new(
         py: Python<'_>,
         spec: &BatchSpec,
@@ -45,7 +45,7 @@ impl Columns {
         }
     }
 
-    /// A batch as `atds.Batch`; its columns own their memory each.
+    /// A batch as `atds.Batch`, in which each column owns its memory.
     pub(crate) fn batch<'py>(&self, py: Python<'py>, batch: Batch) -> PyResult<Bound<'py, PyDict>> {
         let rows = batch.rows();
         let dict = class(py, &BATCH, "Batch")?.call0()?.cast_into::<PyDict>()?;
@@ -107,7 +107,7 @@ fn tensor(py: Python<'_>, column: OwnedColumn, binary: bool) -> PyResult<Bound<'
     }
 }
 
-/// Values as an array, or what stands for one; a vector where no shape is given.
+/// Values as a NumPy array, `StringArray` or `BFloat16Array`; a vector if no shape is given.
 fn of_values<'py>(
     py: Python<'py>,
     values: Parts<'py>,

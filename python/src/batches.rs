@@ -18,9 +18,9 @@ use crate::waiting::{PATIENCE, SLICE, attend, drop_aside};
 
 const WHAT: &str = "this iterator";
 
-/// The batches of one epoch, made ahead by threads of their own.
+/// The batches of one epoch, prefetched by threads of the iteration.
 ///
-/// Several threads may take batches from it: each is given once.
+/// Several threads may take batches from one iterator: each batch is yielded once.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct Batches {
     batches: InProcess<Mutex<Option<atds::Batches>>>,
@@ -51,8 +51,7 @@ impl Batches {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let batches = self.batches.get(py, WHAT)?;
-        // A batch that is ready is taken at once: to let go of the interpreter's
-        // lock is to wait for it again where other threads want it.
+        // A batch that is ready is taken at once. Releasing the interpreter's lock would mean waiting for it again if other threads want it.
         let mut next = match batches.try_lock() {
             Ok(mut batches) => next_within(&mut batches, Duration::ZERO),
             Err(_) => Poll::Pending,
@@ -98,7 +97,7 @@ impl Batches {
         };
         while !py.detach(|| batches.stop_within(SLICE)) {
             if let Err(error) = attend(py) {
-                // A thread that a file system does not answer is left to itself.
+                // A thread that a file system blocks is not waited for.
                 drop_aside(batches);
                 return Err(error);
             }
@@ -111,14 +110,14 @@ impl Batches {
         self.stats.get().snapshot(py)
     }
 
-    /// What reads these figures after the iteration is gone.
+    /// A handle that reads these figures after the iteration has ended.
     fn stats_handle(&self, py: Python<'_>) -> Py<StatsHandle> {
         self.stats.clone_ref(py)
     }
 }
 
 impl Batches {
-    /// What a function of `atds._reprs` makes of the figures.
+    /// The figures as text, by a function of `atds._reprs`.
     fn shown<'py>(&self, py: Python<'py>, function: &str) -> PyResult<Bound<'py, PyAny>> {
         let stats = if self.batches.is_here() {
             Some(self.stats(py)?)
@@ -133,7 +132,7 @@ impl Batches {
 impl Drop for Batches {
     fn drop(&mut self) {
         let mut batches = self.batches.take().map(into_inner);
-        // Its threads are waited for, which others need not.
+        // This waits for the threads, so the interpreter's lock is released.
         Python::try_attach(|py| py.detach(|| batches.take().map(drop_patiently)));
         if let Some(batches) = batches {
             drop_patiently(batches);
@@ -141,8 +140,8 @@ impl Drop for Batches {
     }
 }
 
-/// Drops an iteration, and waits for its threads, but not for ever: one that a file system does
-/// not answer does not keep a program from ending.
+/// Drops an iteration and waits for its threads, but not forever: a thread that a file system
+/// blocks does not keep the program from ending.
 fn drop_patiently(batches: Option<atds::Batches>) {
     let Some(mut batches) = batches else {
         return;
@@ -167,6 +166,6 @@ fn next_within(batches: &mut Option<atds::Batches>, timeout: Duration) -> Next {
 }
 
 fn lock(batches: &Mutex<Option<atds::Batches>>) -> MutexGuard<'_, Option<atds::Batches>> {
-    // After a panic of one of its threads an iteration is over.
+    // After a panic of one of its threads, the iteration has ended.
     batches.lock().unwrap_or_else(PoisonError::into_inner)
 }

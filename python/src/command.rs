@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 
 use crate::logging;
 
-/// Runs the command line `argv`, the first of which is the program's name, and
-/// gives its exit code.
+/// Runs the command line `argv` and returns its exit code. The first argument is the name of the
+/// program.
 #[pyfunction]
 pub(crate) fn run_command(py: Python<'_>, argv: Vec<OsString>) -> u8 {
-    // Its warnings stand on standard error, beside its errors.
+    // Warnings go to standard error, as errors do.
     let _to_stderr = logging::ToStderr::begin();
     py.detach(|| atds_cli::main_with(argv))
 }

@@ -1,4 +1,4 @@
-//! Data sets: the facade's builder with all options, and what a built one knows.
+//! Data sets: the facade's builder with all options, and properties of a built data set.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::waiting::interruptible;
 
 const WHAT: &str = "this data set";
 
-/// Files, and how to make batches of them.
+/// A data set: files, and the description of batches.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct Dataset {
     dataset: InProcess<atds::Dataset>,
@@ -29,11 +29,10 @@ pub(crate) struct Dataset {
 
 #[pymethods]
 impl Dataset {
-    /// `features` are the JSON of a features file; those in `binary` are bytes
-    /// and not text; `masks` has for each mask of
-    /// entries the feature whose entries they are; `sampled` are the features that were
-    /// inferred from a sample. `schemas` are the files', of the first
-    /// alone if they are not checked. Automatic threads are at most `max_threads`.
+    /// `features` is the text of a features file. Strings named in `binary` are bytes. `masks` maps
+    /// each mask of entries to its feature. `sampled` are the features that were inferred from a
+    /// sample. `schemas` are the schemas of the files, or of the first file if they are not
+    /// checked. `max_threads` limits an automatic number of threads.
     #[new]
     #[pyo3(signature = (
         files, batch_size, features, binary, masks, options, schemas, sampled, *, max_threads,

@@ -1,4 +1,4 @@
-//! `atds bench`: reads everything and tells how fast.
+//! `atds bench`: reads all records and prints the speed.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,32 +16,33 @@ use crate::signals::Signals;
 use crate::units::{count, counted};
 use crate::{figures, inputs, options, progress, units};
 
-/// Read files to batches of tensors, and print how fast that went and where the time was spent.
+/// Read files to batches of tensors, and print the speed and where the time was spent.
 ///
-/// `atds inspect --features` prints a features file to start from. The time of threads is that of all
-/// threads together, and its percentages add up to 100. Where an error or Ctrl-C ends the run, the
-/// figures are those of the batches before it.
+/// `atds inspect --features` prints a features file to start from. The time of threads is summed
+/// over all threads, and its percentages add up to 100. If an error or Ctrl-C ends the run, the
+/// figures cover the batches before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Search folders with all folders below them
+    /// Also search the folders inside the folders
     #[arg(long)]
     recursive: bool,
-    /// A features file, or - for standard input [default: all that the first file's schema has]
+    /// A features file, or - for standard input [default: all fields of the first file's schema]
     #[arg(long, value_name = "F.json")]
     features: Option<PathBuf>,
     /// Read the records as the schema in this file, or - for standard input [default: each file's own]
     #[arg(long, value_name = "S.avsc")]
     reader_schema: Option<PathBuf>,
-    /// Records in a batch
+    /// Number of records in a batch
     #[arg(long, value_name = "N", default_value_t = 1_024, value_parser = options::above_zero)]
     batch_size: usize,
     /// Leave out the last batch of an epoch if it has fewer records
     #[arg(long)]
     drop_remainder: bool,
-    /// Records to shuffle among, besides those of the batch; 0 keeps the order of the files
+    /// Number of records in the shuffle buffer, besides those of the batch; 0 keeps the order of
+    /// the files
     #[arg(long, value_name = "N", default_value_t = 0)]
     shuffle_buffer: usize,
     /// Shuffle the order of the files each epoch
@@ -50,13 +51,13 @@ pub(crate) struct Args {
     /// Shuffle the order of the blocks in each file each epoch
     #[arg(long)]
     shuffle_blocks: bool,
-    /// Fixes the shuffled order
+    /// Seed of the shuffled order
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Number of epochs, in each of which the files are read once
     #[arg(long, value_name = "E", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     epochs: u64,
-    /// Threads to decompress and decode with: a number, or auto for as many as pay
+    /// Number of threads that decompress and decode; auto to choose by load
     #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = options::threads)]
     threads: Threads,
     /// Maximum number of prefetched batches [default: 2]
@@ -71,16 +72,16 @@ pub(crate) struct Args {
     /// Size of a read from a file, such as 1MiB [default: 128KiB]
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     reader_buffer: Option<u64>,
-    /// Map the files into memory rather than read them; no one may write to them meanwhile
+    /// Map the files into memory rather than read them; they must not be written to meanwhile
     #[arg(long)]
     mmap: bool,
     /// Drop sparse entries with an index outside their dimension, rather than fail
     #[arg(long)]
     drop_out_of_bounds: bool,
-    /// Refuse files whose schema is not by the specification, rather than read them
+    /// Refuse files whose schema breaks the Avro specification, rather than read them
     #[arg(long)]
     strict: bool,
-    /// Read the header of each file when the file is opened, not those of all files first
+    /// Read the header of each file when the file is opened, not all headers at the start
     #[arg(long)]
     no_check_files: bool,
     #[command(flatten)]
@@ -93,7 +94,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = dataset(args)?;
     let run = Run::new(&dataset, args.epochs)?;
-    // Of a run that failed before its first batch there is nothing to tell but why.
+    // A run that failed before its first batch has no figures.
     let is_good = matches!(run.failure, None | Some(Failure::Signal(_)));
     if is_good || run.stats.steps > 0 {
         figures::report_dropped(&run.stats);
@@ -152,15 +153,15 @@ fn dataset(args: &Args) -> Result<Dataset, Failure> {
     Ok(progress::build(builder)?)
 }
 
-/// How long reading waits for a batch before it looks for a signal.
+/// The maximum wait for a batch before signals are checked.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A run over all batches, or over those before it failed.
+/// A run over all batches, or until it failed.
 struct Run {
     stats: Stats,
     /// The time from the start to each batch.
     steps: Vec<Duration>,
-    /// Why it ended early.
+    /// The reason why the run ended early.
     failure: Option<Failure>,
 }
 
@@ -200,7 +201,7 @@ impl Run {
         let mut figures = figures::to_json(&self.stats);
         figures["epoch_seconds"] = match self.failure {
             None => epoch_seconds(&self.steps, args.epochs).into(),
-            // Where epochs end is known of a whole run only.
+            // The ends of epochs are known for a whole run only.
             Some(_) => Value::Array(Vec::new()),
         };
         figures["files"] = dataset.files().len().into();
@@ -227,8 +228,8 @@ impl Run {
     }
 }
 
-/// Seconds between the last batches of epochs, which all have the same number of them. The
-/// pipeline does not stop between epochs, so only the first has the start in it.
+/// Seconds between the last batches of epochs. All epochs have the same number of batches. The
+/// pipeline does not stop between epochs, so only the first epoch includes the start.
 fn epoch_seconds(steps: &[Duration], epochs: u64) -> Vec<Value> {
     let steps_per_epoch = (steps.len() as u64 / epochs).max(1) as usize;
     let ends = steps

@@ -1,4 +1,4 @@
-//! `atds demo`: the whole way, from nothing to tensors.
+//! `atds demo`: makes sample files and reads them to tensors.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ use crate::{figures, progress};
 /// Make sample files in a temporary folder, read them shuffled, print figures and one example.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Records to make and read
+    /// Number of records to make and read
     #[arg(long, value_name = "N", default_value_t = 40_960)]
     records: u64,
     /// Print the figures and the example as JSON

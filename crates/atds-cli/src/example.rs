@@ -1,4 +1,4 @@
-//! One row of a batch, to look at.
+//! One row of a batch, printed as an example.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::inspect::form;
 /// One row of a batch.
 pub(crate) struct Example(Vec<Feature>);
 
-/// A row's part in a column.
+/// The values of a row in one column.
 struct Feature {
     column: ColumnSpec,
     /// The cell of each value, without the row; `None` for a dense column.
@@ -66,7 +66,7 @@ impl Example {
         Value::Object(features.collect::<Map<_, _>>())
     }
 
-    /// A line a feature, long ones cut short.
+    /// Prints one line for each feature. Long lines are truncated.
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let names = self.0.iter().map(|feature| feature.column.name.len());
         let width = names.max().unwrap_or(0);
@@ -83,7 +83,7 @@ impl Example {
     }
 }
 
-/// Values of a feature that are printed before it is cut short.
+/// Maximum number of values of a feature that are printed.
 const SHOWN: usize = 6;
 
 impl Feature {

@@ -1,7 +1,7 @@
-//! Why a command ended early, how that is told, and the exit code it gives.
+//! Failures of a command: their messages and exit codes.
 //!
-//! Every message begins `atds: error: `. One about the command line itself ends with the usage,
-//! whether clap found the fault or a subcommand did.
+//! Every message begins with `atds: error: `. A message about the command line ends with the usage,
+//! for errors of clap and of subcommands alike.
 
 use std::error::Error;
 use std::io;
@@ -14,28 +14,28 @@ use clap::error::ErrorKind as ClapKind;
 
 use crate::Cli;
 
-/// Why a command ended early.
+/// The reason why a command ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A file is at fault, or the system that keeps it.
+    /// A data file is faulty, or the system cannot read or write it.
     Data(Box<dyn Error>),
-    /// What was asked for is.
+    /// An option, a features file or a reader schema is faulty.
     Usage(Box<dyn Error>),
-    /// The command line is, in a way that clap does not see.
+    /// The command line is faulty, in a way that clap does not check.
     CommandLine(String),
-    /// Whoever read standard output has stopped to, as `head` does: no fault.
+    /// The reader of standard output closed it, as `head` does. This is no fault.
     ClosedPipe,
-    /// A signal of this number came, and what was being written is removed.
+    /// A signal of this number came. Incomplete files are removed.
     Signal(u8),
 }
 
 impl Failure {
-    /// A command line in which arguments do not go together.
+    /// A failure for arguments that conflict.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Failure::CommandLine(message.into())
     }
 
-    /// Says on standard error what went wrong in a run of `subcommand`.
+    /// Prints the failure of a run of `subcommand` to standard error.
     pub(crate) fn report(&self, subcommand: &str) {
         if let Failure::CommandLine(message) = self {
             print_of_clap(&of_command_line(message, subcommand));
@@ -50,7 +50,7 @@ impl Failure {
         let mut cause = error.source();
         while let Some(error) = cause {
             let text = Interface::Command.message(error);
-            // Most errors say their cause themselves.
+            // Most messages already contain the cause.
             if !said.contains(&text) {
                 eprintln!("  caused by: {text}");
                 said = text;
@@ -59,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// What ended a run early.
+    /// The reason why a run ended early, as text.
     pub(crate) fn reason(&self) -> String {
         match self {
             Failure::Signal(number) => format!("signal {number}"),
@@ -74,13 +74,13 @@ impl Failure {
             Failure::Data(_) => 1,
             Failure::Usage(_) | Failure::CommandLine(_) => 2,
             Failure::ClosedPipe => 0,
-            // As shells have it.
+            // The convention of shells.
             Failure::Signal(number) => 128 + number,
         }
     }
 }
 
-/// An error as clap makes them, with the usage of `subcommand`.
+/// An error in clap's form, with the usage of `subcommand`.
 fn of_command_line(message: &str, subcommand: &str) -> clap::Error {
     let mut command = Cli::command();
     command.build();
@@ -90,20 +90,20 @@ fn of_command_line(message: &str, subcommand: &str) -> clap::Error {
     }
 }
 
-/// Prints what clap has to say: help and the version, which it has as errors too, or an error.
+/// Prints an error of clap. The help and the version are such errors too.
 pub(crate) fn print_of_clap(error: &clap::Error) {
     if !error.use_stderr() || error.kind() == ClapKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // Where it cannot be printed, nobody is there to be told.
+        // If standard error is closed, the message has no reader.
         let _ = error.print();
         return;
     }
     let text = error.render().to_string();
-    // It quotes the command line.
+    // The message quotes the command line, so it is escaped.
     let lines: Vec<_> = text.lines().map(printable).collect();
     eprintln!("atds: {}", lines.join("\n"));
 }
 
-/// Says of flags in a message that the subcommand does not have which one has them.
+/// A hint for flags in a message that another subcommand has.
 fn flags_of_others(message: &str, subcommand: &str) -> String {
     let mut hint = String::new();
     let commands = Cli::command();

@@ -87,10 +87,10 @@ struct Part {
     percent: u32,
 }
 
-/// What the threads spent their time on: together all of it.
+/// The parts of the threads' time. They add up to all of it.
 fn thread_time(stats: &Stats) -> [Part; 5] {
     let threads = stats.threads.max(1) as f64;
-    // While the pipeline waits, all of its threads do.
+    // While the pipeline waits, all of its threads wait.
     let waits = |time: Duration| time.as_secs_f64() * threads;
     let measured = [
         ("read_wait", "waiting for bytes", waits(stats.read_wait)),
@@ -108,7 +108,7 @@ fn thread_time(stats: &Stats) -> [Part; 5] {
     ];
     let whole = stats.elapsed.as_secs_f64() * threads;
     let known: f64 = measured.iter().map(|(_, _, seconds)| seconds).sum();
-    // Nothing is left where batches before the last one had more threads.
+    // Batches before the last one may have had more threads; the difference is then negative.
     let other = ("other", "other", (whole - known).max(0.0));
     let [a, b, c, d] = measured;
     let parts = [a, b, c, d, other];
@@ -139,7 +139,7 @@ fn print_thread_time(parts: &[Part], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Says on standard error what was left out of the batches, if anything was.
+/// Prints the numbers of dropped records, entries and list items to standard error.
 pub(crate) fn report_dropped(stats: &Stats) {
     for (n, one, many) in [
         (

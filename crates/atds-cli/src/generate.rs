@@ -17,48 +17,48 @@ use crate::{inputs, options, progress, units};
 
 /// Make sample files: records of a known shape with random values.
 ///
-/// The files are named part-00000.avro, part-00001.avro, ..; those of these names that are there
-/// are written anew. The seed fixes every byte, and the records do not depend on the number of
-/// files, the codec or the size of the blocks.
+/// The files are named part-00000.avro, part-00001.avro, .. Existing files of these names are
+/// replaced. The seed fixes every byte. The records do not depend on the number of files, the codec
+/// or the block size.
 ///
 /// The presets: `ads` has 6 scalars, 8 dense and 5 sparse vectors, as records of advertising have;
-/// `ads-nullable` the same, of which 5 % are null; `wide` has 210 scalars; `varlen` arrays of
-/// varying length, up to rank 3; `strings` strings and bytes of all kinds; `people` nested records,
-/// arrays and maps, for path expressions.
+/// `ads-nullable` has the same fields with 5 % nulls; `wide` has 210 scalars; `varlen` has arrays
+/// of varying length, up to rank 3; `strings` has strings and bytes of all kinds; `people` has
+/// nested records, arrays and maps, for path expressions.
 ///
-/// With --features, the records are of your own shape: a field for each feature of the file. Lists
-/// whose length it leaves open vary in length; what has a default or a mask is null in 5 % of the
+/// With --features, the records have a field for each feature of the file. A list whose length the
+/// feature leaves open varies in length. A feature with a default or a mask is null in 5 % of the
 /// records.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The folder to write to; made if it is not there
+    /// The folder to write to; created if missing
     #[arg(value_hint = ValueHint::DirPath)]
     dir: PathBuf,
-    /// Records in all files together
+    /// Number of records in all files together
     #[arg(long, value_name = "N", default_value_t = 40_960)]
     records: u64,
-    /// Files to split the records over
+    /// Number of files to split the records over
     #[arg(long, value_name = "K", default_value_t = 8, value_parser = files)]
     files: usize,
     /// Codec of the files
     #[arg(long, value_name = "C", default_value = "deflate", value_parser = options::codec())]
     codec: Codec,
-    /// Decompressed size at which a block is closed
+    /// Decompressed size of a block
     #[arg(long, value_name = "BYTES", default_value = "16kB", value_parser = block_bytes)]
     block_bytes: usize,
-    /// Write arrays with their size in bytes, by which readers can skip them
+    /// Write arrays with their size in bytes, so that readers can skip them
     #[arg(long)]
     byte_sizes: bool,
-    /// Fixes the values
+    /// Seed of the values
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Shape of the records
+    /// Preset shape of the records
     #[arg(long, default_value = "ads", value_parser = options::preset())]
     preset: Preset,
-    /// Make records that the features in this file (- for standard input) can read, not a preset
+    /// Make records for the features in this file (- for standard input), not a preset
     #[arg(long, value_name = "F.json", conflicts_with = "preset")]
     features: Option<PathBuf>,
-    /// Mean length of lists whose length the features leave open, and of sparse features
+    /// Mean length of sparse features, and of lists whose length the features leave open
     #[arg(long, value_name = "L", default_value_t = 16.0, value_parser = mean_length)]
     #[arg(requires = "features")]
     mean_length: f64,
@@ -109,14 +109,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Files that were made, and the time it took.
+/// The files that were made, and the time taken.
 pub(crate) struct Made {
     generated: Generated,
     seconds: f64,
 }
 
 impl Made {
-    /// Leaves nothing behind where a signal comes.
+    /// Makes the files. If a signal comes, removes what was written.
     pub(crate) fn new(
         dir: &Path,
         options: &GenerateOptions,

@@ -17,18 +17,18 @@ use crate::{inputs, progress, units};
 
 /// Print the first records of a file as JSON: a line for each, or the tensors of all.
 ///
-/// Records of every Avro type: unions are their value alone, enums their symbol, bytes and fixed
-/// text with a character of U+0000 to U+00FF for each byte. NaN and the infinities are the strings
-/// "NaN", "Infinity" and "-Infinity". Logical types stand as the type underneath.
+/// A union is printed as its value alone, an enum as its symbol. Bytes and fixed are text with a
+/// character of U+0000 to U+00FF for each byte. NaN and the infinities are the strings "NaN",
+/// "Infinity" and "-Infinity". Logical types are printed as the type they annotate.
 ///
-/// With --features, the tensors that these features of the records are, a line for each: dense
-/// ones have "shape" and "values", sparse ones "dense_shape", "indices" and "values", ragged ones
+/// With --features, the tensors of these features are printed, one line for each. Dense tensors
+/// have "shape" and "values", sparse ones "dense_shape", "indices" and "values", ragged ones
 /// "row_splits" and "values".
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file, or - for standard input
     file: PathBuf,
-    /// Records to print
+    /// Number of records to print
     #[arg(short = 'n', long = "records", value_name = "N", default_value_t = 10)]
     records: usize,
     /// Print the tensors of the features in this file (- for standard input), not records
@@ -37,10 +37,10 @@ pub(crate) struct Args {
     /// Read the records as the schema in this file, or - for standard input
     #[arg(long, value_name = "S.avsc", requires = "features")]
     reader_schema: Option<PathBuf>,
-    /// Refuse files whose schema is not by the specification, rather than read them
+    /// Refuse files whose schema breaks the Avro specification, rather than read them
     #[arg(long)]
     strict: bool,
-    /// Read the header of each file when the file is opened, not those of all files first
+    /// Read the header of each file when the file is opened, not all headers at the start
     #[arg(long, requires = "features")]
     no_check_files: bool,
     /// Maximum memory of blocks and tensors, such as 512MiB or 2GB [default: 4GiB]
@@ -73,9 +73,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An object with a line for each column; behind it, the error that left records out.
+/// Prints an object with a line for each column. An error after the first records is returned after
+/// that.
 fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
-    // A batch has a record or more.
+    // A batch has at least one record.
     let mut builder = Dataset::builder(file, args.records.max(1))
         .strict(args.strict)
         .check_files(!args.no_check_files);
@@ -105,7 +106,7 @@ fn print_tensors(file: &Path, args: &Args, out: &mut dyn Write) -> Result<(), Fa
     Ok(())
 }
 
-/// The records that are asked for are one batch, which is the options' name for them.
+/// Renames the option in a memory error: the batch here is `records`.
 fn of_head(error: Error) -> Failure {
     let ErrorKind::MemoryLimit { limit, needed } = error.kind else {
         return error.into();

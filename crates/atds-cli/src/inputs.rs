@@ -1,5 +1,5 @@
-//! Files that say what to read, where whatever is wrong with them is a fault of usage, and the
-//! arguments that name data.
+//! Arguments that name features files, schemas and data files. A faulty features file or schema is
+//! a usage error.
 
 use std::fmt::Display;
 use std::fs;
@@ -11,8 +11,8 @@ use atds::{Feature, Features, Schema, features};
 
 use crate::failure::Failure;
 
-/// Checks that at most one of these arguments is standard input, which can be read once. Each is
-/// given with what it is called.
+/// Checks that at most one argument is standard input, which can be read only once. Each argument
+/// comes with its name for the message.
 pub(crate) fn check_stdin<'a>(
     arguments: impl IntoIterator<Item = (&'a str, &'a Path)>,
 ) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn check_stdin<'a>(
     }
 }
 
-/// What [`check_stdin`] is told of files, of which there may be several.
+/// The arguments of [`check_stdin`] for a list of files.
 pub(crate) fn named<'a>(
     name: &'a str,
     paths: impl IntoIterator<Item = &'a PathBuf>,
@@ -42,7 +42,7 @@ fn is_stdin(path: &Path) -> bool {
     names.iter().any(|name| path == Path::new(name))
 }
 
-/// The path of an argument that names data: that of standard input for `-`.
+/// The path of a data file; for `-` the path of standard input.
 pub(crate) fn data_file(path: &Path) -> PathBuf {
     match path == Path::new("-") {
         true => "/dev/stdin".into(),
@@ -50,7 +50,7 @@ pub(crate) fn data_file(path: &Path) -> PathBuf {
     }
 }
 
-/// The text of a file that says what to read, or of standard input for `-`.
+/// The text of a file, or of standard input for `-`.
 fn text(path: &Path) -> io::Result<String> {
     if path == Path::new("-") {
         return io::read_to_string(io::stdin());
@@ -70,14 +70,14 @@ pub(crate) fn features(path: &Path) -> Result<Vec<Feature>, Failure> {
     features.map_err(|error| usage("features file", path, &error))
 }
 
-/// The shape of records that a features file can read.
+/// The shape of records for a features file.
 pub(crate) fn record_shape(path: &Path, mean_length: f64) -> Result<RecordShape, Failure> {
     let at_fault = |error: &dyn Display| usage("features file", path, error);
     let features = Features::new(features(path)?).map_err(|error| at_fault(&error))?;
     RecordShape::of_features(&features, mean_length).map_err(|error| at_fault(&error))
 }
 
-/// A schema that records are read as, from a file or standard input for `-`.
+/// The reader schema in a file, or in standard input for `-`.
 pub(crate) fn reader_schema(path: &Path) -> Result<Schema, Failure> {
     let text = text(path).map_err(|error| usage("reader schema", path, &error))?;
     Schema::parse(&text).map_err(|error| usage("reader schema", path, &error))

@@ -1,4 +1,4 @@
-//! `atds inspect`: what is in files.
+//! `atds inspect`: the contents of files.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,28 +24,29 @@ use crate::signals::Signals;
 use crate::totals::{self, Totals};
 use crate::units::{self, bytes, count, counted};
 
-/// Say what is in files, from reading all of them.
+/// Describe the contents of files, after reading all records.
 ///
-/// Of several files, prints a line for each, and their totals. Of one, prints codec, schema, metadata, blocks, records, sizes, the features (dense where all records
-/// have arrays of the same lengths, varlen where not, sparse where a record has arrays of indices
-/// and values, with a mask where there may be nulls), every path that a feature's expression can be,
-/// with its type and the share of nulls among its values, and what in the schema is not by Avro's
+/// For several files, prints one line each, and the totals. For one file, prints codec, schema,
+/// metadata, blocks, records, sizes, features, paths, and notes. A feature is dense if all its
+/// arrays have the same lengths, otherwise varlen; it is sparse if a record has arrays of indices
+/// and values; it has a mask if there may be nulls. The paths are all that a feature's expression
+/// can name, with type and share of nulls. The notes tell where the schema breaks the Avro
 /// specification.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, folders (their *.avro), patterns, file:// URLs, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Search folders with all folders below them
+    /// Also search the folders inside the folders
     #[arg(long)]
     recursive: bool,
-    /// Print only the features that read all the files, as a features file to start from
+    /// Print only features that fit all files, as a features file to start from
     #[arg(long)]
     features: bool,
-    /// Records, the first of the file, in which nulls are counted
+    /// Number of records, from the first on, in which nulls are counted
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     sample: u64,
-    /// Refuse files whose schema is not by the specification, rather than read them
+    /// Refuse files whose schema breaks the Avro specification, rather than read them
     #[arg(long)]
     strict: bool,
     /// Maximum memory of blocks and records, such as 512MiB or 2GB [default: 4GiB]
@@ -53,12 +54,12 @@ pub(crate) struct Args {
     memory_limit: Option<u64>,
     #[command(flatten)]
     lenience: Lenience,
-    /// Print a JSON object for each file, one a line, and one of the totals of several
+    /// Print one JSON object a line for each file, and one for the totals of several files
     #[arg(long)]
     json: bool,
 }
 
-/// Goes on with the next file where one is at fault.
+/// Runs the command. After a faulty file it continues with the next one.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     inputs::check_stdin(inputs::named("FILE", &args.files))?;
     let given = args.files.iter().map(|file| inputs::data_file(file));
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
         let failure = match found {
             Ok(found) => {
                 show(&found, several.is_some(), args, out)?;
-                // For whoever waits for it, and so that it stands before the next error.
+                // Shows the file at once, before an error of the next file.
                 out.flush()?;
                 if let Some(totals) = &mut several {
                     totals.add(&found);
@@ -115,7 +116,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     last
 }
 
-/// Looks at a file until a signal comes.
+/// Inspects a file, or stops when a signal comes.
 fn inspect(file: &Path, args: &Args, signals: &Signals) -> Result<Inspection, Failure> {
     let mut options = inspect_options(args);
     options.cancelled = Some(signals.came().clone());
@@ -127,15 +128,15 @@ fn inspect(file: &Path, args: &Args, signals: &Signals) -> Result<Inspection, Fa
 /// Prints the features file of one file, or of several together.
 fn show_features(files: Files, args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let mut options = inspect_options(args);
-    // A features file says nothing of the sample.
+    // A features file does not depend on the sample.
     options.sample = 0;
     let files = files.looked_up()?;
     let features = match &files.resolve()?[..] {
-        // What can be read once is copied.
+        // Standard input is copied to a file first, because it can be read only once.
         [file] => {
             let found = atds::inspect::inspect_with(file, &options)?;
             if found.features.is_empty() {
-                // Says why.
+                // Returns the reason as an error.
                 atds::infer_features(&found.schema)?;
             }
             found.features
@@ -162,7 +163,7 @@ fn inspect_options(args: &Args) -> InspectOptions {
     options
 }
 
-/// Prints a file: its line of the table where there are several.
+/// Prints a file: one line of the table if there are several files.
 fn show(
     found: &Inspection,
     is_one_of_several: bool,
@@ -178,7 +179,7 @@ fn show(
     }
 }
 
-/// A features file with a feature a line.
+/// Prints a features file with one feature a line.
 fn print_features_file(features: &[Feature], out: &mut dyn Write) -> io::Result<()> {
     let features = features::to_json(features);
     let entries = features.as_object().into_iter().flatten();
@@ -243,12 +244,12 @@ fn path_to_json(found: &InspectedPath) -> Value {
     })
 }
 
-/// Bytes as text, a character for each, as Avro's JSON encoding has them.
+/// Bytes as text, one character for each byte, as in Avro's JSON encoding.
 fn latin1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// The schema as it stands in the header.
+/// The schema, as written in the header.
 fn schema(found: &Inspection) -> Value {
     serde_json::from_str(&found.schema_text).unwrap_or_else(|_| json!(found.schema_text))
 }
@@ -327,7 +328,7 @@ fn print_notes(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A line for each path: its expression, how often it is null, and its type.
+/// Prints a line for each path: its expression, its share of nulls, and its type.
 fn print_paths(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     let records = counted(found.sampled, "record");
     writeln!(out, "  paths, and nulls in the first {records}")?;
@@ -357,17 +358,17 @@ fn print_paths(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How often a path is null, where it can be and there are values.
+/// The share of nulls of a path; empty if it cannot be null or has no values.
 fn null_rate(found: &InspectedPath) -> String {
     match found.null_rate().filter(|_| found.path.nullable) {
         None => String::new(),
-        // Not never.
+        // A small share must not be printed as 0.
         Some(rate) if rate > 0.0 && rate < 0.0005 => "< 0.1 %".to_owned(),
         Some(rate) => format!("{:.1} %", 100.0 * rate),
     }
 }
 
-/// The schema as JSON, a line for each field of a record.
+/// Prints the schema as JSON, one line for each field of a record.
 fn print_schema(schema: &Value, out: &mut dyn Write) -> io::Result<()> {
     let fields = schema["fields"].as_array();
     let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {

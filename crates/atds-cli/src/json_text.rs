@@ -1,10 +1,10 @@
-//! JSON as it may be shown in a terminal.
+//! JSON that is safe to print to a terminal.
 
 use atds::interface::printable;
 use serde_json::Value;
 
-/// JSON on one line, in which characters that are not seen, or act on what is around them, are
-/// escaped, which they need not be in JSON: programs read the same strings.
+/// JSON on one line. Invisible and bidirectional characters are escaped too; programs that parse
+/// the JSON read the same strings.
 pub(crate) fn json_text(value: &Value) -> String {
     let text = value.to_string();
     let mut shown = String::with_capacity(text.len());

@@ -1,26 +1,25 @@
-//! Flags about what is read although it is wrong, or large.
+//! Flags for faulty or large files.
 
 use atds::Tolerate;
 
 use crate::{options, units};
 
-/// What is read although it is wrong, or large.
+/// Flags for faulty or large files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Lenience {
-    /// Read files nevertheless that have this wrong, and count it: trailing-block-bytes,
-    /// trailing-file-bytes, checksum, utf8
+    /// Faults to tolerate and count: trailing-block-bytes, trailing-file-bytes, checksum, utf8
     #[arg(long, value_name = "NAME[,NAME]", default_value = "", hide_default_value = true, value_parser = options::tolerate)]
     pub(crate) tolerate: Tolerate,
     /// Maximum size of a block, compressed and decompressed [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     max_block_bytes: Option<u64>,
-    /// Values that may be nested in one another at most, up to 300 [default: 100]
+    /// Maximum nesting depth of a value, up to 300 [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) max_depth: Option<usize>,
 }
 
 impl Lenience {
-    /// Bytes of a block at most, if they are given.
+    /// The maximum size of a block in bytes, if the flag is given.
     pub(crate) fn max_block_bytes(&self) -> Option<usize> {
         let bytes = self.max_block_bytes?;
         Some(usize::try_from(bytes).unwrap_or(usize::MAX))

@@ -1,7 +1,7 @@
 //! The `atds` command: makes, describes and reads Avro files through the facade `atds`.
 //!
-//! A library, so that the command can be part of another program; the binary is
-//! [`main_with`], with a [`StderrLogger`] for warnings.
+//! The command is a library, so that other programs can contain it. The binary calls [`main_with`]
+//! with a [`StderrLogger`] for warnings.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ use failure::Failure;
 
 pub use logging::StderrLogger;
 
-/// Avro files to shuffled batches of tensors, in one fused pass.
+/// Read Avro files to shuffled batches of tensors, in one fused pass.
 ///
 /// A file argument of `-` is standard input. Sizes are bytes, plain or in kB, MB, GB (of 1,000) or
 /// KiB, MiB, GiB (of 1,024). Errors, warnings and the progress bar go to standard error.
@@ -56,7 +56,7 @@ enum Command {
     Man(man::Args),
 }
 
-/// Exit codes of the command, and what they mean.
+/// Exit codes of the command, and their meanings.
 const EXIT_CODES: [(&str, &str); 4] = [
     (
         "0",
@@ -82,8 +82,8 @@ fn exit_codes() -> String {
     text
 }
 
-/// Runs the command line `args`, the first of which is the program's name, and
-/// gives its exit code.
+/// Runs the command line `args` and returns its exit code. The first argument is the name of the
+/// program.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -94,7 +94,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let mut out = BufWriter::new(stdout().lock());
     let result = run(&cli.command, &mut out);
-    // What was printed before an error stands before it.
+    // The output before an error is printed before the error.
     let flushed = out.flush().map_err(Failure::from);
     match result.and(flushed) {
         Ok(()) => 0,

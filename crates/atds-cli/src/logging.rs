@@ -3,13 +3,13 @@
 use atds::interface::Interface;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-/// A logger that prints warnings and errors to standard error, a line each:
-/// `atds: warning: ...`. Control characters are escaped, since a message can quote data.
+/// A logger that prints each warning and error as a line to standard error: `atds: warning: ...`.
+/// Control characters are escaped, since a message can quote data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StderrLogger;
 
 impl StderrLogger {
-    /// Makes this the logger of the process, unless it has one.
+    /// Makes this the logger of the process, unless another logger is installed.
     pub fn install() {
         if log::set_logger(&StderrLogger).is_ok() {
             log::set_max_level(LevelFilter::Warn);

@@ -18,11 +18,10 @@ use crate::{Cli, EXIT_CODES};
 /// `atds man --out ~/.local/share/man/man1`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The subcommand that the page is about [default: all of the command]
+    /// The subcommand to describe [default: the whole command]
     #[arg(value_name = "COMMAND", value_parser = SUBCOMMANDS, conflicts_with = "out")]
     subcommand: Option<String>,
-    /// Write a page for the command and one for each subcommand to this folder; made if it is not
-    /// there
+    /// Write a page for the command and for each subcommand to this folder; created if missing
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
 }
@@ -67,7 +66,7 @@ fn pages() -> Vec<clap::Command> {
     [vec![command], subcommands].concat()
 }
 
-/// Writes a page to its file in `folder`. An error comes with the path it is about.
+/// Writes a page to its file in `folder`. An error comes with the path of the file.
 fn write_page(page: clap::Command, folder: &Path) -> Result<(), (PathBuf, io::Error)> {
     fs::create_dir_all(folder).map_err(|error| (folder.to_owned(), error))?;
     let path = folder.join(Man::new(page.clone()).get_filename());

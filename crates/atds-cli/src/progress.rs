@@ -12,7 +12,7 @@ pub(crate) fn records(total: u64, doing: &'static str) -> ProgressBar {
     bar(Some(total), doing, form)
 }
 
-/// A bar for `total` bytes; a count of those read where the total is unknown.
+/// A bar for `total` bytes; a counter if the total is unknown.
 pub(crate) fn bytes(total: Option<u64>, doing: &'static str) -> ProgressBar {
     let Some(total) = total else {
         return bar(
@@ -31,7 +31,7 @@ pub(crate) fn files(total: u64, doing: &'static str) -> ProgressBar {
     bar(Some(total), doing, form)
 }
 
-/// Builds a data set, with a bar for the files that are checked.
+/// Builds a data set, with a bar for the check of the files.
 pub(crate) fn build(builder: DatasetBuilder) -> Result<Dataset, Error> {
     let bar = files(0, "checking");
     let shown = bar.clone();

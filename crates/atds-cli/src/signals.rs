@@ -1,4 +1,4 @@
-//! Signals that ask a command to end, for commands that have files to remove first.
+//! Signals that end a command, for commands that must remove files first.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,9 +9,9 @@ use signal_hook::{SigId, flag, low_level};
 
 use crate::failure::Failure;
 
-/// Notes SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that is closed) as long as it lives. The
-/// second one ends the process at once. A SIGHUP that the process was started to ignore, as by
-/// `nohup`, stays ignored.
+/// Records SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) while this value lives. A second
+/// signal ends the process at once. A SIGHUP that is already ignored, as with `nohup`, stays
+/// ignored.
 pub(crate) struct Signals {
     came: Arc<AtomicBool>,
     number: Arc<AtomicUsize>,
@@ -66,7 +66,7 @@ impl Signals {
     }
 }
 
-/// What signals do to the process now, where the system tells.
+/// The current effects of signals, if the system reports them.
 struct Dispositions {
     ignored: u64,
     caught: u64,
@@ -81,7 +81,7 @@ impl Dispositions {
         };
         Dispositions {
             ignored: mask("SigIgn:").unwrap_or(0),
-            // Unknown: as if another handler were there, which stays.
+            // If unknown, all signals count as handled, and the handlers stay.
             caught: mask("SigCgt:").unwrap_or(u64::MAX),
         }
     }
@@ -96,11 +96,11 @@ impl Dispositions {
 }
 
 /// Signals that end the process while no [`Signals`] lives. `signal-hook` leaves its handler in
-/// place when the last action is removed, and the handler alone would swallow them.
+/// place when the last action is removed. That handler alone would ignore the signal.
 struct Defaults {
-    /// How many [`Signals`] live.
+    /// Number of living [`Signals`].
     noted: usize,
-    /// True while none lives; made with the first signal that is kept.
+    /// True while no [`Signals`] lives; created with the first registered signal.
     apply: Option<Arc<AtomicBool>>,
 }
 
@@ -110,7 +110,7 @@ static DEFAULTS: Mutex<Defaults> = Mutex::new(Defaults {
 });
 
 impl Defaults {
-    /// For a signal that has its default effect now, and no handler.
+    /// Registers a signal that has its default effect now, and no handler.
     fn keep(signal: i32) -> io::Result<()> {
         let mut defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
         let apply = defaults.apply.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! Several files as a table: a line for each, and their sums.
+//! A table of several files: one line for each, and the totals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -22,11 +22,11 @@ pub(crate) struct Totals {
     file_bytes: u64,
     raw_bytes: u64,
     decompressed_bytes: u64,
-    /// Number of files of each codec, and of those packed as a whole of each packing.
+    /// Number of files of each codec and of each packing.
     codecs: BTreeMap<String, u64>,
     packed: BTreeMap<&'static str, u64>,
     schemas: BTreeSet<String>,
-    /// The signal that came before the last file was read.
+    /// The reason why the run ended before the last file.
     stopped_early: Option<String>,
 }
 
@@ -45,17 +45,17 @@ impl Totals {
         self.schemas.insert(found.schema_text.clone());
     }
 
-    /// Counts a file that is at fault.
+    /// Counts a faulty file.
     pub(crate) fn add_failed(&mut self) {
         self.failed += 1;
     }
 
-    /// Notes that files are left that were not read.
+    /// Records that the run ended before the last file.
     pub(crate) fn stopped_early(&mut self, reason: String) {
         self.stopped_early = Some(reason);
     }
 
-    /// Decompressed bytes over those of the blocks as they lie in the files; 1 without blocks.
+    /// Decompressed bytes of the blocks divided by stored bytes; 1 without blocks.
     fn compression_ratio(&self) -> f64 {
         match self.raw_bytes {
             0 => 1.0,
@@ -63,7 +63,7 @@ impl Totals {
         }
     }
 
-    /// The object that `--json` prints after those of the files.
+    /// The JSON object of the totals, which `--json` prints last.
     pub(crate) fn to_json(&self) -> Value {
         json!({"total": {
             "files": self.files,
@@ -115,7 +115,7 @@ impl Totals {
     }
 }
 
-/// A line of what there is of each kind; none if there is nothing.
+/// Prints a line with the number of files of each kind; nothing if there are no kinds.
 fn writeln_list<'a, K: AsRef<str> + 'a>(
     line: &mut dyn FnMut(&str, String) -> io::Result<()>,
     name: &str,

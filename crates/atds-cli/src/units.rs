@@ -1,8 +1,9 @@
-//! Numbers for people to read, and sizes as people write them.
+//! Formats numbers and sizes for people, and parses sizes.
 //!
-//! Measured sizes are printed in B, kB, MB and GB, rounded; limits in the unit in which they are whole.
+//! Measured sizes are rounded to B, kB, MB or GB. Limits are printed exactly, in the largest unit
+//! that has a whole number.
 
-/// A count, its digits in groups of three.
+/// A number with its digits in groups of three.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
@@ -15,13 +16,13 @@ pub(crate) fn count(n: u64) -> String {
     grouped
 }
 
-/// A count of things: `1 file`, `2 files`.
+/// A number with a noun: `1 file`, `2 files`.
 pub(crate) fn counted(n: u64, thing: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", count(n))
 }
 
-/// Bytes in the unit that suits them: B, kB, MB or GB, each 1,000 of the one before.
+/// A size in B, kB, MB or GB, with factors of 1,000.
 pub(crate) fn bytes(n: u64) -> String {
     let scaled = n as f64;
     match n {
@@ -32,7 +33,7 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// Units of bytes that a size can be given in, and how many bytes each is.
+/// Units of sizes, with their number of bytes.
 const UNITS: [(&str, u64); 9] = [
     ("B", 1),
     ("kB", 1_000),
@@ -45,7 +46,7 @@ const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
-/// A limit in bytes, exactly, in the unit of which it is the smallest whole number.
+/// An exact limit in bytes, in the largest unit that gives a whole number.
 pub(crate) fn limit(n: u64) -> String {
     let whole = UNITS.iter().filter(|(_, unit)| n.is_multiple_of(*unit));
     let (unit, bytes) = whole.max_by_key(|(_, unit)| unit).unwrap_or(&UNITS[0]);
@@ -101,8 +102,8 @@ fn must_be_bytes() -> String {
     "must be bytes, such as 1000000, 64kB, 64KiB, 512MB or 4GiB".to_owned()
 }
 
-/// Parts of a whole in percent, that add up to 100, each as near to its share as that allows: by
-/// the largest remainder. All 0 where there is no whole.
+/// Percentages of `parts`, rounded by the largest remainder so that they add up to 100. All are 0
+/// if the sum is 0.
 pub(crate) fn percentages<const N: usize>(parts: [f64; N]) -> [u32; N] {
     let whole: f64 = parts.iter().sum();
     if whole <= 0.0 {

@@ -1,22 +1,21 @@
-//! Columns whose lists have one length in a batch, since nothing fills them up: which row differs.
+//! Checks of exact columns, whose lists must have one length in a batch.
 
 use std::fmt;
 
 use crate::UNKNOWN;
 use crate::parts::Part;
 
-/// A row whose lists are not as long as they should be, in a column that nothing fills up.
+/// A row of an exact column whose lists have other lengths than those of the first row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Disagreement {
-    /// The column, by its place in the spec.
+    /// The index of the column in the spec.
     pub column: usize,
     /// The first row that differs.
     pub row: usize,
-    /// Its shape.
+    /// The shape of `row`.
     pub shape: RowShape,
-    /// The first row, if it is another, and its shape; else the row by itself is not of the
-    /// column's shape.
+    /// The first row and its shape. `None` if `row` alone does not have the column's shape.
     pub first: Option<(usize, RowShape)>,
 }
 
@@ -39,14 +38,15 @@ impl fmt::Display for RowShape {
     }
 }
 
-/// Whether all lists of a dimension are of one length, and of that in `shape`. Reads no list.
+/// Whether all lists of each dimension have one length, and the length that `shape` gives. Reads no
+/// list.
 pub(crate) fn agrees<'a>(shape: &[i64], parts: impl Iterator<Item = Part<'a>> + Clone) -> bool {
     let mut lists: usize = parts.clone().map(|part| part.rows).sum();
     shape.iter().enumerate().all(|(level, &dim)| {
         let items = parts.clone().map(|part| items(part, level)).sum::<usize>();
         let extents = parts.clone().map(|part| part.segment.extents[level]);
         let len = match dim {
-            // No list is longer: where the items are as many, none is shorter.
+            // No list is longer than `len`. If the number of items matches, no list is shorter.
             UNKNOWN => extents.max().unwrap_or(0),
             dim => dim,
         };
@@ -86,8 +86,7 @@ pub(crate) fn first_disagreement<'a>(
     None
 }
 
-/// The shape of one row. A dimension inside of no list has the length that the column gives it,
-/// since no list says otherwise, else 0.
+/// The shape of one row. A dimension without lists has the length that the column gives, or 0.
 fn shape_of(part: Part<'_>, row: usize, shape: &[i64]) -> RowShape {
     let mut lists = row..row + 1;
     let levels = part.segment.splits.iter().zip(shape);
@@ -104,7 +103,7 @@ fn shape_of(part: Part<'_>, row: usize, shape: &[i64]) -> RowShape {
     RowShape(levels.collect())
 }
 
-/// Items of all lists of a level.
+/// Number of items in all lists of a level.
 fn items(part: Part<'_>, level: usize) -> usize {
     match part.end.splits.get(level + 1) {
         Some(end) => end - part.start.splits[level + 1],

@@ -8,7 +8,7 @@ use crate::{
     BatchSpec, Buffer, ColumnKind, ColumnSpec, Layout, Recycler, Segment, TensorForm, Values,
 };
 
-/// A batch: one tensor per column. Dropping it hands its memory to the next.
+/// A batch: one tensor per column. When it is dropped, a later batch reuses its memory.
 pub struct Batch {
     rows: usize,
     pub(crate) spec: BatchSpec,
@@ -31,22 +31,22 @@ impl Batch {
         }
     }
 
-    /// Rows of the batch.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// What the columns are, sorted by name.
+    /// The specs of the columns, sorted by name.
     pub fn spec(&self) -> &BatchSpec {
         &self.spec
     }
 
-    /// Bytes of the columns.
+    /// Size of the columns in bytes.
     pub fn used_bytes(&self) -> usize {
         self.columns.iter().map(ColumnData::used_bytes).sum()
     }
 
-    /// Bytes of memory the batch holds, with room to grow.
+    /// Size of the batch's memory in bytes, including unused capacity.
     pub fn capacity_bytes(&self) -> usize {
         self.columns.iter().map(ColumnData::capacity_bytes).sum()
     }
@@ -64,7 +64,7 @@ impl Batch {
     }
 }
 
-/// The number of rows, and what each column is, without the values.
+/// Shows the number of rows, and dtype and shape of each column, without the values.
 impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch")
@@ -74,12 +74,12 @@ impl fmt::Debug for Batch {
     }
 }
 
-/// The columns of a batch in words.
+/// The debug text of a batch's columns.
 struct Columns<'a>(&'a Batch);
 
 impl fmt::Debug for Columns<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Columns that are shown, so that they fit a screen.
+        /// Maximum number of columns that are shown.
         const SHOWN: usize = 20;
         let mut map = f.debug_map();
         for (spec, column) in self.0.columns().take(SHOWN) {
@@ -97,8 +97,8 @@ impl fmt::Debug for Columns<'_> {
     }
 }
 
-/// `[64, 8]` of a dense column; of another its dense shape, or its rows, and the number of its
-/// values.
+/// The shape as text: `[64, 8]` for a dense column. Other columns show their dense shape or number
+/// of rows, and their number of values.
 struct Shape<'a>(Column<'a>);
 
 impl fmt::Display for Shape<'_> {
@@ -125,29 +125,29 @@ impl fmt::Display for Shape<'_> {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        // One that was taken apart has nothing to give.
+        // A batch that was split into columns has no memory.
         if !self.columns.is_empty() {
             self.recycler.give(std::mem::take(&mut self.columns));
         }
     }
 }
 
-/// A column as a tensor, in one of the forms its kind and layout call for.
+/// A column as a tensor. Its kind and layout determine the form.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Column<'a> {
-    /// A dense tensor: of dense, padded and flat columns.
+    /// The tensor of a dense, padded or flat column.
     Dense(DenseTensor<'a>),
-    /// Sparse or varlen as coordinates.
+    /// The tensor of a sparse or varlen column, as coordinates.
     Sparse(SparseTensor<'a>),
-    /// Varlen as values and row splits.
+    /// The tensor of a ragged varlen column, as values and row splits.
     Ragged(RaggedTensor<'a>),
-    /// Sparse as indices, values and row splits.
+    /// The tensor of a ragged sparse column, as indices, values and row splits.
     RaggedSparse(RaggedSparseTensor<'a>),
 }
 
 impl Column<'_> {
-    /// The form.
+    /// The form of the tensor.
     pub fn form(&self) -> TensorForm {
         match self {
             Column::Dense(_) => TensorForm::Dense,
@@ -172,7 +172,7 @@ pub struct DenseTensor<'a> {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct SparseTensor<'a> {
-    /// `[nnz, rank + 1]` flat; the first of each is the row.
+    /// `[nnz, rank + 1]` flat; for each entry the row, then the index.
     pub indices: &'a [i64],
     /// `[nnz]`.
     pub values: &'a Values,
@@ -243,7 +243,7 @@ impl ColumnData {
             ..
         } = Segment::new(spec);
         if let ColumnKind::Padded { .. } = spec.kind {
-            // Where lists end shows in the segments alone.
+            // Only the segments have the ends of lists.
             splits.clear();
         }
         ColumnData {
@@ -264,7 +264,7 @@ impl ColumnData {
         }
     }
 
-    /// Forgets all rows; memory is kept.
+    /// Removes all rows; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.indices.clear();
@@ -285,7 +285,7 @@ impl ColumnData {
     }
 }
 
-/// The column of `spec` that has its memory in `data`.
+/// The column of `spec` over the memory of `data`.
 pub(crate) fn column_of<'a>(data: &'a ColumnData, spec: &ColumnSpec) -> Column<'a> {
     let (values, indices) = (&data.values, data.indices.as_slice());
     match &spec.kind {

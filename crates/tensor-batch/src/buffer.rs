@@ -7,27 +7,25 @@ use bytemuck::Pod;
 
 use crate::short::Short;
 
-/// Alignment of every buffer in bytes: a cache line, and what Arrow and
-/// DLPack consumers ask for.
+/// Alignment of every buffer in bytes: a cache line, as Arrow and DLPack consumers require.
 pub const ALIGNMENT: usize = 64;
 
-/// Bytes from which on a buffer that must grow does so by a quarter, not to twice
-/// its size: those of a batch are used again and again, so what growing costs is
-/// soon forgotten, and what is too much is held for good.
+/// Size in bytes from which a buffer grows by a quarter instead of doubling. Batches reuse their
+/// buffers, so growth is rare, but unused capacity is held for good.
 const LARGE: usize = 64 << 10;
 
 /// A growable array of plain values, aligned to [`ALIGNMENT`] bytes.
 ///
 /// Unlike in a `Vec`, all memory up to the capacity stays initialised, so
-/// growing within it writes nothing: what [`Buffer::append`] hands out may hold
-/// values of an earlier use and is meant to be overwritten.
+/// growing within it writes nothing. Elements from [`Buffer::append`] may hold values of an earlier
+/// use and must be overwritten.
 pub struct Buffer<T> {
     data: AVec<T, ConstAlign<ALIGNMENT>>,
     len: usize,
 }
 
 impl<T: Pod> Buffer<T> {
-    /// An empty buffer that holds no memory.
+    /// An empty buffer without memory.
     pub fn new() -> Self {
         Buffer {
             data: AVec::new(ALIGNMENT),
@@ -35,7 +33,7 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// Elements in the buffer.
+    /// Number of elements.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
@@ -47,12 +45,12 @@ impl<T: Pod> Buffer<T> {
         self.len == 0
     }
 
-    /// Elements the buffer can hold without growing.
+    /// Number of elements that the buffer can hold without growing.
     pub fn capacity(&self) -> usize {
         self.data.len()
     }
 
-    /// Bytes of memory held.
+    /// Size of the memory in bytes.
     pub fn capacity_bytes(&self) -> usize {
         self.capacity() * size_of::<T>()
     }
@@ -63,7 +61,7 @@ impl<T: Pod> Buffer<T> {
         &self.data[..self.len]
     }
 
-    /// The elements, to change them.
+    /// The elements, mutable.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data[..self.len]
@@ -74,20 +72,20 @@ impl<T: Pod> Buffer<T> {
         bytemuck::cast_slice(self.as_slice())
     }
 
-    /// Forgets the elements; memory is kept.
+    /// Removes all elements; keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Makes room for `capacity` elements in all, and hardly more.
+    /// Grows the capacity to about `capacity` elements.
     pub fn reserve(&mut self, capacity: usize) {
         if capacity > self.data.len() {
             self.grow_to(capacity);
         }
     }
 
-    /// Appends `n` elements and returns them, to be overwritten: they hold
-    /// zeros or values of an earlier use.
+    /// Appends `n` elements and returns them. They hold zeros or values of an earlier use and must
+    /// be overwritten.
     #[inline]
     pub fn append(&mut self, n: usize) -> &mut [T] {
         let start = self.len;
@@ -115,8 +113,8 @@ impl<T: Pod> Buffer<T> {
         self.append(values.len()).copy_from_slice(values);
     }
 
-    /// Appends a copy of the first `n` of some values. Where there is room for all, all are
-    /// copied, in one go.
+    /// Appends a copy of the first `n` of `values`. If the capacity allows, all `N` values are
+    /// copied at once, which is faster.
     ///
     /// # Panics
     /// If `n` is larger than `N`.
@@ -153,7 +151,7 @@ impl<T: Pod> Buffer<T> {
     fn grow_to(&mut self, at_least: usize) {
         let line = ALIGNMENT / size_of::<T>().clamp(1, ALIGNMENT);
         let target = at_least.next_multiple_of(line);
-        // One exact reallocation: `resize` alone would double once more.
+        // One exact reallocation: `resize` alone would double the capacity.
         self.data.reserve_exact(target - self.data.len());
         self.data.resize(target, T::zeroed());
     }
@@ -173,7 +171,7 @@ impl<T: Pod> Clone for Buffer<T> {
     }
 }
 
-/// The first elements.
+/// Shows the first elements.
 impl<T: Pod + fmt::Debug> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Short(self.as_slice()).fmt(f)

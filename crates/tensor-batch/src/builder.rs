@@ -1,4 +1,4 @@
-//! Making a batch: slots for workers, then segments brought to their place.
+//! Builds batches: workers fill slots, then segments are gathered into columns.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,27 +15,26 @@ use crate::spec::Placement;
 use crate::values::each_values;
 use crate::{Batch, BatchSpec, ColumnKind, Recycler, RowSlots, Segment, Slot, UNKNOWN};
 
-/// Makes batches, one after another, out of recycled memory.
+/// Builds batches, one after another, in recycled memory.
 ///
 /// For each batch: [`slots`](Self::slots), which workers fill;
 /// [`gather`](Self::gather), whose tasks workers run; [`finish`](Self::finish).
 pub struct BatchBuilder {
     spec: BatchSpec,
     recycler: Arc<Recycler>,
-    /// Rows of each run of the batch being made.
+    /// Number of rows in each run of the current batch.
     run_rows: Vec<usize>,
-    /// The columns of the batch being made.
+    /// The columns of the current batch.
     columns: Vec<ColumnData>,
-    /// The sizes of the columns of the last batch that had no fewer rows than those
-    /// before, and its rows.
+    /// The sizes of the columns in the largest recent batch, for the memory of the next one.
     sizes: Vec<Sizes>,
     sized_rows: usize,
-    /// Per column, a segment for each run of rows; none for columns that are
-    /// written in place.
+    /// For each column, a segment for each run of rows; empty for columns that are written in
+    /// place.
     segments: Vec<Vec<Segment>>,
-    /// The segments of those who write the runs.
+    /// The segments of the workers.
     workers: Workers,
-    /// Per column, the levels of lists of a padded one.
+    /// For each padded column, its levels of lists.
     levels: Vec<Vec<Level>>,
     emptied: Arc<Emptied>,
 }
@@ -72,8 +71,7 @@ impl BatchBuilder {
         &self.spec
     }
 
-    /// Bytes of memory held by the builder itself: the segments and the batch
-    /// being made.
+    /// Size in bytes of the builder's own memory: the segments and the current batch.
     pub fn capacity_bytes(&self) -> usize {
         let segments = self.segments.iter().flatten();
         segments.map(Segment::capacity_bytes).sum::<usize>()
@@ -85,16 +83,16 @@ impl BatchBuilder {
                 .sum::<usize>()
     }
 
-    /// Starts a batch whose rows are written by runs of `run_rows` rows each
-    /// and gives each run its slots.
+    /// Starts a batch and returns the slots of each run. `run_rows` has the number of rows of each
+    /// run.
     pub fn slots(&mut self, run_rows: &[usize]) -> Vec<RowSlots<'_>> {
         let mut slots = Vec::new();
         self.slots_into(run_rows, &mut slots);
         slots
     }
 
-    /// The same, behind what `slots` holds; allocates nothing, once there has
-    /// been a batch like this one and its memory has come back.
+    /// As [`slots`](Self::slots), but appends to `slots`. Allocates nothing if it can reuse the
+    /// memory of a similar batch.
     pub fn slots_into<'a>(&'a mut self, run_rows: &[usize], slots: &mut Vec<RowSlots<'a>>) {
         self.take_back();
         self.workers.start();
@@ -141,10 +139,9 @@ impl BatchBuilder {
         }
     }
 
-    /// Bytes that the padded columns will take in the batch whose slots are
-    /// filled; `u64::MAX` if they are more. One long list makes every row long,
-    /// so this can be out of all proportion to what was written: to be held
-    /// against a limit before [`gather`](Self::gather) asks for the memory.
+    /// Size of the padded columns in bytes, at most `u64::MAX`, once all slots are filled. One long
+    /// list makes every row long, so the size can be far beyond the size of the values. Check it
+    /// against a limit before [`gather`](Self::gather) allocates the memory.
     pub fn padded_bytes(&self) -> u64 {
         let workers = &*self.workers.lock();
         let columns = self.spec.columns().iter().enumerate();
@@ -158,9 +155,9 @@ impl BatchBuilder {
         padded.fold(0, u64::saturating_add)
     }
 
-    /// The first row, in a column that is to be [exact](ColumnKind::Padded), whose
-    /// lists are not as long as those before it, once all slots are filled. Such a
-    /// batch is not to be made: its lists would be filled up.
+    /// The first row of an [exact](ColumnKind::Padded) column whose lists have other lengths than
+    /// earlier rows, once all slots are filled. Do not gather such a batch: its lists would be
+    /// filled up.
     pub fn disagreement(&self) -> Option<Disagreement> {
         let mut columns = self.spec.columns().iter().enumerate();
         columns.find_map(|(i, spec)| match &spec.kind {
@@ -177,9 +174,9 @@ impl BatchBuilder {
         })
     }
 
-    /// The copying that is left once all slots are filled, in tasks that are
-    /// independent. None where one run wrote everything, or each run
-    /// [followed](RowSlots::follow) the one before, and nothing is padded.
+    /// Independent tasks that copy the segments into the columns, once all slots are filled. There
+    /// are no tasks if no column is padded and either one run wrote everything or each run
+    /// [followed](RowSlots::follow) the run before it.
     ///
     /// # Panics
     /// If the padded columns are too large to address; see
@@ -190,8 +187,8 @@ impl BatchBuilder {
         tasks
     }
 
-    /// The same, behind what `tasks` holds; allocates nothing, once there has
-    /// been a batch like this one and its memory has come back.
+    /// As [`gather`](Self::gather), but appends to `tasks`. Allocates nothing if it can reuse the
+    /// memory of a similar batch.
     pub fn gather_into<'a>(&'a mut self, tasks: &mut Vec<GatherTask<'a>>) {
         let first = tasks.len();
         let runs = self.run_rows.len();
@@ -226,7 +223,7 @@ impl BatchBuilder {
         });
     }
 
-    /// Ends the batch, once the gather tasks have run.
+    /// Finishes the batch, once the gather tasks have run.
     pub fn finish(&mut self) -> Batch {
         let mut columns = std::mem::take(&mut self.columns);
         let rows = self.rows();
@@ -267,7 +264,7 @@ impl BatchBuilder {
         Batch::new(rows, self.spec.clone(), columns, self.recycler.clone())
     }
 
-    /// Columns with memory for a batch like the last.
+    /// Columns with memory for a batch of the last one's size.
     fn new_columns(&self) -> Vec<ColumnData> {
         let columns = 0..self.spec.columns().len();
         columns.map(|i| self.new_column(i)).collect()
@@ -283,7 +280,7 @@ impl BatchBuilder {
         self.run_rows.iter().sum()
     }
 
-    /// The rows of column `i`, a run after the other.
+    /// The parts of column `i`, one for each run.
     fn parts_of<'s>(
         &'s self,
         i: usize,
@@ -293,7 +290,7 @@ impl BatchBuilder {
         runs.map(move |run| Part::of(run, i, workers))
     }
 
-    /// Gives columns their memory back where the last batch was not finished.
+    /// Returns memory to the columns if the last batch was not finished.
     fn take_back(&mut self) {
         for (i, segments) in self.segments.iter_mut().enumerate() {
             for run in segments {

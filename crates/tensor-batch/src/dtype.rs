@@ -7,8 +7,7 @@ use std::ops::RangeInclusive;
 /// width. Each has a variant, the type of an element, the type of an element in memory,
 /// a class (`integer`, `float` or `boolean`), a name, and a description.
 ///
-/// All code that is alike for the dtypes is made from this list, here and in the crates
-/// that use this one.
+/// Code that repeats for each dtype is made from this list, in this crate and in its users.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! fixed_width_dtypes {
@@ -40,8 +39,8 @@ macro_rules! dtype {
         #[non_exhaustive]
         pub enum DType {
             $(#[doc = concat!("`", $name, "`: ", $about, ".")] $variant,)*
-            /// `string`: strings of bytes, as TensorFlow's `tf.string`. They are UTF-8
-            /// where the source says so, any bytes where it does not.
+            /// `string`: strings of bytes, as TensorFlow's `tf.string`. Strings of text are UTF-8;
+            /// others are any bytes.
             String,
         }
 
@@ -49,7 +48,7 @@ macro_rules! dtype {
             /// Every dtype.
             pub const ALL: &[DType] = &[$(DType::$variant,)* DType::String];
 
-            /// The name, as NumPy (with `ml_dtypes`) and TensorFlow spell it.
+            /// The name in NumPy (with `ml_dtypes`) and TensorFlow.
             pub fn name(self) -> &'static str {
                 match self {
                     $(DType::$variant => $name,)*
@@ -57,7 +56,7 @@ macro_rules! dtype {
                 }
             }
 
-            /// Bytes of one element, or `None` for strings.
+            /// Size of an element in bytes; `None` for strings.
             pub fn size(self) -> Option<usize> {
                 match self {
                     $(DType::$variant => Some(size_of::<$raw>()),)*
@@ -86,7 +85,7 @@ macro_rules! range {
 fixed_width_dtypes!(dtype);
 
 impl DType {
-    /// Whether the elements are integers; a bool is none.
+    /// Whether the elements are integers; false for bools.
     pub fn is_integer(self) -> bool {
         self.integer_range().is_some()
     }

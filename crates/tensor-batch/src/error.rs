@@ -4,14 +4,14 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// A column that cannot be.
+/// An invalid column.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("column '{column}': {kind}")]
 #[non_exhaustive]
 pub struct SpecError {
     /// The column's name.
     pub column: String,
-    /// What is wrong with it.
+    /// The fault.
     pub kind: SpecErrorKind,
 }
 
@@ -23,7 +23,7 @@ impl SpecError {
     }
 }
 
-/// What is wrong with a column.
+/// The fault of a column.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecErrorKind {
@@ -39,7 +39,7 @@ pub enum SpecErrorKind {
     /// The shape has too many dimensions.
     #[error("the shape has {rank} dimensions, more than {}", crate::MAX_RANK)]
     RankTooHigh {
-        /// Dimensions of the shape.
+        /// Number of dimensions of the shape.
         rank: usize,
     },
     /// A padded column is filled with a value of another dtype.
@@ -55,14 +55,14 @@ pub enum SpecErrorKind {
     ShapeTooLarge,
 }
 
-/// A view that a batch does not have.
+/// An error of a view: the batch has no such column, or the column has another form or dtype.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("column '{column}': {kind}")]
 #[non_exhaustive]
 pub struct ViewError {
-    /// The name asked for.
+    /// The name of the view's column.
     pub column: String,
-    /// Why there is no such view.
+    /// The reason why there is no such view.
     pub kind: ViewErrorKind,
 }
 
@@ -74,7 +74,7 @@ impl ViewError {
     }
 }
 
-/// Why there is no such view.
+/// The reason why there is no such view.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewErrorKind {

@@ -1,4 +1,4 @@
-//! Segments laid end to end, those of each column by a task of its own.
+//! Gathers segments into columns, with one task for each column.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::parts::{Memory, Part};
 use crate::reuse::Emptied;
 use crate::{Segment, Values};
 
-/// Copying segments to their place in the batch: those of a column, or of a run
-/// in a padded one.
+/// A task that copies segments to their place in the batch: all segments of a column, or one run of
+/// a padded column.
 #[derive(Debug)]
 pub struct GatherTask<'a> {
     copies: Vec<Copy<'a>>,
@@ -22,14 +22,14 @@ pub struct GatherTask<'a> {
 pub(crate) enum Copy<'a> {
     /// Bytes as they are.
     Bytes(&'a mut [u8], &'a [u8]),
-    /// Offsets that count from the start of the segment, and what to add to them.
+    /// Offsets from the start of the segment, and a number to add to them.
     Offsets(&'a mut [i64], &'a [i64], i64),
     /// Lists that are filled up.
     Pad(Pad<'a>),
 }
 
 impl<'a> GatherTask<'a> {
-    /// Copies.
+    /// Runs the task.
     pub fn run(mut self) {
         for copy in self.copies.drain(..) {
             match copy {
@@ -44,7 +44,7 @@ impl<'a> GatherTask<'a> {
         }
     }
 
-    /// Bytes that it writes.
+    /// Number of bytes that the task writes.
     pub fn bytes(&self) -> usize {
         let copies = self.copies.iter().map(|copy| match copy {
             Copy::Bytes(to, _) => to.len(),
@@ -54,7 +54,7 @@ impl<'a> GatherTask<'a> {
         copies.sum()
     }
 
-    /// A task of no copies yet.
+    /// A task without copies.
     pub(crate) fn new(emptied: Arc<Emptied>) -> Self {
         GatherTask {
             copies: emptied.copies(),
@@ -70,7 +70,7 @@ impl<'a> GatherTask<'a> {
         self.copies.is_empty()
     }
 
-    /// Puts `from` next in `rest`.
+    /// Adds a copy of `from` to the front of `rest`.
     fn copy<T: bytemuck::Pod>(&mut self, rest: &mut &'a mut [T], from: &'a [T]) {
         if !from.is_empty() {
             let to = carve(rest, from.len());
@@ -86,8 +86,8 @@ impl Drop for GatherTask<'_> {
     }
 }
 
-/// Lays the segments of a column end to end in it. The first of them that has
-/// rows was written in the column's memory, and stays where it is.
+/// Copies the segments of a column end to end. The first segment with rows was written in the
+/// column's memory and needs no copy.
 pub(crate) fn join<'a>(
     (number, column): (usize, &'a mut ColumnData),
     segments: &'a mut [Segment],
@@ -120,15 +120,15 @@ pub(crate) fn join<'a>(
     }
 }
 
-/// Takes the first `len` of `rest`.
+/// Takes the first `len` elements from `rest`.
 pub(crate) fn carve<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (head, tail) = std::mem::take(rest).split_at_mut(len);
     *rest = tail;
     head
 }
 
-/// Lays lists of ends (each behind the end of what comes before) end to end in
-/// `rest`, behind lists of `before` items.
+/// Copies lists of ends one after another to `rest`, and adds to each the number of items before
+/// it, from `before` on.
 fn offset_lists<'a>(
     rest: &mut &'a mut [i64],
     mut before: i64,

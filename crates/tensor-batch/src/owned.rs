@@ -1,4 +1,4 @@
-//! Columns on their own: what is left of a batch that is taken apart.
+//! Owned columns, from a batch that is split into its columns.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::{
     Values,
 };
 
-/// A column that owns its memory, which stays where it is until this is dropped;
-/// then it is handed to the next batch.
+/// A column that owns its memory. The memory does not move. When the column is dropped, a later
+/// batch reuses it.
 ///
-/// What holds one column of a batch does not hold the others.
+/// An owned column does not keep the other columns of its batch alive.
 pub struct OwnedColumn {
     position: usize,
     spec: BatchSpec,
@@ -22,7 +22,7 @@ pub struct OwnedColumn {
 }
 
 impl Batch {
-    /// The columns, sorted by name, each on its own.
+    /// Splits the batch into its columns, sorted by name.
     pub fn into_columns(mut self) -> impl ExactSizeIterator<Item = OwnedColumn> {
         let (spec, recycler) = (self.spec.clone(), self.recycler.clone());
         let columns = std::mem::take(&mut self.columns).into_iter().enumerate();
@@ -45,12 +45,12 @@ impl fmt::Debug for OwnedColumn {
 }
 
 impl OwnedColumn {
-    /// What the column is.
+    /// The spec of the column.
     pub fn spec(&self) -> &ColumnSpec {
         &self.spec.columns()[self.position]
     }
 
-    /// The column's place among those of the batch.
+    /// The index of the column in the batch.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -60,7 +60,7 @@ impl OwnedColumn {
         column_of(&self.data, self.spec())
     }
 
-    /// The column as a tensor, to change its values in place.
+    /// The column as a tensor whose values can be changed in place.
     pub fn view_mut(&mut self) -> ColumnMut<'_> {
         let data = &mut self.data;
         let values = ValuesMut::new(&mut data.values);
@@ -143,13 +143,13 @@ pub enum ColumnMut<'a> {
     },
 }
 
-/// The values of a column, to change them in place.
+/// The values of a column, mutable in place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ValuesMut<'a> {
     /// Values of fixed width.
     Fixed {
-        /// Their dtype.
+        /// The dtype of the values.
         dtype: DType,
         /// Number of values.
         len: usize,
@@ -157,7 +157,7 @@ pub enum ValuesMut<'a> {
         /// [`ALIGNMENT`](crate::ALIGNMENT); a bool is a byte.
         bytes: &'a mut [u8],
     },
-    /// Strings, which stay as they are.
+    /// Strings, which are read-only.
     Strings(&'a Strings),
 }
 

@@ -1,15 +1,15 @@
-//! Which rows lie where: the segments of workers, and parts of them.
+//! Segments of workers, and the parts of segments that belong to a run.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Segment;
 
-/// The segments that workers write in: each has one per column, for all runs that
-/// it [begins](crate::RowSlots::begin), one behind the other.
+/// The segments that workers write to. A worker has one segment per column, for all runs that it
+/// [begins](crate::RowSlots::begin), in order.
 ///
-/// Were they the runs' own, each would in time have room for the longest run there
-/// can be, and there are many more runs than workers.
+/// With a segment for each run, every segment would grow to the longest run, and there are many
+/// more runs than workers.
 #[derive(Debug, Default)]
 pub(crate) struct Workers(Mutex<Vec<Vec<Option<Segment>>>>);
 
@@ -26,8 +26,8 @@ impl Workers {
         segments.map(Segment::capacity_bytes).sum()
     }
 
-    /// Swaps memory with the segment of `worker` for each of `runs`, which are the
-    /// segments of a run with the numbers of their columns.
+    /// Swaps the memory of `runs` with the segments of `worker`. `runs` has the segments of a run
+    /// with the indices of their columns.
     pub(crate) fn swap<'s>(
         &self,
         worker: usize,
@@ -58,26 +58,26 @@ impl Workers {
     }
 }
 
-/// Whose memory a run writes in.
+/// The owner of the memory that a run writes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Memory {
-    /// That of its own segment.
+    /// The segment of the run.
     #[default]
     Run,
-    /// That of the batch's column, which begins with this run.
+    /// The column of the batch, which begins with this run.
     Column,
-    /// That of a worker, behind its earlier runs.
+    /// A worker's segment, after its earlier runs.
     Worker(usize),
 }
 
-/// How far a segment has been written.
+/// The end of the written part of a segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mark {
     pub(crate) values: usize,
     /// Bytes of strings.
     pub(crate) bytes: usize,
     pub(crate) indices: usize,
-    /// Per level, entries of the splits, the leading 0 among them.
+    /// Per level, number of entries in the splits, with the leading 0.
     pub(crate) splits: Vec<usize>,
 }
 
@@ -98,7 +98,7 @@ impl Mark {
 /// The rows of a run in a column: a part of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
-    /// Where they lie, with others.
+    /// The segment with these rows, and with rows of other runs.
     pub(crate) segment: &'a Segment,
     pub(crate) rows: usize,
     pub(crate) start: &'a Mark,
@@ -106,7 +106,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// What the run of segment `run` wrote to `column`.
+    /// The rows that the run of segment `run` wrote to `column`.
     pub(crate) fn of(run: &'a Segment, column: usize, workers: &'a [Vec<Option<Segment>>]) -> Self {
         let of_worker = match run.memory {
             Memory::Worker(worker) => workers[worker][column].as_ref(),
@@ -120,12 +120,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Its values, counted from the start of the segment.
+    /// The range of the values in the segment.
     pub(crate) fn values(self) -> Range<usize> {
         self.start.values..self.end.values
     }
 
-    /// The offsets of its strings, behind the end of what comes before.
+    /// The offsets of the strings, beginning with the end of the previous string.
     pub(crate) fn offsets(self) -> &'a [i64] {
         let strings = self.segment.values.as_strings();
         strings.map_or(&[], |strings| {
@@ -133,7 +133,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// The bytes of its strings.
+    /// The bytes of the strings.
     pub(crate) fn bytes(self) -> &'a [u8] {
         let strings = self.segment.values.as_strings();
         strings.map_or(&[], |strings| {
@@ -141,18 +141,17 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Its rows, counted from the start of the segment: the lists of the outermost
-    /// level.
+    /// The range of the rows in the segment, which are the lists of the outermost level.
     pub(crate) fn lists(self) -> Range<usize> {
         self.start.splits[0] - 1..self.end.splits[0] - 1
     }
 
-    /// Its indices.
+    /// The indices.
     pub(crate) fn indices(self) -> &'a [i64] {
         &self.segment.indices.as_slice()[self.start.indices..self.end.indices]
     }
 
-    /// The splits of `level`, behind the end of what comes before.
+    /// The splits of `level`, beginning with the end of the previous list.
     pub(crate) fn splits(self, level: usize) -> &'a [i64] {
         let splits = self.segment.splits[level].as_slice();
         &splits[self.start.splits[level] - 1..self.end.splits[level]]

@@ -1,14 +1,14 @@
-//! Memory of dropped batches, kept for the next ones.
+//! Memory of dropped batches, for reuse by later batches.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::batch::ColumnData;
 
-/// Batches whose memory is kept at most, and columns of each kind; more than a
-/// consumer and a prefetch queue usually hold at a time.
+/// Maximum number of batches whose memory is kept, and of columns of each kind. A consumer and a
+/// prefetch queue usually hold fewer.
 const MAX_KEPT: usize = 8;
 
-/// Columns of dropped batches, and those that were dropped one by one.
+/// Columns of dropped batches, and columns that were dropped one by one.
 #[derive(Debug, Default)]
 pub(crate) struct Recycler {
     free: Mutex<Free>,
@@ -17,7 +17,7 @@ pub(crate) struct Recycler {
 #[derive(Debug, Default)]
 struct Free {
     batches: Vec<Vec<ColumnData>>,
-    /// Per column of a batch.
+    /// For each column of a batch, its free memory.
     columns: Vec<Vec<ColumnData>>,
 }
 
@@ -26,8 +26,8 @@ impl Recycler {
         Arc::default()
     }
 
-    /// The memory of a whole batch, or one of columns that came back alone, with
-    /// `new` ones in the gaps; `None` if there are neither.
+    /// The memory of a dropped batch. Without one, a batch of single dropped columns, with `new`
+    /// columns for the missing ones. `None` if no column is free.
     pub(crate) fn take(&self, new: impl Fn(usize) -> ColumnData) -> Option<Vec<ColumnData>> {
         let mut free = self.lock();
         if let Some(batch) = free.batches.pop() {

@@ -1,16 +1,15 @@
-//! Vectors of borrows, whose memory is used again.
+//! Reuses the memory of vectors of borrows.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Slot;
 use crate::gather::Copy;
 
-/// The memory of `used`, whose elements are dropped, for elements that differ
-/// from them in a lifetime: what [`slots_into`](crate::BatchBuilder::slots_into)
-/// fills for one batch can be kept and filled for the next.
+/// An empty vector in the memory of `used`, for elements of another lifetime. With it, one vector
+/// can be passed to [`slots_into`](crate::BatchBuilder::slots_into) for each batch.
 pub fn reuse<T, U>(mut used: Vec<T>) -> Vec<U> {
     used.clear();
-    // Collected in place. Should that ever not be so, it costs an allocation.
+    // The standard library collects in place. Otherwise this costs an allocation.
     let none = used.into_iter().map(|_| unreachable!("it is empty"));
     none.collect()
 }

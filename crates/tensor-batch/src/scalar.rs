@@ -7,10 +7,10 @@ use crate::dtype::fixed_width_dtypes;
 
 macro_rules! scalar {
     ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
-        /// One value of a column, such as the one that fills gaps.
+        /// One value of a column, such as the fill of a padded column.
         ///
         /// Floats are equal if their bits are: a NaN equals itself, and -0.0 is not
-        /// 0.0. So two columns that are equal are filled with the same bytes.
+        /// 0.0. So equal column specs fill with the same bytes.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub enum Scalar {
@@ -36,8 +36,8 @@ macro_rules! scalar {
                 }
             }
 
-            /// An integer in an integer dtype; `None` if it is outside the dtype's
-            /// range, or the dtype is another.
+            /// A value of an integer dtype; `None` if `value` is outside the range or the dtype is
+            /// not an integer dtype.
             pub fn integer(dtype: DType, value: i64) -> Option<Self> {
                 match dtype {
                     $(DType::$variant => integer!($class, value).map(Scalar::$variant),)*

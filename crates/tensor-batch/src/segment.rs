@@ -1,11 +1,11 @@
-//! What is written of a column whose rows have no place of their own beforehand.
+//! Segments: rows of columns whose place in the batch is not known when they are written.
 
 use crate::batch::ColumnData;
 use crate::parts::{Mark, Memory};
 use crate::{Buffer, ColumnKind, ColumnSpec, DType, Layout, Values};
 
-/// Consecutive rows of a column whose place depends on other rows: dense
-/// strings, sparse, varlen, padded, flat.
+/// Consecutive rows of a column whose place depends on other rows: dense strings, sparse, varlen,
+/// padded and flat columns.
 #[derive(Debug)]
 pub struct Segment {
     /// The values, end to end.
@@ -13,18 +13,15 @@ pub struct Segment {
     /// COO: `[nnz, rank + 1]` flat, the row of the batch first. Ragged sparse:
     /// `[nnz, rank]` flat. Else empty.
     pub indices: Buffer<i64>,
-    /// Ragged and padded: per level, outermost first, 0 and then the end of each
-    /// list, counted in elements of the next level from the start of this
-    /// segment.
+    /// Ragged and padded: for each level, outermost first, a 0 and then the end of each list. Ends
+    /// are counted in items of the next level, from the start of this segment.
     pub splits: Vec<Buffer<i64>>,
-    /// COO: per dimension the largest index of a value + 1. Padded: per level
-    /// the largest length of a list, empty or not. Needed where the shape is
-    /// [`UNKNOWN`](crate::UNKNOWN).
+    /// COO: for each dimension the largest index + 1. Padded: for each level the largest length of
+    /// a list. Used for dimensions that are [`UNKNOWN`](crate::UNKNOWN).
     pub extents: Vec<i64>,
-    /// Rows of the runs whose slots this is.
+    /// Number of rows in the run.
     pub(crate) rows: usize,
-    /// Whose memory the run of this segment writes in, and where its rows start and
-    /// end there.
+    /// The memory that the run writes to, and the start and end of its rows there.
     pub(crate) memory: Memory,
     pub(crate) start: Mark,
     pub(crate) end: Mark,
@@ -47,7 +44,7 @@ impl Segment {
         Self::of(spec.dtype, levels, spec.rank())
     }
 
-    /// An empty one for the same column.
+    /// An empty segment for the same column.
     pub(crate) fn new_alike(&self) -> Self {
         Self::of(self.values.dtype(), self.splits.len(), self.extents.len())
     }
@@ -67,7 +64,7 @@ impl Segment {
         segment
     }
 
-    /// Empties it, for `rows` rows.
+    /// Clears the segment for a run of `rows` rows.
     pub(crate) fn start(&mut self, rows: usize) {
         self.rows = rows;
         self.values.clear();
@@ -92,7 +89,7 @@ impl Segment {
         self.end = mark;
     }
 
-    /// Swaps what is written with another segment of the column.
+    /// Swaps the contents with another segment of the column.
     pub(crate) fn swap_memory(&mut self, other: &mut Segment) {
         std::mem::swap(&mut self.values, &mut other.values);
         std::mem::swap(&mut self.indices, &mut other.indices);
@@ -100,7 +97,7 @@ impl Segment {
         std::mem::swap(&mut self.extents, &mut other.extents);
     }
 
-    /// Swaps memory with a column that is gathered.
+    /// Swaps the memory with a column.
     pub(crate) fn swap_with(&mut self, column: &mut ColumnData) {
         std::mem::swap(&mut self.values, &mut column.values);
         std::mem::swap(&mut self.indices, &mut column.indices);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Elements that are shown of a slice.
+/// Maximum number of elements of a slice that are shown.
 const SHOWN: usize = 8;
 
 /// The first elements of a slice, and `..` if there are more.

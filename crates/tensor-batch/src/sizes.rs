@@ -1,9 +1,9 @@
-//! How large a column was, for the memory of the next one.
+//! Sizes of a column, from which the next batch's column reserves memory.
 
 use crate::batch::ColumnData;
 use crate::values::each_values;
 
-/// How many values, bytes of strings, indices and lists a column had.
+/// The numbers of values, bytes of strings, indices and lists of a column.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sizes {
     values: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Takes those of `column`.
+    /// Sets the sizes to those of `column`.
     pub(crate) fn take(&mut self, column: &ColumnData) {
         let values = &column.values;
         self.values = values.len();
@@ -26,9 +26,8 @@ impl Sizes {
             .extend(column.splits.iter().map(|ends| ends.len()));
     }
 
-    /// Makes room in a new `column` for one of these sizes, and somewhat more:
-    /// growing step by step would copy what there is each time, and end with up
-    /// to twice the memory.
+    /// Reserves memory in a new `column` for these sizes, and somewhat more. Growing step by step
+    /// would copy the elements each time and take up to twice the memory.
     pub(crate) fn reserve(&self, column: &mut ColumnData) {
         let values = roomy(self.values);
         each_values!(
@@ -43,7 +42,7 @@ impl Sizes {
     }
 }
 
-/// Room for batches that differ a little.
+/// The capacity for a size, with headroom for batches that differ a little.
 fn roomy(size: usize) -> usize {
     size.saturating_add(size / 8)
 }

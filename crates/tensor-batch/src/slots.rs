@@ -1,4 +1,4 @@
-//! Where a worker writes a run of consecutive rows.
+//! Slots: the memory to which a worker writes a run of consecutive rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::parts::{Memory, Workers};
 use crate::reuse::Emptied;
 use crate::{Element, Segment, Values};
 
-/// The place of some consecutive rows in every column of a batch.
+/// The memory of consecutive rows (a run) in every column of a batch.
 ///
-/// Slots of one batch never overlap, so several threads may fill theirs at the
-/// same time. Rows are written in order; [`RowSlots::advance`] ends each.
+/// Slots of one batch never overlap, so several threads may fill slots at the same time. Rows are
+/// written in order; [`RowSlots::advance`] ends each row.
 #[derive(Debug)]
 pub struct RowSlots<'a> {
     first_row: usize,
@@ -23,15 +23,14 @@ pub struct RowSlots<'a> {
     batch_bytes: usize,
     columns: Vec<Slot<'a>>,
     workers: &'a Workers,
-    /// Who is writing.
+    /// The worker that writes, after [`begin`](Self::begin).
     worker: Option<usize>,
     is_ended: bool,
     emptied: Arc<Emptied>,
 }
 
 impl<'a> RowSlots<'a> {
-    /// The place of `rows` rows, in no column yet, of a batch with `batch_bytes` of
-    /// memory.
+    /// Slots of `rows` rows, without columns yet, of a batch with `batch_bytes` of memory.
     pub(crate) fn new(
         (first_row, rows): (usize, usize),
         batch_bytes: usize,
@@ -56,46 +55,45 @@ impl<'a> RowSlots<'a> {
         self.columns.push(slot);
     }
 
-    /// The row of the batch that these slots start at.
+    /// The row of the batch at which these slots start.
     pub fn first_row(&self) -> usize {
         self.first_row
     }
 
-    /// Bytes of memory that the batch's columns had before its first row: those of
-    /// about all that will be written, but for the first batches of a builder.
+    /// Size in bytes of the batch's memory before its first row. Except for the first batches of a
+    /// builder, this is about the final size.
     #[doc(hidden)]
     pub fn batch_bytes(&self) -> usize {
         self.batch_bytes
     }
 
-    /// Rows that are still to be written.
+    /// Number of rows that are not written yet.
     pub fn remaining(&self) -> usize {
         self.rows - self.filled
     }
 
-    /// The row being written, counted from the start of these slots.
+    /// The current row, counted from the start of these slots.
     #[inline]
     pub fn row(&self) -> usize {
         self.filled
     }
 
-    /// The row being written, counted from the start of the batch.
+    /// The current row, counted from the start of the batch.
     #[inline]
     pub fn batch_row(&self) -> usize {
         self.first_row + self.filled
     }
 
-    /// Ends the row being written.
+    /// Ends the current row.
     #[inline]
     pub fn advance(&mut self) {
         debug_assert!(self.filled < self.rows);
         self.filled += 1;
     }
 
-    /// Goes on, before the first row, where the run just before was written, if
-    /// that is the batch's own memory and all of its rows are written: what lies
-    /// there need not be brought there later. Does nothing with any other run, nor
-    /// with one of no rows.
+    /// Continues in the memory of `before`, the run just before this one, so that no rows need to
+    /// be copied later. Must be called before the first row. Has an effect only if `before` has
+    /// rows, is complete, and was written to the batch's own memory.
     #[doc(hidden)]
     pub fn follow(&mut self, before: &mut RowSlots<'_>) {
         let is_next = before.rows > 0 && before.first_row + before.rows == self.first_row;
@@ -113,14 +111,13 @@ impl<'a> RowSlots<'a> {
         }
     }
 
-    /// Has these rows written behind those that `worker` has written before, in
-    /// memory that it keeps from batch to batch; rows of the batch's own memory stay
-    /// there. To be called before the first row, and [`end`](Self::end) behind the
-    /// last. Workers are numbered from 0. Without this call, each run has memory of
-    /// its own.
+    /// Appends these rows to the earlier rows of `worker`, in memory that the worker keeps for
+    /// later batches. Rows in the batch's own memory stay there. Call this before the first row,
+    /// and [`end`](Self::end) after the last. Workers are numbered from 0. Without this call, each
+    /// run has memory of its own.
     ///
-    /// No two runs of a worker may be begun at the same time: what they wrote would
-    /// be mixed up, and to gather it may panic.
+    /// A worker must end a run before it begins another. Otherwise rows are mixed up, and gathering
+    /// may panic.
     #[doc(hidden)]
     pub fn begin(&mut self, worker: usize) {
         if self.worker.is_some() || self.filled > 0 {
@@ -138,7 +135,7 @@ impl<'a> RowSlots<'a> {
         }
     }
 
-    /// Ends what [`begin`](Self::begin) has begun. Dropping the slots does so too.
+    /// Ends a run after [`begin`](Self::begin). Dropping the slots ends it too.
     #[doc(hidden)]
     pub fn end(&mut self) {
         self.is_ended = true;
@@ -150,7 +147,7 @@ impl<'a> RowSlots<'a> {
         }
     }
 
-    /// Bytes written so far to columns whose size is not known beforehand.
+    /// Number of bytes written so far to segments.
     #[doc(hidden)]
     pub fn segment_bytes(&self) -> usize {
         let segments = self.columns.iter().map(|slot| match slot {
@@ -172,7 +169,7 @@ fn segments<'s>(slots: &'s mut [Slot<'_>]) -> impl Iterator<Item = &'s mut Segme
     slots.iter_mut().filter_map(Slot::segment)
 }
 
-/// Those whose memory is a worker's, with the numbers of their columns.
+/// The segments whose memory is a worker's, with the indices of their columns.
 fn of_worker<'s>(slots: &'s mut [Slot<'_>]) -> impl Iterator<Item = (usize, &'s mut Segment)> {
     let numbered = slots.iter_mut().enumerate();
     let segments = numbered.filter_map(|(column, slot)| Some((column, slot.segment()?)));
@@ -190,7 +187,7 @@ impl Drop for RowSlots<'_> {
 
 macro_rules! slot {
     ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
-        /// Where the rows of one column go.
+        /// The memory for the rows of one column.
         #[derive(Debug)]
         #[non_exhaustive]
         pub enum Slot<'a> {
@@ -198,15 +195,15 @@ macro_rules! slot {
                 #[doc = concat!("The final memory of dense ", $name, " rows, `[rows, row_len]` flat.")]
                 $variant(&'a mut [$raw]),
             )*
-            /// A segment that is laid behind those of earlier rows later.
+            /// A segment, which is gathered later.
             Segment(&'a mut Segment),
         }
 
         impl<'a> Slot<'a> {
-            /// The bytes of some elements of a dense column of fixed width; none of another's.
+            /// The bytes of `elements` in a dense column of fixed width; empty for other columns.
             ///
             /// # Panics
-            /// If there are not as many elements.
+            /// If `elements` is out of range.
             #[inline]
             #[doc(hidden)]
             pub fn bytes_of(&self, elements: Range<usize>) -> &[u8] {
@@ -216,7 +213,7 @@ macro_rules! slot {
                 }
             }
 
-            /// Bytes of memory of a dense column.
+            /// Size of a dense column's memory in bytes; 0 for other columns.
             pub(crate) fn bytes(&self) -> usize {
                 match self {
                     $(Slot::$variant(rows) => size_of_val(*rows),)*
@@ -224,8 +221,8 @@ macro_rules! slot {
                 }
             }
 
-            /// Splits `values` into consecutive runs of `lens` values, and `give`s the
-            /// slot of each with its number.
+            /// Splits `values` into consecutive runs of `lens` values, and calls `give` with the
+            /// number and slot of each.
             pub(crate) fn split(
                 values: &'a mut Values,
                 lens: impl Iterator<Item = usize>,
@@ -254,8 +251,7 @@ macro_rules! slot {
 fixed_width_dtypes!(slot);
 
 impl<'a> Slot<'a> {
-    /// The segment of a column that is gathered: any but a dense one of
-    /// fixed width.
+    /// The segment; `None` for a dense column of fixed width.
     #[inline]
     pub fn segment(&mut self) -> Option<&mut Segment> {
         match self {

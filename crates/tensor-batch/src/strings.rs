@@ -5,24 +5,24 @@ use std::fmt;
 use crate::Buffer;
 use crate::values::NOT_A_PERMUTATION;
 
-/// Bytes of a string that [`Strings::push_short`] appends, at most.
+/// Maximum length in bytes of a string for [`Strings::push_short`].
 #[doc(hidden)]
 pub const SHORT_STRING: usize = 32;
 
 /// Strings end to end in one data buffer, with offsets into it.
 ///
-/// `offsets` has one entry more than there are strings and starts with 0;
-/// string `i` is `data[offsets[i]..offsets[i + 1]]` (Arrow's large layout).
+/// `offsets` has `len() + 1` entries and starts with 0; string `i` is `data[offsets[i]..offsets[i +
+/// 1]]` (Arrow's large layout).
 #[derive(Clone, PartialEq)]
 pub struct Strings {
     offsets: Buffer<i64>,
     data: Buffer<u8>,
 }
 
-/// The number of strings, and the first of their bytes.
+/// Shows the number of strings, and the first bytes.
 impl fmt::Debug for Strings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Bytes that are shown.
+        /// Maximum number of bytes that are shown.
         const SHOWN: usize = 64;
         let data = self.data.as_slice();
         let first = data[..data.len().min(SHOWN)].escape_ascii();
@@ -85,11 +85,11 @@ impl Strings {
         self.offsets.push(self.data.len() as i64);
     }
 
-    /// Appends a string that is the first `len` bytes of `window`, at most all of them.
-    /// Where there is room, all are copied, which takes less than to copy some.
+    /// Appends the first `len` bytes of `window` as a string. If the capacity allows, the whole
+    /// window is copied, which is faster than copying a part.
     ///
     /// # Panics
-    /// If it has fewer bytes.
+    /// If `len` is above [`SHORT_STRING`].
     #[inline]
     #[doc(hidden)]
     pub fn push_short(&mut self, window: &[u8; SHORT_STRING], len: usize) {
@@ -97,13 +97,13 @@ impl Strings {
         self.offsets.push(self.data.len() as i64);
     }
 
-    /// Forgets all strings; memory is kept.
+    /// Removes all strings; keeps the memory.
     pub fn clear(&mut self) {
         self.offsets.set_len(1);
         self.data.clear();
     }
 
-    /// Keeps the first `len` strings; memory is kept.
+    /// Keeps the first `len` strings, and the memory.
     pub fn truncate(&mut self, len: usize) {
         if len < self.len() {
             self.offsets.set_len(len + 1);
@@ -132,8 +132,7 @@ impl Strings {
     }
 
     pub(crate) fn permute_from(&mut self, start: usize, order: &[usize]) {
-        // Behind the strings there is room to lay them out anew without
-        // asking for memory each time.
+        // The capacity after the strings holds the reordered copy, so that no call allocates.
         let (len, end) = (self.len(), self.data.len());
         let first = self.offsets.as_slice()[start];
         let room = self.data.append(end - first as usize).len();
@@ -155,7 +154,7 @@ impl Strings {
         self.data.set_len(end);
     }
 
-    /// Makes room for `strings` strings of `bytes` bytes together.
+    /// Reserves memory for `strings` strings of `bytes` bytes in total.
     pub(crate) fn reserve(&mut self, strings: usize, bytes: usize) {
         self.offsets.reserve(strings + 1);
         self.data.reserve(bytes);
@@ -169,8 +168,8 @@ impl Strings {
         self.offsets.capacity_bytes() + self.data.capacity_bytes()
     }
 
-    /// Room for `strings` more strings of `bytes` bytes: (where each ends, data),
-    /// to be overwritten.
+    /// Appends `strings` strings of `bytes` bytes in total. Returns their ends and data, which must
+    /// be overwritten.
     pub(crate) fn append(&mut self, strings: usize, bytes: usize) -> (&mut [i64], &mut [u8]) {
         (self.offsets.append(strings), self.data.append(bytes))
     }

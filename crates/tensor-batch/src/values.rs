@@ -33,7 +33,7 @@ macro_rules! values {
                 }
             }
 
-            /// Value `i`; `None` if there is none, or it is a byte that is no bool.
+            /// Value `i`; `None` if `i` is out of range or the byte is no valid bool.
             pub fn get(&self, i: usize) -> Option<Scalar> {
                 match self {
                     $(Values::$variant(buffer) => {
@@ -47,7 +47,7 @@ macro_rules! values {
             /// Appends one value.
             ///
             /// # Panics
-            /// If it is of another dtype.
+            /// If `value` is of another dtype.
             pub fn push(&mut self, value: &Scalar) {
                 match (self, value) {
                     $((Values::$variant(buffer), Scalar::$variant(value)) => {
@@ -99,7 +99,7 @@ macro_rules! each_values {
 pub(crate) use each_values;
 
 impl Values {
-    /// `scalars`, which are of `dtype`.
+    /// The values `scalars` as a column of `dtype`.
     ///
     /// # Panics
     /// If a scalar is of another dtype.
@@ -124,7 +124,7 @@ impl Values {
         T::view(T::buffer(self)?.as_slice())
     }
 
-    /// The bytes of the values from number `first` on; of strings those of their text.
+    /// The bytes of the values from number `first` on; for strings, the bytes of their text.
     ///
     /// # Panics
     /// If there are fewer values.
@@ -146,12 +146,12 @@ impl Values {
         }
     }
 
-    /// Forgets all values; memory is kept.
+    /// Removes all values; keeps the memory.
     pub fn clear(&mut self) {
         each_values!(self, buffer => buffer.clear(), strings => strings.clear());
     }
 
-    /// Keeps the first `len` values; memory is kept.
+    /// Keeps the first `len` values, and the memory.
     pub fn truncate(&mut self, len: usize) {
         each_values!(
             self,
@@ -160,7 +160,7 @@ impl Values {
         );
     }
 
-    /// Keeps, of the values from `start` on, those that `keep` says.
+    /// Removes values from `start` on: value `start + i` stays if `keep[i]`.
     pub fn retain_from(&mut self, start: usize, keep: &[bool]) {
         fn compact<T: Pod>(buffer: &mut Buffer<T>, start: usize, keep: &[bool]) {
             let values = &mut buffer.as_mut_slice()[start..];
@@ -176,17 +176,16 @@ impl Values {
         });
     }
 
-    /// Orders the values from `start` on anew: value `start + i` becomes what
-    /// `start + order[i]` was.
+    /// Reorders the values from `start` on: the new value `start + i` is the old value `start +
+    /// order[i]`.
     ///
     /// # Panics
-    /// If `order` has not as many entries as there are values from `start` on,
-    /// or one of them is not below that. May also panic where an entry stands
-    /// twice.
+    /// If the length of `order` is not the number of values from `start` on, or an entry is out of
+    /// range. May also panic if an entry occurs twice.
     pub fn permute_from(&mut self, start: usize, order: &[usize]) {
         fn permute<T: Pod>(buffer: &mut Buffer<T>, start: usize, order: &[usize]) {
             let len = buffer.len();
-            // Behind the values there is room that is not asked for each time.
+            // The capacity after the values holds the reordered copy, so that no call allocates.
             buffer.append(order.len());
             let (old, new) = buffer.as_mut_slice().split_at_mut(len);
             let old = &mut old[start..];
@@ -233,9 +232,9 @@ pub trait Element: Copy + sealed::Sealed + 'static {
     const DTYPE: DType;
     /// The buffer of `values` if they are of this dtype.
     fn buffer(values: &Values) -> Option<&Buffer<Self::Raw>>;
-    /// The buffer of `values` if they are of this dtype, to change it.
+    /// The mutable buffer of `values` if they are of this dtype.
     fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<Self::Raw>>;
-    /// Memory as values; `None` where a byte is not a `bool`.
+    /// Memory as values; `None` if a byte is no valid `bool`.
     fn view(raw: &[Self::Raw]) -> Option<&[Self]>;
 }
 

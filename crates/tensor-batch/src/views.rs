@@ -7,12 +7,11 @@ use crate::short::Short;
 use crate::{Batch, Buffer, Column, DType, Element, Strings, TensorForm, Values};
 use crate::{ViewError, ViewErrorKind};
 
-/// What a column's values are viewed as: an [`Element`], whose values are a slice, or
-/// [`Strings`].
+/// A type of a view: an [`Element`], whose values are a slice, or [`Strings`].
 pub trait ViewAs {
     /// The values of a column.
     type Values<'a>;
-    /// The dtype that the column has to have.
+    /// The dtype that the column must have.
     const DTYPE: DType;
     /// The values if they are of this dtype.
     fn view(values: &Values) -> Option<Self::Values<'_>>;
@@ -79,7 +78,7 @@ impl<V> RaggedView<'_, V> {
         self.row_splits[0].len() - 1
     }
 
-    /// Which of the values are in row `i`, in the lists of all levels.
+    /// The range of the values in row `i`, over the lists of all levels.
     ///
     /// # Panics
     /// If there is no row `i`.
@@ -92,7 +91,7 @@ impl<V> RaggedView<'_, V> {
 }
 
 impl<'a, T> RaggedView<'a, &'a [T]> {
-    /// The values in row `i`, in the lists of all levels.
+    /// The values in row `i`, over the lists of all levels.
     ///
     /// # Panics
     /// If there is no row `i`.
@@ -121,7 +120,7 @@ impl<V> RaggedSparseView<'_, V> {
         self.row_splits.len() - 1
     }
 
-    /// Which of the entries are in row `i`.
+    /// The range of the entries in row `i`.
     ///
     /// # Panics
     /// If there is no row `i`.

@@ -1,7 +1,7 @@
 """Avro files as ``tf.data`` data sets, for any version of TensorFlow from 2.16 on.
 
-What tensorflow-io has for Avro is here under the same names, with the same signatures, elements
-and kinds of errors; ``atds`` is compiled against no TensorFlow, and so works with each.
+This module has tensorflow-io's interfaces for Avro, with the same names, signatures, elements and
+kinds of errors. ``atds`` is not compiled against TensorFlow, so it works with any version.
 
 >>> import tensorflow as tf
 >>> from atds.tensorflow import ATDSDataset, DenseFeature, SparseFeature
@@ -20,9 +20,9 @@ and kinds of errors; ``atds`` is compiled against no TensorFlow, and so works wi
 >>> batch["s_label"].dtype, batch["sp0"].shape
 (tf.int32, TensorShape([8, 50001]))
 
-:class:`ATDSDataset` reads, decodes, shuffles and batches in one pass, and is the one to use.
+:class:`ATDSDataset` reads, decodes, shuffles and batches in one pass; use it for new code.
 :func:`make_avro_record_dataset`, :class:`AvroRecordDataset` and :func:`parse_avro` are for code
-that is written for tensorflow-io's older interface.
+that uses tensorflow-io's older interface.
 """
 
 from atds.tensorflow.batches import ATDSDataset

@@ -1,4 +1,4 @@
-"""The arguments of data sets as tensors, which may be those of a graph."""
+"""Arguments of data sets as tensors, which may be tensors of a graph."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from atds.tensorflow._framework import tf
 def integer(
     name: str, value: Any, default: int, least: int = -(1 << 63), autotune: bool = False
 ) -> Any:
-    """A scalar ``tf.int64``; checked where its value is known.
+    """A scalar ``tf.int64``, checked if its value is known.
 
     Raises:
-        tf.errors.InvalidArgumentError: A number below the least.
+        tf.errors.InvalidArgumentError: The number is below ``least``.
     """
     tensor = tf.convert_to_tensor(default if value is None else value, tf.int64, name=name)
     known = tf.get_static_value(tensor)
@@ -32,10 +32,10 @@ def flag(name: str, value: Any, default: bool) -> Any:
 
 
 def names(filenames: Any) -> Any:
-    """One file name or several as a vector ``tf.string``.
+    """One or several file names as a ``tf.string`` vector.
 
     Raises:
-        tf.errors.InvalidArgumentError: A tensor of more dimensions than one.
+        tf.errors.InvalidArgumentError: The tensor has more than one dimension.
     """
     if isinstance(filenames, os.PathLike):
         filenames = os.fspath(filenames)
@@ -50,6 +50,6 @@ def names(filenames: Any) -> Any:
 
 
 def invalid(message: str) -> Exception:
-    """TensorFlow's error of an argument."""
+    """TensorFlow's error for an invalid argument."""
     error: Exception = tf.errors.InvalidArgumentError(None, None, message)
     return error

@@ -1,4 +1,4 @@
-"""The columns of batches as tensors: flat, for the way through a graph, and as they are used."""
+"""The columns of batches as tensors: as a flat list inside the graph, and as a dict for users."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from atds.tensorflow._framework import tf
 
 
 class Columns:
-    """What features become in TensorFlow; they are the same whatever the schema is.
+    """The columns that features become in TensorFlow. They do not depend on the schema.
 
-    A column is one tensor or several: a dense one itself, one of coordinates its indices, values
-    and dense shape, a ragged one its values and row splits.
+    A dense column is one tensor. A column of coordinates is three: its indices, values and dense
+    shape. A ragged column is its values and row splits.
 
     Raises:
-        FeatureError: Features that cannot be, or with a column that TensorFlow has no form for.
+        FeatureError: Features are invalid, or TensorFlow cannot represent a column.
     """
 
     def __init__(self, features: Mapping[str, Feature]) -> None:
@@ -36,7 +36,7 @@ class Columns:
         """The ``tf.TensorSpec`` of each tensor of each column.
 
         Args:
-            batch_size: The number of rows where it is known.
+            batch_size: The number of rows, if it is known.
         """
         return [spec for column in self._columns for spec in column.flat(batch_size)]
 
@@ -49,7 +49,7 @@ class Columns:
 
         Args:
             flat: The tensors of all columns.
-            batch_size: The number of rows where it is known.
+            batch_size: The number of rows, if it is known.
         """
         parts = iter(flat)
         return {column.name: column.tensor(parts, batch_size) for column in self._columns}
@@ -61,12 +61,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class _Column:
-    """One of a batch; its kind is ``dense``, ``flat``, ``coo`` or ``ragged``."""
+    """A column of a batch; its kind is ``dense``, ``flat``, ``coo`` or ``ragged``."""
 
     name: str
     dtype: Any
     kind: str
-    # Without the batch; None where it varies.
+    # Without the batch dimension; None for dimensions that vary.
     dims: tuple[int | None, ...]
 
     @classmethod
@@ -131,7 +131,7 @@ class _Column:
 
 def _array(values: Any) -> np.ndarray[Any, Any]:
     if isinstance(values, StringArray):
-        # TensorFlow's strings are bytes of any kind.
+        # TensorFlow's strings are bytes.
         return StringArray(values.offsets, values.data, values.shape, binary=True).to_numpy()
     if isinstance(values, np.ndarray):
         return values

@@ -1,9 +1,9 @@
-"""TensorFlow's threads in Python, which must have left it before the interpreter goes.
+"""TensorFlow's threads that run Python, which must stop before the interpreter is finalized.
 
-A thread that wants into Python once the interpreter is being taken down never comes back, and the
-end of an iterator waits for its threads: a program that ends with a prefetching iterator would
-hang. So at exit iterations end, and the threads are waited for; with nothing more to ask for,
-they have no way back in.
+A thread that enters Python while the interpreter is finalized never returns, and the end of an
+iterator waits for its threads. So a program that ends with a prefetching iterator would hang. To
+avoid this, iterations end at exit, and the program waits until their threads have left Python.
+Ended iterations do not call Python again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 
 
 class _Entries:
-    """Calls from TensorFlow's threads: how many there were, and how many are under way."""
+    """Counts calls from TensorFlow's threads: all calls so far, and running ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class _Entries:
             self._inside -= 1
 
     def close(self) -> None:
-        """Lets iterations end, and waits until no call has come for a while."""
+        """Ends iterations, and waits until no call has come for a while."""
         self.is_closed = True
         if not self._total:
             return
@@ -49,7 +49,7 @@ class _Entries:
                 return
 
 
-#: How long no call comes before none is expected any more, and how long that is waited for.
+#: Seconds without a call after which no more calls are expected, and the maximum wait.
 _QUIET = 0.1
 _LONGEST = 5.0
 
@@ -58,7 +58,7 @@ atexit.register(_ENTRIES.close)
 
 
 def entry(function: Callable[..., _Result]) -> Callable[..., _Result]:
-    """The function as one that TensorFlow's threads call."""
+    """Wraps a function that TensorFlow's threads call."""
 
     @functools.wraps(function)
     def called(*arguments: Any) -> _Result:
@@ -69,5 +69,5 @@ def entry(function: Callable[..., _Result]) -> Callable[..., _Result]:
 
 
 def is_closed() -> bool:
-    """Whether the program ends, and with it all iterations."""
+    """Whether the program, and so every iteration, is ending."""
     return _ENTRIES.is_closed

@@ -1,9 +1,9 @@
-"""Python iterators as ``tf.data`` data sets, by the shortest way over.
+"""Python iterators as ``tf.data`` data sets, with one call of Python for each element.
 
-``Dataset.from_generator`` takes three functions of a graph and as many entries into Python for
-each element, and packs and unpacks its structure in Python. Here an element is one entry, which
-gives a flat list of arrays; those are taken over without a copy, and a structure is made of them
-in the graph, by ``Dataset.map``.
+``Dataset.from_generator`` runs three functions of a graph and enters Python three times for each
+element, and it packs and unpacks the structure in Python. Here each element takes one entry into
+Python, which returns a flat list of arrays. The arrays are not copied, and ``Dataset.map`` makes
+the structure in the graph.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from atds.errors import MissingFileError
 from atds.tensorflow._entries import entry, is_closed
 from atds.tensorflow._framework import graph_function, tf
 
-#: An element: an array for each of its tensors.
+#: An element, with one array for each tensor.
 Arrays: TypeAlias = "Sequence[np.ndarray[Any, Any]]"
 
 
@@ -28,8 +28,9 @@ def from_iterators(
     """A ``tf.data.Dataset`` of tuples of tensors.
 
     Args:
-        begin: Begins an iteration, with the arguments as NumPy arrays, scalars and bytes.
-        arguments: Tensors, of a graph perhaps.
+        begin: A function that begins an iteration. It gets the arguments as NumPy arrays, scalars
+            and bytes.
+        arguments: Tensors, perhaps of a graph.
         specs: The ``tf.TensorSpec`` of each tensor of an element.
     """
 
@@ -45,15 +46,15 @@ def from_counted_iterators(
     specs: Sequence[Any],
     count: int,
 ) -> Any:
-    """The same with a known cardinality.
+    """A ``tf.data.Dataset`` of tuples of tensors with a known cardinality.
 
-    ``assert_cardinality`` would do, were it not that it fails without end where an iteration fails
-    early, so that ``ignore_errors`` never comes back. A ``map`` has the cardinality of what it is
-    a map of. So here it is one of numbers below ``count``, zipped with the iteration, which is the
-    same for all of them.
+    ``assert_cardinality`` does not work: after an early failure it fails forever, so
+    ``ignore_errors`` never returns. A ``map`` has the cardinality of its input. So this is a map
+    over the numbers below ``count``, each zipped with the same iteration.
 
     Args:
-        count: How many elements each iteration has, above 0. One that has fewer or more fails.
+        count: The number of elements of each iteration, above 0. An iteration with fewer or more
+            fails.
     """
     number_spec = tf.TensorSpec([], tf.int64)
 
@@ -63,14 +64,15 @@ def from_counted_iterators(
     def following(number: Any) -> Any:
         return [tf.identity(number)]
 
-    # It has no end, and `repeat` says so.
+    # `repeat` makes the cardinality infinite, so that of the zip is `count`.
     iteration = _generator(begin_counted, arguments, following, [number_spec]).repeat()
     steps = tf.data.Dataset.zip((tf.data.Dataset.range(count), iteration))
     return steps.map(lambda _, number: tuple(_pull(number[0], specs)))
 
 
 class _Counted(Iterator[Arrays]):
-    """An iteration that has a number of elements, or fails; what has failed fails again."""
+    """An iteration that must have ``count`` elements. After a failure each further call fails
+    too."""
 
     def __init__(self, elements: Iterator[Arrays], count: int) -> None:
         self._elements = elements
@@ -120,7 +122,7 @@ def _generator(
     following: Callable[[Any], Any],
     specs: Sequence[Any],
 ) -> Any:
-    """A ``tf.data.Dataset`` whose elements ``following`` makes of the number of an iteration."""
+    """A ``tf.data.Dataset`` whose elements ``following`` makes from the number of an iteration."""
 
     @graph_function(*(tf.TensorSpec(value.shape, value.dtype) for value in arguments))
     def init(*arguments: Any) -> Any:
@@ -152,13 +154,13 @@ def _generator(
         output_shapes=[spec.shape for spec in specs],
     )
     dataset = tf.data.experimental.from_variant(variant, tuple(specs))
-    # The variant refers to functions by name, and they are gone with these objects.
+    # The variant refers to functions by name; these objects keep the functions alive.
     dataset._atds_functions = functions
     return dataset
 
 
 class Wrapped(tf.data.Dataset):
-    """A data set of a class of its own, that another one makes the elements of."""
+    """A data set of its own class that has the elements of another data set."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
@@ -174,11 +176,11 @@ class Wrapped(tf.data.Dataset):
 
 
 def _check_found(missing: Any) -> Any:
-    """Fails with TensorFlow's own error, which Python has no way to raise, of a missing file."""
+    """Fails with TensorFlow's own error for a missing file, which Python cannot raise."""
     return tf.cond(missing == "", lambda: missing, lambda: tf.io.read_file(missing))
 
 
-# The iterations that are under way, by number: tensors cannot hold them.
+# The running iterations by number, because tensors cannot hold them.
 _ITERATIONS: dict[int, Iterator[Arrays]] = {}
 _NUMBERS = itertools.count()
 
@@ -191,7 +193,7 @@ def _register(iteration: Iterator[Arrays]) -> np.int64:
 
 @entry
 def _next(number: Any) -> Any:
-    # The end, StopIteration, is that of the data set.
+    # StopIteration ends the data set.
     return next(iter(()) if is_closed() else _ITERATIONS[int(number)])
 
 

@@ -1,4 +1,4 @@
-"""The features of tensorflow-io's interfaces; those of :mod:`atds` are taken as well."""
+"""The features of tensorflow-io's interfaces. Features of :mod:`atds` are accepted as well."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SparseFeature(_Shaped):
     """A ``tf.SparseTensor`` ``[batch, *shape]``, of records of ``indices0``.. and ``values``.
 
     Attributes:
-        shape: One dimension at least, each above 0, or -1 where any index is good.
+        shape: At least one dimension, each above 0, or -1 where any index is valid.
         dtype: One of the tf dtypes int32, int64, float32, float64, string and bool.
     """
 
@@ -68,8 +68,8 @@ class VarLenFeatureWithRank:
     """``tf.io.VarLenFeature`` for lists of lists: a ``tf.SparseTensor`` of rank + 1 dimensions.
 
     Attributes:
-        dtype: The values' tf dtype.
-        rank: The levels of lists, which are the ``[*]`` and filters of the feature's expression.
+        dtype: The tf dtype of the values.
+        rank: The number of levels of lists: of ``[*]`` and filters in the feature's expression.
     """
 
     def __init__(self, dtype: Any, rank: int = 1) -> None:
@@ -78,12 +78,12 @@ class VarLenFeatureWithRank:
 
     @property
     def dtype(self) -> Any:
-        """The values' tf dtype."""
+        """The tf dtype of the values."""
         return self._dtype
 
     @property
     def rank(self) -> int:
-        """The levels of lists."""
+        """The number of levels of lists."""
         return self._rank
 
     def __repr__(self) -> str:

@@ -41,11 +41,11 @@ def make_avro_record_dataset(
     drop_final_batch: bool = False,
     **options: Unpack[LenienceOptions],
 ) -> Any:
-    """A ``tf.data.Dataset`` of batches of parsed records, as :func:`parse_avro` makes them.
+    """A ``tf.data.Dataset`` of batches of parsed records, as from :func:`parse_avro`.
 
     Records are shuffled and repeated before they are batched, so that a batch may have records of
-    two epochs. Text of features must be UTF-8, whatever is tolerated. :class:`ATDSDataset` takes the
-    same features, and is much faster.
+    two epochs. Text of features must be UTF-8, even with ``tolerate``. :class:`ATDSDataset` takes
+    the same features, and is much faster.
 
     >>> import tensorflow as tf
     >>> import atds
@@ -61,26 +61,26 @@ def make_avro_record_dataset(
     200
 
     Args:
-        file_pattern: A file, a pattern or a folder, or a list of them, as for
-            :class:`atds.Dataset`: hidden files are skipped. They are sorted all together.
+        file_pattern: A file, a pattern or a folder, or a list of these, as for
+            :class:`atds.Dataset`: hidden files are skipped. All files together are sorted.
         features: Features by path expression; see :func:`parse_avro`.
-        batch_size: Records of a batch at most.
+        batch_size: Maximum number of records in a batch.
         reader_schema: The schema that records are read as.
         reader_buffer_size: Bytes to read from a file at a time; None for 1 MiB.
-        num_epochs: Times that the files are read; None for forever, with full batches only.
+        num_epochs: Number of epochs; None to repeat forever, with full batches only.
         shuffle: Whether the files and the records are shuffled.
-        shuffle_buffer_size: Records to shuffle among; None for 10,000.
-        shuffle_seed: Fixes the shuffled order; None for another each time.
-        prefetch_buffer_size: Batches that are made ahead; 0 for none.
-        num_parallel_reads: Files that are read, and batches that are parsed, side by side; None
-            for one.
-        drop_final_batch: Whether a last batch of fewer records is left out.
-        **options: The options of :class:`atds.options.LenienceOptions`.
+        shuffle_buffer_size: Number of records in the shuffle buffer; None for 10,000.
+        shuffle_seed: Seed of the shuffled order; None for a random one.
+        prefetch_buffer_size: Maximum number of prefetched batches.
+        num_parallel_reads: Number of files that are read, and of batches that are parsed, in
+            parallel; None for one.
+        drop_final_batch: Whether a last batch of fewer records is dropped. **options: The options
+        of :class:`atds.options.LenienceOptions`.
 
     Raises:
-        ValueError: No features, or features that cannot be.
-        tf.errors.InvalidArgumentError: No files; when iterating, what :class:`AvroRecordDataset`
-            and :func:`parse_avro` raise it for.
+        ValueError: There are no features, or features are invalid.
+        tf.errors.InvalidArgumentError: There are no files. Iterating raises it as
+            :class:`AvroRecordDataset` and :func:`parse_avro` do.
     """
     if not features:
         raise FeatureError(f"features is {features!r}: name at least one")
@@ -101,7 +101,7 @@ def make_avro_record_dataset(
         records = records.shuffle(size, shuffle_seed)
     if num_epochs != 1:
         records = records.repeat(num_epochs)
-    # All batches are full of what is repeated forever.
+    # Records that repeat forever fill all batches.
     batches = records.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
 
     @unconverted
@@ -128,7 +128,7 @@ def _files(file_pattern: Any, shuffle: bool, seed: int | None) -> Any:
 
 
 def _found(patterns: Any) -> Any:
-    """The files that files, patterns and folders stand for."""
+    """The files that paths, patterns and folders stand for."""
     given = [os.fsdecode(pattern) for pattern in patterns.tolist()]
     found = [os.fsencode(path) for path in look_up(given, False).paths()]
     return np.array(sorted(found), dtype=object)

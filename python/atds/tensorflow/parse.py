@@ -34,8 +34,8 @@ def parse_avro(
     """Parses a batch of serialized records into a dict of tensors.
 
     The names of features are path expressions into a record, such as ``user.age``,
-    ``cars[*].model`` or ``friends[gender='f'].name``. It works in eager code, in ``Dataset.map``
-    and in other graphs.
+    ``cars[*].model`` or ``friends[gender='f'].name``. The function works in eager code, in
+    ``Dataset.map`` and in other graphs.
 
     >>> import tensorflow as tf
     >>> from atds.tensorflow import VarLenFeatureWithRank, parse_avro
@@ -51,20 +51,21 @@ def parse_avro(
     ([1, 2], [b'a'])
 
     Args:
-        serialized: A vector ``tf.string`` of records, encoded by the reader's schema: those of an
-            :class:`AvroRecordDataset` in batches.
-        reader_schema: The schema; text, what ``json.loads`` makes of it, or a ``tf.string``.
-        features: By expression ``tf.io.FixedLenFeature`` and ``FixedLenSequenceFeature``, which
-            become a ``tf.Tensor``, and :class:`VarLenFeatureWithRank`, ``tf.io.VarLenFeature`` and
-            ``tf.io.SparseFeature``, which become a ``tf.SparseTensor``; or those of :mod:`atds`.
-        avro_names: A vector of names of the records, which have no effect.
+        serialized: A ``tf.string`` vector of records, encoded by the reader's schema, such as a
+            batch of an :class:`AvroRecordDataset`.
+        reader_schema: The schema, as JSON text, parsed JSON, or a ``tf.string``.
+        features: Features by expression. ``tf.io.FixedLenFeature`` and ``FixedLenSequenceFeature``
+            become a ``tf.Tensor``. :class:`VarLenFeatureWithRank`, ``tf.io.VarLenFeature`` and
+            ``tf.io.SparseFeature`` become a ``tf.SparseTensor``. Features of :mod:`atds` are
+            accepted too.
+        avro_names: Ignored; for compatibility with tensorflow-io.
         name: The name of the operation.
 
     Raises:
-        ValueError: No features, or features that cannot be. What is wrong with an expression or a
-            default is a ``tf.errors.InvalidArgumentError`` as well.
-        tf.errors.InvalidArgumentError: Records or features that do not fit the schema, or each
-            other; a schema that is none.
+        ValueError: There are no features, or features are invalid. An invalid expression or default
+            is a ``tf.errors.InvalidArgumentError`` as well.
+        tf.errors.InvalidArgumentError: Records or features do not fit the schema or each other, or
+            the schema is invalid.
     """
     features = _checked(features)
     columns, text = _columns(features), to_json(features)
@@ -83,7 +84,7 @@ def parse_avro(
             flat = tf.numpy_function(entry(parse), inputs, [spec.dtype for spec in specs])
         for tensor, spec in zip(flat, specs, strict=True):
             tensor.set_shape(spec.shape)
-        # Of sparse tensors tensorflow-io leaves the rows open.
+        # tensorflow-io leaves the number of rows of sparse tensors unknown.
         return columns.tensors(flat)
 
 
@@ -100,7 +101,7 @@ def _checked(features: Mapping[str, Any]) -> dict[str, Feature]:
 
 
 def _reshaped(feature: Any) -> Any:
-    """The feature; a list for its default may have the values of its shape in any other one."""
+    """The feature, with its default reshaped to the feature's shape."""
     if not isinstance(feature, tf.io.FixedLenFeature) or feature.shape is None:
         return feature
     default, shape = feature.default_value, tf.TensorShape(feature.shape)
@@ -114,7 +115,7 @@ def _reshaped(feature: Any) -> Any:
 
 
 class _InvalidFeatureError(tf.errors.InvalidArgumentError, ValueError):
-    """What TensorFlow's operations find wrong with a feature, before any of them runs."""
+    """An invalid feature, with the error class of TensorFlow's operations."""
 
 
 def _columns(features: Mapping[str, Feature]) -> Columns:
@@ -129,7 +130,7 @@ def _vector(name: str, value: Any) -> Any:
     if tensor.shape.rank in (None, 1):
         return tensor
     message = f"`{name}` must be a vector, a batch of records, not of the shape {tensor.shape}"
-    # As TensorFlow's own operations do.
+    # TensorFlow's own operations do this too.
     raise _arguments.invalid(message) if tf.executing_eagerly() else ValueError(message)
 
 
@@ -138,7 +139,7 @@ def _text(schema: Any) -> Any:
 
 
 def _eagerly(parse: Callable[..., Any], inputs: list[Any]) -> list[Any]:
-    """Calls it at once, with the errors that a graph would raise."""
+    """Calls ``parse`` eagerly, with the errors that a graph would raise."""
     try:
         arrays = parse(*(tensor.numpy() for tensor in inputs))
     except MemoryError as error:
@@ -150,9 +151,9 @@ def _eagerly(parse: Callable[..., Any], inputs: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Features and the schema that they are asked of."""
+    """A schema and features; the key of a cache of decoders."""
 
-    # The features' JSON, which stands for them.
+    # The JSON of the features, which is hashable.
     text: str
     schema: str
     features: dict[str, Feature] = field(compare=False)
@@ -165,7 +166,7 @@ def _parsed(asked: _Asked, serialized: Any) -> Batch:
 
 
 class _Decoders:
-    """Decoders that are alike, as many as are used at the same time."""
+    """A pool of equal decoders, one for each concurrent call."""
 
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
@@ -184,5 +185,5 @@ class _Decoders:
         return MessageDecoder(self._asked.schema, self._asked.features)
 
 
-#: Those of the schemas and features that were used last.
+#: The decoders of recently used schemas and features.
 _decoders = functools.lru_cache(maxsize=32)(_Decoders)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class AvroRecordDataset(Wrapped):
     """A ``tf.data.Dataset`` of serialized records, each a scalar ``tf.string``.
 
-    What :func:`parse_avro` takes in batches; :class:`ATDSDataset` does both at once, and much
-    faster.
+    :func:`parse_avro` parses batches of these records. :class:`ATDSDataset` does both at once, and
+    much faster.
 
     >>> from atds.tensorflow import AvroRecordDataset
     >>> dataset = AvroRecordDataset("clicks/part-00000.avro")
@@ -36,23 +36,23 @@ class AvroRecordDataset(Wrapped):
     100
 
     Args:
-        filenames: A ``tf.string`` tensor of one file or several, or a ``tf.data.Dataset`` of
-            scalars.
+        filenames: A ``tf.string`` tensor of one or several files, or a ``tf.data.Dataset`` of
+            ``tf.string`` scalars.
         buffer_size: Bytes to read from a file at a time; None or 0 for 256 KiB.
-        num_parallel_reads: Files that are read side by side, their records interleaved; None for
-            one after another.
-        num_parallel_calls: Threads that do so, not above ``num_parallel_reads``; None for none of
-            their own.
-        reader_schema: The schema that records are re-encoded by; None or empty for each file's.
-        deterministic: Whether interleaved records come in an order that does not change.
-        block_length: Records of a file at a time, where they are interleaved.
+        num_parallel_reads: Number of files that are read in parallel, with interleaved records;
+            None to read one file after another.
+        num_parallel_calls: Number of threads for this, at most ``num_parallel_reads``; None to read
+            in the caller's thread.
+        reader_schema: The schema that records are re-encoded by; None or empty for each file's own.
+        deterministic: Whether interleaved records always come in the same order.
+        block_length: Number of consecutive records from each file when records are interleaved.
         **options: The options of :class:`atds.options.LenienceOptions`.
 
     Raises:
-        TypeError: Filenames that are not strings, or a data set of something else.
-        ValueError: Parallel calls that are 0 or negative, or above the parallel reads.
-        tf.errors.InvalidArgumentError: When iterating, a damaged file, or one whose schema cannot
-            be read as the reader's; ``tf.errors.NotFoundError`` one that is not there.
+        TypeError: Filenames are not strings.
+        ValueError: ``num_parallel_calls`` is below 1 or above ``num_parallel_reads``.
+        tf.errors.InvalidArgumentError: Iterating raises it for a damaged file, or if the schema
+            cannot be read as the reader's; ``tf.errors.NotFoundError`` for a missing file.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class AvroRecordDataset(Wrapped):
                 cycle_length=num_parallel_reads,
                 block_length=block_length,
                 num_parallel_calls=num_parallel_calls,
-                # Without threads of their own there is no other order.
+                # Without threads, the order is always the same.
                 deterministic=None if num_parallel_calls is None else deterministic,
             )
         )
@@ -103,11 +103,11 @@ _DEFAULT_BUFFER_SIZE = 256 << 10
 
 
 def _once(filename: str, read_before: set[str]) -> None:
-    """Notes a pipe that is read, and refuses one that an earlier iteration has read."""
+    """Records that a pipe is read, and raises an error if an earlier iteration has read it."""
     try:
         found = look_up([filename], False)
     except Error:
-        # What opens it says what is wrong.
+        # Opening the file raises this error again.
         return
     once = set(found.read_once())
     if once & read_before:
@@ -118,7 +118,7 @@ def _once(filename: str, read_before: set[str]) -> None:
 def _records(
     filename: bytes, buffer_size: Any, schema: bytes, lenience: dict[str, Any]
 ) -> Iterator[Arrays]:
-    """Lists of the records of a file."""
+    """The records of a file, in lists."""
     text = schema.decode() or None
     size = int(buffer_size) or _DEFAULT_BUFFER_SIZE
     return _lists(_native.RecordReader(os.fsdecode(filename), size, text, **lenience))

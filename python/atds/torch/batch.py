@@ -26,23 +26,22 @@ class Batch(dict[str, Any]):
     torch.Size([64, 8])
     """
 
-    #: The pinned memory that its tensors lie in, uint8 ``[n]``; None if each has its own.
+    #: The pinned memory of all tensors, uint8 ``[n]``; None if each tensor has its own memory.
     _packed: Tensor | None = None
 
     def to(self, device: str | int | torch.device, non_blocking: bool = False) -> Self:
-        """The batch on a device; itself if all its tensors are there. A batch in pinned memory is
-        copied as a whole.
+        """The batch on a device; the same batch if all tensors are there already. A batch in pinned
+        memory is copied by one copy.
 
         Args:
             device: The device.
-            non_blocking: Whether the host does not wait for the copy, which has an effect for a
-                batch in pinned memory, see :meth:`pin_memory`. The copy is then made on a stream of
-                its own, beside the work of the current stream, and later work of the current
-                stream waits for it.
+            non_blocking: Whether the host does not wait for the copy of a batch in pinned memory,
+                see :meth:`pin_memory`. The copy then runs on a side stream, in parallel with the
+                current stream. Later work of the current stream waits for the copy.
         """
         device = torch.device(device)
         if device.type != "cpu":
-            # With its number where that is the current one's.
+            # A device without a number is the current one.
             device = torch.empty(0, device=device).device
         if all(tensor.device == device for tensor in _tensors(self)):
             return self
@@ -55,11 +54,10 @@ class Batch(dict[str, Any]):
         return self._like(packing.map_tensors(dict(self), moved))
 
     def pin_memory(self) -> Self:
-        """The batch in pinned memory, from which copies to an accelerator are made without the
-        host waiting for them. It is copied to one allocation, in which each tensor begins at a
-        multiple of 128 bytes, while other threads of Python go on; each of the tensors keeps the
-        whole allocation. A batch that is there is returned itself, and so is any, with a warning,
-        where there is no accelerator.
+        """The batch in pinned memory, from which it can be copied to an accelerator without
+        blocking the host. All tensors are copied to one allocation, at multiples of 128 bytes,
+        outside Python's lock. Each tensor keeps the whole allocation alive. A batch in pinned
+        memory is returned unchanged; without an accelerator any batch is, with a warning.
         """
         if self._packed is not None:
             memory = self._packed.untyped_storage().data_ptr()
@@ -90,12 +88,12 @@ class Batch(dict[str, Any]):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # In another process it is in other memory.
+        # Another process has other memory.
         return type(self), (dict(self),)
 
 
 def _register(tree: Any) -> None:
-    """Makes batches trees of tensors for transformations of PyTorch, as dicts are, and no leaves."""
+    """Registers batches as pytree nodes of PyTorch, as dicts are."""
     register = getattr(tree, "register_pytree_node", None)
     if register is not None:
         register(
@@ -109,7 +107,7 @@ _register(torch.utils._pytree)
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    """All tensors of a structure, of sparse ones their parts."""
+    """All tensors of a structure; for sparse tensors, their indices and values."""
     found: list[Tensor] = []
 
     def add(tensor: Tensor) -> Tensor:

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class Batches(Iterator[Batch]):
-    """The batches of one epoch, made ahead by threads of their own.
+    """The batches of one epoch, prefetched by threads of the iteration.
 
-    Several threads may take batches from it: each is given once. Dropping or closing it ends its
-    threads, and so does the end of a ``with`` block.
+    Several threads may take batches from one iterator: each batch is yielded once. Its threads end
+    when it is dropped or closed, or at the end of a ``with`` block.
 
     Args:
-        batches: Those of arrays.
-        part: How many of them are taken, and how many of padding follow.
+        batches: The batches of arrays.
+        part: The number of batches that are taken, and of padding batches after them.
         padding: The data set whose first batch is the padding.
-        mask: The name of the mask, if there is one.
+        mask: The name of the column that marks padding, if there is one.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Batches(Iterator[Batch]):
         return batch.pin_memory() if self._pin_memory else batch
 
     def _next(self) -> tuple[atds.Batch, bool]:
-        """The next batch, and whether it is no padding."""
+        """The next batch, and whether it has real records instead of padding."""
         if self._left != 0:
             batch = next(self._batches, None)
             if batch is not None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("atds")
 
-#: How Accelerate is told not to dispatch.
+#: Advice for switching off Accelerate's dispatcher.
 _NO_DISPATCH = (
     "give Accelerator dataloader_config=DataLoaderConfiguration(dispatch_batches=False), or "
     "TrainingArguments accelerator_config={'dispatch_batches': False}"
@@ -49,16 +49,16 @@ _NO_DISPATCH = (
 
 
 class _Arrays(atds.Dataset):
-    """The data set of arrays, whose epochs go on with the threads of the first."""
+    """The data set of arrays, which reuses the threads of an epoch for the next."""
 
     _keeps_threads = True
 
 
 @spelled_out(DatasetOptions)
 class Dataset(IterableDataset[Batch]):
-    """Avro files as batches of tensors, which workers and ranks share.
+    """A data set of Avro files as batches of tensors. Workers and ranks share the records.
 
-    Give it to :func:`loader`, which makes the ``DataLoader`` for it, or iterate over it:
+    Pass it to :func:`loader`, which makes a suitable ``DataLoader``, or iterate over it:
 
     >>> dataset = atds.torch.Dataset(
     ...     "clicks/*.avro",
@@ -78,7 +78,7 @@ class Dataset(IterableDataset[Batch]):
     >>> batch["d0"].shape, batch["sp0"].layout
     (torch.Size([8, 8]), torch.sparse_coo)
 
-    A ``DataLoader`` of your own has ``batch_size=None``, since what the data set yields are
+    If you make a ``DataLoader`` yourself, give it ``batch_size=None``, because the data set yields
     batches; another ``batch_size`` is an error.
 
     A :class:`Batch` is a dict of tensors over the memory that the pipeline wrote: dense columns as
@@ -87,52 +87,50 @@ class Dataset(IterableDataset[Batch]):
 
     Ranks share the records of an epoch, and the workers of a rank its batches: each record is
     read by one worker of one rank. All ranks need the same files, options, and number of workers.
-    Where files or blocks are shuffled, a rank reads other records in every epoch. Each iteration
-    is an epoch, by workers too, be they persistent or started anew, and :meth:`set_epoch` reaches
-    them all.
+    If files or blocks are shuffled, a rank reads other records in every epoch. Each iteration is an
+    epoch, in persistent and in new workers alike, and :meth:`set_epoch` affects all workers.
 
-    The ranks are those of ``torch.distributed``, or of ``torchrun`` where that is not initialised.
-    A loader prepared by Hugging Face Accelerate, as the ``Trainer`` of transformers does it, splits
-    batches among the ranks too. The data set sees it, and each record is still read once: with
-    ``dispatch_batches=False`` the ranks read their shares as elsewhere; else rank 0 reads for all,
-    which is slower, takes dense features of a fixed shape alone, and drops the records that all
+    The ranks are those of ``torch.distributed``, or of ``torchrun`` if that is not initialised.
+    Hugging Face Accelerate, which the ``Trainer`` of transformers uses, splits batches among the
+    ranks too. The data set detects this, and each record is still read once. With
+    ``dispatch_batches=False`` each rank reads its share. Otherwise rank 0 reads for all ranks. This
+    is slower and works only for dense features of a fixed shape. It drops the records that the
     ranks cannot share evenly, at most ``world_size - 1`` unless ``drop_remainder`` is true.
 
-    The pipeline has threads of its own, which wait between epochs for the next one and end with the
-    data set, with the worker, or by :meth:`close`. So a few workers are enough, and
-    ``num_workers=0`` is often the fastest: batches then do not go from one process to another.
-    ``num_parallel_calls`` is the number of threads of each worker. With :data:`atds.AUTOTUNE` it is
-    as many as pay, up to the worker's part of the cores, which the workers and the ranks of this
+    The pipeline has its own threads. They wait between epochs for the next one, and end with the
+    data set, with the worker, or in :meth:`close`. So a few workers are enough, and
+    ``num_workers=0`` is often the fastest, because batches then do not move between processes.
+    ``num_parallel_calls`` is the number of threads of each worker. With :data:`atds.AUTOTUNE` each
+    worker chooses it by load, up to its part of the cores, which the workers and ranks of this
     machine (``LOCAL_WORLD_SIZE``) share.
 
     Args:
         filenames: As for :class:`atds.Dataset`.
-        batch_size: Records of a batch at most, on each rank.
-        features: Features by name; None for all that the first file's schema has, without
-            strings, which PyTorch does not have: those are left out and logged as a warning.
-        rank: This process's rank; None for that of ``torch.distributed`` if it is initialised when
-            the data set is iterated over, else ``RANK`` of the environment where ``torchrun`` set
-            it, else 0.
-        world_size: The number of ranks, given together with ``rank``. Give ``rank=0,
-            world_size=1`` to read all records on this process, where something else splits them.
-        uneven: What is done where some ranks have records for a batch more than others, so that
-            these do not wait for ever: ``drop`` it, or ``pad``: the others yield a batch of
-            records repeated under a mask that is false; or ``keep`` it. It is logged as a
-            warning with the number of records, and :attr:`share` tells it.
+        batch_size: Maximum number of records in a batch, on each rank.
+        features: Features by name; None for all fields of the first file's schema except for
+            strings, which PyTorch does not have. A warning in the log names the strings.
+        rank: The rank of this process; None for the rank of ``torch.distributed``. If that is not
+            initialised at the start of an iteration, None stands for ``torchrun``'s variable
+            ``RANK``, or for 0.
+        world_size: The number of ranks, given together with ``rank``. Give ``rank=0, world_size=1``
+            to read all records in this process, for example if other code splits them.
+        uneven: The treatment of a batch that only some ranks have, for which the other ranks could
+            wait forever. ``drop`` drops it. ``pad`` makes the other ranks yield a batch of repeated
+            records whose mask is false. ``keep`` keeps it. A warning in the log has the number of
+            records; :attr:`share` has it too.
         mask: The name of the bool column ``[B]`` that ``uneven="pad"`` adds to all batches: false
             for rows that are padding.
-        sparse: What all sparse features become: ``coo`` tensors, or a ``bag`` for
-            ``torch.nn.EmbeddingBag``; None for what the layout of each says.
+        sparse: The form of all sparse features: ``coo`` tensors, or a ``bag`` for
+            ``torch.nn.EmbeddingBag``; None to follow the layout of each feature.
         pin_memory: Whether batches are copied to pinned memory, each in one allocation, see
-            :meth:`Batch.pin_memory`. :func:`loader` does so whatever the number of workers; a
-            ``DataLoader`` with workers has an option of its own. Without an accelerator it has no
-            effect but a warning.
+            :meth:`Batch.pin_memory`. :func:`loader` supports it with and without workers; a
+            ``DataLoader`` with workers has its own option. Without an accelerator it only warns.
         **options: The options of :class:`atds.DatasetOptions`.
 
     Raises:
-        FeatureError: A feature of strings was given, which PyTorch does not have; or all that are
-            inferred are strings; besides what :class:`atds.Dataset` raises.
-        DataError: A damaged file: the records of all files are counted here.
+        FeatureError: A feature has strings, which PyTorch does not have, or all inferred features
+            are strings. The errors of :class:`atds.Dataset` are raised too.
+        DataError: A file is damaged. The constructor counts the records of all files.
     """
 
     def __init__(
@@ -171,7 +169,7 @@ class Dataset(IterableDataset[Batch]):
         converters(self._dataset.element_spec)
         self._file_records = self._dataset._here.file_records()
         self._epochs = Epochs()
-        # What holds in the process that pickled this, of its ranks and of what reads there.
+        # The rank and the caller in the process that pickled this data set.
         self._pickled_rank: tuple[int, int] | None = None
         self._pickled_dispatcher: Dispatcher | None = None
         self._shares: dict[tuple[int, int] | Dispatcher, Share] = {}
@@ -181,7 +179,7 @@ class Dataset(IterableDataset[Batch]):
             _ = self.share
 
     def _begin(self) -> None:
-        """Makes what is no configuration."""
+        """Initialises the state that is not configuration."""
         self._limited: _native.Dataset | None = None
         self._latest: _native.StatsHandle | None = None
 
@@ -191,13 +189,13 @@ class Dataset(IterableDataset[Batch]):
         return mask
 
     def __iter__(self) -> Batches:
-        """The batches of this rank's next epoch, or of this worker's part of them, which are made
-        ahead from now on.
+        """Starts the next epoch and returns the batches of this rank, or of this worker.
+        Prefetching begins now.
 
         Raises:
-            OptionError: A ``DataLoader`` with another ``batch_size`` than None; or something else
-                splits the batches among the ranks, in a way that loses some.
-            FeatureError: A feature that a dispatcher cannot split.
+            OptionError: A ``DataLoader`` has another ``batch_size`` than None, or other code splits
+                the batches among the ranks so that some would be lost.
+            FeatureError: A dispatcher cannot split a feature.
         """
         caller = self._caller()
         self._check(caller)
@@ -222,14 +220,15 @@ class Dataset(IterableDataset[Batch]):
         return Batches(batches, part, make, padding, mask, self._pin_memory)
 
     def _caller(self) -> Caller:
-        """What reads this data set, from a method of it that is running."""
+        """The loader that reads this data set. A method of the data set must call this."""
         found = callers.find(self)
         if found.dispatcher is None and self._pickled_dispatcher is not None:
             return dataclasses.replace(found, dispatcher=self._pickled_dispatcher)
         return found
 
     def _check(self, caller: Caller) -> None:
-        """Refuses what would join batches, or read records twice or not at all."""
+        """Raises an error for a caller that joins batches, or would read records twice or not at
+        all."""
         if caller.collates:
             raise OptionError(_collates())
         if caller.splitter is not None and self._rank is None:
@@ -260,7 +259,7 @@ class Dataset(IterableDataset[Batch]):
                 )
 
     def _tell_launcher(self, caller: Caller, worker: int) -> None:
-        """Warns once where the rank is known from the environment alone."""
+        """Warns once if the rank comes from environment variables alone."""
         if self._is_launcher_told or worker > 0 or self._rank or self._pickled_rank or caller.rank:
             return
         known = ranks.launched()
@@ -273,7 +272,7 @@ class Dataset(IterableDataset[Batch]):
             )
 
     def _worker(self) -> tuple[int, int]:
-        """Which worker of how many this process is."""
+        """The number of this worker process, and the number of workers."""
         info = get_worker_info()
         if info is None:
             return 0, 1
@@ -288,7 +287,7 @@ class Dataset(IterableDataset[Batch]):
         return info.id, info.num_workers
 
     def _of_process(self, processes: int) -> _native.Dataset:
-        """The native data set for this process, one of so many that share the cores."""
+        """The native data set for this process, if ``processes`` processes share the cores."""
         if processes == 1:
             return self._dataset._here
         if self._limited is None or not self._limited.is_here():
@@ -297,17 +296,18 @@ class Dataset(IterableDataset[Batch]):
         return self._limited
 
     def __len__(self) -> int:
-        """The batches of an epoch of this rank, by all its workers together. For the length of a
-        loader whose batches Accelerate's dispatcher splits, those of all ranks."""
+        """The number of batches of an epoch on this rank, by all its workers together. For
+        Accelerate's dispatcher it is the number of batches of all ranks."""
         return self._share_of(self._caller()).batches
 
     @property
     def share(self) -> Share:
-        """What this rank reads of each epoch, and what it leaves out or adds so that all ranks
-        have the same number of batches. What Accelerate's dispatcher leaves out is only logged.
+        """The share of this rank in each epoch, with the records and batches that are dropped or
+        added so that all ranks have the same number of batches. Records that Accelerate's
+        dispatcher drops are only logged.
 
         Raises:
-            OptionError: Several ranks shuffle files or blocks, without a seed.
+            OptionError: Several ranks shuffle files or blocks without a seed.
         """
         return self._share_of(Caller())
 
@@ -326,7 +326,8 @@ class Dataset(IterableDataset[Batch]):
         return caller.rank or self._rank_of_process()
 
     def _rank_of_process(self) -> tuple[int, int]:
-        """The rank of this process, whatever rank it reads as, and the number of ranks."""
+        """The real rank of this process, which may differ from the rank it reads as, and the number
+        of ranks."""
         return self._pickled_rank or ranks.distributed() or ranks.launched() or (0, 1)
 
     def _of_rank(self, rank: int, world_size: int) -> Share:
@@ -370,18 +371,19 @@ class Dataset(IterableDataset[Batch]):
 
     @property
     def dataset(self) -> atds.Dataset:
-        """The data set of arrays, of all ranks, that this one's tensors are of: its features,
-        schema, files and more."""
+        """The underlying data set of arrays, with the records of all ranks. It has the features,
+        the schema, the files and more."""
         return self._dataset
 
     @property
     def pin_memory(self) -> bool:
-        """Whether batches are copied to pinned memory: as asked for, if there is an accelerator."""
+        """Whether batches are copied to pinned memory: the option, and whether there is an
+        accelerator."""
         return self._pin_memory
 
     @property
     def num_records(self) -> int:
-        """The records of all files, which all ranks share."""
+        """The number of records of all files, which all ranks share."""
         return sum(self._file_records)
 
     @property
@@ -390,24 +392,24 @@ class Dataset(IterableDataset[Batch]):
         return self._epochs.next(self._rank_of_process())
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next iteration the epoch of this number, by this process and all workers,
-        persistent ones among them: seed and epoch fix the order.
+        """Sets the number of the next epoch, in this process and all its workers, including
+        persistent ones. Seed and epoch fix the order.
 
         Accelerate's loaders call it before each epoch, with the number of the epoch.
         """
-        # Before an epoch all ranks come by here. If rank 0 alone failed, the others would wait.
+        # All ranks call this before an epoch. If only rank 0 failed, the others would wait forever.
         self._check(self._caller())
         self._epochs.set_next(self._rank_of_process(), _options.whole("epoch", epoch, 0))
 
     def stats(self) -> dict[str, Any]:
-        """Figures of the latest iteration in this process, as :meth:`atds.Dataset.stats` has
-        them. The iterations of workers have figures in the workers."""
+        """Figures of the latest iteration in this process, as in :meth:`atds.Dataset.stats`.
+        Figures of a worker's iterations are only in the worker."""
         latest = self._latest
         return _native.no_stats() if latest is None or not latest.is_here() else latest.snapshot()
 
     def close(self) -> None:
         """Ends the threads of this process that wait for the next epoch, as the end of a ``with``
-        block does. Iterations go on, and the next epoch starts threads again."""
+        block does. Running iterations continue, and the next epoch starts new threads."""
         for native in (self._dataset._made, self._limited):
             if native is not None and native.is_here():
                 native.end_threads()
@@ -421,7 +423,7 @@ class Dataset(IterableDataset[Batch]):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         del state["_limited"], state["_latest"]
-        # In a process where PyTorch is not initialised, such as a worker, the rank is this one's.
+        # A process without torch.distributed, such as a worker, gets the rank of this process.
         state["_pickled_rank"] = self._pickled_rank or ranks.distributed()
         state["_pickled_dispatcher"] = self._caller().dispatcher
         return state
@@ -445,7 +447,7 @@ class Dataset(IterableDataset[Batch]):
 
 
 def _collates() -> str:
-    """What a user is told whose ``DataLoader`` would stack batches."""
+    """The error message for a ``DataLoader`` that would stack batches."""
     said = (
         "the data set yields whole batches, and this DataLoader has a batch_size, by which it "
         "would stack several: give it batch_size=None"
@@ -467,7 +469,7 @@ def _is_first_worker() -> bool:
 
 
 def _cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The `DataLoader` that fits a data set."""
+"""A `DataLoader` with suitable options for a data set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atds.errors import OptionError
 from atds.torch.dataset import Dataset
 from atds.torch.epochs import MAX_WORKERS
 
-#: Options of a `DataLoader` that make batches of records, and what to give the data set instead.
+#: Options of a `DataLoader` that cannot be given, each with the alternative.
 _OF_THE_DATASET = {
     "batch_size": "the data set makes batches: give it batch_size=",
     "shuffle": "the data set shuffles: give it shuffle_buffer_size=, shuffle_files= or "
@@ -27,7 +27,7 @@ _OF_THE_DATASET = {
     "drop_last": "the data set knows its last batch: give it drop_remainder=True",
 }
 
-#: Options that a `DataLoader` without workers refuses or ignores, with the values that say nothing.
+#: Options that a `DataLoader` without workers refuses or ignores, with their defaults.
 _OF_WORKERS: dict[str, tuple[object, ...]] = {
     "multiprocessing_context": (None,),
     "persistent_workers": (None, False),
@@ -47,7 +47,7 @@ def loader(
     multiprocessing_context: Any = None,
     **options: Any,
 ) -> DataLoader[Any]:
-    """The ``DataLoader`` for a data set, whose batches it passes on as they are.
+    """A ``DataLoader`` for a data set. It passes the batches on unchanged.
 
     >>> dataset = atds.torch.Dataset(
     ...     "clicks/*.avro", batch_size=64, features={"s_label": atds.DenseFeature([], "int32")}
@@ -57,27 +57,28 @@ def loader(
     (4, torch.Size([64]))
 
     Workers share the batches of this rank, and live as long as the loader: their threads are
-    started once, and each epoch goes on with them. All other options of ``DataLoader`` can be
-    given, except for those by which it would make batches or an order of its own.
+    started once and used for all epochs. All other options of ``DataLoader`` can be given, except
+    for those that make batches or an order.
 
     Args:
         dataset: The data set.
-        num_workers: Processes that read, at most 512; 0 to read in this one, which is often the
-            fastest, since the data set has threads of its own.
-        collate_fn: What is made of each batch, which it is given whole; None for the batch itself.
+        num_workers: Number of worker processes, at most 512; 0 to read in this process, which is
+            often the fastest, because the data set has its own threads.
+        collate_fn: A function that maps each whole batch; None to yield the batch.
         pin_memory: Whether batches are copied to pinned memory, each in one allocation; None for
-            what the data set says. Without an accelerator it has no effect but a warning.
-        persistent_workers: Whether workers live on for the next epoch; None for true if there are
-            any.
-        multiprocessing_context: How workers are started: a context of :mod:`multiprocessing` or
-            the name of its method. None for the method that was set by
-            ``multiprocessing.set_start_method``; else ``fork`` on Linux, which needs no
-            ``if __name__ == "__main__"``, and elsewhere the default of the platform.
+            the data set's option. Without an accelerator it only warns.
+        persistent_workers: Whether workers are kept for the next epoch; None for true if there are
+            workers.
+        multiprocessing_context: The start method of workers: a context of :mod:`multiprocessing` or
+            the name of a method. None for the method that was set by
+            ``multiprocessing.set_start_method``. If none was set, None stands for ``fork`` on
+            Linux, which needs no ``if __name__ == "__main__"``, and for the default on other
+            platforms.
         **options: Any other option of ``torch.utils.data.DataLoader``.
 
     Raises:
-        OptionError: Something else than a data set of this module, or an option that contradicts
-            it or ``num_workers``.
+        OptionError: ``dataset`` is no data set of this module, or an option contradicts it or
+            ``num_workers``.
     """
     if not isinstance(dataset, Dataset):
         raise OptionError(
@@ -86,7 +87,7 @@ def loader(
         )
     num_workers = _options.whole("num_workers", num_workers, 0, MAX_WORKERS)
     for name, instead in _OF_THE_DATASET.items():
-        # False and None are what a loader with batch_size=None has.
+        # False and None are the values of a loader with batch_size=None.
         if options.pop(name, None) not in (None, False):
             raise OptionError(f"{name}= cannot be given, because {instead}")
     if pin_memory is None:
@@ -120,14 +121,15 @@ def loader(
 
 
 def _start_method() -> str | None:
-    """How worker processes are started where nobody says it; None for what was set or is the
-    default."""
+    """The start method of worker processes if none is given; None for the method that was set or is
+    the default."""
     is_set = multiprocessing.get_start_method(allow_none=True) is not None
     return "fork" if sys.platform == "linux" and not is_set else None
 
 
 def _unpinned(dataset: Dataset) -> Dataset:
-    """The data set, for a loader that pins memory itself or not at all: one of the same epochs."""
+    """A copy that does not pin memory, for a loader that pins or does not pin itself. It shares the
+    epochs."""
     if not dataset.pin_memory:
         return dataset
     other = copy.copy(dataset)

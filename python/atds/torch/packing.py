@@ -1,12 +1,12 @@
 """Batches in one allocation of pinned memory, and their one copy to a device.
 
 PyTorch's own pinning makes an allocation and a copy to the device for each tensor, and a batch has
-dozens. Here all tensors of a batch lie in one allocation, at aligned offsets, and a copy of it on
+dozens of tensors. Here one allocation holds all tensors of a batch at aligned offsets. Its copy on
 the device has the same tensors at the same offsets.
 
 The allocation is PyTorch's own, from the caching allocator of pinned memory. That allocator knows
-which copies still read a block, and hands it out again once no tensor uses it and these are over.
-So a loop that lets go of its batches uses the same few blocks for all of them.
+which copies still read a block. It reuses a block when no tensor and no copy uses it. So a loop
+that drops its batches uses the same few blocks for all batches.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from atds import _native
 
 _Value = TypeVar("_Value")
 
-#: The offset of each tensor is a multiple of it: a cache line of GPUs, and two of CPUs.
+#: Alignment of each tensor's offset: a cache line of GPUs, and two of CPUs.
 ALIGNMENT = 128
 
-#: What PyTorch's `DataLoader` says where there is no device to pin memory for.
+#: The warning of PyTorch's `DataLoader` without an accelerator.
 NO_ACCELERATOR = (
     "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
     "won't be used."
@@ -36,17 +36,17 @@ NO_ACCELERATOR = (
 
 def has_accelerator() -> bool:
     """Whether there is a device to pin memory for."""
-    # Older versions know of CUDA alone.
+    # Older versions support only CUDA.
     return bool(getattr(torch, "accelerator", torch.cuda).is_available())
 
 
 def pinned_bytes(size: int) -> Tensor:
-    """uint8 ``[size]`` in pinned memory, not initialised."""
+    """An uninitialised tensor uint8 ``[size]`` in pinned memory."""
     return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
 
 def map_tensors(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
-    """The same structure of mappings, tuples and lists with other tensors."""
+    """The same structure of mappings, tuples and lists, with ``function`` applied to each tensor."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, (tuple, list)):
@@ -58,8 +58,8 @@ def map_tensors(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
 
 
 def pinned(value: _Value) -> _Value:
-    """The same structure in pinned memory, in one allocation; itself with a warning where there is
-    no accelerator."""
+    """The same structure in one allocation of pinned memory. Without an accelerator, warns and
+    returns the structure itself."""
     if not is_pinning_possible(stacklevel=3):
         return value
     packed_value: _Value = pack(value)[0]
@@ -67,7 +67,8 @@ def pinned(value: _Value) -> _Value:
 
 
 def is_pinning_possible(stacklevel: int) -> bool:
-    """Whether there is an accelerator; warns if not, as the caller that many calls up."""
+    """Whether there is an accelerator. If not, warns at the caller that is ``stacklevel`` frames
+    up."""
     is_possible = has_accelerator()
     if not is_possible:
         warnings.warn(NO_ACCELERATOR, stacklevel=stacklevel + 1)
@@ -75,8 +76,9 @@ def is_pinning_possible(stacklevel: int) -> bool:
 
 
 def pack(value: Any) -> tuple[Any, Tensor]:
-    """The same structure with all tensors in one allocation of pinned memory, and that."""
-    # First where each goes, since the allocation is made once for all of them.
+    """The same structure with all tensors in one allocation of pinned memory, and the
+    allocation."""
+    # Offsets come first, because the allocation needs the total size.
     layout = _Layout()
     map_tensors(value, layout.add)
     packed = pinned_bytes(layout.size)
@@ -86,7 +88,7 @@ def pack(value: Any) -> tuple[Any, Tensor]:
 
 
 class _Layout:
-    """Where the tensors of a structure lie in an allocation, in the order of the structure."""
+    """The offsets of a structure's tensors in an allocation, in the order of the structure."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -97,7 +99,7 @@ class _Layout:
     def add(self, tensor: Tensor) -> Tensor:
         is_known = tensor.layout in (torch.strided, torch.sparse_coo)
         if tensor.requires_grad or tensor.device.type != "cpu" or not is_known:
-            # Not of a pipeline: PyTorch pins it, or says why not.
+            # A tensor of another kind, not from the pipeline: PyTorch pins it, or raises an error.
             self._makers.append(lambda _: tensor.pin_memory())
         elif tensor.is_sparse:
             self._makers.append(self._sparse(tensor))
@@ -119,7 +121,7 @@ class _Layout:
         return lambda packed: _tensor_in(packed, dtype, shape, stride, first)
 
     def _sparse(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
-        # The indices of each value lie together.
+        # The indices of each value are contiguous.
         indices, values = self._dense(tensor._indices().t()), self._dense(tensor._values())
         shape, is_coalesced = tensor.shape, tensor.is_coalesced()
         return lambda packed: sparse_tensor(
@@ -130,10 +132,10 @@ class _Layout:
 def _tensor_in(
     memory: Tensor, dtype: torch.dtype, shape: Sequence[int], stride: Sequence[int], first: int
 ) -> Tensor:
-    """A tensor in the memory of another, whose first item is the one of this number.
+    """A tensor in the memory of another tensor, from the item ``first`` on.
 
-    No view: views count changes of each other's values, by which autograd would take a change of
-    one column for a change of all.
+    The tensor is no view: views share a version counter, so autograd would take a change of one
+    column for a change of all.
     """
     tensor = torch.empty(0, dtype=dtype, device=memory.device)
     return tensor.set_(memory.untyped_storage(), first, shape, stride)
@@ -149,17 +151,18 @@ def sparse_tensor(indices: Tensor, values: Tensor, shape: Any, is_coalesced: boo
 def _bytes(tensor: Tensor) -> Any:
     """The memory of a contiguous tensor as an array of uint8 ``[n]``."""
     try:
-        # NumPy's views cost less than PyTorch's.
+        # NumPy's views are faster to make than PyTorch's.
         array = tensor.numpy()
     except TypeError:
-        # It has not all dtypes.
+        # NumPy lacks some dtypes.
         return tensor.reshape(-1).view(torch.uint8).numpy()
     return array.reshape(-1).view(np.uint8)
 
 
 def copy_to(value: Any, packed: Tensor, device: torch.device, non_blocking: bool) -> Any:
-    """The same structure on a device, with one copy of a packed allocation for all tensors in it;
-    others are copied one by one. With ``non_blocking`` the host does not wait for the copies."""
+    """The same structure on a device. One copy of the allocation ``packed`` covers all tensors in
+    it; other tensors are copied one by one. With ``non_blocking`` the host does not wait for the
+    copies."""
     copied = _copied_beside(packed, device) if non_blocking else packed.to(device)
     memory = packed.untyped_storage().data_ptr()
 
@@ -177,32 +180,32 @@ def copy_to(value: Any, packed: Tensor, device: torch.device, non_blocking: bool
 
 
 def is_within(tensor: Tensor, memory: int) -> bool:
-    """Whether a tensor lies in the allocation that begins at an address."""
+    """Whether a tensor is in the allocation that begins at the address ``memory``."""
     if tensor.requires_grad or tensor.layout is not torch.strided:
         return False
     return tensor.untyped_storage().data_ptr() == memory
 
 
 def _copied_beside(packed: Tensor, device: torch.device) -> Tensor:
-    """A copy on a device, made on a stream beside the current one: it need not wait for what the
-    current stream has to do, and what the current stream does next waits for it."""
+    """A copy on a device, made on a side stream. The copy does not wait for earlier work of the
+    current stream. Later work of the current stream waits for the copy."""
     streams = stream_module(device)
     if streams is None:
         return packed.to(device, non_blocking=True)
     current = streams.current_stream(device)
     side = _side_stream(streams, current.device)
-    # The host's allocator notes that this stream reads the block, the device's that the memory is
-    # of this stream.
+    # The host's allocator records that the side stream reads the block. The device's allocator
+    # records that the memory belongs to the side stream.
     with streams.stream(side):
         copied = packed.to(device, non_blocking=True)
     current.wait_stream(side)
-    # Without it the memory could be given out again while the current stream still reads it.
+    # Otherwise the memory could be reused while the current stream still reads it.
     copied.record_stream(current)
     return copied
 
 
 def stream_module(device: torch.device) -> Any:
-    """The module of PyTorch with the streams of a device, or None where one stream is as good."""
+    """The module of PyTorch with the streams of a device; None if a side stream has no use."""
     return getattr(torch, device.type) if device.type in ("cuda", "xpu") else None
 
 

@@ -1,4 +1,4 @@
-"""Which rank of how many this process is."""
+"""The rank of this process, and the number of ranks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def given(rank: int | None, world_size: int | None) -> tuple[int, int] | None:
     """The rank and the number of ranks that a user gave, or None.
 
     Raises:
-        OptionError: One without the other, or a rank that is not below the number of ranks.
+        OptionError: Only one of both is given, or the rank is not below the number of ranks.
     """
     if rank is None and world_size is None:
         return None
@@ -35,7 +35,8 @@ def distributed() -> tuple[int, int] | None:
 def launched() -> tuple[int, int] | None:
     """The rank and the number of ranks that ``torchrun`` put into the environment, or None.
 
-    Other launchers count if they set all that ``torch.distributed.init_process_group()`` needs.
+    Other launchers are recognised if they set all variables that
+    ``torch.distributed.init_process_group()`` needs.
     """
     environment = os.environ
     is_launched = "TORCHELASTIC_RUN_ID" in environment or (
@@ -48,6 +49,6 @@ def launched() -> tuple[int, int] | None:
 
 
 def on_this_machine() -> int:
-    """The number of ranks on this machine, as ``torchrun`` gives it."""
+    """The number of ranks on this machine, from ``torchrun``'s environment variable."""
     value = os.environ.get("LOCAL_WORLD_SIZE", "")
     return max(1, int(value)) if value.isdecimal() else 1

@@ -1,4 +1,5 @@
-"""How the records of an epoch are shared among ranks, and those of a rank among its workers."""
+"""Shares: the records of an epoch are divided among ranks, and those of a rank among its
+workers."""
 
 from __future__ import annotations
 
@@ -9,27 +10,27 @@ from typing import Literal, TypeAlias
 from atds.errors import OptionError
 from atds.torch.callers import Dispatcher
 
-#: What becomes of batches that only some ranks have.
+#: The treatment of batches that only some ranks have.
 Uneven: TypeAlias = Literal["drop", "pad", "keep"]
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a rank reads of each epoch.
+    """The part of each epoch that a rank reads.
 
-    Ranks have consecutive records each, to one as many as any other, of the order that files and
-    blocks have in the epoch. The batches they make of them are the same number but for one, and
-    are made the same number as ``uneven`` says.
+    Each rank has consecutive records in the epoch's order of files and blocks. The numbers of
+    records differ by at most one, and so the numbers of batches by at most one. ``uneven`` says how
+    the numbers of batches are made equal.
 
     Attributes:
         rank: This rank.
         world_size: The number of ranks.
-        records: Its first record of the epoch, and the one behind its last.
-        batches: The batches that it yields.
-        padding: How many of these are padding, under a mask that is false.
-        rank_batches: The batches that the records of each rank make.
-        dropped_records: The records of this rank that are in no batch it yields.
-        total_dropped_records: The same of all ranks together.
+        records: The first record of the rank in the epoch, and the end of its records.
+        batches: The number of batches that the rank yields.
+        padding: The number of these batches that are padding, whose mask is false.
+        rank_batches: The number of batches of each rank's records.
+        dropped_records: The number of this rank's records that are in no batch.
+        total_dropped_records: The number of dropped records of all ranks.
         even: Whether all ranks yield the same number of batches.
     """
 
@@ -46,12 +47,12 @@ class Share:
 
 @dataclass(frozen=True)
 class WorkerShare:
-    """What a worker reads of its rank's share.
+    """The part of its rank's share that a worker reads.
 
     Attributes:
-        records: Its first record of the epoch, and the one behind its last.
-        batches: How many of the batches that these make it yields; None for all.
-        padding: Batches of padding it adds.
+        records: The first record of the worker in the epoch, and the end of its records.
+        batches: The number of batches that it yields; None for all.
+        padding: The number of padding batches that it adds.
     """
 
     records: tuple[int, int]
@@ -89,8 +90,8 @@ def rank_share(
 
 
 def worker_share(share: Share, batch_size: int, worker: int, workers: int) -> WorkerShare:
-    """The share of one of a rank's workers: whole batches, so that how many batches there are
-    does not depend on the workers. The last has what is left."""
+    """The share of one of a rank's workers. Workers have whole batches, so that the number of
+    batches does not depend on the number of workers. The last worker has the remaining records."""
     batches = share.batches - share.padding
     first, last = batches * worker // workers, batches * (worker + 1) // workers
     start, end = share.records
@@ -105,13 +106,13 @@ def worker_share(share: Share, batch_size: int, worker: int, workers: int) -> Wo
 def dispatched_share(
     records: int, batch_size: int, drop_remainder: bool, dispatcher: Dispatcher
 ) -> Share:
-    """What rank 0 reads where it reads for all ranks, and a dispatcher splits the batches.
+    """The share of rank 0 if it reads for all ranks and a dispatcher splits the batches.
 
-    The records are a multiple of the number of ranks: otherwise the dispatcher fills up its last
-    batch with records of the first one.
+    The number of records is a multiple of the number of ranks. Otherwise the dispatcher would fill
+    up its last batch with records of the first batch.
 
     Raises:
-        OptionError: Batches that cannot be split evenly.
+        OptionError: Batches cannot be split evenly.
     """
     ranks = dispatcher.world_size
     if dispatcher.splits_each and batch_size % ranks:
@@ -137,7 +138,8 @@ def dispatched_share(
 
 
 def report(share: Share, uneven: Uneven) -> str | None:
-    """What a user is told of ranks that have not the same number of batches, or None."""
+    """The message about ranks with different numbers of batches; None if all have the same
+    number."""
     fewest, most = min(share.rank_batches), max(share.rank_batches)
     if fewest == most:
         return None
@@ -156,7 +158,7 @@ def report(share: Share, uneven: Uneven) -> str | None:
 
 
 def check_uneven(uneven: object) -> Uneven:
-    """What becomes of batches that only some ranks have, checked."""
+    """Checks the option ``uneven``."""
     if uneven == "drop" or uneven == "pad" or uneven == "keep":
         return uneven
     raise OptionError(f"uneven must be 'drop', 'pad' or 'keep', not {uneven!r}")

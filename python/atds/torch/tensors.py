@@ -1,4 +1,4 @@
-"""Columns of batches as tensors of PyTorch, over the same memory."""
+"""Columns of batches as PyTorch tensors over the same memory."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from atds.features import Feature, SparseFeature, VarLenFeature, VarlenFeature
 from atds.specs import RaggedSparseTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from atds.torch import packing
 
-#: How sparse features become tensors.
+#: The form of sparse features.
 Sparse: TypeAlias = Literal["coo", "bag"]
 
-#: Makes a tensor, or what stands for one, of a column.
+#: A function that makes a tensor, a :class:`Bag` or a :class:`Ragged` from a column.
 Convert: TypeAlias = Callable[[Any], Any]
 
 
 class Bag(NamedTuple):
-    """A sparse column of rank 1, as ``torch.nn.EmbeddingBag`` takes it: ``embed(*bag)``.
+    """A sparse column of rank 1, in the form of ``torch.nn.EmbeddingBag``: ``embed(*bag)``.
 
     Attributes:
         ids: int64 ``[nnz]``: the indices of all rows end to end.
-        offsets: int64 ``[B]``: where each row begins in them.
-        per_sample_weights: ``[nnz]``, of the feature's dtype: the value at each index.
+        offsets: int64 ``[B]``: the start of each row in ``ids``.
+        per_sample_weights: ``[nnz]``, of the feature's dtype: the value of each id.
     """
 
     ids: Tensor
@@ -39,27 +39,28 @@ class Bag(NamedTuple):
 
     @property
     def row_splits(self) -> Tensor:
-        """int64 ``[B + 1]``: the offsets and the end of the last row, a copy."""
+        """A copy, int64 ``[B + 1]``: the offsets and the end of the last row."""
         return _row_splits(self.offsets, len(self.ids))
 
     def to(self, device: str | int | torch.device, non_blocking: bool = False) -> Bag:
-        """The same on a device; ``non_blocking`` is that of ``torch.Tensor.to``."""
+        """The column on a device; ``non_blocking`` is as for ``torch.Tensor.to``."""
         return _to(self, device, non_blocking)
 
     def pin_memory(self) -> Bag:
-        """The same in pinned memory, all in one allocation. Without an accelerator itself, with a
-        warning."""
+        """The column in one allocation of pinned memory. Without an accelerator, warns and returns
+        the column itself."""
         return packing.pinned(self)
 
 
 class Ragged(NamedTuple):
-    """A varlen column. Ids of one level of lists are as ``torch.nn.EmbeddingBag`` takes them:
+    """A varlen column. With one level of lists of ids, it fits ``torch.nn.EmbeddingBag``:
     ``embed(*ragged)``.
 
     Attributes:
         values: The values of all rows end to end.
-        offsets: int64 ``[B]``: where each row begins in them. Of several levels of lists a list,
-            the outermost first: where the lists of each level begin in the next one.
+        offsets: int64 ``[B]``: the start of each row in ``values``. With several levels of lists, a
+            list of such tensors, the outermost first: the starts of each level's lists in the next
+            level.
     """
 
     values: Tensor
@@ -67,18 +68,18 @@ class Ragged(NamedTuple):
 
     @property
     def row_splits(self) -> tuple[Tensor, ...]:
-        """For each level int64 ``[lists + 1]``: the offsets and the end of the last, copies."""
+        """Copies, int64 ``[lists + 1]`` for each level: the offsets and the end of the last list."""
         levels = self.offsets if isinstance(self.offsets, list) else [self.offsets]
         ends = [*(len(level) for level in levels[1:]), len(self.values)]
         return tuple(map(_row_splits, levels, ends))
 
     def to(self, device: str | int | torch.device, non_blocking: bool = False) -> Ragged:
-        """The same on a device; ``non_blocking`` is that of ``torch.Tensor.to``."""
+        """The column on a device; ``non_blocking`` is as for ``torch.Tensor.to``."""
         return _to(self, device, non_blocking)
 
     def pin_memory(self) -> Ragged:
-        """The same in pinned memory, all in one allocation. Without an accelerator itself, with a
-        warning."""
+        """The column in one allocation of pinned memory. Without an accelerator, warns and returns
+        the column itself."""
         return packing.pinned(self)
 
 
@@ -98,11 +99,12 @@ def _row_splits(offsets: Tensor, end: int) -> Tensor:
 
 
 def torch_features(features: Mapping[str, Feature], sparse: Sparse | None) -> dict[str, Feature]:
-    """Features in the layouts that they become tensors from.
+    """Features in the layouts from which tensors are made.
 
     Raises:
-        FeatureError: Strings, which PyTorch does not have, or uint16 before PyTorch 2.3.
-        OptionError: Something else for ``sparse``.
+        FeatureError: A feature has strings, which PyTorch does not have, or uint16 before PyTorch
+            2.3.
+        OptionError: ``sparse`` is invalid.
     """
     if sparse not in (None, "coo", "bag"):
         raise OptionError(f"sparse must be 'coo', 'bag' or None, not {sparse!r}")
@@ -125,10 +127,10 @@ def _feature(name: str, feature: Feature, sparse: Sparse | None) -> Feature:
 
 
 def converters(spec: Mapping[str, TensorSpec]) -> dict[str, Convert]:
-    """What makes tensors of the columns of a batch, by name.
+    """The functions that make tensors from the columns of a batch, by name.
 
     Raises:
-        FeatureError: A bag of a sparse feature of several dimensions.
+        FeatureError: A bag is asked for a sparse feature of several dimensions.
     """
     return {name: _converter(name, column) for name, column in spec.items()}
 
@@ -151,7 +153,7 @@ def _converter(name: str, spec: TensorSpec) -> Convert:
 def _tensor(values: Any) -> Tensor:
     """A tensor over the memory of an array."""
     if isinstance(values, BFloat16Array):
-        # The bits under the name of another dtype of as many.
+        # The bits, viewed as another dtype of the same size.
         return torch.from_numpy(values.bits.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(values)
 
