@@ -61,17 +61,17 @@ pub struct SchemaPath {
 /// # Ok::<(), avro_decode::SchemaError>(())
 /// ```
 pub fn paths(schema: &Schema) -> SchemaPaths {
-    let mut walk = Walk {
+    let mut lister = PathLister {
         schema,
         found: SchemaPaths::default(),
         way: Path { steps: Vec::new() },
         open: Vec::new(),
     };
-    walk.found.fields = walk.root();
-    walk.found
+    lister.found.fields = lister.root();
+    lister.found
 }
 
-struct Walk<'a> {
+struct PathLister<'a> {
     schema: &'a Schema,
     found: SchemaPaths,
     /// The path to the value being visited.
@@ -80,7 +80,7 @@ struct Walk<'a> {
     open: Vec<NodeId>,
 }
 
-impl Walk<'_> {
+impl PathLister<'_> {
     /// Adds the paths of the schema itself and returns the indices of the outermost.
     fn root(&mut self) -> Vec<usize> {
         let root = self.schema.root();

@@ -27,7 +27,7 @@ pub struct Transcoder {
     writer: Arc<Schema>,
     reader: Arc<Schema>,
     /// The step for each pair of types of the resolution.
-    steps: Box<[Step]>,
+    steps: Box<[TypeStep]>,
     root: ResolvedId,
     /// How to skip fields that are not read, or are read later.
     skips: Skips,
@@ -66,7 +66,7 @@ impl Transcoder {
 
 /// The step for a pair of types: the input that it reads, and the output that it writes.
 #[derive(Clone, Debug)]
-enum Step {
+enum TypeStep {
     /// A primitive or a fixed.
     Leaf(Leaf),
     /// Reads a symbol's index, and writes the reader's index.

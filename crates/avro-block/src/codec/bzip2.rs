@@ -2,7 +2,7 @@
 
 use bzip2::{Action, Compress, Compression, Decompress, Error, Status};
 
-use super::stream::{self, Step};
+use super::stream::{self, StreamStep};
 use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Bzip2;
@@ -17,7 +17,7 @@ pub(super) fn decompress(
     stream::decompress(CODEC, payload, out, limit, |payload, room| {
         let before = (decoder.total_in(), decoder.total_out());
         let status = decoder.decompress(payload, room).map_err(corrupt)?;
-        let step = Step {
+        let step = StreamStep {
             read: (decoder.total_in() - before.0) as usize,
             written: (decoder.total_out() - before.1) as usize,
             ended: status == Status::StreamEnd,

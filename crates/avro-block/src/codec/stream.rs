@@ -4,7 +4,7 @@
 use super::{Codec, DecompressBuffer, DecompressError};
 
 /// The result of one call of a decoder.
-pub(super) struct Step {
+pub(super) struct StreamStep {
     /// Bytes of the payload that the call read.
     pub(super) read: usize,
     /// Bytes of output that the call wrote.
@@ -20,7 +20,7 @@ pub(super) fn decompress(
     mut payload: &[u8],
     out: &mut DecompressBuffer,
     limit: usize,
-    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Step, DecompressError>,
+    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<StreamStep, DecompressError>,
 ) -> Result<(), DecompressError> {
     loop {
         if out.spare(limit).is_empty() {

@@ -4,7 +4,7 @@ use liblzma::stream::{
     Action, CONCATENATED, Check, Error, Filters, IGNORE_CHECK, LzmaOptions, Status, Stream,
 };
 
-use super::stream::{self, Step};
+use super::stream::{self, StreamStep};
 use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::XZ_MEMORY;
 
@@ -44,7 +44,7 @@ fn decompress_with(
         let status = decoder
             .process(payload, room, Action::Finish)
             .map_err(corrupt)?;
-        Ok(Step {
+        Ok(StreamStep {
             read: (decoder.total_in() - before.0) as usize,
             written: (decoder.total_out() - before.1) as usize,
             ended: matches!(status, Status::StreamEnd),

@@ -7,7 +7,7 @@ use zstd::zstd_safe::{
     zstd_sys::ZSTD_ErrorCode,
 };
 
-use super::stream::{self, Step};
+use super::stream::{self, StreamStep};
 use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::ZSTD_WINDOW_LOG;
 
@@ -67,7 +67,7 @@ impl Decompress {
                 current.end()?;
                 frame = None;
             }
-            Ok(Step {
+            Ok(StreamStep {
                 read: input.pos(),
                 written: output.pos(),
                 ended: left == 0,

@@ -17,7 +17,7 @@ use crate::varint::{self, Varint};
 /// Progress in a header. No byte is parsed twice, whatever the size of the pieces.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderParser {
-    step: Step,
+    next: NextPart,
     /// Number of entries left in the map block being read.
     left: u64,
     /// Key of the entry being read.
@@ -31,7 +31,7 @@ pub(crate) struct HeaderParser {
 
 /// The part of the header to be read next.
 #[derive(Clone, Copy, Debug, Default)]
-enum Step {
+enum NextPart {
     #[default]
     Magic,
     Count,
@@ -60,7 +60,7 @@ impl HeaderParser {
     ) -> Result<Progress, Error> {
         loop {
             let (_, needed) = self.part_and_len();
-            if let Step::Magic = self.step
+            if let NextPart::Magic = self.next
                 && !begins_with_magic(pieces)
             {
                 // Wait for more bytes: the error names the file's format, independently of the size
@@ -73,12 +73,15 @@ impl HeaderParser {
             if pieces.len() < needed {
                 return Ok(Progress::NeedMore(needed - pieces.len()));
             }
-            match self.step {
-                Step::Magic => {
+            match self.next {
+                NextPart::Magic => {
                     pieces.advance(needed);
-                    self.step = Step::Count;
+                    self.next = NextPart::Count;
                 }
-                Step::Count | Step::BlockSize | Step::KeyLength | Step::ValueLength => {
+                NextPart::Count
+                | NextPart::BlockSize
+                | NextPart::KeyLength
+                | NextPart::ValueLength => {
                     let at = pieces.start();
                     let Some(value) = self.long(pieces)? else {
                         return Ok(Progress::NeedMore(1));
@@ -86,20 +89,20 @@ impl HeaderParser {
                     self.integer(value, pieces.start(), limits)
                         .map_err(|kind| Error::new(kind, at, None))?;
                 }
-                Step::Key(len) => {
+                NextPart::Key(len) => {
                     let at = pieces.start();
                     let key = Vec::from(pieces.take(len as usize));
                     self.key = String::from_utf8(key)
                         .map_err(|_| Error::new(ErrorKind::KeyNotUtf8, at, None))?;
-                    self.step = Step::ValueLength;
+                    self.next = NextPart::ValueLength;
                 }
-                Step::Value(len) => {
+                NextPart::Value(len) => {
                     let at = pieces.start();
                     // A copy, so that a header does not keep the whole piece alive.
                     let value = Bytes::copy_from_slice(&pieces.take(len as usize));
                     self.entry(at, value);
                 }
-                Step::Sync => {
+                NextPart::Sync => {
                     let mut sync = SyncMarker([0; SyncMarker::LEN]);
                     pieces.peek(0, &mut sync.0);
                     pieces.advance(needed);
@@ -115,7 +118,7 @@ impl HeaderParser {
         if pieces.end() == 0 {
             return Error::new(ErrorKind::Empty, 0, None);
         }
-        if let Step::Magic = self.step
+        if let NextPart::Magic = self.next
             && !begins_with_magic(pieces)
         {
             return not_avro(pieces);
@@ -127,15 +130,15 @@ impl HeaderParser {
 
     /// The part to be read next and the fewest bytes it takes.
     fn part_and_len(&self) -> (Part, u64) {
-        match self.step {
-            Step::Magic => (Part::Magic, MAGIC.len() as u64),
-            Step::Count => (Part::MetadataCount, 1),
-            Step::BlockSize => (Part::MetadataBlockSize, 1),
-            Step::KeyLength => (Part::MetadataKeyLength, 1),
-            Step::Key(len) => (Part::MetadataKey, len),
-            Step::ValueLength => (Part::MetadataValueLength, 1),
-            Step::Value(len) => (Part::MetadataValue, len),
-            Step::Sync => (Part::SyncMarker, SyncMarker::LEN as u64),
+        match self.next {
+            NextPart::Magic => (Part::Magic, MAGIC.len() as u64),
+            NextPart::Count => (Part::MetadataCount, 1),
+            NextPart::BlockSize => (Part::MetadataBlockSize, 1),
+            NextPart::KeyLength => (Part::MetadataKeyLength, 1),
+            NextPart::Key(len) => (Part::MetadataKey, len),
+            NextPart::ValueLength => (Part::MetadataValueLength, 1),
+            NextPart::Value(len) => (Part::MetadataValue, len),
+            NextPart::Sync => (Part::SyncMarker, SyncMarker::LEN as u64),
         }
     }
 
@@ -164,28 +167,28 @@ impl HeaderParser {
             let limit = limits.max_header_bytes.min(isize::MAX as u64);
             check(Part::Header, len.saturating_add(at), limit)
         };
-        if let Step::Count = self.step {
+        if let NextPart::Count = self.next {
             self.left = value.unsigned_abs();
             let entries = self.left.saturating_add(self.metadata.len() as u64);
             check(part, entries, limits.max_metadata_entries)?;
-            self.step = match value {
+            self.next = match value {
                 0 => {
                     check_end(SyncMarker::LEN as u64)?;
-                    Step::Sync
+                    NextPart::Sync
                 }
-                ..0 => Step::BlockSize,
-                _ => Step::KeyLength,
+                ..0 => NextPart::BlockSize,
+                _ => NextPart::KeyLength,
             };
             return Ok(());
         }
 
         let len = u64::try_from(value).map_err(|_| ErrorKind::NegativeSize { part, value })?;
         check_end(len)?;
-        self.step = match self.step {
+        self.next = match self.next {
             // The size lets a reader skip the block; this parser reads the entries and ignores it.
-            Step::BlockSize => Step::KeyLength,
-            Step::KeyLength => Step::Key(len),
-            _ => Step::Value(len),
+            NextPart::BlockSize => NextPart::KeyLength,
+            NextPart::KeyLength => NextPart::Key(len),
+            _ => NextPart::Value(len),
         };
         Ok(())
     }
@@ -200,9 +203,9 @@ impl HeaderParser {
         }
         self.metadata.push((key, value));
         self.left -= 1;
-        self.step = match self.left {
-            0 => Step::Count,
-            _ => Step::KeyLength,
+        self.next = match self.left {
+            0 => NextPart::Count,
+            _ => NextPart::KeyLength,
         };
     }
 

@@ -91,7 +91,7 @@ pub fn infer(schema: &Schema) -> Inferred {
         not_taken: schema.logical_types_not_taken().to_vec(),
         ..Inferred::default()
     };
-    let mut walk = Walk {
+    let mut inference = Inference {
         schema,
         inferred: &mut inferred,
         open: Vec::new(),
@@ -100,8 +100,8 @@ pub fn infer(schema: &Schema) -> Inferred {
         is_example: false,
         binary: Vec::new(),
     };
-    walk.value("", schema.root(), Way::default());
-    let binary = walk.binary;
+    inference.value("", schema.root(), PathInfo::default());
+    let binary = inference.binary;
     names::name(&mut inferred.features, schema);
     let names = binary
         .into_iter()
@@ -112,7 +112,7 @@ pub fn infer(schema: &Schema) -> Inferred {
 
 /// Properties of the path to a value.
 #[derive(Clone, Copy, Default)]
-struct Way {
+struct PathInfo {
     /// Number of steps of the expression.
     steps: usize,
     /// Number of arrays of records, and of maps.
@@ -121,24 +121,24 @@ struct Way {
     nullable: bool,
 }
 
-impl Way {
-    fn step(self) -> Way {
+impl PathInfo {
+    fn step(self) -> PathInfo {
         let steps = self.steps + 1;
-        Way { steps, ..self }
+        PathInfo { steps, ..self }
     }
 
-    fn list(self) -> Way {
+    fn list(self) -> PathInfo {
         let lists = self.lists + 1;
-        Way { lists, ..self }.step()
+        PathInfo { lists, ..self }.step()
     }
 
-    fn or_missing(self) -> Way {
+    fn or_missing(self) -> PathInfo {
         let nullable = true;
-        Way { nullable, ..self }
+        PathInfo { nullable, ..self }
     }
 }
 
-struct Walk<'a> {
+struct Inference<'a> {
     schema: &'a Schema,
     inferred: &'a mut Inferred,
     /// The enclosing records, to stop at a record inside itself.
@@ -152,32 +152,32 @@ struct Walk<'a> {
     binary: Vec<usize>,
 }
 
-impl Walk<'_> {
+impl Inference<'_> {
     /// Adds the features of a value.
-    fn value(&mut self, path: &str, node: NodeId, way: Way) {
-        if way.steps > MAX_PATH_STEPS || path.len() > MAX_PATH_BYTES {
+    fn value(&mut self, path: &str, node: NodeId, info: PathInfo) {
+        if info.steps > MAX_PATH_STEPS || path.len() > MAX_PATH_BYTES {
             return self.leave_out(path, node, LeftOutReason::TooDeep, None);
         }
-        if self.feature(path, node, way) {
+        if self.feature(path, node, info) {
             return;
         }
         match self.schema.node(node) {
             Node::Null => self.leave_out(path, node, LeftOutReason::NoValue, None),
-            Node::Union(branches) => self.union(path, node, branches, way),
-            Node::Record(record) => self.record(path, node, record, way),
+            Node::Union(branches) => self.union(path, node, branches, info),
+            Node::Record(record) => self.record(path, node, record, info),
             // Nothing bounds the number of such items in an array.
             Node::Array(item) if self.schema.is_always_empty(*item) => {
                 self.leave_out(path, node, LeftOutReason::EmptyItems, None);
             }
-            Node::Array(item) => self.list(path, node, *item, way),
+            Node::Array(item) => self.list(path, node, *item, info),
             Node::Map(item) => {
-                if way.lists < MAX_RANK && self.counts() {
+                if info.lists < MAX_RANK && self.counts() {
                     let keys = format!("{path}.keys()");
                     let feature =
-                        Feature::varlen(&keys, &vec![UNKNOWN; way.lists + 1], DType::String);
-                    self.push(feature, way.nullable);
+                        Feature::varlen(&keys, &vec![UNKNOWN; info.lists + 1], DType::String);
+                    self.push(feature, info.nullable);
                 }
-                self.list(path, node, *item, way);
+                self.list(path, node, *item, info);
             }
             // A fixed without bytes.
             _ => self.leave_out(path, node, LeftOutReason::NoValue, None),
@@ -185,13 +185,13 @@ impl Walk<'_> {
     }
 
     /// Adds the features of a union whose branches have no common dtype.
-    fn union(&mut self, path: &str, node: NodeId, branches: &[NodeId], way: Way) {
+    fn union(&mut self, path: &str, node: NodeId, branches: &[NodeId], info: PathInfo) {
         let is_value = |branch: &NodeId| *self.schema.node(*branch) != Node::Null;
         let values: Vec<NodeId> = branches.iter().copied().filter(is_value).collect();
         match *values {
             [] => self.leave_out(path, node, LeftOutReason::NoValue, None),
-            [value] if values.len() == branches.len() => self.value(path, value, way),
-            [value] => self.value(path, value, way.or_missing()),
+            [value] if values.len() == branches.len() => self.value(path, value, info),
+            [value] => self.value(path, value, info.or_missing()),
             _ => {
                 for (&value, name) in branches.iter().zip(branch_names(self.schema, branches)) {
                     if !is_value(&value) {
@@ -201,16 +201,16 @@ impl Walk<'_> {
                         return;
                     }
                     let path = format!("{path}:{}", field_step(&name));
-                    self.value(&path, value, way.step().or_missing());
+                    self.value(&path, value, info.step().or_missing());
                 }
             }
         }
     }
 
     /// Adds the features of a record's fields.
-    fn record(&mut self, path: &str, node: NodeId, record: &Record, way: Way) {
+    fn record(&mut self, path: &str, node: NodeId, record: &Record, info: PathInfo) {
         if self.open.contains(&node) {
-            let example = self.example(path, node, way);
+            let example = self.example(path, node, info);
             return self.leave_out(path, node, LeftOutReason::Recursive, example);
         }
         // With a long path, the names of all fields below it would take far more memory than the
@@ -231,22 +231,22 @@ impl Walk<'_> {
                 "" => step.into_owned(),
                 path => format!("{path}.{step}"),
             };
-            self.value(&path, field.ty, way.step());
+            self.value(&path, field.ty, info.step());
         }
         self.open.pop();
     }
 
     /// Adds the features of the elements of an array or a map.
-    fn list(&mut self, path: &str, node: NodeId, item: NodeId, way: Way) {
-        if way.lists < MAX_RANK {
-            return self.value(&format!("{path}[*]"), item, way.list());
+    fn list(&mut self, path: &str, node: NodeId, item: NodeId, info: PathInfo) {
+        if info.lists < MAX_RANK {
+            return self.value(&format!("{path}[*]"), item, info.list());
         }
         let first = (matches!(self.schema.node(node), Node::Array(_)))
-            .then(|| (format!("{path}[0]"), way.step().or_missing()));
+            .then(|| (format!("{path}[0]"), info.step().or_missing()));
         match first {
-            Some((path, way)) if self.is_example => self.value(&path, item, way),
+            Some((path, info)) if self.is_example => self.value(&path, item, info),
             first => {
-                let example = first.and_then(|(path, way)| self.example(&path, item, way));
+                let example = first.and_then(|(path, info)| self.example(&path, item, info));
                 self.leave_out(path, node, LeftOutReason::TooManyDimensions, example);
             }
         }
@@ -290,14 +290,14 @@ impl Walk<'_> {
     }
 
     /// A feature that reads a part of a value that is left out.
-    fn example(&self, path: &str, node: NodeId, way: Way) -> Option<Feature> {
+    fn example(&self, path: &str, node: NodeId, info: PathInfo) -> Option<Feature> {
         /// Maximum number of fields searched for the example.
         const MOST_FIELDS: usize = 64;
         if self.is_example {
             return None;
         }
         let mut inferred = Inferred::default();
-        let mut walk = Walk {
+        let mut inference = Inference {
             schema: self.schema,
             inferred: &mut inferred,
             open: Vec::new(),
@@ -306,17 +306,17 @@ impl Walk<'_> {
             is_example: true,
             binary: Vec::new(),
         };
-        walk.value(path, node, way);
+        inference.value(path, node, info);
         inferred.features.into_iter().next()
     }
 
     /// Adds the feature of a whole value; returns false if the value is not one feature.
-    fn feature(&mut self, path: &str, node: NodeId, way: Way) -> bool {
+    fn feature(&mut self, path: &str, node: NodeId, info: PathInfo) -> bool {
         let name = name_of(path);
         let Ok((arrays, innermost)) = array_rank(self.schema, node) else {
             return false;
         };
-        let rank = way.lists + arrays;
+        let rank = info.lists + arrays;
         let Some(value) = self.element(innermost) else {
             // A sparse record at the root is a record, not a field.
             if let (Node::Record(record), 0) = (self.schema.node(innermost), rank)
@@ -324,7 +324,7 @@ impl Walk<'_> {
                 && let Some((feature, item, value)) = self.sparse(name, record)
             {
                 self.note(name, format!("{path}.values[*]"), item, &value);
-                let nullable = way.nullable || self.allows_null(node);
+                let nullable = info.nullable || self.allows_null(node);
                 self.push(feature, nullable);
                 return true;
             }
@@ -351,19 +351,19 @@ impl Walk<'_> {
             innermost,
             &value,
         );
-        let nullable = way.nullable || self.allows_null(node);
+        let nullable = info.nullable || self.allows_null(node);
         self.push(feature, nullable);
         true
     }
 
-    /// Records the notes on the next feature's values. `way` is the expression of each value.
-    fn note(&mut self, name: &str, way: String, node: NodeId, value: &Element) {
+    /// Records the notes on the next feature's values. `expression` is the expression of each value.
+    fn note(&mut self, name: &str, expression: String, node: NodeId, value: &Element) {
         if value.is_binary {
             self.binary.push(self.inferred.features.len());
         }
         if value.is_rounded {
             let exact = match self.schema.node(node) {
-                Node::Union(_) => format!("{way}:long"),
+                Node::Union(_) => format!("{expression}:long"),
                 _ => name.to_owned(),
             };
             self.inferred.rounded.push(Rounded {

@@ -32,7 +32,7 @@ pub(crate) struct PartRead {
 impl Part {
     /// Reads the items of the part and skips the others. `read` gets the index in the part of the
     /// next item, and the number of items to read.
-    pub(super) fn walk<'x, E: From<Fault>>(
+    pub(super) fn read_items<'x, E: From<Fault>>(
         &self,
         cursor: &mut Cursor<'x>,
         min_item: usize,
@@ -120,7 +120,7 @@ pub(super) fn array_part<'x>(
     let start = *cursor;
     let most = array.length.most();
     let mut is_too_long = false;
-    let read = part.walk(cursor, array.min_item, skips, |cursor, first, n| {
+    let read = part.read_items(cursor, array.min_item, skips, |cursor, first, n| {
         is_too_long = n > most - first;
         if is_too_long {
             return Err(wrong_length(most, first + n));

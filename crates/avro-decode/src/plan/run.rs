@@ -265,7 +265,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     ) -> Result<(), Stop> {
         let start = *cursor;
         let skips = &self.plan.skips;
-        let read = part.walk(cursor, each.min_item, skips, |cursor, first, n| {
+        let read = part.read_items(cursor, each.min_item, skips, |cursor, first, n| {
             self.check_most(each, first + n, start, cursor)?;
             for number in first..first + n {
                 if each.is_map {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::defaults::{BadDefault, Defaults};
 use super::matching::{
-    Branches, Places, aliases, logical_types_differ, match_fields, names_match, places, promotions,
+    Branches, FieldIndices, aliases, field_indices, logical_types_differ, match_fields,
+    names_match, promotions,
 };
 use super::never::{Never, Why};
 use super::{DefaultField, Resolved, ResolvedId};
@@ -27,8 +28,8 @@ pub(super) fn build(writer: &Schema, reader: &Schema) -> Option<Built> {
         ids: HashMap::new(),
         parts: 0,
         branches: HashMap::new(),
-        writer_places: HashMap::new(),
-        reader_places: HashMap::new(),
+        writer_indices: HashMap::new(),
+        reader_indices: HashMap::new(),
         defaults: Defaults::new(reader),
     };
     let mut nodes = Vec::new();
@@ -60,8 +61,8 @@ struct Builder<'s> {
     /// Number of pairs, fields, symbols, branches and aliases so far.
     parts: usize,
     branches: HashMap<NodeId, Branches<'s>>,
-    writer_places: HashMap<NodeId, Places<'s>>,
-    reader_places: HashMap<NodeId, Places<'s>>,
+    writer_indices: HashMap<NodeId, FieldIndices<'s>>,
+    reader_indices: HashMap<NodeId, FieldIndices<'s>>,
     defaults: Defaults<'s>,
 }
 
@@ -165,10 +166,10 @@ impl<'s> Builder<'s> {
         (writer, w): (NodeId, &'s Record),
         (reader, r): (NodeId, &'s Record),
     ) -> Result<Resolved, Why> {
-        let written = self.writer_places.entry(writer);
-        let written = written.or_insert_with(|| places(w));
-        let read = self.reader_places.entry(reader);
-        let read = read.or_insert_with(|| places(r));
+        let written = self.writer_indices.entry(writer);
+        let written = written.or_insert_with(|| field_indices(w));
+        let read = self.reader_indices.entry(reader);
+        let read = read.or_insert_with(|| field_indices(r));
         let matched = match_fields(w, written, r, read);
 
         let mut is_read = vec![false; r.fields.len()];
@@ -208,13 +209,13 @@ fn named_alike(alike: bool) -> Result<(), Why> {
 }
 
 fn match_symbols(writer: &Enum, reader: &Enum) -> Box<[Option<u32>]> {
-    let places: HashMap<&str, u32> = reader.symbols.iter().map(String::as_str).zip(0..).collect();
-    let place = |symbol: &String| places.get(symbol.as_str()).copied();
-    let default = reader.default.as_ref().and_then(place);
+    let indices: HashMap<&str, u32> = reader.symbols.iter().map(String::as_str).zip(0..).collect();
+    let index = |symbol: &String| indices.get(symbol.as_str()).copied();
+    let default = reader.default.as_ref().and_then(index);
     writer
         .symbols
         .iter()
-        .map(|symbol| place(symbol).or(default))
+        .map(|symbol| index(symbol).or(default))
         .collect()
 }
 

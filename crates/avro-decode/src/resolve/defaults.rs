@@ -54,15 +54,15 @@ impl<'s> Defaults<'s> {
     pub(super) fn of(
         &mut self,
         record: NodeId,
-        place: usize,
+        index: usize,
         field: &'s Field,
     ) -> Option<Result<Default, BadDefault>> {
         let json = field.default.as_ref()?;
-        if let Some(known) = self.known.get(&(record, place)) {
+        if let Some(known) = self.known.get(&(record, index)) {
             return Some(known.clone());
         }
         let made = self.make(field.ty, json);
-        self.known.insert((record, place), made.clone());
+        self.known.insert((record, index), made.clone());
         Some(made)
     }
 

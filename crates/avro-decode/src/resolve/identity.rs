@@ -33,7 +33,7 @@ pub(super) fn nodes(schema: &Schema) -> Vec<Resolved> {
                 reader,
                 fields: (0..)
                     .zip(&record.fields)
-                    .map(|(place, field)| Some((place, at(field.ty))))
+                    .map(|(index, field)| Some((index, at(field.ty))))
                     .collect(),
                 defaults: Box::default(),
             },
@@ -53,10 +53,10 @@ pub(super) fn nodes(schema: &Schema) -> Vec<Resolved> {
                         value: at(value),
                     }
                 }));
-                let places = start..start + branches.len();
+                let indices = start..start + branches.len();
                 Resolved::Union {
                     writer,
-                    branches: places.map(|place| ResolvedId(place as u32)).collect(),
+                    branches: indices.map(|index| ResolvedId(index as u32)).collect(),
                 }
             }
             _ => Resolved::Leaf { writer, reader },

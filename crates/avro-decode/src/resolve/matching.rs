@@ -94,16 +94,16 @@ impl<'s> Branches<'s> {
     pub(super) fn new(schema: &'s Schema, branches: &[NodeId]) -> Self {
         let mut by_trait = HashMap::new();
         let mut only = HashMap::new();
-        for (place, &branch) in branches.iter().enumerate() {
+        for (index, &branch) in branches.iter().enumerate() {
             let node = schema.node(branch);
             // The first of several branches counts.
             let mut add = |has| {
-                by_trait.entry(has).or_insert(place);
+                by_trait.entry(has).or_insert(index);
             };
             let kind = Kind::of(node);
             only.entry(kind)
                 .and_modify(|only| *only = None)
-                .or_insert(Some(place));
+                .or_insert(Some(index));
             match node.name() {
                 None => add(Trait::Type(kind.ty)),
                 Some(name) => {
@@ -124,12 +124,12 @@ impl<'s> Branches<'s> {
     /// branch of its type. Otherwise, it is the first branch that the type can be promoted to.
     pub(super) fn choose(&self, writer: &Node) -> Option<usize> {
         let kind = Kind::of(writer);
-        let place = |wanted| self.by_trait.get(&wanted).copied();
+        let find = |wanted| self.by_trait.get(&wanted).copied();
         match writer.name() {
-            Some(name) => place(Trait::Name(kind, name))
-                .or_else(|| place(Trait::Alias(kind, name)))
-                .or_else(|| place(Trait::SimpleName(kind, name.simple())))
-                .or_else(|| place(Trait::SimpleAlias(kind, name.simple())))
+            Some(name) => find(Trait::Name(kind, name))
+                .or_else(|| find(Trait::Alias(kind, name)))
+                .or_else(|| find(Trait::SimpleName(kind, name.simple())))
+                .or_else(|| find(Trait::SimpleAlias(kind, name.simple())))
                 .or_else(|| {
                     if name.is_plain() {
                         None
@@ -137,10 +137,10 @@ impl<'s> Branches<'s> {
                         *self.only.get(&kind)?
                     }
                 }),
-            None => place(Trait::Type(kind.ty)).or_else(|| {
+            None => find(Trait::Type(kind.ty)).or_else(|| {
                 let promotions = promotions(writer).iter();
                 promotions
-                    .filter_map(|to| place(Trait::Type(discriminant(to))))
+                    .filter_map(|to| find(Trait::Type(discriminant(to))))
                     .min()
             }),
         }
@@ -160,9 +160,9 @@ impl Kind {
 }
 
 /// The indices of a record's fields.
-pub(super) type Places<'s> = HashMap<&'s str, usize>;
+pub(super) type FieldIndices<'s> = HashMap<&'s str, usize>;
 
-pub(super) fn places(record: &Record) -> Places<'_> {
+pub(super) fn field_indices(record: &Record) -> FieldIndices<'_> {
     let names = record.fields.iter().map(|field| field.name.as_str());
     names.zip(0..).collect()
 }
@@ -172,27 +172,27 @@ pub(super) fn places(record: &Record) -> Places<'_> {
 /// name the writer does not have.
 pub(super) fn match_fields(
     writer: &Record,
-    writer_places: &Places<'_>,
+    writer_indices: &FieldIndices<'_>,
     reader: &Record,
-    reader_places: &Places<'_>,
+    reader_indices: &FieldIndices<'_>,
 ) -> Vec<Option<usize>> {
-    let by_name = |name: &str| reader_places.get(name).copied();
+    let by_name = |name: &str| reader_indices.get(name).copied();
     let mut matched: Vec<_> = writer
         .fields
         .iter()
         .map(|field| by_name(&field.name))
         .collect();
-    for (place, field) in reader.fields.iter().enumerate() {
-        if writer_places.contains_key(field.name.as_str()) {
+    for (index, field) in reader.fields.iter().enumerate() {
+        if writer_indices.contains_key(field.name.as_str()) {
             continue;
         }
         let mut aliases = field.aliases.iter();
         let old = aliases.find_map(|alias| {
-            let &old = writer_places.get(alias.as_str())?;
+            let &old = writer_indices.get(alias.as_str())?;
             matched[old].is_none().then_some(old)
         });
         if let Some(old) = old {
-            matched[old] = Some(place);
+            matched[old] = Some(index);
         }
     }
     matched

@@ -4,20 +4,20 @@ use std::fmt::Write;
 
 /// A JSON pointer under construction. After an error it points to where the parser stopped.
 #[derive(Default)]
-pub(super) struct Path(Vec<Step>);
+pub(super) struct Path(Vec<Segment>);
 
-enum Step {
+enum Segment {
     Key(&'static str),
     Index(usize),
 }
 
 impl Path {
     pub(super) fn at_key(&mut self, key: &'static str) {
-        self.0.push(Step::Key(key));
+        self.0.push(Segment::Key(key));
     }
 
     pub(super) fn at_index(&mut self, index: usize) {
-        self.0.push(Step::Index(index));
+        self.0.push(Segment::Index(index));
     }
 
     pub(super) fn leave(&mut self) {
@@ -30,8 +30,8 @@ impl Path {
         for step in &self.0 {
             // Writing to a string cannot fail.
             let _ = match step {
-                Step::Key(key) => write!(text, "/{key}"),
-                Step::Index(index) => write!(text, "/{index}"),
+                Segment::Key(key) => write!(text, "/{key}"),
+                Segment::Index(index) => write!(text, "/{index}"),
             };
         }
         text

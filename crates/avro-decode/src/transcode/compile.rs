@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::record::{FieldStep, RecordStep};
-use super::{Leaf, Skips, Step, Transcoder};
+use super::{Leaf, Skips, Transcoder, TypeStep};
 use crate::DecodeOptions;
 use crate::convert::{Rescale, units};
 use crate::plan::skip::SkipTable;
@@ -40,13 +40,13 @@ struct Compiler<'r> {
 }
 
 impl Compiler<'_> {
-    fn step(&mut self, node: &Resolved) -> Step {
+    fn step(&mut self, node: &Resolved) -> TypeStep {
         let (writer, reader) = (&*self.resolution.writer, &*self.resolution.reader);
         match node {
             Resolved::Leaf {
                 writer: w,
                 reader: r,
-            } => Step::Leaf(
+            } => TypeStep::Leaf(
                 times((writer, *w), (reader, *r))
                     .unwrap_or_else(|| leaf(writer.node(*w), reader.node(*r))),
             ),
@@ -54,20 +54,20 @@ impl Compiler<'_> {
                 writer,
                 reader,
                 symbols,
-            } => Step::Enum {
+            } => TypeStep::Enum {
                 writer: *writer,
                 reader: *reader,
                 symbols: symbols.clone(),
             },
             &Resolved::Array {
                 writer: w, item, ..
-            } => Step::Array {
+            } => TypeStep::Array {
                 item,
                 min_item: min_item(writer, w),
             },
             &Resolved::Map {
                 writer: w, value, ..
-            } => Step::Map {
+            } => TypeStep::Map {
                 value,
                 // A key takes at least one byte, for its length.
                 min_entry: min_item(writer, w).saturating_add(1),
@@ -79,13 +79,13 @@ impl Compiler<'_> {
                 defaults,
             } => match writer.node(*w) {
                 Node::Record(record) => {
-                    Step::Record(Box::new(self.record((*w, *r), record, fields, defaults)))
+                    TypeStep::Record(Box::new(self.record((*w, *r), record, fields, defaults)))
                 }
                 _ => unreachable!("records are resolved from records"),
             },
-            Resolved::Union { branches, .. } => Step::Union(branches.clone()),
-            &Resolved::Branch { branch, value, .. } => Step::Branch { branch, value },
-            &Resolved::Never { writer, reader } => Step::Never { writer, reader },
+            Resolved::Union { branches, .. } => TypeStep::Union(branches.clone()),
+            &Resolved::Branch { branch, value, .. } => TypeStep::Branch { branch, value },
+            &Resolved::Never { writer, reader } => TypeStep::Never { writer, reader },
         }
     }
 

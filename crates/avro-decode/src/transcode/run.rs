@@ -1,6 +1,6 @@
 //! Runs the steps: reads the writer's bytes with a cursor, and appends the reader's bytes.
 
-use super::{Leaf, Step, Transcoder};
+use super::{Leaf, Transcoder, TypeStep};
 use crate::encode::{write_bytes, write_long};
 use crate::limits::MAX_ZERO_SIZE_VALUES;
 use crate::plan::blocks::next_block;
@@ -51,31 +51,31 @@ impl Run<'_, '_> {
     pub(super) fn value(&mut self, id: ResolvedId, depth: Depth) -> Transcoded {
         let transcoder = self.transcoder;
         match &transcoder.steps[id.index()] {
-            &Step::Leaf(leaf) => {
+            &TypeStep::Leaf(leaf) => {
                 let result = self.leaf(leaf);
                 result.map_err(|kind| self.error(*kind))
             }
-            Step::Enum {
+            TypeStep::Enum {
                 writer,
                 reader,
                 symbols,
             } => self.symbol(*writer, *reader, symbols),
-            &Step::Array { item, min_item } => {
+            &TypeStep::Array { item, min_item } => {
                 let depth = self.deeper(depth, 1, 1)?;
                 self.blocks(min_item, |run| run.value(item, depth))
             }
-            &Step::Map { value, min_entry } => {
+            &TypeStep::Map { value, min_entry } => {
                 let depth = self.deeper(depth, 1, 1)?;
                 self.blocks(min_entry, |run| {
                     run.leaf(Leaf::Text).map_err(|kind| run.error(*kind))?;
                     run.value(value, depth)
                 })
             }
-            Step::Record(record) => {
+            TypeStep::Record(record) => {
                 let depth = self.deeper(depth, 1, 1)?;
                 self.record(record, depth)
             }
-            Step::Union(branches) => {
+            TypeStep::Union(branches) => {
                 let depth = self.deeper(depth, 1, 0)?;
                 let start = self.cursor.position();
                 let branch = self.cursor.long().map_err(|kind| self.error(*kind))?;
@@ -89,12 +89,12 @@ impl Run<'_, '_> {
                     }
                 }
             }
-            &Step::Branch { branch, value } => {
+            &TypeStep::Branch { branch, value } => {
                 let depth = self.deeper(depth, 0, 1)?;
                 write_long(self.out, branch as i64);
                 self.value(value, depth)
             }
-            &Step::Never { writer, reader } => Err(self.unresolvable(writer, reader)),
+            &TypeStep::Never { writer, reader } => Err(self.unresolvable(writer, reader)),
         }
     }
 
