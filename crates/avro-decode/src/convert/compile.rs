@@ -61,7 +61,7 @@ pub(crate) struct Asked<'a> {
 /// of the writer. `column` is the meaning of the column's elements, if it is already fixed.
 ///
 /// # Errors
-/// The type has no such conversion, or none to this dtype, or its values do not convert to the
+/// If the type has no such conversion, or none to this dtype, or its values do not convert to the
 /// column's meaning.
 pub(crate) fn source(
     writer: (&Schema, NodeId),
@@ -97,7 +97,8 @@ pub(crate) fn source(
 /// times also the change from their unit to that of `column`, the meaning fixed by earlier schemas.
 ///
 /// # Errors
-/// The values do not convert to the meaning of `column`, or cannot be compared or used as indices.
+/// If the values do not convert to the meaning of `column`, or cannot be compared or used as
+/// indices.
 pub(crate) fn operand(
     writer: (&Schema, NodeId),
     reader: (&Schema, NodeId),
@@ -334,8 +335,8 @@ impl<'a> Types<'a> {
         .map(other)
     }
 
-    /// The source of a value in a union that is read as one dtype, which earlier code chose for the
-    /// union.
+    /// The source of a value in a union that is read as one dtype. The caller has found `dtype` to
+    /// be the union's dtype.
     fn in_union(&self, dtype: DType) -> Option<Source> {
         match (&self.data, dtype) {
             (&Data::Number { writer, reader }, DType::String) => {

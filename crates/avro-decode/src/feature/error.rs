@@ -44,7 +44,7 @@ pub enum FeatureErrorKind {
     DefaultDType {
         /// The default's dtype.
         default: DType,
-        /// The feature's.
+        /// The feature's dtype.
         dtype: DType,
     },
     /// Its default has another number of values than its shape.
@@ -69,7 +69,7 @@ pub enum FeatureErrorKind {
          leave `truncate` out"
     )]
     NothingToTruncate,
-    /// ATDS's sparse feature has `sort` set, which ATDS's format does not support.
+    /// `sort` is set for ATDS's sparse feature, whose entries always keep the order of the data.
     #[error("a sparse record's entries are not sorted")]
     SortedRecord,
     /// The expression of ATDS's sparse feature leads to a list of its records.

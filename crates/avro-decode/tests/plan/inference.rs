@@ -542,9 +542,9 @@ fn names_of_fields_that_are_no_expressions() {
         let text = format!(
             r#"{{"type": "record", "name": "R", "fields": [{{"name": "{name}", "type": "int"}}]}}"#
         );
-        let inferred = infer(&Schema::parse_lenient(&text).unwrap());
-        let features = Features::new(inferred.features).unwrap();
-        let feature = features.iter().next().unwrap();
+        let inferred = infer(&Schema::parse_lenient(&text).expect("a schema"));
+        let features = Features::new(inferred.features).expect("valid features");
+        let feature = features.iter().next().expect("one feature");
         assert_eq!(feature.name, name);
         assert_eq!(feature.expression.as_deref(), expression, "{name}");
         assert_eq!(features.check_names(), Ok(()), "{name}");

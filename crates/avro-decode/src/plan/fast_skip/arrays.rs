@@ -69,8 +69,8 @@ fn equal_sparse(width: usize, kernels: Kernels, data: &[u8], at: usize) -> Optio
     let (&[header], items) = data.get(at..)?.split_first_chunk()?;
     let count = short_count(header)?;
     let middle = at + 1 + kernels.skip(items, count)?;
-    // The end of the first and the count of the second take a byte each. No later
-    // load waits for these two bytes.
+    // The end of the first array and the count of the second take a byte each. No later load waits
+    // for these two bytes.
     let end = middle + 2 + count * width;
     let is_equal = data.get(end) == Some(&0) && is_next(header, data, middle);
     is_equal.then_some(end + 1)

@@ -13,8 +13,8 @@ use super::super::{Found, generic};
 use super::memory::{load_16, load_32, store_4_longs};
 use super::skip::skip_kernel;
 
-/// Number of bytes read to decode 8 values. The fifth value starts among the first 17 bytes if no
-/// value has more than 4, and 16 bytes are read from its start on.
+/// Number of bytes read to decode 8 values. If no value has more than 4 bytes, the fifth value
+/// starts among the first 17. From its start on, 16 bytes are read.
 const LOOKED_AT: usize = 48;
 
 /// See [`Kernels::skip`](super::super::Kernels::skip).
