@@ -25,8 +25,8 @@ use crate::source::{Headers, Lenience, ReadOptions, check_depth, no_shuffling};
 use crate::{Error, Threads, Tolerate};
 
 impl Dataset {
-    /// A dataset of `files` (files, globs or folders, one or several) in
-    /// batches of `batch_size` records.
+    /// A builder of a dataset of `files` (one or several files, globs or folders) in batches of
+    /// `batch_size` records.
     pub fn builder(files: impl Into<Files>, batch_size: usize) -> DatasetBuilder {
         DatasetBuilder::new(files.into(), batch_size)
     }
@@ -54,7 +54,7 @@ pub struct DatasetBuilder {
     sampled: Vec<Sampled>,
 }
 
-/// What is called after each file that is checked.
+/// The function that is called after each checked file.
 #[derive(Clone)]
 struct OnCheck(Arc<dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync>);
 
@@ -108,68 +108,64 @@ impl DatasetBuilder {
         }
     }
 
-    /// Whether folders are searched with all folders below them (no by default).
+    /// Sets whether the folders inside a folder are searched too (false by default).
     pub fn recursive(mut self, recursive: bool) -> Self {
         self.files = self.files.recursive(recursive);
         self
     }
 
-    /// The features to read; the fields not among them are skipped. Without,
-    /// they are inferred from the reader's schema, or else from the files', and from
-    /// [a sample](Self::sample_records) of records, see [`infer`](Self::infer).
+    /// Sets the features to read; other fields are skipped. By default, features are inferred from
+    /// the reader's schema, or else from the files' schemas, and from [a
+    /// sample](Self::sample_records) of records, see [`infer`](Self::infer).
     ///
-    /// A field, or a branch of a union, that a file's schema lacks is missing in
-    /// each of its records: the feature's default stands for it, and its mask is
-    /// false. A feature that has neither is an error, and so is one of a field that
-    /// all files lack. With a reader's schema, that schema says what there is.
+    /// If a file's schema lacks a field or a branch of a union, each of its records gets the
+    /// feature's default, and the mask is false. A feature without default and mask is then an
+    /// error, and so is a field that all files lack. A reader's schema, if given, determines the
+    /// fields.
     pub fn features<F: Into<Feature>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
         self.features = Some(features.into_iter().map(Into::into).collect());
         self
     }
 
-    /// The records that are looked at where features are inferred, at most: lists that all
-    /// have one length there are dense, which the log says, and a list of another length
-    /// is an error that says so. A block or a few of the first file are read for it. 1,000
-    /// by default; with 0 the schemas alone say what the features are.
+    /// Sets the maximum number of records that are sampled to infer features (1,000 by default). A
+    /// list that has one length in the sample becomes dense, which is logged, and a list of another
+    /// length is an error. The sample reads the first blocks of the first file. 0 infers from the
+    /// schemas alone.
     pub fn sample_records(mut self, records: u64) -> Self {
         self.sample_records = records;
         self
     }
 
-    /// Which of the given features were [inferred](Self::infer) from a sample,
-    /// for the error of a list that has another length.
+    /// Sets which of the given features were [inferred](Self::infer) from a sample. Errors about
+    /// lists of another length then mention the sample.
     pub fn sampled_features(mut self, sampled: impl IntoIterator<Item = Sampled>) -> Self {
         self.sampled = sampled.into_iter().collect();
         self
     }
 
-    /// The schema that records are read as, by Avro's schema resolution: fields
-    /// that a file lacks have this schema's defaults, renamed fields are found
-    /// by its aliases, numbers are promoted to its types, times are converted to
-    /// its units. Without, features are found in each file's own schema; what
-    /// their columns mean (the unit of times, the scale of decimals read as
-    /// integers, the numbers of symbols, the form of uuids) is what the first file
-    /// that has them says, and other files are converted to that, or an error.
+    /// Sets the schema that records are read as, by Avro's schema resolution. Fields that a file
+    /// lacks have this schema's defaults. Renamed fields are found by its aliases. Numbers are
+    /// promoted to its types, and times are converted to its units. By default, features are found
+    /// in each file's own schema. The first file that has a column then defines its meaning: the
+    /// unit of times, the scale of decimals read as integers, the numbers of symbols, the form of
+    /// uuids. Other files are converted to this meaning, or are an error.
     pub fn reader_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
         self.plan.reader_schema = Some(schema.into());
         self
     }
 
-    /// Whether the headers of all files are read when the data set is built (yes by
-    /// default), on several threads, and the features held against each distinct
-    /// schema. Without, a file's header is read when the file is opened, and its
-    /// faults come then: only those of the first file are read when the data set is
-    /// built, and of those after it until each field that is asked for has been
-    /// found.
+    /// Sets whether the headers of all files are read, on several threads, when the data set is
+    /// built, and the features checked against each distinct schema (true by default). If false, a
+    /// file's header is read and checked when the file is opened. The build then reads only the
+    /// header of the first file, and further headers until each field of the features is found.
     pub fn check_files(mut self, check: bool) -> Self {
         self.check_files = check;
         self
     }
 
-    /// Calls `on_check` after each file whose header was read to
-    /// [check](Self::check_files) it, from any of several threads, with the number
-    /// of files read and the number of all. It can stop the check, which is an
-    /// error then.
+    /// Calls `on_check` after each file whose header was read to [check](Self::check_files) it,
+    /// from any of several threads, with the number of files read and the number of all files. It
+    /// can stop the check, which makes the build fail.
     pub fn on_check(
         mut self,
         on_check: impl Fn(usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
@@ -178,125 +174,116 @@ impl DatasetBuilder {
         self
     }
 
-    /// The schemas of the files, which are then not read when the data set is
-    /// built: all of them, or those that a data set of the same files and features
-    /// says in [`Dataset::schemas`].
+    /// Sets the schemas of the files, so that the build does not read them: all schemas, or those
+    /// in [`Dataset::schemas`] of a data set of the same files and features.
     pub fn schemas(mut self, schemas: FileSchemas) -> Self {
         self.schemas = Some(schemas);
         self
     }
 
-    /// Whether a last batch of fewer than `batch_size` records is left out (no
-    /// by default). What is left out is counted in the statistics.
+    /// Sets whether a last batch of fewer than `batch_size` records is dropped (false by default).
+    /// The statistics count the dropped records.
     pub fn drop_remainder(mut self, drop: bool) -> Self {
         self.engine.batching.drop_remainder = drop;
         self
     }
 
-    /// Bytes read from a file at a time (128 KiB by default).
+    /// Sets the size of a read from a file in bytes (128 KiB by default).
     pub fn reader_buffer_size(mut self, bytes: usize) -> Self {
         self.read.buffer_size = bytes;
         self
     }
 
-    /// Records that are shuffled together, besides those of the batch: before
-    /// each batch the window holds at least `batch_size + records` unread ones,
-    /// and the batch is drawn from all of it. 0, the default, does not shuffle:
-    /// records come in file order.
+    /// Sets the size of the shuffle buffer in records, besides those of the batch. Before each
+    /// batch the window holds at least `batch_size + records` unread records, and the batch is
+    /// drawn from all of them. 0, the default, keeps the order of the files.
     pub fn shuffle_buffer_size(mut self, records: usize) -> Self {
         self.engine.batching.shuffle_buffer_size = records;
         self
     }
 
-    /// Threads that decompress and decode, besides the one that reads: a number,
-    /// or as many as pay ([`Threads::Auto`], the default). The batches are the
-    /// same for any number.
+    /// Sets the number of threads that decompress and decode, besides the one that reads.
+    /// [`Threads::Auto`], the default, chooses it by load. The batches do not depend on it.
     pub fn threads(mut self, threads: Threads) -> Self {
         self.engine.threads = threads;
         self
     }
 
-    /// Whether the threads of an iteration wait for the next one of the data set (no by default):
-    /// they then end with the data set, and no epoch starts threads anew.
+    /// Sets whether the threads of an iteration are kept for the next iteration (false by default).
+    /// Kept threads end with the data set.
     pub fn keep_threads(mut self, keep: bool) -> Self {
         self.engine.keep_threads = keep;
         self
     }
 
-    /// The seed of all shuffling (0 by default). Seed and epoch fix the order.
+    /// Sets the seed of all shuffling (0 by default). Seed and epoch fix the order.
     pub fn seed(mut self, seed: u64) -> Self {
         self.engine.batching.seed = seed;
         self
     }
 
-    /// How many times the files are read (once by default), each time in an
-    /// order of its own if anything is shuffled. Batches do not reach from one
-    /// epoch into the next.
+    /// Sets the number of epochs (1 by default). Shuffled epochs have different orders. No batch
+    /// has records of two epochs.
     pub fn epochs(mut self, epochs: u64) -> Self {
         self.epochs = epochs;
         self
     }
 
-    /// Whether the order of the files is shuffled each epoch (no by default).
+    /// Sets whether the order of the files is shuffled each epoch (false by default).
     pub fn shuffle_files(mut self, shuffle: bool) -> Self {
         self.shuffle_files = shuffle;
         self
     }
 
-    /// Whether the order of the blocks in each file is shuffled each epoch (no
-    /// by default). The files' blocks are indexed for it, which reads a few
-    /// bytes of each. Files that are packed as a whole have no index: they are an error.
+    /// Sets whether the order of the blocks in each file is shuffled each epoch (false by default).
+    /// This indexes the blocks, which reads a few bytes of each. Files that are packed as a whole
+    /// have no index and are an error.
     pub fn shuffle_blocks(mut self, shuffle: bool) -> Self {
         self.shuffle_blocks = shuffle;
         self
     }
 
-    /// Batches that wait ready for the caller at most, besides the one that is
-    /// being made (2 by default).
+    /// Sets the maximum number of prefetched batches (2 by default).
     pub fn prefetch(mut self, batches: usize) -> Self {
         self.engine.prefetch = batches;
         self
     }
 
-    /// Gives all sparse and varlen columns this layout, over what each says.
+    /// Sets the layout of all sparse and varlen columns, instead of the features' layouts.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = Some(layout);
         self
     }
 
-    /// Whether the schemas of files must be by the specification (no by default):
-    /// letters, digits and underscores in names, each name defined once, defaults
-    /// that match their types. Otherwise a file is read whatever its schema has
-    /// there, see [`Schema::parse_lenient`].
+    /// Sets whether the schemas of files must follow the specification (false by default): letters,
+    /// digits and underscores in names, each name defined once, defaults that match their types. If
+    /// false, such faults are accepted, see [`Schema::parse_lenient`].
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Bytes of blocks, compressed and decompressed, and of batches that are held at
-    /// most (4 GiB by default). Where they are reached, reading, decompressing and
-    /// batching wait for the caller to take a batch. A window and a batch that
-    /// need more than seven eighths are an error; the last eighth is what may be
-    /// read ahead. Not counted are what each thread works with (the blocks it
-    /// decompresses at a time, the rows it decodes), how many records each block gives to batches
-    /// that are planned (40 bytes for each), memory kept to be used again, and
-    /// batches that the caller holds.
+    /// Sets the maximum memory in bytes of blocks, compressed and decompressed, and of batches (4
+    /// GiB by default). At the limit, reading, decompressing and batching wait until the caller
+    /// takes a batch. A window and a batch that need more than seven eighths are an error; the last
+    /// eighth is for reading ahead. The limit does not count the threads' working memory (blocks
+    /// that are being decompressed, rows that are being decoded), planned batches (40 bytes for
+    /// each block), memory kept for reuse, and batches that the caller holds.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = bytes;
         self
     }
 
-    /// Whether files are mapped into memory rather than read (no by default).
-    /// Mapping saves a copy. A file that is cut short while it is mapped ends
-    /// the process (`SIGBUS` on Unix); its length is checked now and then, which
-    /// finds most such files in time, but not all. Map files that nobody writes
-    /// to. Files that are packed as a whole are unpacked, and not mapped.
+    /// Sets whether files are mapped into memory rather than read (false by default). Mapping saves
+    /// a copy. Truncating a mapped file ends the process (`SIGBUS` on Unix). The length is checked
+    /// now and then, which finds most truncated files in time, but not all. Map only files that no
+    /// program writes to. Files that are packed as a whole are unpacked, and not mapped.
     pub fn mmap(mut self, mmap: bool) -> Self {
         self.read.mmap = mmap;
         self
     }
 
-    /// What is wrong with files and read nevertheless (nothing by default). It is counted in the
+    /// Sets the faults of files that are tolerated (none by default). They are counted in the
     /// [statistics](crate::stats::Stats) and logged.
     pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
         self.read.lenience.tolerate = tolerate;
@@ -304,22 +291,23 @@ impl DatasetBuilder {
         self
     }
 
-    /// Bytes that a block may have at most, compressed and decompressed (1 GiB by default): a larger
-    /// one is an error. A block is held whole, so this bounds what a damaged size costs.
+    /// Sets the maximum size of a block in bytes, compressed and decompressed (1 GiB by default). A
+    /// larger block is an error. A block is held whole in memory, so this limits the effect of a
+    /// damaged size.
     pub fn max_block_bytes(mut self, bytes: usize) -> Self {
         self.read.lenience.max_block_bytes = bytes;
         self
     }
 
-    /// Records, arrays, maps and unions that may be open at once in a value (100 by default, at most
-    /// [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
+    /// Sets the maximum nesting of records, arrays, maps and unions in a value (100 by default, at
+    /// most [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
     pub fn max_depth(mut self, depth: usize) -> Self {
         self.plan.decode.max_depth = depth;
         self
     }
 
-    /// What to do with sparse entries that have an index outside their
-    /// dimension: an error by default.
+    /// Sets the treatment of sparse entries with an index outside their dimension: an error by
+    /// default.
     pub fn out_of_bounds(mut self, choice: OutOfBounds) -> Self {
         self.plan.out_of_bounds = choice;
         self
@@ -385,7 +373,7 @@ impl DatasetBuilder {
         if !self.check_files && !were_checked {
             look_further(&plans, &mut schemas, &files, &headers, &*on_check);
         }
-        // What is read once may have what the files lack.
+        // An input that is read only once may have fields that the files lack.
         let all_read = || files.iter().skip(1).all(|file| !inputs.has(file));
         if plans.lacks_any() && all_read() {
             plans.check_found()?;
@@ -415,11 +403,10 @@ impl DatasetBuilder {
         }))
     }
 
-    /// The features that a data set reads where none are given: those of the reader's
-    /// schema, or else of the files' schemas as [`FileSchemas::infer`] has them; and of
-    /// these, varlen ones are dense whose lists all have one length in
-    /// [a sample](Self::sample_records) of records. What can be read once, such as a pipe,
-    /// loses nothing by it.
+    /// The features that a data set reads by default: those of the reader's schema, or else of the
+    /// files' schemas, see [`FileSchemas::infer`]. A varlen feature becomes dense if all its lists
+    /// have one length in [a sample](Self::sample_records) of records. Inputs that can be read only
+    /// once, such as pipes, keep the sampled records for the first iteration.
     ///
     /// ```no_run
     /// let features = atds::Dataset::builder("clicks/*.avro", 1).infer()?.features;
@@ -428,8 +415,8 @@ impl DatasetBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Files::resolve`] and [`FileSchemas::infer`]. What is wrong with the records of
-    /// the sample is no error here: they are then not looked at.
+    /// As [`Files::resolve`] and [`FileSchemas::infer`]. A faulty sample is no error here; it is
+    /// then ignored.
     pub fn infer(&self) -> Result<Inferred, Error> {
         let (files, inputs) = (self.files.look_up()?, self.files.inputs());
         let headers = Headers {
@@ -470,7 +457,7 @@ impl DatasetBuilder {
         }
     }
 
-    /// An error if an input that can be read once is asked for more.
+    /// An error if the options need to read an input twice that can be read only once.
     fn check_once(&self, inputs: &OnceInputs) -> Result<(), Error> {
         for (asked, reason) in [
             (self.epochs > 1, "set `epochs` to 1"),
@@ -485,9 +472,9 @@ impl DatasetBuilder {
     }
 }
 
-/// Reads headers after the first file's until each field that is asked for has been
-/// found, so that what a column means does not depend on the file that is opened
-/// first. A file at fault is passed over: its error comes when it is opened.
+/// Reads headers after the first file's until each field of the features is found, so that the
+/// meaning of a column does not depend on the file that is opened first. A faulty file is skipped:
+/// opening it raises the error.
 fn look_further(
     plans: &Plans,
     schemas: &mut FileSchemas,

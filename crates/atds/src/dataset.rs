@@ -32,13 +32,12 @@ use crate::threads::JobThread;
 use crate::unpack::Packing;
 use crate::{Error, ErrorKind};
 
-/// Avro files, and how to make batches of them.
+/// A data set: Avro files, read as batches.
 ///
-/// A dataset is a description: each [`iter`](Dataset::iter) reads the files
-/// anew, with threads of its own. Kept from one iteration to the next are the
-/// memory of a few batches and decompressed blocks, mapped files up to the memory
-/// limit, and what was measured to choose the number of threads by; the threads
-/// only with [`keep_threads`](crate::DatasetBuilder::keep_threads).
+/// A dataset is a description: each [`iter`](Dataset::iter) reads the files with its own threads.
+/// Iterations share the memory of a few batches and decompressed blocks, mapped files up to the
+/// memory limit, and the measurements for choosing the number of threads. They share threads only
+/// with [`keep_threads`](crate::DatasetBuilder::keep_threads).
 #[derive(Clone)]
 pub struct Dataset {
     settings: Arc<Settings>,
@@ -58,7 +57,7 @@ impl fmt::Debug for Dataset {
     }
 }
 
-/// What [`DatasetBuilder::build`] has checked.
+/// The settings that [`DatasetBuilder::build`] has checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) order: Order,
@@ -72,7 +71,7 @@ pub(crate) struct Settings {
     pub(crate) epochs: u64,
     pub(crate) memory_limit: u64,
     pub(crate) inputs: Arc<OnceInputs>,
-    /// Records of packed files, which take long to count.
+    /// The number of records of packed files, because counting takes long.
     pub(crate) file_counts: Arc<Mutex<HashMap<PathBuf, u64>>>,
     pub(crate) kept: Arc<Kept>,
 }
@@ -84,7 +83,7 @@ impl Dataset {
         }
     }
 
-    /// The files, in the order they are read in unless it is shuffled.
+    /// The files, in the order in which an unshuffled iteration reads them.
     pub fn files(&self) -> &[PathBuf] {
         &self.settings.order.files
     }
@@ -94,30 +93,28 @@ impl Dataset {
         self.settings.plans.spec()
     }
 
-    /// The schemas that fix what the columns hold: the first file's, and those of
-    /// later files with fields that it lacks. Another process that builds the same
-    /// data set with them reads no headers, see
-    /// [`DatasetBuilder::schemas`](crate::DatasetBuilder::schemas).
+    /// The schemas that determine the columns: the first file's, and those of later files with
+    /// fields that it lacks. Another process that builds the same data set with these schemas reads
+    /// no headers, see [`DatasetBuilder::schemas`](crate::DatasetBuilder::schemas).
     pub fn schemas(&self) -> &FileSchemas {
         &self.settings.schemas
     }
 
-    /// Where the features were inferred: the fields that cannot be a tensor.
+    /// The fields that cannot be a tensor, if the features were inferred.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.settings.left_out
     }
 
-    /// Where the features were inferred: those that are dense because all lists of a
+    /// The features that were inferred as dense, because all lists of a
     /// [sample](crate::DatasetBuilder::sample_records) have one length.
     pub fn sampled(&self) -> &[Sampled] {
         &self.settings.sampled
     }
 
-    /// Bytes of all files; `None` if that does not say how much is read of them, since one is a
-    /// pipe.
+    /// Size of all files in bytes; `None` if a file is a pipe, whose size is unknown.
     ///
     /// # Errors
-    /// A file that cannot be looked up any more.
+    /// A file does not exist any more.
     pub fn total_bytes(&self) -> Result<Option<u64>, Error> {
         let sizes = self.files().iter().map(|file| {
             let found = std::fs::metadata(file).map_err(|error| Error::io(error, file))?;
@@ -127,8 +124,8 @@ impl Dataset {
         Ok(self.settings.inputs.is_empty().then_some(total))
     }
 
-    /// Records of an epoch: of all files, counted as by
-    /// [`file_records`](Dataset::file_records), or of the slice that this is.
+    /// Number of records of an epoch: of all files, see [`file_records`](Dataset::file_records), or
+    /// of the slice, if this is a slice.
     ///
     /// # Errors
     /// As for [`file_records`](Dataset::file_records).
@@ -139,13 +136,13 @@ impl Dataset {
         Ok(sum(&self.file_records()?))
     }
 
-    /// Records of each file, counted anew each time by reading a few bytes of
-    /// every block and decompressing none; for a slice those that it was made with. Files
-    /// that are packed as a whole are unpacked to count them, which takes about as long as reading
-    /// them: that is logged, and done once for a data set.
+    /// Number of records of each file. Each call counts them, by reading a few bytes of every
+    /// block; a slice has the counts that it was made with. Files that are packed as a whole are
+    /// unpacked to count them, which takes about as long as reading them. This is logged, and done
+    /// once for a data set.
     ///
     /// # Errors
-    /// A file that cannot be read, or whose framing is damaged; one that can be read once.
+    /// A file cannot be read, its framing is damaged, or it can be read only once.
     pub fn file_records(&self) -> Result<Arc<[u64]>, Error> {
         if let Some(slice) = &self.settings.order.slice {
             return Ok(slice.file_records.clone());
@@ -186,10 +183,9 @@ impl Dataset {
         Ok(records)
     }
 
-    /// The part of this data set that one of `count` processes reads: each record
-    /// of an epoch is in the shard of one index below `count`, and shards differ
-    /// by at most one record. Counts the records of all files; several shards are
-    /// better made by [`slice`](Dataset::slice) with what was counted once.
+    /// The shard of this data set that one of `count` processes reads. Each record of an epoch is
+    /// in exactly one shard, and shards differ by at most one record. Each call counts the records
+    /// of all files; for several shards, count once and call [`slice`](Dataset::slice).
     ///
     /// ```
     /// # use atds::generate::{generate, GenerateOptions, Preset};
@@ -215,26 +211,25 @@ impl Dataset {
     }
 
     /// Ends the threads that wait for the next iteration of the data set and of its slices, see
-    /// [`keep_threads`](crate::DatasetBuilder::keep_threads). Iterations go on, and the next
-    /// iteration starts threads.
+    /// [`keep_threads`](crate::DatasetBuilder::keep_threads). Running iterations continue, and the
+    /// next iteration starts threads.
     pub fn end_threads(&self) {
         self.settings.kept.end_threads();
     }
 
-    /// The part of this data set that reads `records` of an epoch, by their places
-    /// in the order in which the epoch has the files and their blocks, before the
-    /// shuffle buffer. Where files or blocks are shuffled, these are other records
-    /// in every epoch; slices that do not overlap never read the same one.
+    /// The slice of this data set that reads the range `records` of an epoch. Positions count in
+    /// the epoch's order of files and blocks, before the shuffle buffer. If files or blocks are
+    /// shuffled, a slice has other records in every epoch. Slices that do not overlap never read
+    /// the same record.
     ///
     /// Only files and blocks with records in the slice are read. `file_records`
     /// are the data set's [`file_records`](Dataset::file_records), counted here or
-    /// by another process with the same files. A slice of a slice counts from its
-    /// start.
+    /// by another process with the same files. A slice of a slice counts from the start of the
+    /// outer slice.
     ///
     /// # Errors
-    /// A range beyond the records there are, or that ends before it starts; counts
-    /// for another number of files. While it is iterated over: a file that has
-    /// another number of records than was counted.
+    /// The range is beyond the records or ends before it starts, or there are counts for another
+    /// number of files. Iterating fails if a file has another number of records than was counted.
     pub fn slice(
         &self,
         records: Range<u64>,
@@ -255,7 +250,7 @@ impl Dataset {
         }
         let mut settings = Settings::clone(&self.settings);
         let records = all.start + records.start..all.start + records.end;
-        // Slices that are read side by side are not shuffled alike.
+        // Slices of the same epoch are shuffled differently.
         settings.engine.batching.seed = settings.order.seed.wrapping_add(records.start);
         settings.order.slice = Some(Slice {
             records,
@@ -284,17 +279,17 @@ impl IntoIterator for &Dataset {
     }
 }
 
-/// The batches of a dataset, made ahead by threads of their own.
+/// An iterator over the batches of a dataset, prefetched by threads.
 ///
-/// The first error is the last item; the batches before it are whole. Dropping
-/// this stops the threads and waits for them.
+/// The first error is the last item; the batches before it are whole. Dropping the iterator stops
+/// the threads and waits for them.
 pub struct Batches {
     /// `None` once the iteration is over.
     ready: Option<Receiver<Result<Ready, Error>>>,
-    /// A thread could not be started.
+    /// The error if a thread could not be started.
     failed: Option<Error>,
     threads: Vec<JobThread>,
-    /// What keeps the threads for the next iteration, if anything does.
+    /// The caches that keep the threads for the next iteration, if they are kept.
     keeper: Option<Arc<Kept>>,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
@@ -414,9 +409,8 @@ impl Batches {
         StatsHandle::new(self.counters.clone(), self.budget.clone())
     }
 
-    /// The next item as the iterator gives it, if it is there in time:
-    /// [`Poll::Pending`] says that it may be asked for again. With a `timeout`
-    /// of zero this does not wait.
+    /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
+    /// call this again. A `timeout` of zero does not wait.
     pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Batch, Error>>> {
         let Some(ready) = &self.ready else {
             return Poll::Ready(self.failure());
@@ -447,13 +441,13 @@ impl Batches {
         Ok(batch)
     }
 
-    /// Why no thread makes batches, the first time it is asked for.
+    /// The error of a thread that could not be started, returned once.
     fn failure(&mut self) -> Option<Result<Batch, Error>> {
         self.failed.take().map(Err)
     }
 
     /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
-    /// whether they have stopped; if not, this can be asked again.
+    /// whether they have stopped; if not, this can be called again.
     pub fn stop_within(&mut self, timeout: Duration) -> bool {
         self.stop_by(Instant::now().checked_add(timeout))
     }
@@ -465,7 +459,7 @@ impl Batches {
 
     fn stop_by(&mut self, deadline: Option<Instant>) -> bool {
         self.budget.stop();
-        // Whoever waits to send finds nobody there.
+        // A thread that waits to send then gets an error and ends.
         self.ready = None;
         while let Some(thread) = self.threads.last() {
             let Some(result) = thread.wait(deadline) else {
@@ -476,13 +470,13 @@ impl Batches {
                 keeper.keep_threads(thread);
             }
             if let Err(panic) = result {
-                // A fault of this library; hiding it would look like an end.
+                // A bug of this library; hiding it would look like the end of the data.
                 if !std::thread::panicking() {
                     std::panic::resume_unwind(panic);
                 }
             }
         }
-        // Which may outlive the data set.
+        // The iterator may outlive the data set.
         self.keeper = None;
         self.counters.finish();
         true
@@ -514,7 +508,7 @@ impl Drop for Batches {
     }
 }
 
-/// Saturating: records may take no bytes, so no file is too short to have 2^64.
+/// The saturating sum: records may take no bytes, so any file could claim 2^64 records.
 fn sum(counts: &[u64]) -> u64 {
     counts.iter().copied().fold(0, u64::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! The error of the facade: what is wrong, and as much as is known of where.
+//! The error of the facade: its kind, and the place as far as it is known.
 
 use std::fmt;
 use std::io;
@@ -20,13 +20,13 @@ pub use avro_block::Found;
 #[doc(inline)]
 pub use avro_decode::{DecodeErrorKind, PlanError, PlanErrorKind};
 
-/// What went wrong, and where.
+/// An error, and the place where it occurred.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Error {
-    /// What went wrong.
+    /// The kind of the error.
     pub kind: ErrorKind,
-    /// Where, as far as is known.
+    /// The place, as far as it is known.
     pub place: Box<Place>,
 }
 
@@ -42,23 +42,22 @@ fn is_on_way(field: &str, expression: &str) -> bool {
 pub struct Place {
     /// The file.
     pub file: Option<PathBuf>,
-    /// The fingerprint of the writer's schema, where messages are single objects.
+    /// The fingerprint of the writer's schema, if messages are single objects.
     pub schema: Option<u64>,
-    /// The byte of the file: of the fault itself where the block is not
-    /// compressed, else of the block it is in. Of messages the byte of the
-    /// message.
+    /// The byte offset in the file: of the fault, or of its block if the block is compressed. For
+    /// messages, the offset in the message.
     pub offset: Option<u64>,
-    /// Whether the file is packed as a whole, by gzip or zstandard: offsets are then those of the
-    /// file that unpacking gives.
+    /// Whether the file is packed as a whole, by gzip or zstandard: offsets then count in the
+    /// unpacked file.
     pub unpacked: bool,
-    /// The block of the file, counted from 0.
+    /// The number of the block in the file, counted from 0.
     pub block: Option<u64>,
-    /// The byte in the decompressed block, where the block is compressed.
+    /// The byte offset in the decompressed block, if the block is compressed.
     pub decompressed_offset: Option<u64>,
-    /// The record of the block, counted from 0; without blocks, the message of
-    /// those that were given.
+    /// The number of the record in the block, counted from 0; for messages, the index of the
+    /// message.
     pub record: Option<u64>,
-    /// The field, dotted where it is nested.
+    /// The field, with dots for nested fields.
     pub field: Option<String>,
 }
 
@@ -69,7 +68,7 @@ pub enum ErrorKind {
     /// A file that cannot be found, opened or read.
     #[error("{}", of_the_system(.0))]
     Io(Arc<io::Error>),
-    /// A thread that the system does not start.
+    /// The system could not start a thread.
     #[error("a thread could not be started: {0}")]
     Thread(Arc<io::Error>),
     /// [`InspectOptions::cancelled`](crate::inspect::InspectOptions::cancelled) was set.
@@ -92,39 +91,39 @@ pub enum ErrorKind {
     Host {
         /// The machine.
         host: String,
-        /// The path, if what was taken for the machine is a part of it.
+        /// The path that may be meant, in which the machine's name is the first component.
         path: String,
     },
-    /// Something that can be read once, such as a pipe, where that is not enough.
+    /// An input that can be read only once, such as a pipe, would have to be read more often.
     #[error("this is {input}, which can be read once: {reason}")]
     ReadOnce {
-        /// What it is: `a pipe`.
+        /// The kind of input: `a pipe`.
         input: &'static str,
-        /// Why once is not enough, and what to do.
+        /// The reason, and what to do.
         reason: &'static str,
     },
-    /// A file that is packed as a whole, where only a plain one can be read so.
+    /// A file is packed as a whole, but the options need a plain file.
     #[error("{packing} is around the whole file, which can be read from its start only: {reason}")]
     Packed {
-        /// What it is packed by.
+        /// The format of the packing.
         packing: Packing,
-        /// Why that is not enough, and what to do.
+        /// The reason, and what to do.
         reason: &'static str,
     },
-    /// What is around a whole file cannot be unpacked.
+    /// The packing of a whole file cannot be unpacked.
     #[error("the {packing} around the file {message}")]
     Unpack {
-        /// What the file is packed by.
+        /// The format of the packing.
         packing: Packing,
-        /// Bytes of the file that were read up to there.
+        /// Number of bytes of the file that were read before the fault.
         packed_offset: u64,
-        /// What is wrong with it, and where.
+        /// The fault and its place.
         message: String,
     },
     /// A path that does not exist, with braces or a `~`, which shells expand.
     #[error("no such file; {0}")]
     NotExpanded(NotExpanded),
-    /// What is no file, and no pattern either.
+    /// The path is no file and no valid pattern.
     #[error("no such file, and not a pattern: {0}")]
     Pattern(String),
     /// An option out of its range.
@@ -132,7 +131,7 @@ pub enum ErrorKind {
     Option {
         /// The option.
         option: &'static str,
-        /// What it must be.
+        /// The valid values.
         must: &'static str,
     },
     /// Framing or a payload is damaged.
@@ -141,13 +140,13 @@ pub enum ErrorKind {
     /// The schema in a file's header is not one.
     #[error("{0}")]
     Schema(SchemaError),
-    /// Features that cannot be.
+    /// Invalid features.
     #[error("{0}")]
     Feature(Box<FeatureError>),
     /// A features file that cannot be read.
     #[error("{0}")]
     Features(FeaturesError),
-    /// A feature that the file's schema does not have in that form.
+    /// A feature that does not fit the file's schema.
     #[error("{0}")]
     Plan(Box<PlanError>),
     /// A feature asks for a field, or a branch of a union, that the file's schema
@@ -156,7 +155,7 @@ pub enum ErrorKind {
     MissingField {
         /// What the schema lacks.
         error: Box<PlanError>,
-        /// The file, or else what it is, whose schema has it, if one does.
+        /// A file, or another origin, whose schema has the field.
         found_in: Option<String>,
     },
     /// Messages of one schema that cannot be read as another's.
@@ -165,7 +164,7 @@ pub enum ErrorKind {
     /// A message without the header of a single object.
     #[error("{0}")]
     SingleObject(SingleObjectError),
-    /// A message of a schema that was not given.
+    /// The message's schema is none of the given schemas.
     #[error(
         "the message's schema has the fingerprint {fingerprint:016x}, which none of the writer \
          schemas has"
@@ -174,8 +173,8 @@ pub enum ErrorKind {
         /// The fingerprint in the message's header.
         fingerprint: u64,
     },
-    /// Two writer schemas that messages do not tell apart: they differ in logical
-    /// types, which are no part of a fingerprint.
+    /// Two writer schemas have the same fingerprint, which does not cover logical types, but differ
+    /// in logical types.
     #[error(
         "two writer schemas with this fingerprint are not read alike, and messages do not tell \
          them apart"
@@ -187,30 +186,30 @@ pub enum ErrorKind {
         NothingIn(left_out)
     )]
     NoFeatures {
-        /// What the schema is.
+        /// The type of the schema.
         schema_type: String,
-        /// Its values, and why none of them is a feature.
+        /// The schema's values, each with the reason why it is no feature.
         left_out: Vec<LeftOut>,
     },
-    /// A block that says it has more records than its bytes can hold.
+    /// A block claims more records than its bytes can hold.
     #[error("{} cannot be in a payload of {}", words::counted(*records, "record"), words::counted(*bytes, "byte"))]
     TooManyRecords {
-        /// Records the block says it has.
+        /// Number of records that the block claims.
         records: u64,
-        /// Bytes of its payload.
+        /// Size of the payload in bytes.
         bytes: u64,
     },
     /// The schema has too many fields to infer features from.
     #[error("the schema has more than {limit} fields: name the `features` to read")]
     TooManyFields {
-        /// The most there may be.
+        /// The maximum number of fields.
         limit: usize,
     },
-    /// A record that is not what its schema says, or does not fit its feature.
+    /// A record does not fit its schema or a feature.
     #[error("{0}")]
     Decode(DecodeErrorKind),
-    /// An array of another length than all arrays of its field in the sample that its
-    /// feature was inferred from.
+    /// An array has another length than the arrays of the sample from which its feature was
+    /// inferred.
     #[error(
         "an array of {actual} values, where all arrays of the {records} records sampled have \
          {expected}, so that the feature was inferred as dense: name the column in `features`, as \
@@ -219,9 +218,9 @@ pub enum ErrorKind {
     SampledLength {
         /// The length of the arrays in the sample.
         expected: usize,
-        /// The length of this one; more values may follow if they are too many already.
+        /// The length of this array; a lower bound if the array is too long.
         actual: usize,
-        /// Records of the sample.
+        /// Number of records in the sample.
         records: u64,
     },
     /// A block's records end before its payload does.
@@ -233,13 +232,13 @@ pub enum ErrorKind {
         if *left == 1 { "it" } else { "them" }
     )]
     TrailingBytes {
-        /// Records the block says it has.
+        /// Number of records that the block claims.
         records: u64,
-        /// Bytes behind the last of them.
+        /// Number of bytes after the last record.
         left: usize,
     },
-    /// The lists of a feature of fixed length differ between the records of a batch,
-    /// and nothing says with what to fill up shorter ones.
+    /// The lists of a feature of fixed length differ in length between the records of a batch, and
+    /// the feature has no default and no mask.
     #[error(
         "the shape {shape} is {}: for lists of several lengths give a `default` or a `mask`",
         Other(first)
@@ -247,11 +246,11 @@ pub enum ErrorKind {
     ShapesDiffer {
         /// The shape of the record's lists.
         shape: RowShape,
-        /// The first record of the batch, and its shape; `None` where the lists of
-        /// the record itself differ, or are not as long as the feature says.
+        /// The first record of the batch, and its shape. `None` if the lists of the record itself
+        /// differ, or do not have the feature's length.
         first: Option<Box<(Place, RowShape)>>,
     },
-    /// A mapped file has become shorter.
+    /// A mapped file was truncated.
     #[error("the file shrank from {mapped} to {} while it was mapped", words::counted(*now, "byte"))]
     FileShrank {
         /// Its length when it was mapped.
@@ -277,8 +276,8 @@ pub enum ErrorKind {
     MemoryLimit {
         /// The limit.
         limit: u64,
-        /// The least limit that might do, by what is known: seven eighths of it
-        /// are for the window and the batch.
+        /// The least limit that may suffice, as far as is known. Seven eighths of the limit are for
+        /// the window and the batch.
         needed: u64,
     },
     /// Records of a file that is inspected do not fit the memory limit.
@@ -318,7 +317,7 @@ fn of_the_system(error: &io::Error) -> String {
     }
 }
 
-/// What to do about a field that a schema lacks and this one has.
+/// Advice about a field that a schema lacks; the file whose schema has the field, if any.
 struct Remedy<'a>(&'a Option<String>);
 
 impl fmt::Display for Remedy<'_> {
@@ -338,7 +337,7 @@ impl fmt::Display for Remedy<'_> {
 }
 
 impl Error {
-    /// An error of no known place.
+    /// An error without a place.
     #[cold]
     pub(crate) fn new(kind: ErrorKind) -> Self {
         Error {
@@ -380,7 +379,7 @@ impl Error {
         located
     }
 
-    /// The same error; says so where the feature it is of was inferred from a sample.
+    /// The error, with a hint if its feature was inferred from a sample.
     #[cold]
     pub(crate) fn of_sampled(mut self, sampled: &[Sampled]) -> Self {
         if let ErrorKind::Decode(DecodeErrorKind::ArrayLength { expected, actual }) = self.kind
@@ -397,8 +396,8 @@ impl Error {
         self
     }
 
-    /// A fault in a record; its number counts from record `first_record` of the
-    /// block, its offset from the start of the decompressed block.
+    /// The error of a fault in a record. The record's number counts from `first_record`, the offset
+    /// from the start of the decompressed block.
     #[cold]
     pub(crate) fn decode(error: DecodeError, first_record: u64) -> Self {
         let mut located = Error::new(ErrorKind::Decode(error.kind));
@@ -417,7 +416,8 @@ impl Error {
         located
     }
 
-    /// Of rows whose records are not known yet; the first is row 0.
+    /// The error of rows with different shapes. Their records are not known yet, so the first is
+    /// row 0.
     #[cold]
     pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement) -> Self {
         let first = found.first.map(|(row, shape)| {
@@ -439,7 +439,7 @@ impl Error {
         self
     }
 
-    /// In messages of the schema with this fingerprint, if they say theirs.
+    /// Adds the fingerprint of the message's schema, if messages have one.
     #[cold]
     pub(crate) fn of_schema(mut self, fingerprint: Option<u64>) -> Self {
         self.place.schema = fingerprint;
@@ -452,14 +452,14 @@ impl Error {
         self
     }
 
-    /// In a file that is packed as a whole, if it is.
+    /// Adds whether the file is packed as a whole.
     #[cold]
     pub(crate) fn unpacked(mut self, unpacked: bool) -> Self {
         self.place.unpacked = unpacked;
         self
     }
 
-    /// In the block number `block` of its file, which begins at byte `offset`.
+    /// Adds the number `block` of the block, and the `offset` at which it begins.
     #[cold]
     pub(crate) fn in_block(mut self, block: u64, offset: u64) -> Self {
         self.place.block = Some(block);
@@ -468,7 +468,7 @@ impl Error {
     }
 }
 
-/// What the shape of a record is not.
+/// The expected shape, in the message about the shape of a record.
 struct Other<'a>(&'a Option<Box<(Place, RowShape)>>);
 
 impl fmt::Display for Other<'_> {
@@ -493,7 +493,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What went wrong after where, as it is.
+/// The place, then the message, without escaping.
 struct Located<'a>(&'a Error);
 
 impl fmt::Display for Located<'_> {
@@ -573,10 +573,10 @@ impl From<FeaturesError> for Error {
     }
 }
 
-/// Values that are listed before the rest is only counted.
+/// Maximum number of listed values; the others are counted.
 const MAX_LISTED: usize = 8;
 
-/// What a schema has in which there is no feature.
+/// The values of a schema without any feature.
 struct NothingIn<'a>(&'a [LeftOut]);
 
 impl fmt::Display for NothingIn<'_> {

@@ -1,4 +1,5 @@
-//! Features: what is read of each record, and the features file, which says the same as JSON.
+//! Features, which select the values to read from each record, and the features file, their JSON
+//! form.
 //!
 //! ```json
 //! {
@@ -66,21 +67,19 @@ pub use error::{EntryErrorKind, FeaturesError};
 
 pub use crate::plans::{infer_features, inference_warnings};
 
-/// Reads features from the text of a features file. The files of vocabularies
-/// are looked up from the folder that the process is in.
+/// Reads features from the text of a features file. Paths of vocabularies are relative to the
+/// working directory.
 ///
 /// # Errors
-/// Text that is not JSON, a feature that is there twice, and whatever a feature
-/// cannot have.
+/// The text is not JSON, a feature occurs twice, or a feature is invalid.
 pub fn from_json(text: &str) -> Result<Vec<Feature>, FeaturesError> {
     parse::features(text, Path::new(""))
 }
 
-/// Reads a features file. The files of vocabularies are looked up from its
-/// folder.
+/// Reads a features file. Paths of vocabularies are relative to its folder.
 ///
 /// # Errors
-/// A file that cannot be read, and as [`from_json`].
+/// The file cannot be read, or as [`from_json`].
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Feature>, FeaturesError> {
     let path = path.as_ref();
     let text = std::fs::read_to_string(path).map_err(FeaturesError::io)?;
@@ -88,7 +87,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Feature>, FeaturesError> {
 }
 
 /// Features as the JSON of a features file; reading it gives the same features.
-/// ATDS's vocabulary is used where it has words.
+/// Kinds of ATDS are used where possible, otherwise kinds of TensorFlow.
 pub fn to_json(features: &[Feature]) -> Value {
     write::features(features)
 }

@@ -1,4 +1,4 @@
-//! What messages call options by in each interface, and how text from data is shown.
+//! The names of options in messages of each interface, and escaping of text from data.
 //!
 //! Messages of this library write an option or an argument in backticks, by its name in Rust:
 //! `memory_limit`. The command calls it `--memory-limit`, Python `memory_limit=`.
@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// How a person gives options, and so what messages call them by.
+/// The interface through which options are given. It determines their names in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interface {
@@ -20,7 +20,7 @@ pub enum Interface {
 
 impl Interface {
     /// The text of an error or a log record of this library, for people who use this interface:
-    /// options have the names that they have there, and the text is [`printable`].
+    /// options have the names of this interface, and the text is [`printable`].
     ///
     /// ```
     /// use atds::interface::Interface;
@@ -53,7 +53,7 @@ impl Interface {
         message
     }
 
-    /// An option by its name here, and its value if it has one.
+    /// An option by its name in this interface, with its value if it has one.
     fn option(self, option: &Given<'_>, after: &str) -> String {
         let Given { name, value } = *option;
         match (self, value) {
@@ -77,7 +77,7 @@ impl Interface {
     }
 }
 
-/// Arguments of features in Python, which are keys of a feature in a features file.
+/// Arguments of features in Python, which are also keys in a features file.
 const FEATURE_KEYS: [&str; 19] = [
     "allow_missing",
     "already_sorted",
@@ -100,7 +100,7 @@ const FEATURE_KEYS: [&str; 19] = [
     "vocabulary",
 ];
 
-/// What follows an option that is the subject of a sentence.
+/// Texts that follow an option that is the subject of a sentence.
 const VERBS: [&str; 3] = [" is ", " must ", " passed "];
 
 /// The command's flag for an option.
@@ -163,9 +163,9 @@ fn next_option(text: &str) -> Option<(&str, Given<'_>, &str)> {
     }
 }
 
-/// `text` as it may be shown in a terminal or a log: characters that are not seen, or act on what
-/// is around them (control characters, line ends, changes of the direction of text), are escaped
-/// as in Rust and Python. All others, quotes and backslashes too, stay.
+/// `text` in a form that is safe for a terminal or a log. Invisible characters, control characters,
+/// line ends and changes of text direction are escaped as in Rust and Python. Quotes, backslashes
+/// and all others stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
@@ -173,14 +173,14 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len());
     for part in text.split_inclusive(KEPT) {
         let body = part.strip_suffix(KEPT).unwrap_or(part);
-        // A mark that combines with the character before it is escaped only where it is first.
+        // A combining mark is escaped only at the beginning.
         shown.extend(format!("a{body}").escape_debug().skip(1));
         shown.push_str(&part[body.len()..]);
     }
     Cow::Owned(shown)
 }
 
-/// What Rust escapes although it is seen.
+/// Visible characters that Rust escapes.
 const KEPT: [char; 3] = ['\'', '"', '\\'];
 
 #[cfg(test)]

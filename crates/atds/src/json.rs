@@ -1,4 +1,4 @@
-//! Tensors as JSON, for people to read.
+//! Tensors as JSON, for reading by people.
 
 use serde_json::{Value, json};
 use tensor_batch::{Batch, Column, Scalar, Values, fixed_width_dtypes};
@@ -46,10 +46,10 @@ pub fn batch_to_json(batch: &Batch) -> Value {
     Value::Object(columns.collect())
 }
 
-/// The value at place `i` as JSON, as in [`batch_to_json`].
+/// Value `i` as JSON, as in [`batch_to_json`].
 ///
 /// # Panics
-/// If there are not so many values.
+/// If `i` is out of range.
 pub fn value_to_json(values: &Values, i: usize) -> Value {
     macro_rules! json {
         ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
@@ -80,8 +80,7 @@ pub(crate) fn scalar(scalar: &Scalar) -> Value {
     )
 }
 
-/// Values in row-major order as nested lists of the dimensions `dims`, of
-/// which there are as many as the values fill.
+/// Values in row-major order as nested lists of the dimensions `dims`.
 pub(crate) fn nested(values: &mut impl Iterator<Item = Value>, dims: &[usize]) -> Value {
     match dims.split_first() {
         None => values.next().unwrap_or_default(),
@@ -105,7 +104,7 @@ fn string(bytes: &[u8]) -> Value {
     }
 }
 
-/// A character for each byte.
+/// A string with one character for each byte.
 pub(crate) fn latin1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }

@@ -2,18 +2,18 @@
 //!
 //! # Modules
 //!
-//! At the root is what most programs use: [`Dataset`] and its builder, [`Feature`], [`Batch`],
-//! [`DType`], [`Error`]. The rest is by subject:
+//! The root has the items that most programs use: [`Dataset`] and its builder, [`Feature`],
+//! [`Batch`], [`DType`], [`Error`]. Modules have the others by subject:
 //!
 //! | module | what it has |
 //! |---|---|
 //! | [`features`] | features, conversions, path expressions, inference, the features file |
 //! | [`tensors`] | batches, columns and their typed views, owned columns, JSON of a batch |
-//! | [`files`] | which files are read, and what is found where there are none |
+//! | [`files`] | lookup of files, and explanations if none are found |
 //! | [`schema`] | Avro schemas, their paths, the schemas of files |
 //! | [`error`] | the errors by kind and place |
-//! | [`stats`] | figures of a run, and what the scheduler decided |
-//! | [`inspect`](mod@inspect) | what a file holds, by reading all of it |
+//! | [`stats`] | figures of a run, and decisions of the scheduler |
+//! | [`inspect`](mod@inspect) | the contents of a file, by reading all of it |
 //! | [`records`] | the records of a file one by one |
 //! | [`messages`] | batches of records without a container |
 //! | [`generate`](mod@generate) | sample files |

@@ -1,8 +1,8 @@
-//! What can be read once: pipes, sockets, terminals and other devices.
+//! Inputs that can be read only once: pipes, sockets, terminals and other devices.
 //!
-//! Such an input is opened once. What is read of it for its header is not lost: the blocks that
-//! were begun wait here for the first iteration. Reading never blocks where it cannot be stopped:
-//! a thread that waits for bytes looks now and then whether anybody still wants them.
+//! Such an input is opened once. Bytes that are read for its header are not lost: the opened blocks
+//! are kept here for the first iteration. A read can always be cancelled: a thread that waits for
+//! bytes regularly checks whether to stop.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, FileType, Metadata};
@@ -17,26 +17,24 @@ use crate::source::FileBlocks;
 use crate::unpack::Packing;
 use crate::{Error, ErrorKind};
 
-/// How long a thread waits for bytes before it looks whether they are still wanted.
+/// The maximum wait for bytes before a thread checks whether to stop.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// How long a program may take to open the other end of a pipe before that is logged.
+/// The time that a program may take to open the other end of a pipe before this is logged.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The inputs of some files that are no plain ones, shared by all that read them: those that can
-/// be read once.
+/// The inputs among files that can be read only once. All readers of the files share them.
 #[derive(Debug, Default)]
 pub(crate) struct OnceInputs {
     inputs: Mutex<HashMap<PathBuf, Input>>,
-    /// The first by name of the files that are packed as a whole, of those whose headers were
-    /// read.
+    /// The first file by name that is packed as a whole, among files whose headers were read.
     packed: Mutex<Option<(PathBuf, Packing)>>,
     stop: Stop,
 }
 
 #[derive(Debug)]
 struct Input {
-    /// What it is: `a pipe`.
+    /// The kind of input: `a pipe`.
     name: &'static str,
     state: State,
 }
@@ -44,19 +42,20 @@ struct Input {
 #[derive(Debug)]
 enum State {
     Unread,
-    /// Its header has been read.
+    /// The header has been read.
     Begun(Box<FileBlocks>),
     Taken,
 }
 
-/// The inputs that one iteration reads: begun, or to be opened.
+/// The inputs that one iteration reads. `None` if an input is not opened yet.
 pub(crate) type Claimed = HashMap<PathBuf, Option<Box<FileBlocks>>>;
 
 impl OnceInputs {
-    /// Notes the inputs among files that can be read once, each with what the system says of it.
+    /// Registers the inputs among `found` that can be read only once. Each file comes with its
+    /// metadata.
     ///
     /// # Errors
-    /// One that is there twice.
+    /// An input occurs twice.
     pub(crate) fn note(&self, found: &[(PathBuf, Metadata)]) -> Result<(), Error> {
         let mut inputs = self.lock();
         let mut ids = HashSet::new();
@@ -73,7 +72,7 @@ impl OnceInputs {
         Ok(())
     }
 
-    /// An error for `reason` if there is any.
+    /// An error for `reason` if there is any such input.
     pub(crate) fn refuse(&self, reason: &'static str) -> Result<(), Error> {
         match self.lock().iter().min_by_key(|(path, _)| *path) {
             Some((path, input)) => Err(once_error(input.name, reason, path)),
@@ -81,7 +80,7 @@ impl OnceInputs {
         }
     }
 
-    /// Notes a file that is packed as a whole.
+    /// Registers a file that is packed as a whole.
     pub(crate) fn note_packed(&self, path: &Path, packing: Packing) {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if packed.as_ref().is_none_or(|(first, _)| path < first) {
@@ -95,7 +94,7 @@ impl OnceInputs {
         packed.clone()
     }
 
-    /// Whether there is none.
+    /// Whether there are no such inputs.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
@@ -108,13 +107,13 @@ impl OnceInputs {
         &self.stop
     }
 
-    /// Whether `path` is one of these.
+    /// Whether `path` is one of these inputs.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.lock().contains_key(path)
     }
 
-    /// What `look` sees of the begun blocks of the input at `path`, which `begin` begins if need
-    /// be; they stay for the first iteration.
+    /// Calls `look` with the opened blocks of the input at `path`, and returns its result. Calls
+    /// `begin` if the input is not opened yet. The blocks are kept for the first iteration.
     pub(crate) fn begun<T>(
         &self,
         path: &Path,
@@ -129,7 +128,7 @@ impl OnceInputs {
                 State::Unread => {}
             }
         }
-        // The other end may take its time; other inputs need not wait for it.
+        // The other end may be slow, so other inputs do not wait for it.
         drop(inputs);
         let blocks = begin()?;
         let seen = look(&blocks);
@@ -140,8 +139,8 @@ impl OnceInputs {
         Ok(seen)
     }
 
-    /// What `look` sees of the input at `path`, whose header was read; what it reads stays
-    /// for the first iteration. `None` if the header was not read, or the input is taken.
+    /// Calls `look` with the opened input at `path`, and returns its result. Blocks that it reads
+    /// are kept for the first iteration. `None` if the header was not read, or the input is taken.
     pub(crate) fn look_into<T>(
         &self,
         path: &Path,
@@ -158,7 +157,7 @@ impl OnceInputs {
                 }
             }
         };
-        // Reading may take its time; other inputs need not wait for it.
+        // Reading may be slow, so other inputs do not wait for it.
         let seen = look(&mut blocks);
         if let Some(input) = self.lock().get_mut(path) {
             input.state = State::Begun(blocks);
@@ -166,10 +165,10 @@ impl OnceInputs {
         Some(seen)
     }
 
-    /// Takes all inputs for one iteration, which ends once `budget` is stopped.
+    /// Takes all inputs for one iteration. Reading ends when `budget` is stopped.
     ///
     /// # Errors
-    /// One that an iteration has taken.
+    /// An iteration has taken an input already.
     pub(crate) fn claim(&self, budget: &Arc<Budget>) -> Result<Claimed, Error> {
         let mut inputs = self.lock();
         let is_taken = |(_, input): &(&PathBuf, &Input)| matches!(input.state, State::Taken);
@@ -209,7 +208,7 @@ fn taken(input: &'static str, path: &Path) -> Error {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
     cancelled: Arc<AtomicBool>,
-    /// That of the iteration that reads.
+    /// The budget of the iteration that reads.
     budget: Arc<Mutex<Option<Arc<Budget>>>>,
 }
 
@@ -241,7 +240,7 @@ impl Stop {
     }
 }
 
-/// What it is called, if it can be read once.
+/// The name of the kind of input, if it can be read only once.
 fn once_name(kind: FileType) -> Option<&'static str> {
     if kind.is_file() || kind.is_dir() {
         return None;
@@ -270,8 +269,8 @@ fn id(path: &Path, _: &Metadata) -> PathBuf {
     path.to_owned()
 }
 
-/// Opens a file; also says what it is called if it can be read once. Does not wait for the other
-/// end of a pipe.
+/// Opens a file. Also returns the name of its kind if it can be read only once. Does not wait for
+/// the other end of a pipe.
 pub(crate) fn open(path: &Path) -> io::Result<(File, Option<&'static str>)> {
     let file = open_at_once(path)?;
     let name = once_name(file.metadata()?.file_type());
@@ -285,7 +284,7 @@ fn open_at_once(path: &Path) -> io::Result<File> {
     match File::options().read(true).custom_flags(flags).open(path) {
         // Another process has a lease on the file.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => File::open(path),
-        // Standard input may be a socket, which has no other way in.
+        // Standard input may be a socket, which cannot be opened by its path.
         Err(error) => match path == Path::new("/dev/stdin") && error.raw_os_error() == Some(6) {
             true => std::os::fd::AsFd::as_fd(&io::stdin())
                 .try_clone_to_owned()
@@ -301,7 +300,7 @@ fn open_at_once(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Reads an input that can be read once, and gives up when it is told to stop.
+/// Reads an input that can be read only once. A stop ends the read with an error.
 pub(crate) struct OnceReader {
     file: File,
     path: PathBuf,
@@ -344,7 +343,7 @@ impl OnceReader {
             let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
             match poll(&mut fds, Some(&slice)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                // Bytes, the end, or an error that reading gives.
+                // There are bytes, the end, or an error, which the read will return.
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }

@@ -20,31 +20,31 @@ use crate::source::Lenience;
 use crate::tolerate::NamedOnce;
 use crate::{Error, ErrorKind};
 
-/// Compiles each schema that files bring against the features asked for.
+/// Compiles the features against each schema of the files.
 #[derive(Debug)]
 pub(crate) struct Plans {
     features: Features,
     options: PlanOptions,
     /// The level at which a field that a file lacks is logged.
     lacking: log::Level,
-    /// Whether the schemas of files must be by the specification.
+    /// Whether the schemas of files must follow the specification.
     strict: bool,
     known: Mutex<Known>,
 }
 
-/// What is known of the schemas met so far.
+/// The schemas so far.
 #[derive(Debug, Default)]
 struct Known {
     by_schema: HashMap<String, Arc<Plan>>,
-    /// Bytes of these schemas.
+    /// Size of the schemas in bytes.
     bytes: usize,
     /// The first file that the features fit.
     first: Option<PathBuf>,
-    /// The expressions that lead to nothing in any schema, each with a file.
+    /// The expressions whose values no schema has, each with a file.
     absent: Vec<(Absent, PathBuf)>,
-    /// The expressions of which it was logged that a file lacks them.
+    /// The expressions that were logged as missing in a file.
     logged: HashSet<(String, String)>,
-    /// What the columns mean.
+    /// The meanings of the columns.
     meanings: Meanings,
 }
 
@@ -72,14 +72,13 @@ impl Plans {
         self.features.spec()
     }
 
-    /// How deep values may be nested.
+    /// The maximum nesting of values.
     pub(crate) fn max_depth(&self) -> usize {
         self.options.decode.max_depth
     }
 
-    /// Holds the features against all `schemas`. Gives those of them that say
-    /// anything of the columns that earlier ones do not: with these, another
-    /// process knows of the columns what this one does.
+    /// Checks the features against all `schemas`. Returns the schemas that add to the meanings of
+    /// columns. Another process that gets these has the same columns.
     ///
     /// # Errors
     /// The first file that the features do not fit, or that cannot be read.
@@ -103,8 +102,8 @@ impl Plans {
         }
     }
 
-    /// Compiles the plan of a file's schema. Gives whether it says anything of the
-    /// columns that the schemas before do not.
+    /// Compiles the plan of a file's schema. Returns whether the schema adds to the meanings of
+    /// columns.
     pub(crate) fn add(&self, schema: &str, file: &Path) -> Result<bool, Error> {
         let mut known = self.known();
         let is_first = known.first.is_none();
@@ -113,14 +112,13 @@ impl Plans {
         Ok(is_first || known.absent.len() < absent || known.meanings.len() > meanings)
     }
 
-    /// Whether there is nothing in any schema that an expression leads to, or
-    /// nothing that says what its values mean.
+    /// Whether no schema so far has an expression's values, or defines their meaning.
     pub(crate) fn lacks_any(&self) -> bool {
         let known = self.known();
         !known.absent.is_empty() || !known.meanings.cover(&self.features)
     }
 
-    /// An error if there is nothing in any schema that an expression leads to.
+    /// An error if no schema has an expression's values.
     pub(crate) fn check_found(&self) -> Result<(), Error> {
         match self.known().absent.first() {
             Some((absent, file)) => Err(missing_everywhere(absent).in_file(file)),
@@ -128,7 +126,7 @@ impl Plans {
         }
     }
 
-    /// What the blocks of the file at `path` need, by its `header`.
+    /// The context for decoding the blocks of the file at `path`, from its `header`.
     pub(crate) fn context(&self, header: &Header, path: &Path) -> Result<FileContext, Error> {
         let plan = self.plan(&mut self.known(), header.schema(), path)?;
         Ok(FileContext {
@@ -182,8 +180,7 @@ impl Plans {
         }
     }
 
-    /// The error of the first file, with the name of a later one that has what it
-    /// lacks.
+    /// The error of the first file, with the name of a later file that has the missing field.
     #[cold]
     fn found_later(
         &self,
@@ -211,7 +208,7 @@ impl Plans {
         error
     }
 
-    /// Logs what a file lacks, once for each expression.
+    /// Logs the fields that a file lacks, once for each expression.
     fn log_absent(&self, known: &mut Known, plan: &Plan, file: &Path) {
         for absent in plan.absent() {
             let error = &absent.error;
@@ -227,7 +224,7 @@ impl Plans {
     }
 }
 
-/// Whether a default or a mask of the feature would do away with the error.
+/// Whether a default or a mask of the feature would prevent the error.
 pub(crate) fn may_be_covered(error: &PlanError, features: &Features) -> bool {
     let mut features = features.iter();
     let feature = features.find(|feature| feature.name == error.feature);
@@ -238,11 +235,11 @@ pub(crate) fn may_be_covered(error: &PlanError, features: &Features) -> bool {
     error.is_absent() && feature.is_some_and(has_nothing)
 }
 
-/// Schemas that are tried for one that has a field.
+/// Maximum number of schemas that are searched for a field.
 const TRIED_LATER: usize = 64;
 
 impl Known {
-    /// Notes what a plan has.
+    /// Records the fields and meanings of a plan.
     fn note(&mut self, plan: &Plan, file: &Path) {
         let absent = plan.absent();
         if self.first.is_none() {
@@ -258,7 +255,7 @@ impl Known {
             let Some(now) = absent.iter().find(|now| now.is_same(before)) else {
                 return false;
             };
-            // The name that is meant may only stand in this file.
+            // Only this file may have the name that was meant.
             if before.error.nearest().is_none() && now.error.nearest().is_some() {
                 before.clone_from(now);
                 *first = file.to_owned();
@@ -272,7 +269,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().escape_debug())
 }
 
-/// The error of an expression that leads to nothing in any schema.
+/// The error for an expression whose values no schema has.
 #[cold]
 pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
     Error::new(ErrorKind::MissingField {
@@ -281,22 +278,21 @@ pub(crate) fn missing_everywhere(absent: &Absent) -> Error {
     })
 }
 
-/// What the columns mean by the reader's schema; nothing without one.
+/// The meanings of columns in the reader's schema; empty without one.
 pub(crate) fn meanings_of_reader(features: &Features, options: &PlanOptions) -> Meanings {
     let Some(reader) = &options.reader_schema else {
         return Meanings::default();
     };
     let mut of_reader = options_for(options, &Meanings::default(), "the reader's schema");
     of_reader.reader_schema = None;
-    // What is wrong with the features is said of the first file.
+    // The first file raises errors of the features.
     match Plan::compile(reader, features, &of_reader) {
         Ok(plan) => plan.meanings().clone(),
         Err(_) => Meanings::default(),
     }
 }
 
-/// The options for the schema of `origin`, where the columns have `meanings` by
-/// the schemas before it.
+/// The options for the schema of `origin`, with the `meanings` of columns in earlier schemas.
 pub(crate) fn options_for(
     options: &PlanOptions,
     meanings: &Meanings,
@@ -308,12 +304,12 @@ pub(crate) fn options_for(
     options
 }
 
-/// The schema in a file's header, whatever its names are.
+/// The schema in a file's header, parsed leniently.
 pub(crate) fn parse_schema(header: &Header) -> Result<Schema, Error> {
     parse_text(header.schema())
 }
 
-/// The schema of a file, which with `strict` must be by the specification.
+/// The schema of a file; with `strict` it must follow the specification.
 pub(crate) fn parse_by(text: &str, strict: bool) -> Result<Schema, Error> {
     let schema = parse_text(text)?;
     let faults = match strict {
@@ -326,21 +322,21 @@ pub(crate) fn parse_by(text: &str, strict: bool) -> Result<Schema, Error> {
     }
 }
 
-/// What in a schema is not by the specification: names, attributes, defaults; the
-/// first [`MAX_DEVIATIONS`] of it.
+/// The first [`MAX_DEVIATIONS`] names, attributes and defaults of a schema that break the
+/// specification.
 pub(crate) fn not_by_the_specification(schema: &Schema) -> Vec<SchemaError> {
     let defaults = schema.check_defaults().err().unwrap_or_default();
     let all = schema.deviations().iter().cloned().chain(defaults);
     all.take(MAX_DEVIATIONS).collect()
 }
 
-/// The schema that a header has as this text.
+/// The schema of a header's text.
 pub(crate) fn parse_text(text: &str) -> Result<Schema, Error> {
     Schema::parse_lenient(text).map_err(|error| Error::new(ErrorKind::Schema(error)))
 }
 
-/// The features of a schema, see [`infer`](crate::features::infer); an error rather than only
-/// some of them, or none.
+/// The features of a schema, see [`infer`](crate::features::infer); an error if there are none or
+/// too many.
 ///
 /// # Errors
 /// The schema has too many fields, or none that can be a feature.
@@ -355,12 +351,11 @@ pub fn infer_features(schema: &Schema) -> Result<Inferred, Error> {
     Ok(inferred)
 }
 
-/// Sentences in a log before the rest is only counted.
+/// Maximum number of warnings; the others are counted.
 const MAX_WARNINGS: usize = 16;
 
-/// What a user should know of features that were inferred, in sentences: values
-/// that are left out or rounded, with the expressions that read them; logical types
-/// that are not taken.
+/// Warnings about inferred features: values that are left out or rounded, with the expressions that
+/// read them, and ignored logical types.
 pub fn inference_warnings(inferred: &Inferred) -> Vec<String> {
     let rounded = inferred.rounded.iter().map(ToString::to_string);
     let left_out = inferred.left_out.iter().map(ToString::to_string);
@@ -386,7 +381,7 @@ pub(crate) fn warn_of(inferred: &Inferred) {
     }
 }
 
-/// The features of a schema; an error rather than only some of them.
+/// The features of a schema; an error if there are too many.
 pub(crate) fn infer_all(schema: &Schema) -> Result<Inferred, Error> {
     let inferred = avro_decode::infer(schema);
     if inferred.truncated {

@@ -12,22 +12,22 @@ use crate::stats::Tolerated;
 use crate::walk::Walk;
 use crate::{Error, Tolerate};
 
-/// How the records of a file are read one by one.
+/// Options for reading the records of a file one by one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecordOptions {
     /// Bytes read from the file at a time; 128 KiB by default.
     pub buffer_size: usize,
-    /// What is wrong with the file and read nevertheless; nothing by default. What was passed over
-    /// is logged at the end of the file.
+    /// Faults of the file that are tolerated; none by default. They are logged at the end of the
+    /// file.
     pub tolerate: Tolerate,
-    /// Bytes that a block may have at most, compressed and decompressed; 1 GiB by default.
+    /// Maximum size of a block in bytes, compressed and decompressed; 1 GiB by default.
     pub max_block_bytes: usize,
-    /// Whether the file's schema must be by the specification, see
-    /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); no by default.
+    /// Whether the file's schema must follow the specification, see
+    /// [`DatasetBuilder::strict`](crate::DatasetBuilder::strict); false by default.
     pub strict: bool,
-    /// Records, arrays, maps and unions that may be open at once in a value; 100 by default, at
-    /// most [`DEEPEST`](avro_decode::limits::DEEPEST).
+    /// Maximum nesting of records, arrays, maps and unions in a value; 100 by default, at most
+    /// [`DEEPEST`](avro_decode::limits::DEEPEST).
     pub max_depth: usize,
 }
 
@@ -52,7 +52,7 @@ impl RecordOptions {
         }
     }
 
-    /// How values are read.
+    /// The options of decoding values.
     pub(crate) fn decode(&self) -> DecodeOptions {
         let mut options = DecodeOptions::default();
         options.replace_invalid_utf8 = self.tolerate.utf8;
@@ -68,8 +68,8 @@ impl RecordOptions {
     }
 }
 
-/// The records of a file as JSON values, in file order: for looking at data,
-/// not for reading much of it.
+/// The records of a file as JSON values, in file order. This is for inspecting data; it is slow for
+/// large files.
 ///
 /// Records are objects, unions plain values, enums their symbols, bytes and
 /// fixed strings of the code points of their bytes; NaN and infinities are
@@ -92,7 +92,7 @@ impl Records {
     /// Opens a file.
     ///
     /// # Errors
-    /// A file that cannot be read, is not Avro, or has a schema that is none.
+    /// The file cannot be read, is not Avro, or has an invalid schema.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, &RecordOptions::default())
     }
@@ -106,17 +106,17 @@ impl Records {
         Ok(Records { trees, over: false })
     }
 
-    /// What was passed over so far, of what [`RecordOptions::tolerate`] allows.
+    /// Counters of the faults so far that [`RecordOptions::tolerate`] allows.
     pub fn tolerated(&self) -> Tolerated {
         self.trees.walk.tolerated()
     }
 
-    /// The schema the records were written with.
+    /// The writer's schema.
     pub fn schema(&self) -> &Schema {
         self.trees.schema()
     }
 
-    /// The schema's text as it stands in the file's header.
+    /// The text of the schema in the file's header.
     pub fn schema_text(&self) -> &str {
         self.trees.walk.schema_text()
     }
@@ -161,7 +161,7 @@ impl Trees {
         self.walk.schema()
     }
 
-    /// The next record; nothing is to be read after an error.
+    /// The next record. After an error, this must not be called again.
     pub(crate) fn next(&mut self) -> Result<Option<Value>, Error> {
         let options = &self.options;
         self.walk.next(|schema, bytes, position| {

@@ -30,10 +30,9 @@ use crate::{Error, ErrorKind, Files};
 #[derive(Clone, Default)]
 pub struct FileSchemas {
     schemas: Vec<FileSchema>,
-    /// Why the header of the first file that is at fault cannot be read. The files
-    /// after it are not read.
+    /// The error of the first file whose header cannot be read. Later files are not read.
     fault: Option<Error>,
-    /// Whether a data set was built with them before.
+    /// Whether a data set was built with these schemas before.
     pub(crate) were_checked: bool,
 }
 
@@ -41,7 +40,7 @@ pub struct FileSchemas {
 #[derive(Clone, Debug)]
 struct FileSchema {
     file: usize,
-    /// `None` beyond [`MAX_SCHEMA_BYTES`]: then it is read again.
+    /// The text; `None` beyond [`MAX_SCHEMA_BYTES`], and the file is then read again.
     text: Option<Arc<str>>,
 }
 
@@ -56,11 +55,11 @@ impl fmt::Debug for FileSchemas {
 
 impl FileSchemas {
     /// Looks up `files`, and reads their headers on several threads. `on_check` is called after
-    /// each file, from any of the threads, with the number of files read and the
-    /// number of all; it can stop the others from being read.
+    /// each file, from any of the threads, with the number of files read and the number of all
+    /// files. It can stop reading.
     ///
-    /// A file that cannot be read, or is not Avro, is no error here but when a data
-    /// set is built, after the files before it were checked.
+    /// A file that cannot be read, or is not Avro, is no error here. Building a data set raises the
+    /// error, after the check of earlier files.
     ///
     /// # Errors
     /// As [`Files::resolve`].
@@ -71,7 +70,7 @@ impl FileSchemas {
         Self::read_some(files, usize::MAX, on_check)
     }
 
-    /// The same of the first file alone.
+    /// Reads the header of the first file only.
     ///
     /// # Errors
     /// As [`read`](FileSchemas::read).
@@ -94,7 +93,7 @@ impl FileSchemas {
         ))
     }
 
-    /// The same of files that were looked up.
+    /// Reads the headers of files that were looked up.
     pub(crate) fn read_all(
         files: &[PathBuf],
         headers: &Headers<'_>,
@@ -111,13 +110,13 @@ impl FileSchemas {
             logged: Mutex::new(Instant::now()),
         };
         let read = || while reading.step(&on_check).is_continue() {};
-        // Alone, so that the first file's schema is the first that is kept.
+        // The first file is read alone, so that its schema is kept first.
         if reading.step(&on_check).is_break() {
             return reading.into_schemas();
         }
         thread::scope(|scope| {
             for _ in 1..files.len().min(HEADER_THREADS) {
-                // Fewer threads than wanted do as well.
+                // Fewer threads also suffice.
                 let thread = thread::Builder::new().name("atds-headers".to_owned());
                 if thread.spawn_scoped(scope, read).is_err() {
                     break;

@@ -1,4 +1,4 @@
-//! From the keys of one feature to the feature.
+//! Parses the entry of one feature in a features file.
 
 use std::path::Path;
 
@@ -50,9 +50,9 @@ impl Entry {
         Entry { keys }
     }
 
-    /// The feature of this name; files are looked up from `folder`.
+    /// The feature `name`. Paths of files are relative to `folder`.
     pub(super) fn feature(&self, name: &str, folder: &Path) -> Parsed<Feature> {
-        // The kind says which keys are good, so it comes first.
+        // The kind determines the valid keys, so it comes first.
         let kind = match self.text("kind")?.ok_or_else(|| missing("kind"))? {
             "dense" => self.dense()?,
             "sparse" => self.sparse()?,
@@ -62,7 +62,7 @@ impl Entry {
             "var_len" => self.var_len()?,
             other => return Err(unknown("kind", other, &KINDS)),
         };
-        // Any constructor will do: what it leaves open is set here.
+        // Any constructor works: all other fields are set here.
         let mut feature = Feature::dense(name, &[], self.dtype()?);
         feature.any_bytes = self.text("dtype")? == Some(BYTES);
         feature.kind = kind;
@@ -119,7 +119,7 @@ impl Entry {
         })
     }
 
-    /// ATDS's, or TensorFlow's if it has one of the keys of that.
+    /// A sparse feature of ATDS, or of TensorFlow if it has one of TensorFlow's keys.
     fn sparse(&self) -> Parsed<FeatureKind> {
         let of_tensorflow = ["index_key", "value_key", "size"];
         if of_tensorflow.iter().all(|key| self.get(key).is_none()) {
@@ -165,7 +165,7 @@ impl Entry {
         }
     }
 
-    /// The dtype; of `bytes`, which are strings that need not be UTF-8, that of strings.
+    /// The dtype. `bytes` are strings that need not be UTF-8, so their dtype is that of strings.
     fn dtype(&self) -> Parsed<DType> {
         let name = self.text("dtype")?.ok_or_else(|| missing("dtype"))?;
         DType::from_name(name).ok_or_else(|| {
@@ -232,7 +232,7 @@ impl Entry {
         self.of(key, "a string", Value::as_str)
     }
 
-    /// The value of a key, as `read` has it.
+    /// The value of a key, converted by `read`.
     pub(super) fn of<'a, T>(
         &'a self,
         key: &'static str,

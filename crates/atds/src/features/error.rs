@@ -1,4 +1,4 @@
-//! What is wrong with a features file.
+//! Errors of features files.
 
 use std::fmt;
 use std::io;
@@ -17,22 +17,22 @@ pub enum FeaturesError {
     /// The file cannot be read.
     #[error("{0}")]
     Io(Arc<io::Error>),
-    /// Not JSON, not an object of objects, or a name that is there twice.
+    /// The text is not JSON, not an object of objects, or has a name twice.
     #[error("the features: {message} at line {line} column {column}")]
     Json {
-        /// What the parser objects to.
+        /// The parser's message.
         message: String,
         /// The line, counted from 1.
         line: usize,
         /// The column, counted from 1.
         column: usize,
     },
-    /// A feature that cannot be.
+    /// An invalid feature.
     #[error("feature '{feature}': {kind}")]
     Feature {
-        /// Its name.
+        /// The name of the feature.
         feature: String,
-        /// What is wrong with it.
+        /// The fault of the feature.
         kind: EntryErrorKind,
     },
 }
@@ -63,7 +63,7 @@ impl FeaturesError {
     }
 }
 
-/// What is wrong with a feature of a features file.
+/// The fault of a feature in a features file.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum EntryErrorKind {
@@ -83,24 +83,24 @@ pub enum EntryErrorKind {
         /// The keys that it has.
         known: Vec<&'static str>,
     },
-    /// A name that is none of those there are: a kind, a dtype, a layout.
+    /// An unknown name of a kind, a dtype or a layout.
     #[error("'{key}' is '{found}', which is none of {}", Listed(known))]
     UnknownName {
         /// The key.
         key: &'static str,
         /// The name.
         found: String,
-        /// The names there are.
+        /// The known names.
         known: Vec<&'static str>,
     },
-    /// A value of a type that the key does not take.
+    /// A value of the wrong type.
     #[error("'{key}' is {found}, not {expected}")]
     WrongType {
         /// The key.
         key: &'static str,
-        /// What it takes.
+        /// The expected type.
         expected: &'static str,
-        /// What it is.
+        /// The value.
         found: String,
     },
     /// Two keys of which a feature has only one.
@@ -109,7 +109,7 @@ pub enum EntryErrorKind {
         /// The keys.
         keys: [&'static str; 2],
     },
-    /// A default that the dtype does not have.
+    /// A default that does not fit the dtype.
     #[error("'default' has {found}, which is no {dtype}")]
     DefaultValue {
         /// The value.
@@ -132,7 +132,7 @@ pub enum EntryErrorKind {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         error: Arc<io::Error>,
     },
     /// A vocabulary with the same word twice.
@@ -151,10 +151,10 @@ impl EntryErrorKind {
     }
 }
 
-/// Characters of a value that are shown; an error is for reading.
+/// Maximum number of characters of a value in a message.
 const MAX_SHOWN: usize = 40;
 
-/// A JSON value, cut short.
+/// A JSON value as text, truncated.
 pub(super) fn short(json: &Value) -> String {
     let text = json.to_string();
     match text.char_indices().nth(MAX_SHOWN) {

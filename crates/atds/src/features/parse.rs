@@ -1,4 +1,4 @@
-//! From the text to the keys of each feature.
+//! Parses the text of a features file to the keys of each feature.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::FeaturesError;
 use super::entry::Entry;
 
-/// The features of a text; files it names are looked up from `folder`.
+/// The features of a text. Paths of files are relative to `folder`.
 pub(super) fn features(text: &str, folder: &Path) -> Result<Vec<Feature>, FeaturesError> {
     let json = |error: serde_json::Error| FeaturesError::json(&error);
     let mut parser = serde_json::Deserializer::from_str(text);
@@ -24,8 +24,8 @@ pub(super) fn features(text: &str, folder: &Path) -> Result<Vec<Feature>, Featur
     features.collect()
 }
 
-/// Names with what they stand for, in the order of the text. A JSON object of
-/// serde's own would forget all but the last of those with the same name.
+/// Names with their values, in the order of the text. An object of serde_json would silently drop
+/// all but the last value of a repeated name.
 type Named<T> = Vec<(String, T)>;
 
 /// The whole file.

@@ -1,4 +1,4 @@
-//! From features to JSON.
+//! Converts features to JSON.
 
 use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
 use avro_decode::{Feature, Fill};
@@ -112,8 +112,7 @@ fn fill(fill: &Fill, kind: &FeatureKind) -> Value {
         Fill::Tensor(values) => values,
         _ => unreachable!("every fill of this version is above"),
     };
-    // A dimension that varies is the batch, where there is a value for each
-    // place.
+    // With a value for each place, the dimension that varies is the batch.
     let dims: Vec<usize> = match kind {
         FeatureKind::Dense { shape, .. } => shape.iter().flatten().copied().collect(),
         _ => Vec::new(),

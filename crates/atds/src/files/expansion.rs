@@ -3,34 +3,34 @@
 use std::fmt;
 use std::path::Path;
 
-/// Paths that braces are expanded to in a message.
+/// Maximum number of paths to which a message expands braces.
 const MAX_EXPANDED: usize = 4;
 
-/// What a shell would have expanded in a path that does not exist.
+/// A part of a missing path that a shell would have expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotExpanded {
     /// `~`, or a group of braces such as `{a,b}`.
     pub part: String,
-    /// Paths to give instead, if they are known.
+    /// The expanded paths, if they are known.
     pub instead: Vec<String>,
 }
 
 impl NotExpanded {
-    /// What is not expanded in a path, if there is something.
+    /// The part of a path that a shell would have expanded, if there is one.
     #[cold]
     pub(super) fn in_path(given: &Path) -> Option<Self> {
         let text = given.to_string_lossy();
         Self::tilde(&text).or_else(|| Self::braces(&text))
     }
 
-    /// A `~` that stands for a home.
+    /// A `~` that stands for a home folder.
     fn tilde(text: &str) -> Option<Self> {
         let rest = text.strip_prefix('~')?;
         let (user, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let home = match user.is_empty() {
             true => std::env::home_dir(),
-            // Where the home of another user is, only the system knows.
+            // Only the system knows the home folder of another user.
             false => None,
         };
         let instead = home.map(|home| format!("{}{path}", home.display()));
@@ -40,7 +40,7 @@ impl NotExpanded {
         })
     }
 
-    /// The first group of braces with a comma in it, as shells have them.
+    /// The first group of braces that contains a comma, as in shells.
     fn braces(text: &str) -> Option<Self> {
         let open = text.find('{')?;
         let close = open + text[open..].find('}')?;
@@ -50,7 +50,7 @@ impl NotExpanded {
         }
         let (before, after) = (&text[..open], &text[close + 1..]);
         let alternatives: Vec<&str> = inside.split(',').collect();
-        // Groups in groups, and several of them, are too much for a message.
+        // Nested groups and several groups are too long for a message.
         let is_simple = alternatives.len() <= MAX_EXPANDED && !inside.contains('{');
         let is_last = !after.contains(['{', '}']);
         let alternatives = alternatives.iter().filter(|_| is_simple && is_last);
@@ -62,7 +62,7 @@ impl NotExpanded {
     }
 }
 
-/// Why the path is not found, and what to give.
+/// Writes the reason and the paths to give instead.
 impl fmt::Display for NotExpanded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is not expanded: give ", self.part.escape_debug())?;

@@ -32,7 +32,7 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
             if !host.is_empty() && !host.eq_ignore_ascii_case(b"localhost") {
                 return Err(elsewhere(host, &decoded(rest)).in_file(given));
             }
-            // Of `file://` alone nothing is left.
+            // `file://` alone has no path.
             if path.is_empty() {
                 return Ok(Cow::Borrowed(given));
             }

@@ -1,4 +1,4 @@
-//! What is there where no files were found, and what to write instead.
+//! Explains why no files were found, and suggests patterns.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,32 +10,32 @@ use super::NotExpanded;
 use super::search::{Search, entries, is_hidden};
 use crate::words::counted;
 
-/// Folders that are looked into for files to suggest.
+/// Maximum number of folders that are searched for suggestions.
 const MAX_FOLDERS: usize = 1000;
 
-/// What is there where a folder has no `.avro` files, or a pattern matches none.
+/// Details about a folder without `.avro` files, or a pattern without matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NothingFound {
-    /// Whether a folder was given, and no pattern.
+    /// Whether a folder was given, not a pattern.
     pub is_folder: bool,
-    /// Folders in the folder, or that the pattern matches; if it matches none, those that are
-    /// where it looks for files.
+    /// Number of folders in the folder, or of folders that match the pattern. If none match, the
+    /// number of folders in which the pattern looks for files.
     pub folders: usize,
-    /// Files where the pattern looks for files, of which it matches none.
+    /// Number of files in the folders in which the pattern looks for files; none of them match.
     pub beside: usize,
-    /// Files in the folder (where it was searched recursively, in those below too) whose names do
-    /// not end in `.avro`.
+    /// Number of files in the folder whose names do not end in `.avro`. A recursive search counts
+    /// folders below too.
     pub other_files: usize,
     /// Whether folders below the folder have `.avro` files, and were not searched.
     pub avro_below: bool,
-    /// What was skipped because it is hidden, in words.
+    /// A description of hidden files and folders that were skipped.
     pub hidden: Option<String>,
-    /// Patterns that match what is there.
+    /// Patterns that match existing files.
     pub suggestions: Vec<String>,
     /// The first folder of the pattern's path that does not exist.
     pub missing_folder: Option<PathBuf>,
-    /// What in the pattern a shell would have expanded.
+    /// The part of the pattern that a shell would have expanded.
     pub not_expanded: Option<NotExpanded>,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for NothingFound {
         } else if self.is_folder && self.hidden.is_none() {
             f.write_str(": the folder is empty")?;
         }
-        // What is hidden is suggested only where there is nothing else.
+        // Hidden files are suggested only if there are no other suggestions.
         match &self.hidden {
             Some(hidden) if there.is_empty() => {
                 write!(f, "; {hidden}")?;
@@ -99,7 +99,7 @@ impl NothingFound {
     }
 }
 
-/// What is in a folder where a search has found no files.
+/// The contents of a folder in which a search has found no files.
 #[cold]
 pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> NothingFound {
     let mut below = Below::default();
@@ -226,7 +226,7 @@ fn suggest_hidden(search: &Search, found: &mut NothingFound) {
     }
 }
 
-/// What was skipped because it is hidden, in words.
+/// A description of hidden files and folders that were skipped.
 pub(super) fn hidden(files: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> Option<String> {
     let first = files.first().or_else(|| folders.first())?;
     let counts = [
@@ -262,7 +262,7 @@ pub(super) fn alike(mut files: Vec<PathBuf>) -> Option<String> {
     ))
 }
 
-/// What is in a folder and those below.
+/// The contents of a folder and of the folders below it.
 #[derive(Default)]
 struct Below {
     /// Folders in the folder itself.
@@ -280,7 +280,7 @@ struct Below {
 }
 
 impl Below {
-    /// Looks into a folder and those below; what may not be read is as if it were not there.
+    /// Reads a folder and the folders below it. Unreadable folders count as empty.
     fn look(&mut self, folder: &Path, depth: usize) {
         self.looked_into += 1;
         for entry in entries(folder).unwrap_or_default() {
@@ -312,7 +312,7 @@ impl Below {
         }
     }
 
-    /// A pattern for what is in a folder or below, after the folder's own.
+    /// A pattern for the files in a folder or below, relative to the folder.
     fn pattern(&self) -> Option<String> {
         match (&self.names[..], &self.names_below[..]) {
             _ if self.avro_here => Some("*.avro".to_owned()),
@@ -324,7 +324,7 @@ impl Below {
     }
 }
 
-/// A pattern of one component that matches all of these names, of which there is one at least.
+/// A pattern of one component that matches all `names`; there must be at least one.
 fn common_pattern(names: &[String]) -> String {
     let first = &names[0];
     if names.iter().all(|name| name == first) {

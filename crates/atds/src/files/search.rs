@@ -12,7 +12,7 @@ use super::nothing::{self, NothingFound};
 use super::{Found, NotExpanded};
 use crate::{Error, ErrorKind};
 
-/// The files named `*.avro` of a folder, with `recursive` those of all folders below too.
+/// The files named `*.avro` in a folder; with `recursive` also in all folders below.
 pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error> {
     let search = Search::folder(folder, recursive)?;
     if search.files.is_empty() {
@@ -22,8 +22,8 @@ pub(super) fn folder(folder: &Path, recursive: bool) -> Result<Vec<Found>, Error
     Ok(search.finish(folder))
 }
 
-/// The files that a pattern matches; with `recursive`, the folders that it matches stand for
-/// theirs. `missing` is the error if it is a plain path after all.
+/// The files that a pattern matches. With `recursive`, matching folders stand for their files.
+/// `missing` is the error if the pattern is a plain path.
 pub(super) fn pattern(
     given: &Path,
     recursive: bool,
@@ -95,28 +95,28 @@ fn parse(given: &Path) -> Result<(PathBuf, Vec<Part>), Error> {
     Ok((start, parts))
 }
 
-/// What a search has found.
+/// The results of a search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     pub(super) files: Vec<Found>,
     /// Folders that match as a file would have to.
     pub(super) folders: Vec<PathBuf>,
-    /// Files and folders that match but for being hidden.
+    /// Hidden files and folders that would match.
     pub(super) hidden_files: Vec<PathBuf>,
     pub(super) hidden_folders: Vec<PathBuf>,
-    /// Whether the files of a folder are searched, rather than those of a pattern.
+    /// Whether a folder is searched, not a pattern.
     is_folder: bool,
-    /// Files of a folder that are not named `*.avro` but like it: `a.avro.gz`, `A.AVRO`.
+    /// Files of a folder with names similar to `*.avro`: `a.avro.gz`, `A.AVRO`.
     alike: Vec<PathBuf>,
-    /// Links to folders that `**` has met, to be followed once all else is searched.
+    /// Links to folders that `**` has found; they are followed at the end.
     links: Vec<(PathBuf, usize)>,
-    /// Folders that `**` has searched, without links, with the components left. So no link leads
-    /// around in a circle, or to a file a second time.
+    /// Folders that `**` has searched, with links resolved, and the components left. This prevents
+    /// cycles of links and repeated files.
     searched: HashSet<(PathBuf, usize)>,
 }
 
 impl Search {
-    /// Searches a folder, or that and all below it, for files named `*.avro`.
+    /// Searches a folder, and with `recursive` all folders below, for files named `*.avro`.
     fn folder(folder: &Path, recursive: bool) -> Result<Self, Error> {
         let mut parts = vec![Part::Names(Pattern::new("*.avro").expect("it is one"))];
         if recursive {
@@ -153,7 +153,7 @@ impl Search {
         self.alike.extend(other.alike);
     }
 
-    /// The files in their order; logs what was skipped of what was `given`.
+    /// The files in order. Logs the skipped files of the path or pattern `given`.
     fn finish(mut self, given: &Path) -> Vec<Found> {
         let hidden_files = self.hidden_files.into_iter().collect();
         let hidden_folders = self.hidden_folders.into_iter().collect();
@@ -169,7 +169,7 @@ impl Search {
         self.files
     }
 
-    /// Searches at `path` for what `parts` match.
+    /// Searches the folder `path` for matches of `parts`.
     fn below(&mut self, path: &Path, parts: &[Part]) -> Result<(), Error> {
         match parts {
             [] => self.end(path),
@@ -220,8 +220,8 @@ impl Search {
         }
     }
 
-    /// Takes what a whole pattern matches. A link that leads nowhere is an error, rather than a
-    /// file less.
+    /// Adds a match of the whole pattern. A dangling link is an error, because skipping it would
+    /// lose a file.
     fn end(&mut self, path: &Path) -> Result<(), Error> {
         let found = fs::metadata(path).map_err(|error| Error::io(error, path))?;
         match found.is_dir() {
@@ -246,7 +246,7 @@ fn begins_hidden(pattern: &str) -> bool {
     pattern.starts_with(['.', '_'])
 }
 
-/// What a folder has.
+/// An entry of a folder.
 pub(super) struct Entry {
     pub(super) name: OsString,
     pub(super) is_folder: bool,
@@ -261,7 +261,7 @@ impl Entry {
     }
 }
 
-/// The entries of a folder, sorted by name; none of what is no folder.
+/// The entries of a folder, sorted by name; empty if `folder` is no folder.
 pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, Error> {
     let fault = |error: io::Error| Error::io(error, folder);
     // The folder of a path such as `*.avro`.
@@ -283,7 +283,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, Error> {
     for entry in found {
         let entry = entry.map_err(fault)?;
         let kind = entry.file_type().map_err(fault)?;
-        // A link that leads nowhere is no folder.
+        // A dangling link is no folder.
         let is_folder = match kind.is_symlink() {
             true => fs::metadata(here.join(entry.file_name())).is_ok_and(|found| found.is_dir()),
             false => kind.is_dir(),

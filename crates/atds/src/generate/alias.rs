@@ -1,7 +1,7 @@
 //! Drawing from a discrete distribution in constant time (Walker's alias method).
 //!
-//! The weights come from recurrences in `+`, `*` and `/` alone, whose results IEEE 754 fixes:
-//! library functions such as `exp` differ between platforms, and the files would with them.
+//! The weights come from recurrences in `+`, `*` and `/` alone, whose results IEEE 754 fixes.
+//! Library functions such as `exp` differ between platforms, and so would the files.
 
 use super::random::Random;
 
@@ -11,20 +11,21 @@ pub(super) struct Alias {
     slots: Vec<Slot>,
 }
 
-/// One of equally likely slots: gives its own number, or another, by a draw against `threshold`.
+/// One of equally likely slots. A draw against `threshold` chooses between its own number and
+/// another number.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Of 2^32, how often the slot gives its own number.
+    /// The probability of the slot's own number, times 2^32.
     threshold: u32,
     alias: u32,
 }
 
 impl Alias {
-    /// `weights` are at least one and below 2^32 in number, none negative, not all 0.
+    /// A distribution of `weights`: at least one and fewer than 2^32, none negative, not all 0.
     pub(super) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len() as f64;
         let mut shares: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
-        // What rounding leaves over at the end keeps its own number.
+        // Slots that are left over by rounding keep their own number.
         let own = |i: usize| Slot {
             threshold: u32::MAX,
             alias: i as u32,
@@ -74,15 +75,16 @@ pub(super) fn poisson(mean: f64) -> Alias {
     Alias::new(&weights)
 }
 
-/// The part of a distribution's sum that a draw of 32 bits would not show.
+/// The fraction of a distribution's sum that is too small for a draw of 32 bits.
 const NEGLIGIBLE: f64 = 1.0 / (TWO_POW_32 * 16.0);
 
-/// The standard normal distribution in thousandths, but for the probability of 0.
+/// The standard normal distribution in thousandths, with a chosen probability of 0.
 #[derive(Clone, Debug)]
 pub(super) struct Thousandths(Alias);
 
 impl Thousandths {
-    /// A draw is 0 with the probability `zeros`, which is below 1, and normal otherwise.
+    /// A distribution that is 0 with the probability `zeros`, which must be below 1, and normal
+    /// otherwise.
     pub(super) fn new(zeros: f64) -> Self {
         // The density at k thousandths is exp(-k^2 / 2e6), up to a factor: from one k to the next
         // it changes by `step`, and `step` by its square's worth, exp(-1e-6).
@@ -112,11 +114,10 @@ impl Thousandths {
     }
 }
 
-/// The farthest that a draw lies from 0, in thousandths: one in 2^29 of the distribution lies
-/// beyond.
+/// The largest draw, in thousandths. One in 2^29 of the distribution is beyond.
 const FARTHEST: usize = 6_000;
 
-/// `exp(x)` for `|x|` of a millionth or less: the terms left out are below half a unit in the last
+/// `exp(x)` for `|x|` of at most a millionth. The omitted terms are below half a unit in the last
 /// place.
 fn exp_of_tiny(x: f64) -> f64 {
     1.0 + x * (1.0 + x * (0.5 + x / 6.0))

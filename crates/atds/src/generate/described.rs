@@ -1,4 +1,4 @@
-//! Records for features: a field for each, of the type it is read from.
+//! Shapes of records for given features, with a field for each feature.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,13 @@ use super::shape::RecordShape;
 use crate::limits::{MAX_MEAN_LENGTH, MAX_SAMPLE_VALUES};
 
 impl RecordShape {
-    /// Records with a field for each of `features`, which can be read by them.
+    /// The shape of records with a field for each of `features`, so that the features can read
+    /// them.
     ///
     /// Dense features have their shape in every record; lists of varying length, and the entries
-    /// of sparse features, are `mean_length` on average. What a feature has a default or a mask
-    /// for is null in 5 % of the records. Values are as in the presets; indices of a dimension that
-    /// is [`UNKNOWN`] are below 1,000.
+    /// of sparse features, are `mean_length` on average. A feature with a default or a mask is null
+    /// in 5 % of the records. Values are as in the presets; indices of a dimension that is
+    /// [`UNKNOWN`] are below 1,000.
     ///
     /// # Errors
     ///
@@ -56,14 +57,14 @@ impl RecordShape {
     }
 }
 
-/// A dimension of a sparse feature that may be any.
+/// The dimension for an unknown dimension of a sparse feature.
 const UNKNOWN_DIM: u64 = 1_000;
 
-/// Records that are being described.
+/// A shape that is being built.
 struct Draft {
     mean_length: f64,
     names: HashSet<String>,
-    /// Values that a record has on average.
+    /// Mean number of values in a record.
     values: f64,
 }
 
@@ -139,7 +140,7 @@ impl Draft {
         Ok(Type::Sparse { values, dims, mean })
     }
 
-    /// Counts so many more values, and refuses what would be too many.
+    /// Adds `values` to the number of values in a record; an error if there are too many.
     fn count(&mut self, values: f64) -> Result<(), ShapeErrorKind> {
         self.values += values;
         match self.values <= MAX_SAMPLE_VALUES {
@@ -149,7 +150,7 @@ impl Draft {
     }
 }
 
-/// The values that a feature is made of.
+/// The type and distribution of a feature's values.
 fn values(feature: &Feature) -> Result<Values, ShapeErrorKind> {
     let dtype = feature.dtype;
     match (&feature.convert, dtype) {

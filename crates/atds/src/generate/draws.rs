@@ -1,4 +1,4 @@
-//! Drawing single values, and writing them.
+//! Draws and writes single values.
 
 use avro_decode::encode::{write_long, write_string};
 
@@ -6,19 +6,20 @@ use super::alias::{Alias, Thousandths, poisson};
 use super::field::{Symbols, Values};
 use super::random::Random;
 
-/// What values are drawn from.
+/// The distributions of values.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     thousandths: Thousandths,
     /// The least of the integers below 1,000.
     least: u64,
     text_length: Alias,
-    /// A text; kept for its memory.
+    /// A text; the memory is reused.
     text: String,
 }
 
 impl Draws {
-    /// Draws floats of which the part `zeros` is 0, and integers that may be 0 if any float may.
+    /// Distributions in which a fraction `zeros` of the floats is 0. Integers can be 0 only if
+    /// `zeros` is above 0.
     pub(super) fn new(zeros: f64) -> Self {
         Draws {
             thousandths: Thousandths::new(zeros),
@@ -77,7 +78,7 @@ impl Draws {
 /// The mean length of texts in characters and of bytes in bytes.
 const TEXT_LENGTH: f64 = 12.0;
 
-/// Letters of one to four bytes in UTF-8, most of one.
+/// Letters of one to four bytes in UTF-8, mostly of one.
 const LETTERS: [char; 32] = [
     'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's',
     't', 'u', 'v', 'w', ' ', ' ', 'é', 'ß', 'ж', 'ω', '語', '한', '🦀',

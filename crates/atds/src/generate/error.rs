@@ -1,4 +1,4 @@
-//! Why files could not be generated, or there are no records of a shape.
+//! Errors of generating files, and of shapes of records.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use thiserror::Error;
 use super::files::MAX_FILES;
 use crate::limits::{MAX_MEAN_LENGTH, MAX_SAMPLE_VALUES};
 
-/// Why files could not be generated.
+/// An error of generating files.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GenerateError {
-    /// No files, or more than [`MAX_FILES`], were asked for.
+    /// The number of files is 0 or above [`MAX_FILES`].
     #[error("cannot write records to {files} files: there must be 1 to {MAX_FILES}")]
     FileCount {
-        /// The number asked for.
+        /// The number of files.
         files: usize,
     },
-    /// The folder holds an Avro file that would stay there, and be read with the new ones.
+    /// The folder has another Avro file, which would be read together with the new files.
     #[error("{} would stay beside the new files: remove it or choose another folder", path.display())]
     FolderInUse {
         /// The file.
@@ -31,7 +31,7 @@ pub enum GenerateError {
     Io {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file could not be written.
@@ -39,7 +39,7 @@ pub enum GenerateError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What went wrong, and at which byte.
+        /// The error and its offset.
         source: avro_block::Error,
     },
     /// [`GenerateOptions::cancelled`](super::GenerateOptions::cancelled) was set.
@@ -47,25 +47,25 @@ pub enum GenerateError {
     Cancelled,
 }
 
-/// Why there are no records for features.
+/// An error of a shape for features.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ShapeError {
     /// A mean length that is not above 0 and at most [`MAX_MEAN_LENGTH`].
     #[error("`mean_length` is {mean_length}: it must be above 0, at most {MAX_MEAN_LENGTH}")]
     MeanLength {
-        /// The mean length asked for.
+        /// The given mean length.
         mean_length: f64,
     },
-    /// A feature that no records are made for.
+    /// A feature for which no records can be made.
     #[error("feature '{feature}': {kind}")]
     Feature {
-        /// Its name.
+        /// The name of the feature.
         feature: String,
-        /// Why not.
+        /// The reason.
         kind: ShapeErrorKind,
     },
-    /// The schema would be none, for its size or for the length of a name.
+    /// The schema would be invalid, because of its size or the length of a name.
     #[error("the schema of the records: {0}")]
     Schema(SchemaError),
 }
@@ -83,38 +83,38 @@ impl ShapeError {
     }
 }
 
-/// Why no records are made for a feature.
+/// The reason why no records can be made for a feature.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeErrorKind {
-    /// Its expression leads further than to a field.
+    /// The expression is not just the name of a field.
     #[error("'{expression}' is not the name of a field, which is all that samples are made for")]
     Expression {
         /// The expression.
         expression: String,
     },
-    /// Another feature is of the same field.
+    /// Another feature reads the same field.
     #[error("another feature is of the field '{field}' too")]
     DuplicateField {
         /// The field.
         field: String,
     },
-    /// Its kind has no samples: sparse entries by keys.
+    /// The kind is not supported: sparse entries by keys.
     #[error("samples are made for dense and varlen features, and for sparse ones of a shape")]
     Kind,
-    /// No Avro type is read as its dtype.
+    /// No Avro type is read as the dtype.
     #[error("samples of {dtype} are made only where it is cast")]
     DType {
         /// The dtype.
         dtype: DType,
     },
-    /// Its conversion has no samples: a vocabulary or a unit.
+    /// The conversion is not supported: a vocabulary or a unit.
     #[error("samples are not made for a vocabulary or a unit")]
     Conversion,
     /// A sparse shape with too many cells to number them.
     #[error("the shape has 2^64 cells or more")]
     TooManyCells,
-    /// With it, records have more than [`MAX_SAMPLE_VALUES`] values.
+    /// The feature would give records more than [`MAX_SAMPLE_VALUES`] values.
     #[error("with it records have more than {MAX_SAMPLE_VALUES} values")]
     TooManyValues,
 }

@@ -1,4 +1,4 @@
-//! Writing records to files.
+//! Writes generated records to files.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -17,33 +17,34 @@ use super::new_files::NewFiles;
 use super::random::Random;
 use super::shape::RecordShape;
 
-/// What to generate.
+/// Options of generated files.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GenerateOptions {
-    /// What the records are.
+    /// The shape of the records.
     pub shape: RecordShape,
-    /// Records in all files together.
+    /// Number of records in all files together.
     pub records: u64,
-    /// Files that the records are split over, as evenly as possible: 1 to [`MAX_FILES`], 1 by
-    /// default.
+    /// Number of files that the records are split over, as evenly as possible: 1 to [`MAX_FILES`], 1
+    /// by default.
     pub files: usize,
     /// Codec of the files. Default [`Codec::Null`].
     pub codec: Codec,
-    /// Decompressed bytes at which a block is closed. Default 16,000.
+    /// Decompressed size of a block in bytes. Default 16,000.
     pub block_bytes: usize,
-    /// Whether arrays say their size in bytes, so that readers can skip them without reading their
-    /// items: their counts are negative then (Avro 1.12, "Arrays"). Default false.
+    /// Whether arrays are written with their size in bytes, so that readers can skip them. Their
+    /// counts are then negative (Avro 1.12, "Arrays"). Default false.
     pub byte_sizes: bool,
-    /// Fixes every value, and the files byte for byte. The values depend on nothing else: they are
-    /// the same whatever the number of files, the codec and the size of the blocks.
+    /// The seed, which fixes every value and every byte of the files. The values do not depend on
+    /// the number of files, the codec or the size of the blocks.
     pub seed: u64,
-    /// Ends generating with [`GenerateError::Cancelled`] soon after it is true.
+    /// A flag that cancels: soon after it becomes true, generating fails with
+    /// [`GenerateError::Cancelled`].
     pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl GenerateOptions {
-    /// The defaults, for `records` records of `shape`, such as a [`Preset`](super::Preset).
+    /// The default options for `records` records of `shape`, such as a [`Preset`](super::Preset).
     pub fn new(shape: impl Into<RecordShape>, records: u64) -> Self {
         GenerateOptions {
             shape: shape.into(),
@@ -58,10 +59,10 @@ impl GenerateOptions {
     }
 }
 
-/// The most files that are generated: their names have five digits, and sort as their numbers do.
+/// The maximum number of files: their names have five digits and sort by number.
 pub const MAX_FILES: usize = 100_000;
 
-/// What was generated.
+/// The generated files and their sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Generated {
@@ -69,19 +70,20 @@ pub struct Generated {
     pub files: Vec<PathBuf>,
     /// Records in all files together.
     pub records: u64,
-    /// Bytes of all files together.
+    /// Size of all files together in bytes.
     pub raw_bytes: u64,
-    /// Bytes of all records together, decompressed.
+    /// Decompressed size of all records together in bytes.
     pub decompressed_bytes: u64,
 }
 
 /// Writes records to `part-00000.avro`, `part-00001.avro`, .. in the folder `dir`, which is made
-/// if it does not exist. Files of those names are replaced when all new ones are whole.
+/// if it does not exist. Existing files of these names are replaced when all new files are
+/// complete.
 ///
 /// # Errors
 ///
 /// If the number of files is out of range, if the folder holds other Avro files, if writing fails,
-/// or if it is cancelled; then nothing that was written stays, and older files stay as they are.
+/// or if it is cancelled. New files are then removed, and existing files are unchanged.
 pub fn generate(
     dir: impl AsRef<Path>,
     options: &GenerateOptions,
@@ -89,12 +91,11 @@ pub fn generate(
     generate_with_progress(dir, options, |_| ())
 }
 
-/// As [`generate`], and calls `progress` with the number of records written so far, now and then
-/// and at the end.
+/// As [`generate`], but also calls `progress` regularly, and at the end, with the number of records
+/// written so far.
 ///
 /// # Errors
-///
-/// Those of [`generate`].
+/// As [`generate`].
 pub fn generate_with_progress(
     dir: impl AsRef<Path>,
     options: &GenerateOptions,
@@ -137,7 +138,7 @@ pub fn generate_with_progress(
                 thread::Builder::new().spawn_scoped(scope, work).ok()
             })
             .collect();
-        // Where no thread is to be had, this one does it all.
+        // If no thread can be started, this thread writes all files.
         let own = workers.is_empty().then(|| job.work(&sender));
         drop(sender);
         let mut written = 0;
@@ -177,8 +178,8 @@ impl From<io::Error> for FolderError {
     }
 }
 
-/// Sees that no Avro files but `names` are in the folder, if it is there: who reads the folder
-/// would read them too.
+/// Checks that the folder has no other Avro files than `names`, because readers of the folder would
+/// read those too.
 fn check_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -199,7 +200,7 @@ fn check_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// What the threads share: each takes the next file until there are no more.
+/// The state that threads share. Each thread takes the next file until there are no more.
 struct Job<'a> {
     options: &'a GenerateOptions,
     files: &'a NewFiles,
@@ -209,7 +210,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Writes files and tells the records written; gives the bytes, raw and decompressed.
+    /// Writes files and reports the number of records. Returns the raw and the decompressed bytes.
     fn work(&self, progress: &Sender<u64>) -> Result<(u64, u64), GenerateError> {
         let mut encoder = RecordEncoder::new(self.options.shape.clone(), self.options.seed)
             .with_byte_sizes(self.options.byte_sizes);
@@ -247,7 +248,7 @@ impl Job<'_> {
         encoder: &mut RecordEncoder,
         progress: &Sender<u64>,
     ) -> Result<(u64, u64), GenerateError> {
-        // The file that it is to be.
+        // The final path of the file, for errors.
         let path = || self.files.published(i).to_owned();
         let io_error = |source| GenerateError::Io {
             path: path(),
@@ -275,7 +276,7 @@ impl Job<'_> {
                     break;
                 }
                 self.check_cancelled()?;
-                // Nobody listens only if the receiver's thread panicked.
+                // The receiver is gone only if its thread panicked.
                 let _ = progress.send(untold);
                 untold = 0;
             }
@@ -287,7 +288,7 @@ impl Job<'_> {
         Ok((raw, decompressed))
     }
 
-    /// The records of file `i`: no file has over one more than another.
+    /// The range of records of file `i`. Files differ by at most one record.
     fn records(&self, i: usize) -> Range<u64> {
         let (records, files) = (u128::from(self.options.records), self.files.len() as u128);
         let start = |i: usize| (records * i as u128 / files) as u64;
@@ -296,7 +297,7 @@ impl Job<'_> {
 
     fn writer_options(&self, i: usize) -> WriterOptions {
         let mut marker = [0; SyncMarker::LEN];
-        // A stream of its own: records count from 0, files from the other end.
+        // Streams of records count from 0 up, streams of files from the maximum down.
         let mut random = Random::new(self.options.seed, u64::MAX - i as u64);
         for half in marker.chunks_mut(8) {
             half.copy_from_slice(&random.bits().to_le_bytes());
@@ -312,8 +313,8 @@ impl Job<'_> {
     }
 }
 
-/// Bytes that are gathered before they are handed to the system.
+/// Size of the write buffer in bytes.
 const FILE_BUFFER: usize = 256 * 1024;
 
-/// Records between two calls of the progress function.
+/// Number of records between two calls of the progress function.
 const PROGRESS_RECORDS: u64 = 256;

@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Records of your own shape are those that features describe:
+//! Features can describe other shapes of records:
 //!
 //! ```
 //! use atds::generate::{GenerateOptions, RecordShape, generate};

@@ -1,19 +1,19 @@
-//! Files that are written beside those of their names, and take their place when they are whole.
+//! New files under temporary names, which get their final names when all are complete.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Files of a folder under other names for now, which are hidden. Dropped before
-/// [`publish`](Self::publish), they are removed, and so is a folder that was made for them.
+/// New files of a folder under hidden temporary names. If this is dropped before
+/// [`publish`](Self::publish), it removes the files, and the folder if it made it.
 pub(super) struct NewFiles {
-    /// Of each the path now and the path that it is to have.
+    /// For each file, its temporary path and its final path.
     files: Vec<(PathBuf, PathBuf)>,
-    /// The folder, if it was made for them.
+    /// The folder, if it was created.
     made: Option<PathBuf>,
 }
 
 impl NewFiles {
-    /// Makes the folder if it is not there. The files are not made yet.
+    /// Creates the folder if it is missing, but no files yet.
     pub(super) fn new(dir: &Path, names: &[String]) -> io::Result<Self> {
         let made = !dir.exists();
         fs::create_dir_all(dir)?;
@@ -32,20 +32,20 @@ impl NewFiles {
         self.files.len()
     }
 
-    /// Where file `i` is written.
+    /// The temporary path of file `i`.
     pub(super) fn path(&self, i: usize) -> &Path {
         &self.files[i].0
     }
 
-    /// Where file `i` will be.
+    /// The final path of file `i`.
     pub(super) fn published(&self, i: usize) -> &Path {
         &self.files[i].1
     }
 
-    /// Gives all files their names, and returns their paths.
+    /// Renames all files to their final paths, and returns the paths.
     ///
     /// # Errors
-    /// The path of a file that cannot have its name, and why.
+    /// The path of a file that cannot be renamed, and the system's error.
     pub(super) fn publish(mut self) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
         for (from, to) in &self.files {
             fs::rename(from, to).map_err(|error| (to.clone(), error))?;
@@ -58,7 +58,7 @@ impl NewFiles {
 
 impl Drop for NewFiles {
     fn drop(&mut self) {
-        // What cannot be removed is not there, or cannot be helped.
+        // A file that cannot be removed is missing, or there is no remedy.
         for (path, _) in &self.files {
             let _ = fs::remove_file(path);
         }

@@ -1,4 +1,4 @@
-//! The preset `people`: records, arrays and maps in one another, and expressions into them.
+//! The preset `people`: nested records, arrays and maps, with path expressions.
 
 use avro_decode::{Feature, Fill};
 use tensor_batch::{DType, Scalar};
@@ -24,8 +24,8 @@ pub(super) fn shape() -> RecordShape {
     }
 }
 
-/// A single value, the third element of an array, an entry of a map, all elements at one, two and
-/// three depths, and those that filters keep.
+/// Features of all kinds of expressions: a single value, the third element of an array, an entry of
+/// a map, all elements of one, two and three levels of arrays, and filtered elements.
 fn features() -> Vec<Feature> {
     let one = |expression| Feature::fixed_len(expression, &[], DType::String);
     let all = |expression| Feature::var_len(expression, DType::String);
@@ -136,7 +136,7 @@ static GENDER: Symbols = Symbols {
     symbols: &["female", "male", "unknown"],
 };
 
-/// First names that are last names too: of eight people one has the same twice.
+/// First names, which are last names too, so that one in eight people has the same name twice.
 static NAMES: [&str; 8] = [
     "Avery", "Blair", "Cameron", "Ellis", "Jordan", "Morgan", "Parker", "Taylor",
 ];

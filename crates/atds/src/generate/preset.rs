@@ -1,4 +1,4 @@
-//! The shapes of records to choose from.
+//! Presets: predefined shapes of records.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum Preset {
     /// bytes a record; deflate makes them smaller by about 1.39.
     #[default]
     Ads,
-    /// The fields of [`Preset::Ads`], each in a union with null, which 5 % are.
+    /// The fields of [`Preset::Ads`], each in a union with null; 5 % of the values are null.
     AdsNullable,
     /// 210 scalars, 30 of each type.
     Wide,
@@ -63,9 +63,10 @@ impl Preset {
         self.shape().schema()
     }
 
-    /// Features to read the records by: all fields, in the order of the schema, but of
-    /// [`Preset::People`] path expressions. Dimensions are known where they are the same in every
-    /// record; a null is 0, false or the empty string, of a sparse feature no entries.
+    /// Features that read the records: all fields, in the order of the schema; for
+    /// [`Preset::People`], path expressions. Dimensions are known if they are the same in every
+    /// record. A null is read as 0, false or the empty string, and in a sparse feature as no
+    /// entries.
     pub fn features(self) -> Vec<Feature> {
         self.shape().features().to_vec()
     }

@@ -1,4 +1,4 @@
-//! Random numbers that a seed and a record's number fix.
+//! Random numbers, determined by a seed and a record's number.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -8,8 +8,8 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 pub(super) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// The numbers of stream `index` under `seed`: each record is a stream of its own, so that it
-    /// does not depend on the file that it is written to.
+    /// The numbers of stream `index` under `seed`: each record has its own stream, so that it does
+    /// not depend on the file in which it is written.
     pub(super) fn new(seed: u64, index: u64) -> Self {
         let mixed = SplitMix64::seed_from_u64(seed).next_u64();
         Random(Xoshiro256PlusPlus::seed_from_u64(mixed ^ index))

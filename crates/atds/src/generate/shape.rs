@@ -1,4 +1,4 @@
-//! What the generated records are: their fields, and the features they are read as.
+//! Shapes of generated records: the fields, and the features that read them.
 
 use avro_decode::{Feature, Fill};
 use tensor_batch::{ColumnSpec, Scalar, UNKNOWN};
@@ -6,8 +6,8 @@ use tensor_batch::{ColumnSpec, Scalar, UNKNOWN};
 use super::field::{Field, Length, Type, Values, record_schema};
 use super::preset::Preset;
 
-/// The shape of records to generate: a schema and the distributions of its values. That of a
-/// [`Preset`], or [one for features](RecordShape::of_features).
+/// The shape of records to generate: a schema and the distributions of its values. It is made from
+/// a [`Preset`] or [from features](RecordShape::of_features).
 #[derive(Clone, Debug)]
 pub struct RecordShape {
     pub(super) preset: Option<Preset>,
@@ -23,7 +23,7 @@ impl RecordShape {
         record_schema(&self.name, &self.fields).to_string()
     }
 
-    /// Features to read the records by.
+    /// Features that read the records.
     pub fn features(&self) -> &[Feature] {
         &self.features
     }
@@ -33,7 +33,7 @@ impl RecordShape {
         self.preset
     }
 
-    /// The shape of `preset`: of these columns, in this order.
+    /// The shape of `preset`, with these columns in this order.
     pub(super) fn of_columns(preset: Preset, columns: Vec<Column>) -> Self {
         let columns = columns
             .into_iter()
@@ -55,7 +55,7 @@ impl From<Preset> for RecordShape {
     }
 }
 
-/// A field, and the feature it is read as.
+/// A field, and the feature that reads it.
 pub(super) struct Column {
     field: Field,
     feature: Feature,
@@ -94,7 +94,7 @@ impl Column {
         }
     }
 
-    /// The same field, null now and then: then read as 0, false, the empty string, or no entries.
+    /// The column with some nulls, which are read as 0, false, the empty string, or no entries.
     pub(super) fn nullable(self) -> Self {
         let Field { name, ty } = self.field;
         let zero = Scalar::zero(self.feature.dtype);

@@ -1,4 +1,4 @@
-//! How often a value is missing, counted over records as trees.
+//! Counts nulls of each path, in records as trees of values.
 
 use std::path::Path;
 
@@ -9,27 +9,26 @@ use crate::Error;
 use crate::inspect::InspectOptions;
 use crate::records::Trees;
 
-/// A path of a file's schema, and what is there in a sample of its records.
+/// A path of a file's schema, with counts of its values in a sample of the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InspectedPath {
     /// The path.
     pub path: SchemaPath,
-    /// Values met, nulls among them. What is inside of a null is not met.
+    /// Number of values, including nulls. Paths inside a null do not count.
     pub values: u64,
-    /// Nulls among them; for a branch of a union, values of all others.
+    /// Number of nulls; for a branch of a union, of values of all other branches.
     pub nulls: u64,
 }
 
 impl InspectedPath {
-    /// The share of nulls among the values met; `None` if there were none.
+    /// The fraction of nulls among the values; `None` if there were no values.
     pub fn null_rate(&self) -> Option<f64> {
         (self.values > 0).then(|| self.nulls as f64 / self.values as f64)
     }
 }
 
-/// The paths of a file, counted over the first records of the sample, and how many
-/// those are.
+/// The paths of a file with counts over the sample, and the number of records in the sample.
 pub(super) fn count(
     file: &Path,
     found: SchemaPaths,
@@ -73,10 +72,10 @@ struct Counter<'a> {
     counts: &'a mut [Counts],
 }
 
-/// The trees are of the schema, and no deeper than the decoder allows.
+/// The trees match the schema, and the decoder limits their depth.
 impl<'a> Counter<'a> {
-    /// Counts a whole value of the schema; `places` are those of its fields, or of
-    /// its branches, or its own.
+    /// Counts a record. `places` are the paths of its fields; for other types, of its branches or
+    /// of the value itself.
     fn root(&mut self, value: &Value, places: &'a [usize]) {
         let root = self.schema.root();
         let (node, inner) = self.past_null(root, value);
@@ -88,7 +87,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// A value past a union that is passed through: of one type besides null.
+    /// The value and its type, after skipping a union of null and one other type.
     fn past_null<'v>(&self, node: NodeId, value: &'v Value) -> (NodeId, &'v Value) {
         match (self.schema.node(node), value) {
             (Node::Union(branches), Value::Union(branch, inner))
@@ -113,7 +112,7 @@ impl<'a> Counter<'a> {
         self.inside(node, value, &self.paths[place].inside);
     }
 
-    /// Counts what is inside a value: by the paths at `places`.
+    /// Counts the values inside a value, for the paths at `places`.
     fn inside(&mut self, node: NodeId, value: &Value, places: &'a [usize]) {
         match (self.schema.node(node), value) {
             (Node::Record(record), Value::Record(values)) => {

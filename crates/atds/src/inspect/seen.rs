@@ -1,16 +1,16 @@
-//! What batches say of a feature that its schema does not.
+//! Properties of features that depend on the data: lengths of lists, largest indices.
 
 use avro_decode::Feature;
 use avro_decode::feature::FeatureKind;
 use tensor_batch::Column;
 
-/// What the batches up to now say of a column.
+/// The properties of a column in the batches so far.
 pub(crate) enum Seen {
-    /// Nothing that the schema does not say.
+    /// A scalar, which has no such properties.
     Scalar,
-    /// Per level of arrays the length of each, or `None` if they differ.
+    /// For each level of arrays their common length, or `None` if they differ.
     Lengths(Vec<Option<i64>>),
-    /// Per dimension the largest index + 1.
+    /// For each dimension the largest index + 1.
     Extents(Vec<i64>),
 }
 
@@ -48,7 +48,7 @@ impl Seen {
         }
     }
 
-    /// The feature, of whose columns this was seen, as the data has it.
+    /// The feature of this column, adapted to the data.
     pub(crate) fn feature(self, mut feature: Feature) -> Feature {
         match (self, &mut feature.kind) {
             (Seen::Lengths(lengths), kind) => {

@@ -45,57 +45,54 @@ impl MessageDecoderBuilder {
         }
     }
 
-    /// What messages are besides their records: nothing, by default.
+    /// Sets the framing of messages; raw records by default.
     pub fn framing(mut self, framing: Framing) -> Self {
         self.framing = framing;
         self
     }
 
-    /// Another schema that messages may be of, where they are single objects and
-    /// say theirs. Messages of different ones mix in a batch. Schemas of other
-    /// programs, with whatever names, are parsed by [`Schema::parse_lenient`].
+    /// Adds another writer's schema. The messages must be single objects, which identify their
+    /// schema. A batch may mix messages of several schemas. [`Schema::parse_lenient`] parses
+    /// schemas of other programs with any names.
     pub fn writer_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
         self.writers.push(schema.into());
         self
     }
 
-    /// The schema that records are read as, by Avro's schema resolution: fields
-    /// that a writer lacks have this schema's defaults, renamed fields are found
-    /// by its aliases, numbers are promoted to its types. Without, features are
-    /// found in each writer's own schema.
+    /// Sets the schema that records are read as, by Avro's schema resolution. Fields that a writer
+    /// lacks have this schema's defaults. Renamed fields are found by its aliases. Numbers are
+    /// promoted to its types. By default, features are found in each writer's own schema.
     pub fn reader_schema(mut self, schema: impl Into<Arc<Schema>>) -> Self {
         self.plan.reader_schema = Some(schema.into());
         self
     }
 
-    /// What to do with sparse entries that have an index outside their
-    /// dimension: an error by default.
+    /// Sets the treatment of sparse entries with an index outside their dimension: an error by
+    /// default.
     pub fn out_of_bounds(mut self, choice: OutOfBounds) -> Self {
         self.plan.out_of_bounds = choice;
         self
     }
 
-    /// What is wrong with messages and read nevertheless (nothing by default): of it
+    /// Sets the faults of messages that are tolerated (none by default). Two apply:
     /// [`trailing_block_bytes`](Tolerate::trailing_block_bytes), bytes after a record, and
-    /// [`utf8`](Tolerate::utf8) matter. It is counted in
-    /// [`tolerated`](MessageDecoder::tolerated).
+    /// [`utf8`](Tolerate::utf8). [`tolerated`](MessageDecoder::tolerated) counts them.
     pub fn tolerate(mut self, tolerate: Tolerate) -> Self {
         self.plan.decode.replace_invalid_utf8 = tolerate.utf8;
         self.plan.decode.leave_trailing_bytes = tolerate.trailing_block_bytes;
         self
     }
 
-    /// Records, arrays, maps and unions that may be open at once in a value (100 by default, at most
-    /// [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
+    /// Sets the maximum nesting of records, arrays, maps and unions in a value (100 by default, at
+    /// most [`DEEPEST`](avro_decode::limits::DEEPEST)): only recursive types come near it.
     pub fn max_depth(mut self, depth: usize) -> Self {
         self.plan.decode.max_depth = depth;
         self
     }
 
-    /// Bytes that a batch takes at most while it is made (4 GiB by default),
-    /// counted before memory is asked for where that is known, else every few
-    /// hundred kilobytes of messages. Not counted is memory kept to be used
-    /// again.
+    /// Sets the maximum memory of a batch in bytes (4 GiB by default). Known sizes are checked
+    /// before memory is allocated, others after every few hundred kilobytes of messages. Memory
+    /// kept for reuse is not counted.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = bytes;
         self
@@ -106,12 +103,11 @@ impl MessageDecoderBuilder {
     /// a default or a mask.
     ///
     /// # Errors
-    /// Features that cannot be, or none; a writer's schema that does not have
-    /// them, a field that no writer's schema has, or one that cannot become the
-    /// reader's; several writers' schemas where
-    /// messages do not say theirs, or of one fingerprint and with different
-    /// logical types; values that mean something else than what the reader's
-    /// schema, or the first writer's that has them, says of their column.
+    /// Invalid features, or no features; a writer's schema that they do not fit; a field that no
+    /// writer's schema has; a writer's schema that cannot become the reader's; several writers'
+    /// schemas for raw messages; two schemas of one fingerprint that differ in logical types;
+    /// values with another meaning than in the reader's schema, or in the first writer's schema
+    /// that has them.
     pub fn build(self) -> Result<MessageDecoder, Error> {
         if self.features.is_empty() {
             return Err(Error::option("features", "at least one"));
@@ -151,7 +147,7 @@ impl MessageDecoderBuilder {
     }
 }
 
-/// An error if an expression leads to nothing in the schema of any writer.
+/// An error if no writer's schema has an expression's values.
 fn check_found(writers: &Writers<Plan>) -> Result<(), Error> {
     let plans = || writers.readers();
     let Some(first) = plans().next() else {

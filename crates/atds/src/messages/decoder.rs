@@ -13,12 +13,11 @@ use crate::limits::COUNTED_TOGETHER;
 use crate::stats::Tolerated;
 use crate::{Error, ErrorKind};
 
-/// Makes batches of records without a container, such as the messages of a
-/// queue: a row of each message, in their order.
+/// Decodes records without a container, such as the messages of a queue, into batches. Each message
+/// becomes a row, in order.
 ///
-/// The memory of batches that were dropped is used again for the next. Decoding
-/// runs on the caller's thread; a clone shares what is compiled and has memory
-/// of its own, for another thread.
+/// Later batches reuse the memory of dropped batches. Decoding runs on the caller's thread. For
+/// another thread, clone the decoder: the clone shares the compiled plan and has its own memory.
 ///
 /// ```
 /// use atds::messages::MessageDecoder;
@@ -48,7 +47,7 @@ use crate::{Error, ErrorKind};
 pub struct MessageDecoder {
     plans: Arc<Writers<Plan>>,
     builder: BatchBuilder,
-    /// Bytes of a row in the columns whose size is known beforehand.
+    /// Bytes of a row in the columns of fixed size.
     row_bytes: u64,
     memory_limit: u64,
     dropped_entries: u64,
@@ -93,33 +92,30 @@ impl MessageDecoder {
         self.builder.spec()
     }
 
-    /// Sparse entries of the batches so far that were left out for an index
-    /// outside their dimension, where that [was
-    /// chosen](MessageDecoderBuilder::out_of_bounds).
+    /// Number of sparse entries so far that were [dropped](MessageDecoderBuilder::out_of_bounds)
+    /// for an index outside their dimension.
     pub fn dropped_entries(&self) -> u64 {
         self.dropped_entries
     }
 
     /// Lists of [truncated](crate::Feature::with_truncate) features in the batches so
-    /// far that were longer than their dimension, and cut.
+    /// far that were longer than their dimension, and were truncated.
     pub fn truncated_lists(&self) -> u64 {
         self.truncated_lists
     }
 
-    /// What was passed over in the batches so far, where that [was
-    /// chosen](MessageDecoderBuilder::tolerate).
+    /// Counters of the [tolerated](MessageDecoderBuilder::tolerate) faults in the batches so far.
     pub fn tolerated(&self) -> Tolerated {
         self.tolerated
     }
 
-    /// Makes a batch of messages, a row of each.
+    /// Decodes messages into a batch, with one row for each.
     ///
     /// # Errors
-    /// The first message that is not a record of its schema, or does not fit the
-    /// features, or has bytes besides the record: the error says which, counted
-    /// from 0, as the [place](crate::error::Place)'s `record`, and where in it. There is
-    /// no batch then; the messages before it can be decoded again without it.
-    /// Or a batch above the memory limit.
+    /// A message is not a record of its schema, does not fit the features, or has bytes after the
+    /// record. The error's [place](crate::error::Place) has the index of the first such message as
+    /// `record`, and the offset in it. No batch is made; the messages before it can be decoded
+    /// again. A batch above the memory limit is an error too.
     pub fn decode(&mut self, messages: &[impl AsRef<[u8]>]) -> Result<Batch, Error> {
         let known = (messages.len() as u64).saturating_mul(self.row_bytes);
         check_limit(self.memory_limit, known)?;
@@ -140,7 +136,7 @@ impl MessageDecoder {
             let message = found.row;
             return Err(Error::shapes_differ(self.builder.spec(), found).in_message(message));
         }
-        // How far lists are padded is only known now, and bounded by nothing else.
+        // The size of padded lists is known only now, and has no other limit.
         let padded = self.builder.padded_bytes();
         check_limit(self.memory_limit, (known + written).saturating_add(padded))?;
         self.builder.gather().into_iter().for_each(GatherTask::run);
@@ -158,8 +154,8 @@ impl Clone for MessageDecoder {
     }
 }
 
-/// Decodes the next messages into `slots`, as many as are of the same schema and
-/// [counted together](COUNTED_TOGETHER). Gives what was done.
+/// Decodes the next messages of one schema into `slots`, up to [`COUNTED_TOGETHER`] bytes. Returns
+/// the results of decoding.
 fn decode_some(
     plans: &Writers<Plan>,
     messages: &[impl AsRef<[u8]>],
@@ -170,13 +166,13 @@ fn decode_some(
         .of(messages[first].as_ref())
         .map_err(|error| error.in_message(first))?;
     let mut bytes = 0;
-    // One that is at fault is the first of the next.
+    // A faulty message ends this run and is the first of the next run.
     let records = messages[first..].iter().map_while(|next| {
         let next = plans.of(next.as_ref()).ok()?;
         if next.fingerprint != message.fingerprint || bytes >= COUNTED_TOGETHER {
             return None;
         }
-        // Records of no bytes are not for nothing.
+        // Records without bytes take memory too.
         bytes += next.record.len() + size_of::<&[u8]>();
         Some(next.record)
     });

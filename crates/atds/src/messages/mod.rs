@@ -1,15 +1,14 @@
-//! Records without a container, as in the messages of a queue: batches of them,
-//! and the same records by another schema.
+//! Records without a container, such as the messages of a queue: decoding them into batches, and
+//! re-encoding them by another schema.
 //!
-//! A message is one record. What a file's header says must be known otherwise:
-//! the schema that wrote it. Either all messages are of one, or each has the
-//! header of Avro's single-object encoding (Avro 1.12, "Single-object
-//! encoding"), whose fingerprint says of which; see [`Framing`].
+//! A message is one record. There is no file header, so the writer's schema must be known. Either
+//! all messages have one schema, or each has the header of Avro's single-object encoding (Avro
+//! 1.12, "Single-object encoding"), whose fingerprint identifies the schema; see [`Framing`].
 //!
-//! - [`MessageDecoder`] makes a batch of messages, a row each, by the same plan
-//!   and with the same features as a [`Dataset`](crate::Dataset).
-//! - [`Reencoder`] makes a message of a message, by Avro's schema resolution: for
-//!   readers that want whole records of one schema, whatever wrote them.
+//! - [`MessageDecoder`] decodes messages into a batch, a row each, with the same features as a
+//!   [`Dataset`](crate::Dataset).
+//! - [`Reencoder`] re-encodes messages by Avro's schema resolution, for readers that need whole
+//!   records of one schema.
 
 mod builder;
 mod decoder;
@@ -20,11 +19,11 @@ pub use builder::MessageDecoderBuilder;
 pub use decoder::MessageDecoder;
 pub use reencoder::{Reencoder, ReencoderBuilder};
 
-/// What a message is besides its record.
+/// The framing of a message around its record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Framing {
-    /// Nothing: all messages are of one schema.
+    /// No framing: all messages have one schema.
     #[default]
     Raw,
     /// The header of single-object encoding: a marker of two bytes, and the

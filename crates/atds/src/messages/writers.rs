@@ -1,4 +1,4 @@
-//! Which of the writer's schemas a message is of.
+//! Finds the writer's schema of a message.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,29 +9,29 @@ use avro_decode::{Schema, single_object};
 use super::Framing;
 use crate::{Error, ErrorKind};
 
-/// What reads the messages of each writer's schema.
+/// The readers of messages, one for each writer's schema.
 #[derive(Debug)]
 pub(super) enum Writers<T> {
-    /// All messages are of one schema.
+    /// All messages have one schema.
     Raw(T),
-    /// They say theirs by its fingerprint.
+    /// Each message has the fingerprint of its schema.
     SingleObject(HashMap<u64, T>),
 }
 
 /// A message that has been matched with its schema.
 #[derive(Debug)]
 pub(super) struct Matched<'w, 'm, T> {
-    /// The fingerprint of its schema, where messages say it.
+    /// The fingerprint of its schema, if messages have it.
     pub(super) fingerprint: Option<u64>,
-    /// What reads it.
+    /// The reader of its schema.
     pub(super) reader: &'w T,
     /// The record.
     pub(super) record: &'m [u8],
 }
 
 impl<T> Writers<T> {
-    /// Makes what reads the messages of each schema; of schemas with one
-    /// fingerprint, only of the first.
+    /// Makes a reader for each schema. Of schemas with the same fingerprint, only the first gets a
+    /// reader.
     pub(super) fn new(
         framing: Framing,
         schemas: &[Arc<Schema>],
@@ -47,7 +47,7 @@ impl<T> Writers<T> {
         }
     }
 
-    /// What reads the messages, of each schema.
+    /// The readers of all schemas.
     pub(super) fn readers(&self) -> impl Iterator<Item = &T> {
         let (one, several) = match self {
             Writers::Raw(reader) => (Some(reader), None),
@@ -81,7 +81,7 @@ impl<T> Writers<T> {
 }
 
 impl<T> Matched<'_, '_, T> {
-    /// Where in the message the record starts.
+    /// The offset of the record in the message.
     pub(super) fn start(&self) -> usize {
         self.fingerprint.map_or(0, |_| single_object::HEADER_LEN)
     }
@@ -109,8 +109,8 @@ fn by_fingerprint<T>(
         .collect())
 }
 
-/// Whether data of both schemas means the same. Schemas of one canonical form
-/// have the same types in the same order; logical types are no part of it.
+/// Whether data of both schemas is read alike. Both have the same canonical form, so they have the
+/// same types, but logical types may differ.
 fn read_alike(a: &Schema, b: &Schema) -> bool {
     let logical = a.ids().map(|id| a.logical(id));
     a.canonical_form() == b.canonical_form() && logical.eq(b.ids().map(|id| b.logical(id)))
