@@ -21,7 +21,7 @@ def main() -> None:
     crates = {path.parent.name: path for path in doc.glob("*/index.html")}
     faults = []
     for readme in sorted(ROOT.glob("crates/*/README.md")):
-        # Code has brackets as well.
+        # Brackets in code are no links.
         text = re.sub(r"^```.*?^```$", "", readme.read_text(), flags=re.MULTILINE | re.DOTALL)
         links = [inline or reference for inline, reference in LINK.findall(text)]
         for link in links:

@@ -2,8 +2,9 @@
 
     python scripts/examples.py [--frameworks all] [PAGE..]
 
-Each page is walked from the top in a fresh folder of its own. Only the Python package `atds` is
-installed there, and what `pip install` lines of the page name. This Python must have all of it.
+Each page is run from the top in a fresh folder. Only the Python package `atds` and the packages in
+`pip install` lines of the page are installed there. The Python that runs this script must have all
+of them.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from examples_venv import NotInstalled, PageVenv
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-#: Seconds that a block may take.
+#: The maximum number of seconds for a block.
 TIMEOUT = 600
 
 #: The page whose groups of schema, records, features and tensors a test of the crate runs.
 EXPRESSIONS = Path("docs/expressions.md")
 EXPRESSION_WORDS = {"schema", "reader-schema", "records", "features", "tensors"}
 
-#: What a block of a file may be written in.
+#: The languages of blocks that are files.
 FILE_LANGUAGES = {"json", "python", "rust", "toml", "sh"}
 
 #: An opening fence, also within a list or an admonition.
@@ -61,7 +62,7 @@ class Block:
 
     @property
     def title(self) -> str | None:
-        """The file that the block is."""
+        """The name of the file, if the block is a file."""
         found = TITLE.search(self.info)
         return found[1] if found else None
 
@@ -72,7 +73,7 @@ class Block:
 
 @dataclass
 class Report:
-    """What became of the blocks of a page."""
+    """The results of a page's blocks."""
 
     page: Path
     ran: Counter[str] = field(default_factory=Counter)
@@ -114,7 +115,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def rust_program(block: Block) -> str:
-    """The block as a program: rustdoc's way, but that nothing is hidden."""
+    """The block as a program, made as rustdoc makes it, without hidden lines."""
     if "fn main" in block.text:
         return block.text
     body = textwrap.indent(block.text, "    ")
@@ -156,7 +157,7 @@ class RustPrograms:
 
 
 class Page:
-    """A page that is walked from the top."""
+    """A page, whose blocks are run from the top."""
 
     def __init__(self, page: Path, all_frameworks: bool) -> None:
         self.path = page

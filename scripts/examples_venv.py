@@ -1,4 +1,5 @@
-"""A Python environment for one page of the documentation: what the page installs, and nothing else.
+"""A Python environment for one page of the documentation, with only the packages that the page
+installs.
 
 Packages are links to those of the Python that runs this. `pip`, `make` and `cargo` are stand-ins
 that check what a page tells its reader to do, without building everything again.
@@ -36,7 +37,7 @@ class PageVenv:
 
     def __init__(self, folder: Path, repository: Path) -> None:
         self.folder = folder
-        #: Where `pip` leaves the name of what is missing.
+        #: The file to which `pip` writes the name of a missing package.
         self.missing = folder / "missing"
         self._repository = repository
         if not folder.exists():
@@ -92,7 +93,7 @@ class PageVenv:
                     needed.marker.evaluate({"extra": extra}) for extra in extras
                 ):
                     continue
-                # What another extra of the environment left out is not the page's fault.
+                # A missing package of an extra is not the page's fault.
                 if has(needed.name) or "extra" in str(needed.marker or ""):
                     todo.append(needed)
 
@@ -146,7 +147,7 @@ def package_folder() -> Path:
 
 
 def pip(arguments: list[str], venv: PageVenv) -> None:
-    """`pip install` of what this Python has already."""
+    """`pip install` of packages that this Python has already."""
     if arguments[:1] != ["install"]:
         sys.exit(f"pip {shlex.join(arguments)}: only pip install is known")
     rest = iter(arguments[1:])
@@ -168,7 +169,7 @@ def pip(arguments: list[str], venv: PageVenv) -> None:
 
 
 def make(arguments: list[str], repository: Path, path: str) -> None:
-    """What `make` would do in the repository, which must have the target."""
+    """A dry run of `make` in the repository, which must have the target."""
     command = ["make", "-n", "-C", str(repository), *arguments]
     subprocess.run(command, check=True, env=os.environ | {"PATH": path}, stdout=subprocess.DEVNULL)
 
@@ -197,7 +198,7 @@ def cargo(arguments: list[str], repository: Path, path: str) -> None:
 
 
 def in_repository(argument: str, repository: Path) -> str:
-    """A path to a crate of a clone, as one to it in this repository."""
+    """The path in this repository for a path in a clone."""
     found = re.search(r"(?:^|/)(crates/[\w-]+)$", argument)
     return str(repository / found[1]) if found else argument
 

@@ -71,7 +71,7 @@ impl Dataset {
         })
     }
 
-    /// Whether it was made in this process, so that it can be used.
+    /// Whether this was made in this process and can be used.
     fn is_here(&self) -> bool {
         self.dataset.is_here()
     }
@@ -88,7 +88,7 @@ impl Dataset {
         Batches::new(py, batches, self.columns.clone())
     }
 
-    /// What another process must know of the files to build this data set.
+    /// The schemas that another process needs to build this data set without reading headers.
     fn schemas(&self, py: Python<'_>) -> PyResult<Vec<(usize, String)>> {
         let schemas = self.dataset.get(py, WHAT)?.schemas().iter();
         Ok(schemas
@@ -96,14 +96,14 @@ impl Dataset {
             .collect())
     }
 
-    /// Records of each file.
+    /// Number of records of each file.
     fn file_records(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let dataset = self.dataset.get(py, WHAT)?.clone();
         let counts = interruptible(py, move || dataset.file_records())?.or_raise(py)?;
         Ok(counts.to_vec())
     }
 
-    /// The part of it that reads the records from `start` to `end` of an epoch.
+    /// The slice that reads the records from `start` to `end` of an epoch.
     fn slice(
         &self,
         py: Python<'_>,
@@ -118,7 +118,7 @@ impl Dataset {
         })
     }
 
-    /// Records of all files.
+    /// Number of records of all files.
     fn num_records(&self, py: Python<'_>) -> PyResult<u64> {
         let dataset = self.dataset.get(py, WHAT)?.clone();
         interruptible(py, move || dataset.num_records())?.or_raise(py)
@@ -130,8 +130,7 @@ impl Dataset {
     }
 }
 
-/// The columns that features become, given as the JSON of a features file; they
-/// are the same whatever the schema.
+/// The columns of features, given as the text of a features file. They do not depend on the schema.
 #[pyfunction]
 pub(crate) fn spec_of_features(py: Python<'_>, features: &str) -> PyResult<Vec<SaidColumn>> {
     let features =

@@ -33,20 +33,20 @@ pub(crate) fn fork_error(py: Python<'_>, what: &str) -> PyErr {
     plain(py, "ForkError", &message)
 }
 
-/// The exception of a thread that the system does not start.
+/// The exception of a thread that the system could not start.
 #[cold]
 pub(crate) fn thread_error(py: Python<'_>, error: io::Error) -> PyErr {
     let kind = ErrorKind::Thread(error.into());
     plain(py, class(&kind), &kind)
 }
 
-/// The exception of a schema given as text that is none.
+/// The exception of an invalid schema.
 #[cold]
 pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::schema::SchemaError) -> PyErr {
     plain(py, "SchemaError", &format!("{what}: {error}"))
 }
 
-/// The exception of features that cannot be.
+/// The exception of invalid features.
 #[cold]
 pub(crate) fn features_error(py: Python<'_>, error: &FeaturesError) -> PyErr {
     plain(py, "FeatureError", error)
@@ -61,7 +61,7 @@ pub(crate) fn features_file_error(py: Python<'_>, file: &Path, error: &FeaturesE
     }
 }
 
-/// The exception of features of a file that cannot be together.
+/// The exception of features in a file that contradict each other.
 #[cold]
 pub(crate) fn feature_of_file_error(py: Python<'_>, file: &Path, error: &FeatureError) -> PyErr {
     of_features_file(py, file, "FeatureError", error, None)
@@ -86,7 +86,7 @@ fn of_features_file(
     raised().unwrap_or_else(|failed| failed)
 }
 
-/// The exception of a feature that cannot be, whatever the schema.
+/// The exception of a feature that is invalid for any schema.
 #[cold]
 pub(crate) fn feature_error(py: Python<'_>, error: &FeatureError) -> PyErr {
     plain(py, "FeatureError", error)
@@ -119,7 +119,7 @@ fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     raise(py, class(&error.kind), error, Some(&place))
 }
 
-/// The class in `atds.errors` for what went wrong.
+/// The class in `atds.errors` for a kind of error.
 fn class(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io(error) => io_class(error),
@@ -157,7 +157,7 @@ fn io_class(error: &io::Error) -> &'static str {
     }
 }
 
-/// An exception of a class in `atds.errors`. Its message names options as Python has them.
+/// An exception of a class in `atds.errors`. Its message has the Python names of options.
 fn raise(
     py: Python<'_>,
     class: &str,
@@ -169,7 +169,7 @@ fn raise(
     Ok(PyErr::from_value(error))
 }
 
-/// The exception of a fault of this library.
+/// The exception of a bug in this library.
 #[cold]
 pub(crate) fn fault(message: &str) -> PyErr {
     PyRuntimeError::new_err(message.to_owned())

@@ -1,4 +1,4 @@
-//! What files hold: their schemas, features and figures.
+//! Files: looking them up, and reading schemas, features and figures.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::options::{self, tolerated};
 use crate::schemas::FileSchemas;
 use crate::waiting::interruptible;
 
-/// Files that were looked up, and what was read of those that can be read once.
+/// Files that were looked up, with the bytes read so far from inputs that can be read only once.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct Files {
     files: InProcess<atds::Files>,
@@ -27,7 +27,7 @@ pub(crate) struct Files {
 
 #[pymethods]
 impl Files {
-    /// Looks up the files that files, patterns and folders stand for.
+    /// Looks up the files that paths, patterns and folders stand for.
     #[new]
     fn new(py: Python<'_>, given: Vec<PathBuf>, recursive: bool) -> PyResult<Self> {
         let look_up = move || {
@@ -44,7 +44,7 @@ impl Files {
         })
     }
 
-    /// Whether it was made in this process, so that it can be used.
+    /// Whether this was made in this process and can be used.
     fn is_here(&self) -> bool {
         self.files.is_here()
     }
@@ -54,7 +54,7 @@ impl Files {
         self.paths.iter().cloned().map(Into::into).collect()
     }
 
-    /// Those that can be read once: pipes, sockets, devices.
+    /// The files that can be read only once: pipes, sockets, devices.
     fn read_once(&self) -> Vec<OsString> {
         self.read_once.iter().cloned().map(Into::into).collect()
     }
@@ -65,7 +65,7 @@ impl Files {
         self.files.get(py, "this data set")
     }
 
-    /// Does `work` on these files; a signal makes it give up.
+    /// Runs `work` on these files; a signal cancels it.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -83,7 +83,7 @@ pub(crate) fn read_schema(py: Python<'_>, file: PathBuf) -> PyResult<String> {
     interruptible(py, text)?.or_raise(py)
 }
 
-/// Checks a features file; the files of vocabularies are looked up from its folder.
+/// Checks a features file. Paths of vocabularies are relative to its folder.
 #[pyfunction]
 pub(crate) fn check_features_file(py: Python<'_>, file: PathBuf) -> PyResult<()> {
     let read = {
@@ -108,10 +108,9 @@ pub(crate) fn check_features(py: Python<'_>, features: &str) -> PyResult<()> {
         .map_err(|error| feature_error(py, &error))
 }
 
-/// Inferred features, in Python's terms: the JSON of a features file, the names of those
-/// that are bytes, the values that are left out with their types, what a user should know
-/// of them, and those that are dense by a sample, with their expressions and the number of
-/// records.
+/// Inferred features for Python: the text of a features file; the names of features of bytes; the
+/// values that are left out, with their types; warnings; and the features that are dense by a
+/// sample, with their expressions and the number of records.
 type Inferred = (
     String,
     Vec<String>,
@@ -120,8 +119,8 @@ type Inferred = (
     Vec<(String, String, u64)>,
 );
 
-/// The features that a data set of `files` reads where none are given. `schemas` are the
-/// files', of the first alone if they are not checked.
+/// The features that a data set of `files` reads by default. `schemas` are the schemas of the
+/// files, or of the first file if they are not checked.
 #[pyfunction]
 pub(crate) fn infer_features(
     py: Python<'_>,
@@ -146,8 +145,8 @@ pub(crate) fn infer_features(
     ))
 }
 
-/// Reads all of a file, and counts nulls in its first `sample` records; no limit is the
-/// default one.
+/// Inspects a file, and counts nulls in its first `sample` records. `None` stands for the default
+/// of an option.
 #[pyfunction]
 #[pyo3(signature = (
     file, sample = None, memory_limit = None, tolerate = Vec::new(), max_block_bytes = None, max_depth = None,

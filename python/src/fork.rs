@@ -1,12 +1,12 @@
-//! Forked processes: what was made before a fork is of no use after it.
+//! Forked processes, which cannot use objects that were made before the fork.
 //!
-//! A child has the memory of its parent but none of its threads, and locks that
-//! those held stay locked. So a child neither uses nor drops what shares state
-//! with threads: it is told what to do instead, or makes its own.
+//! A child has the memory of its parent but none of its threads, and locks that those threads held
+//! stay locked. So a child neither uses nor drops objects that share state with threads. It raises
+//! an error with advice, or makes its own objects.
 //!
-//! What it makes must not wait for what a thread of its parent has begun. So no crate
-//! of the pipeline has state of the whole process that one thread makes ready while
-//! others wait, such as a `static` of type `LazyLock` or `OnceLock`.
+//! A child must not wait for work that a thread of its parent has begun. So no crate of the
+//! pipeline has global state that one thread initialises while others wait, such as a `static` of
+//! type `LazyLock` or `OnceLock`.
 
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,26 +16,26 @@ use pyo3::prelude::*;
 use crate::errors::fork_error;
 use crate::logging;
 
-/// Forks between the first process that loaded this library and this one.
+/// The number of forks between the first process that loaded this library and this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// To be called in a child after each fork.
+/// Must be called in the child after each fork.
 #[pyfunction]
 pub(crate) fn forked() {
     logging::forked();
     GENERATION.fetch_add(1, Relaxed);
 }
 
-/// The number of forks between the first process that loaded this library and this one.
+/// The number of forks between the first process that loaded this library and this process.
 pub(crate) fn generation() -> u64 {
     GENERATION.load(Relaxed)
 }
 
-/// A value of the process that made it. Elsewhere it cannot be had, and is
-/// leaked rather than dropped.
+/// A value that only the process that made it can use. Another process cannot access it, and leaks
+/// it instead of dropping it.
 #[derive(Debug)]
 pub(crate) struct InProcess<T> {
-    /// `None` only while it is dropped.
+    /// `None` only during the drop.
     value: Option<T>,
     generation: u64,
 }
@@ -48,12 +48,12 @@ impl<T> InProcess<T> {
         }
     }
 
-    /// Whether this is the process that made it.
+    /// Whether this process made the value.
     pub(crate) fn is_here(&self) -> bool {
         self.generation == GENERATION.load(Relaxed)
     }
 
-    /// The value, `what` it is by the words of an error.
+    /// The value. `what` is its name in the error.
     pub(crate) fn get(&self, py: Python<'_>, what: &str) -> PyResult<&T> {
         match &self.value {
             Some(value) if self.is_here() => Ok(value),
@@ -61,7 +61,7 @@ impl<T> InProcess<T> {
         }
     }
 
-    /// The value, unless this is another process; then it is leaked.
+    /// The value. In another process it is leaked, and the result is `None`.
     pub(crate) fn take(&mut self) -> Option<T> {
         let value = self.value.take();
         if self.is_here() {

@@ -2,8 +2,8 @@
 //! iterations and messages as Python objects, and their columns as NumPy arrays
 //! over the memory that the pipeline wrote.
 //!
-//! What can be said in Python is: names, dtypes and options are checked and
-//! documented in `python/atds/`; here is what needs the memory or the threads.
+//! Names, dtypes and options are checked and documented in Python, in `python/atds/`. This crate
+//! has only the parts that need the memory or the threads.
 
 mod arrow;
 mod batch;

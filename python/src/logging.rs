@@ -15,29 +15,29 @@ use pyo3::prelude::*;
 
 use crate::fork;
 
-/// The most records that wait to be forwarded. A program that calls nothing for long loses
-/// those after them, and is told how many.
+/// The maximum number of records that wait to be forwarded. Later records are dropped and counted
+/// if a program calls no function for long.
 const MAX_RECORDS: usize = 1024;
 
-/// The records of one process that wait.
+/// The queue of waiting records in one process.
 struct Queue {
     waiting: Mutex<Waiting>,
-    /// Whether there may be any, so that a call that logged nothing takes no lock.
+    /// Whether there may be records, so that a call that logged nothing takes no lock.
     has_any: AtomicBool,
-    /// The queue of a forked child. A thread of its parent may have held the lock of this one,
-    /// and would hold it forever there.
+    /// The queue of a forked child. A thread of the parent may hold the lock of this queue during
+    /// the fork; in the child it would stay locked forever.
     of_child: OnceLock<Box<Queue>>,
 }
 
 struct Waiting {
     records: Vec<(Level, String)>,
-    /// Records that found no room.
+    /// Number of records that were dropped.
     dropped: u64,
 }
 
 static FIRST: Queue = Queue::new();
 
-/// How many runs of the command in this process are going on.
+/// Whether the command is running in this process.
 static TO_STDERR: AtomicBool = AtomicBool::new(false);
 
 impl Queue {
@@ -68,14 +68,15 @@ impl Queue {
     }
 }
 
-/// Begins an empty queue for a child after a fork. It has no other thread yet.
+/// Makes an empty queue in a child after a fork, which has no other threads yet.
 pub(crate) fn forked() {
     Queue::here()
         .of_child
         .get_or_init(|| Box::new(Queue::new()));
 }
 
-/// Puts records in the queue, or on standard error while the command runs.
+/// A logger that adds records to the queue, or prints them to standard error while the command
+/// runs.
 struct Logger;
 
 impl Log for Logger {
@@ -105,13 +106,13 @@ impl Log for Logger {
 
 /// Makes this library's records go to the queue.
 pub(crate) fn install() {
-    // It is only set already where the module is made anew, by this same library.
+    // A logger is set already only if this library is loaded again.
     if log::set_logger(&Logger).is_ok() {
         log::set_max_level(LevelFilter::Info);
     }
 }
 
-/// Sends records to standard error as long as it lives.
+/// Sends records to standard error while this value lives.
 pub(crate) struct ToStderr;
 
 impl ToStderr {
@@ -127,11 +128,10 @@ impl Drop for ToStderr {
     }
 }
 
-/// Hands the records that wait to Python's logging.
+/// Forwards the waiting records to Python's logging.
 ///
-/// A handler that fails is reported as Python reports what it cannot raise, so that the call
-/// which logged keeps its result. Only what is no `Exception`, such as `KeyboardInterrupt`, is
-/// raised.
+/// An exception of a handler is reported as unraisable, so that the call that logged keeps its
+/// result. Only exceptions that are no `Exception`, such as `KeyboardInterrupt`, are raised.
 #[pyfunction]
 #[pyo3(name = "forward_logs")]
 pub(crate) fn forward_logs(py: Python<'_>) -> PyResult<()> {

@@ -17,7 +17,7 @@ use crate::options;
 
 const DECODER: &str = "this decoder";
 
-/// Makes batches of messages.
+/// Decodes messages into batches.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct MessageDecoder {
     decoder: InProcess<Mutex<messages::MessageDecoder>>,
@@ -26,8 +26,8 @@ pub(crate) struct MessageDecoder {
 
 #[pymethods]
 impl MessageDecoder {
-    /// Schemas are text, the first of `schemas` at least; `features`, `binary` and
-    /// `masks` as for a data set.
+    /// Schemas are texts, and `schemas` has at least one. `features`, `binary` and `masks` are as
+    /// for a data set.
     #[new]
     #[pyo3(signature = (
         schemas, features, binary, masks, *, reader_schema, single_objects, out_of_bounds,
@@ -74,12 +74,12 @@ impl MessageDecoder {
         })
     }
 
-    /// Whether it was made in this process, so that it can be used.
+    /// Whether this was made in this process and can be used.
     fn is_here(&self) -> bool {
         self.decoder.is_here()
     }
 
-    /// A batch with a row of each message.
+    /// A batch with a row for each message.
     fn decode<'py>(
         &self,
         py: Python<'py>,
@@ -95,24 +95,24 @@ impl MessageDecoder {
         columns(lock(self.decoder.get(py, DECODER)?).spec())
     }
 
-    /// Bytes after records, and texts that were replaced, of the batches so far.
+    /// The numbers of bytes after records, and of replaced texts, in the batches so far.
     fn tolerated(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let tolerated = lock(self.decoder.get(py, DECODER)?).tolerated();
         Ok((tolerated.trailing_block_bytes, tolerated.replaced_texts))
     }
 
-    /// Lists that were cut to the length of their dimension.
+    /// Number of truncated lists.
     fn truncated_lists(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(lock(self.decoder.get(py, DECODER)?).truncated_lists())
     }
 
-    /// Sparse entries that were dropped for an index outside their dimension.
+    /// Number of sparse entries that were dropped for an index outside their dimension.
     fn dropped_entries(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(lock(self.decoder.get(py, DECODER)?).dropped_entries())
     }
 }
 
-/// Makes messages of one schema of messages of another.
+/// Re-encodes messages by another schema.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct Reencoder {
     reencoder: messages::Reencoder,
@@ -142,7 +142,7 @@ impl Reencoder {
         Ok(Reencoder { reencoder })
     }
 
-    /// The messages, each by the reader's schema.
+    /// The messages, re-encoded by the reader's schema.
     fn reencode<'py>(
         &self,
         py: Python<'py>,
@@ -181,7 +181,7 @@ fn parse_all(py: Python<'_>, schemas: &[String]) -> PyResult<Vec<Schema>> {
     schemas
         .iter()
         .map(|text| {
-            // The data was written by others, with whatever names.
+            // Other programs wrote the data, perhaps with invalid names.
             Schema::parse_lenient(text).map_err(|error| schema_error(py, "schema", &error))
         })
         .collect()
@@ -197,6 +197,6 @@ fn no_schema(py: Python<'_>) -> PyErr {
 }
 
 fn lock(decoder: &Mutex<messages::MessageDecoder>) -> MutexGuard<'_, messages::MessageDecoder> {
-    // A decoder starts each batch anew.
+    // A decoder resets its state for each batch, also after a panic.
     decoder.lock().unwrap_or_else(PoisonError::into_inner)
 }

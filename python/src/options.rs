@@ -6,8 +6,8 @@ use pyo3::types::PyDict;
 
 use crate::errors::{OrRaise, fault, schema_error};
 
-/// The builder with all options of `options`; those that are `None` keep their default.
-/// Automatic threads are at most `max_threads`.
+/// The builder with all options of `options`. `None` keeps the default. `max_threads` limits an
+/// automatic number of threads.
 pub(crate) fn apply(
     builder: DatasetBuilder,
     options: &Bound<'_, PyDict>,
@@ -64,7 +64,7 @@ fn schema(text: &Bound<'_, PyAny>) -> PyResult<Schema> {
         .map_err(|error| schema_error(text.py(), "reader_schema", &error))
 }
 
-/// What `drop` and `error` mean.
+/// The treatment named `drop` or `error`.
 pub(crate) fn out_of_bounds(choice: &str) -> OutOfBounds {
     if choice == "drop" {
         OutOfBounds::Drop
@@ -73,7 +73,7 @@ pub(crate) fn out_of_bounds(choice: &str) -> OutOfBounds {
     }
 }
 
-/// What is tolerated, by name.
+/// The tolerated faults, by name.
 pub(crate) fn tolerated(py: Python<'_>, names: &[String]) -> PyResult<Tolerate> {
     names
         .iter()

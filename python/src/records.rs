@@ -16,24 +16,24 @@ use crate::waiting::interruptible;
 
 const WHAT: &str = "this reader of records";
 
-/// Records of a list at most, and the bytes from which it has no more.
+/// Maximum number of records in a list, and the number of bytes at which a list ends.
 const RECORDS: usize = 1024;
 const BYTES: usize = 1 << 20;
 
-/// The records of a file in lists of some.
+/// Reads the records of a file in lists.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct RecordReader {
-    /// A forked child would move the place in the file for its parent too.
+    /// A forked child shares the file position with its parent, so it must not read.
     state: InProcess<Arc<Mutex<State>>>,
 }
 
 struct State {
     records: EncodedRecords,
-    /// What is wrong behind the records given so far.
+    /// The error after the records returned so far.
     error: Option<Error>,
 }
 
-/// Records end to end, and where each ends.
+/// Records end to end, and their ends.
 #[derive(Default)]
 struct Several {
     bytes: Vec<u8>,
@@ -42,7 +42,7 @@ struct Several {
 
 #[pymethods]
 impl RecordReader {
-    /// `reader_schema` is text; without one, records are by the file's own.
+    /// `reader_schema` is a text; `None` keeps the file's own schema.
     #[new]
     #[pyo3(signature = (
         file, buffer_size, reader_schema = None, tolerate = Vec::new(), max_block_bytes = None, max_depth = None,
@@ -77,7 +77,7 @@ impl RecordReader {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        // A pipe may have nothing to read for long.
+        // Reading a pipe may block for long.
         let state = self.state.get(py, WHAT)?.clone();
         let next = interruptible(py, move || {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,8 +97,7 @@ impl RecordReader {
 }
 
 impl State {
-    /// The next records, those before an error first; `None` where there are no
-    /// more.
+    /// The next records, then the error, if there is one; `None` at the end.
     fn next(&mut self) -> Result<Option<Several>, Error> {
         if let Some(error) = self.error.take() {
             return Err(error);

@@ -17,7 +17,7 @@ pub(crate) struct FileSchemas {
 
 #[pymethods]
 impl FileSchemas {
-    /// Reads the headers of `files`, or of the first alone.
+    /// Reads the headers of `files`, or of the first file only.
     #[staticmethod]
     fn read(py: Python<'_>, files: PyRef<'_, Files>, all: bool) -> PyResult<Self> {
         let stop = StopOnDrop::default();
@@ -34,7 +34,7 @@ impl FileSchemas {
         Ok(FileSchemas { schemas })
     }
 
-    /// Those that a data set has said, of which it needs to know nothing more.
+    /// The schemas of a data set that was built before.
     #[staticmethod]
     fn of(schemas: Vec<(usize, String)>) -> Self {
         let schemas = schemas.into_iter();
@@ -45,7 +45,7 @@ impl FileSchemas {
     }
 }
 
-/// Stops the threads that read when nobody waits for them any more.
+/// Stops the reading threads when the waiting caller is gone.
 #[derive(Default)]
 struct StopOnDrop(Arc<AtomicBool>);
 

@@ -22,7 +22,7 @@ impl StatsHandle {
 
 #[pymethods]
 impl StatsHandle {
-    /// Whether the iteration is of this process.
+    /// Whether the iteration belongs to this process.
     fn is_here(&self) -> bool {
         self.handle.is_here()
     }

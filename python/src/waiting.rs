@@ -1,4 +1,4 @@
-//! Waiting without the interpreter's lock, in slices, so that signals are seen.
+//! Waits without the interpreter's lock, in slices, so that signals are handled.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -10,31 +10,28 @@ use pyo3::prelude::*;
 use crate::errors::thread_error;
 use crate::logging::forward_logs;
 
-/// How long is waited at most before signals are looked at: a person does not
-/// notice, and a machine does not either.
+/// The maximum wait before signals are checked, short enough to be unnoticeable.
 pub(crate) const SLICE: Duration = Duration::from_millis(20);
 
-/// How long the threads of what is dropped are waited for: more than they take
-/// for what they are at.
+/// The maximum wait for the threads of a dropped object, longer than their current work takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Drops `value` on a thread of its own, which is not waited for.
+/// Drops `value` on a new thread, without waiting for it.
 pub(crate) fn drop_aside<T: Send + 'static>(value: T) {
-    // Where no thread can be had, it is dropped here.
+    // If no thread can be started, the value is dropped here.
     let _ = thread::Builder::new()
         .name("atds-drop".to_owned())
         .spawn(move || drop(value));
 }
 
-/// What Python wants of a thread that waits in native code: acts on signals, and forwards log
-/// records.
+/// Handles signals and forwards log records, for a thread that waits in native code.
 pub(crate) fn attend(py: Python<'_>) -> PyResult<()> {
     py.check_signals()?;
     forward_logs(py)
 }
 
-/// Does `work` on a thread of its own and waits for it; a signal, such as
-/// Ctrl-C, ends the waiting at once and leaves the thread to itself.
+/// Runs `work` on a new thread and waits for it. A signal, such as Ctrl-C, ends the wait at once;
+/// the thread is not waited for.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -43,7 +40,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     thread::Builder::new()
         .name("atds-call".to_owned())
         .spawn(move || {
-            // Nobody waits for it any more after a signal.
+            // After a signal the receiver is gone.
             let _ = done.send(work());
         })
         .map_err(|error| thread_error(py, error))?;

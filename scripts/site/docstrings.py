@@ -1,4 +1,4 @@
-"""The docstrings, which are read in a terminal too, as Markdown for the site."""
+"""Converts docstrings to Markdown for the site."""
 
 from __future__ import annotations
 

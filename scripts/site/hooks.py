@@ -1,4 +1,4 @@
-"""MkDocs' hooks: the repository's own pages, as the site has them."""
+"""MkDocs hooks that adapt the repository's own pages to the site."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ DOCS = REPOSITORY / "docs"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Includes files, makes plain text of links to what the site does not have, and titles of the
-    words behind a fence."""
+    """Includes files, turns links that the site lacks into plain text, and turns the words after a
+    fence into titles."""
     here = (DOCS / page.file.src_path).parent
 
     def included(found: re.Match[str]) -> str:
@@ -41,7 +41,7 @@ def with_links(text: str, folder: Path, here: Path) -> str:
     def link(found: re.Match[str]) -> str:
         path, anchor, of_anchor = found[2].partition("#")
         file = (folder / path).resolve()
-        # Of a file that is not there MkDocs says so.
+        # MkDocs reports missing files.
         if not path or ":" in path or not file.exists():
             return found[0]
         if file.is_file() and file.is_relative_to(DOCS):

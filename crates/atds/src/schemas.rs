@@ -146,8 +146,8 @@ impl FileSchemas {
         self.infer_by(files, Merged::new)
     }
 
-    /// The same with a feature for each field of any file: those that the first file lacks come
-    /// last, and have a mask.
+    /// As [`infer`](Self::infer), but with a feature for each field of any file. Fields that the
+    /// first file lacks come last, and have a mask.
     pub(crate) fn infer_all(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
         self.infer_by(files, |first| Merged::new(first).taking_later())
     }
@@ -167,8 +167,7 @@ impl FileSchemas {
         let inferred = inferred.map_err(|error| error.in_file(&files[first]))?;
         let mut merged = merged(inferred);
         for (file, text) in texts {
-            // What is wrong with another file is found when the features are held
-            // against it.
+            // The check of the features finds faults of other files.
             if let Ok(schema) = text.and_then(|text| parse_text(&text)) {
                 merged.add(&infer(&schema), file);
             }
@@ -176,8 +175,8 @@ impl FileSchemas {
         Ok(merged.finish(files))
     }
 
-    /// The schemas with the numbers of their files; those that were too large to be
-    /// kept are read again.
+    /// The schemas with the numbers of their files; large schemas that were not kept are read
+    /// again.
     pub(crate) fn texts<'s>(
         &'s self,
         files: &'s [PathBuf],
@@ -196,7 +195,7 @@ impl FileSchemas {
         self.schemas.push(FileSchema { file, text });
     }
 
-    /// Why the first file that is at fault cannot be read.
+    /// The error of the first faulty file.
     pub(crate) fn fault(&self) -> Option<&Error> {
         self.fault.as_ref()
     }
@@ -219,7 +218,7 @@ impl FromIterator<(usize, Arc<str>)> for FileSchemas {
     }
 }
 
-/// Headers being read.
+/// The state of reading headers, shared by threads.
 struct Reading<'f> {
     files: &'f [PathBuf],
     headers: &'f Headers<'f>,
@@ -229,14 +228,14 @@ struct Reading<'f> {
     checked: AtomicUsize,
     stopped: AtomicBool,
     found: Mutex<Found>,
-    /// When the log was last told how far reading has come.
+    /// The time of the last progress message in the log.
     logged: Mutex<Instant>,
 }
 
 #[derive(Default)]
 struct Found {
-    /// By the hashes of their texts. Two schemas of one hash are as unlikely as a
-    /// fault of the machine, and the second is then checked when its file is opened.
+    /// The schemas by the hashes of their texts. A collision of hashes is as unlikely as a hardware
+    /// fault. The second schema would then be checked when its file is opened.
     schemas: HashMap<u64, FileSchema>,
     /// Bytes of the texts.
     bytes: usize,
@@ -249,12 +248,12 @@ impl Reading<'_> {
     fn step(&self, on_check: &impl Fn(usize, usize) -> ControlFlow<()>) -> ControlFlow<()> {
         let total = self.files.len();
         let file = self.next.fetch_add(1, Relaxed);
-        // Files are begun in order: all before the first at fault are read.
+        // Files are taken in order, so all files before the first faulty one are read.
         if self.stopped.load(Relaxed) || file >= total || self.is_beyond_fault(file) {
             return ControlFlow::Break(());
         }
-        // What is no file, such as a pipe, is not waited for: it is checked when it is
-        // opened. The first one says what the columns are.
+        // Pipes and other special files are not waited for; they are checked when they are opened.
+        // The first file is always read, because it determines the columns.
         if file == 0 || !self.headers.inputs.has(&self.files[file]) {
             self.read(file);
         }
@@ -281,7 +280,7 @@ impl Reading<'_> {
         };
         let text = header.schema();
         let hash = self.hasher.hash_one(text);
-        // What can be read once cannot be read again for its schema.
+        // An input that can be read only once cannot be read again for its schema.
         let once = self.headers.inputs.has(path);
         let Found { schemas, bytes, .. } = &mut *self.found();
         match schemas.entry(hash) {
@@ -309,7 +308,7 @@ impl Reading<'_> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says now and then how far reading has come.
+    /// Logs the progress of reading, at intervals.
     fn log(&self, checked: usize) {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         if logged.elapsed() >= LOGGED_EVERY {
@@ -340,7 +339,7 @@ impl Reading<'_> {
     }
 }
 
-/// How long nothing is logged of headers being read.
+/// The interval between progress messages.
 const LOGGED_EVERY: Duration = Duration::from_secs(5);
 
 #[cold]

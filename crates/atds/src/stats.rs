@@ -1,4 +1,4 @@
-//! What a run did, where its time went, and what was decided.
+//! Statistics of a run: counters, times, and decisions of the scheduler.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,11 +22,11 @@ pub use crate::tolerate::Tolerated;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Records in the batches handed out.
+    /// Number of records in the batches yielded.
     pub records: u64,
-    /// Batches handed out.
+    /// Number of batches yielded.
     pub steps: u64,
-    /// Bytes of the blocks that were read, as they lie in the files.
+    /// Bytes of the blocks that were read, as stored in the files.
     pub raw_bytes: u64,
     /// Bytes of the blocks that were decoded, decompressed.
     pub decompressed_bytes: u64,
@@ -36,8 +36,7 @@ pub struct Stats {
     pub decompress: Duration,
     /// Time spent decoding, of all threads together.
     pub decode: Duration,
-    /// Time the pipeline waited for the consumer: with a batch in hand, or for
-    /// the room that ready batches take.
+    /// Time the pipeline waited for the consumer to take a batch.
     pub consumer_wait: Duration,
     /// Time the consumer waited for a batch.
     pub batch_wait: Duration,
@@ -48,24 +47,23 @@ pub struct Stats {
     /// Sparse entries dropped for an index outside their dimension.
     pub dropped_entries: u64,
     /// Lists of [truncated](crate::Feature::with_truncate) features that were longer
-    /// than their dimension, and cut.
+    /// than their dimension, and were truncated.
     pub truncated_lists: u64,
     /// Records left over at the end of epochs, where remainders are dropped.
     pub dropped_records: u64,
-    /// What was passed over, of what [`tolerate`](crate::DatasetBuilder::tolerate) allows.
+    /// Counters of the faults that [`tolerate`](crate::DatasetBuilder::tolerate) allows.
     pub tolerated: Tolerated,
-    /// The most bytes held at a time: compressed, decompressed and ready.
+    /// Peak memory in bytes of compressed and decompressed blocks and of batches.
     pub memory_peak: u64,
-    /// The most bytes that the window held at a time: blocks that wait to be read
-    /// to their end, as far as they are decompressed by then, mapped ones too.
+    /// Peak memory in bytes of the window: blocks with unread records, including decompressed data
+    /// and mapped blocks.
     pub window_peak: u64,
     /// The limit on `memory_peak`.
     pub memory_limit: u64,
-    /// The most bytes of files mapped at a time, where files are mapped. They
-    /// are the system's, which takes them back when it needs them, and count for
-    /// no limit.
+    /// Peak size in bytes of mapped files, if files are mapped. The system reclaims this memory
+    /// when needed, so it does not count towards the limit.
     pub mapped_peak: u64,
-    /// What the scheduler decided, and why.
+    /// Decisions of the scheduler, and their reasons.
     pub schedule: Option<SchedulerStats>,
 }
 
@@ -76,7 +74,7 @@ impl Stats {
     }
 }
 
-/// Reads the figures of one iteration, whoever has the iterator.
+/// Reads the figures of one iteration, from any thread and without the iterator.
 #[derive(Clone)]
 pub struct StatsHandle {
     counters: Arc<Counters>,
@@ -98,7 +96,7 @@ impl StatsHandle {
         StatsHandle { counters, budget }
     }
 
-    /// Figures up to now, or of the whole iteration once it is over.
+    /// Figures up to now, or of the whole iteration once it has ended.
     pub fn stats(&self) -> Stats {
         self.counters.snapshot(&self.budget)
     }
@@ -123,12 +121,12 @@ pub(crate) struct Counters {
     pub(crate) tolerated: Arc<ToleratedCounters>,
     scheduler: Mutex<Scheduler>,
     started: Instant,
-    /// Time the iteration took, once it is over.
+    /// Time the iteration took, once it has ended.
     took: Nanos,
 }
 
 impl Counters {
-    /// No counts yet, with the scheduler whose decisions count among them.
+    /// Counters of 0, with the scheduler whose decisions are reported.
     pub(crate) fn new(scheduler: Scheduler) -> Self {
         Counters {
             records: AtomicU64::default(),

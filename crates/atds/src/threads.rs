@@ -25,9 +25,9 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// A job that has not begun.
+    /// The next job, which has not begun.
     job: Option<Job>,
-    /// How the last job ended; `None` while there is one.
+    /// The result of the last job; `None` while a job runs.
     ended: Option<thread::Result<()>>,
     is_closed: bool,
 }
@@ -56,14 +56,13 @@ impl JobThread {
         self.name
     }
 
-    /// Begins a job. The one before has been waited for.
+    /// Begins a job. The caller must have waited for the previous job.
     pub(crate) fn begin(&self, job: impl FnOnce() + Send + 'static) {
         self.shared.lock().job = Some(Box::new(job));
         self.shared.changed.notify_all();
     }
 
-    /// Waits until the job has ended, and says how; `None` if that takes longer than until
-    /// `deadline`.
+    /// Waits until the job has ended and returns its result; `None` if the `deadline` passes first.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> Option<thread::Result<()>> {
         let mut state = self.shared.lock();
         loop {
@@ -91,7 +90,7 @@ impl Drop for JobThread {
 }
 
 impl Shared {
-    /// A thread's life.
+    /// The loop of the thread.
     fn serve(&self) {
         let mut state = self.lock();
         loop {

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::ErrorKind;
 
-/// What a whole file is packed by, around its Avro header. The codec inside is another matter.
+/// The compression around a whole Avro file, including its header. It is independent of the codec
+/// of the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Packing {
@@ -26,11 +27,11 @@ impl Packing {
         }
     }
 
-    /// What a file that begins with `head` is packed by, of what is compiled in.
+    /// The packing of a file that begins with `head`, if it is compiled in.
     pub(crate) fn of_head(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] if cfg!(feature = "deflate") => Some(Packing::Gzip),
-            // A frame, or one to be skipped (RFC 8878, 3.1).
+            // A frame, or a skippable frame (RFC 8878, 3.1).
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
                 if cfg!(feature = "zstandard") =>
             {
@@ -47,7 +48,7 @@ impl fmt::Display for Packing {
     }
 }
 
-/// Bytes that tell what a file is packed by.
+/// Number of bytes that identify the packing of a file.
 pub(crate) const HEAD: usize = 4;
 
 /// The first bytes of a file, fewer only if it ends.
@@ -57,10 +58,10 @@ pub(crate) fn read_head(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Bytes of a packed file that are read at a time.
+/// Size of a read from a packed file in bytes.
 const BUFFER: usize = 128 << 10;
 
-/// Unpacks what `reader` gives from its start.
+/// Unpacks the data of `reader`, from its start.
 pub(crate) fn unpack(
     packing: Packing,
     reader: impl Read + Send + 'static,
@@ -117,7 +118,8 @@ impl<R: io::BufRead> Read for Members<R> {
     }
 }
 
-/// Bytes after the last member, of which so many are read, that begin no other.
+/// The error of bytes after the last member that begin no other member, with the number of bytes
+/// read of them.
 #[cfg(feature = "deflate")]
 #[derive(Debug)]
 struct Followed(u64);
@@ -132,7 +134,7 @@ impl fmt::Display for Followed {
 #[cfg(feature = "deflate")]
 impl std::error::Error for Followed {}
 
-/// How far a packed file is read.
+/// The progress of reading a packed file.
 #[derive(Debug, Default)]
 struct Progress {
     bytes: AtomicU64,
@@ -157,7 +159,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Gives errors of unpacking as [`UnpackError`].
+/// A reader of unpacked data, whose errors are [`UnpackError`].
 struct Unpacked {
     packing: Packing,
     decoder: Box<dyn Read + Send>,
@@ -176,7 +178,7 @@ impl Read for Unpacked {
 }
 
 impl Unpacked {
-    /// What is wrong, and what to do about it.
+    /// The error, with advice.
     #[cold]
     fn fault(&self, error: &io::Error) -> UnpackError {
         let read = self.progress.bytes.load(Relaxed);
@@ -217,7 +219,7 @@ impl Unpacked {
     }
 }
 
-/// Bytes read of what follows the last member, if that is what is wrong.
+/// The number of bytes read after the last member, if they are the fault.
 #[cfg(feature = "deflate")]
 fn after_last_member(error: &io::Error) -> Option<u64> {
     let Followed(bytes) = error.get_ref()?.downcast_ref()?;
@@ -229,7 +231,7 @@ fn after_last_member(_: &io::Error) -> Option<u64> {
     None
 }
 
-/// Damage of what is around a file.
+/// Damage of the packing of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct UnpackError {
     packing: Packing,
@@ -238,7 +240,7 @@ pub(crate) struct UnpackError {
 }
 
 impl UnpackError {
-    /// The one inside of an error of reading.
+    /// The [`UnpackError`] inside an error of reading.
     pub(crate) fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
