@@ -226,8 +226,8 @@ class Dataset:
         streams: ``pyarrow.RecordBatchReader.from_stream(dataset)``, ``polars.DataFrame(dataset)``,
         DuckDB.
 
-        Columns are as in :meth:`Batch.to_arrow`, except that varlen features are nested lists
-        whatever their layout, and dimensions that vary from batch to batch large lists.
+        Columns are as in :meth:`Batch.to_arrow`, with two exceptions: varlen features are nested
+        lists in any layout, and dimensions that vary from batch to batch are large lists.
         """
         from atds import _arrow
 
@@ -293,7 +293,7 @@ class Dataset:
         return self._epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next iteration the epoch of this number: seed and epoch fix the order.
+        """Sets the number of the next epoch. Seed and epoch fix the order.
 
         >>> dataset = atds.Dataset("clicks/*.avro", 64, shuffle_buffer_size=100, seed=7)
         >>> first = [batch["s_label"].tolist() for batch in dataset]

@@ -41,8 +41,8 @@ _PYTHON_TYPES: dict[object, DType] = {
 def parse_dtype(dtype: Any) -> DType:
     """The name of a dtype given as a NumPy dtype, a name, or a framework's own dtype.
 
-    Frameworks are not imported: ``torch.float32``, ``tf.float32`` and ``jax.numpy.float32`` have
-    their names.
+    Frameworks are not imported: ``torch.float32``, ``tf.float32`` and ``jax.numpy.float32`` are
+    recognised by their names.
 
     Raises:
         FeatureError: The value is no dtype, or a dtype that no column can have.

@@ -21,8 +21,8 @@
 (1, (65,))
 
 Functions under ``jax.jit`` are compiled again for each new shape. With ``drop_remainder=True`` a
-dense column has one shape, and with ``nse=`` so has a sparse column. The shapes of other sparse
-columns and of varlen columns vary with each batch.
+dense column has one shape. A sparse column also needs ``nse=`` for that. The shapes of other
+columns vary with each batch.
 """
 
 from __future__ import annotations

@@ -45,11 +45,12 @@ class SparseTensor(NamedTuple):
         return self.dense_shape
 
     def toarray(self, *, max_bytes: int = MAX_DENSE_BYTES) -> np.ndarray[Any, np.dtype[Any]]:
-        """The dense array, as SciPy makes it: 0 without an entry, and the sum of entries with the
-        same indices.
+        """The dense array, as SciPy makes it: a cell without entries is 0, and entries with the
+        same indices are added.
 
-        Bools are False without an entry, and entries with the same indices are combined by "or".
-        bfloat16 becomes float32. Strings are objects, ``""`` (or ``b""``) without an entry.
+        Cells of bools without entries are False, and entries with the same indices are combined by
+        "or". bfloat16 becomes float32. Strings become objects; cells without entries are ``""`` (or
+        ``b""``).
 
         >>> features = {"sp0": atds.SparseFeature([50_001], "float32")}
         >>> sp0 = next(iter(atds.Dataset("clicks/*.avro", 64, features)))["sp0"]

@@ -13,8 +13,7 @@
 //! }
 //! ```
 //!
-//! There are two vocabularies, ATDS's and TensorFlow's. What a feature of each
-//! `kind` has besides `dtype`:
+//! Kinds have the names of ATDS or of TensorFlow. Each `kind` has these keys besides `dtype`:
 //!
 //! | `kind` | keys |
 //! |---|---|
@@ -28,14 +27,15 @@
 //!
 //! Every feature may have an `expression` (its name if it has none), a `default`
 //! (a value, or nested lists of the shape), a `mask` and a `row_mask` (names of
-//! columns), `truncate` (`true` leaves out what is beyond the dimensions of its shape,
-//! see [`Feature::with_truncate`]), and one conversion:
+//! columns), `truncate` (`true` drops values beyond the dimensions of its shape, see
+//! [`Feature::with_truncate`]), and one conversion:
 //!
 //! | key | values become |
 //! |---|---|
 //! | `"cast": true` | the dtype, see [`Convert::Cast`] |
-//! | `"hash_buckets": 1000` | int64 ids, as `tf.strings.to_hash_bucket_fast` makes |
-//! | `"vocabulary": ["a", "b"]` or `{"file": "words.txt"}`, a line a word | ids from 0 in that order; of others `"unknown"`, -1 if not given |
+//! | `"hash_buckets": 1000` | int64 ids, the same as from `tf.strings.to_hash_bucket_fast` |
+//! | `"vocabulary": ["a", "b"]` or `{"file": "words.txt"}`, a line a word | ids from 0 in that
+//! order; other words get the id `"unknown"`, -1 if not given |
 //! | `"unit": "millis"` | int64 in `days`, `hours`, `minutes`, `seconds`, `millis`, `micros` or `nanos` |
 //!
 //! `dtype` is `int8`, `int16`, `int32`, `int64`, `uint8`, `uint16`, `float16`, `bfloat16`, `float32`,

@@ -204,7 +204,7 @@ fn taken(input: &'static str, path: &Path) -> Error {
     once_error(input, "it has been read, or is being read", path)
 }
 
-/// Whether reading is to stop.
+/// A handle that cancels the reading of inputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
     cancelled: Arc<AtomicBool>,

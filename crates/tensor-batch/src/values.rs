@@ -127,7 +127,7 @@ impl Values {
     /// The bytes of the values from number `first` on; for strings, the bytes of their text.
     ///
     /// # Panics
-    /// If there are fewer values.
+    /// If there are fewer than `first` values.
     #[inline]
     #[doc(hidden)]
     pub fn bytes_from(&self, first: usize) -> &[u8] {
@@ -176,8 +176,7 @@ impl Values {
         });
     }
 
-    /// Reorders the values from `start` on: the new value `start + i` is the old value `start +
-    /// order[i]`.
+    /// Reorders the values from `start` on: the value at `start + order[i]` moves to `start + i`.
     ///
     /// # Panics
     /// If the length of `order` is not the number of values from `start` on, or an entry is out of

@@ -68,7 +68,7 @@ struct Counts {
 struct Counter<'a> {
     schema: &'a Schema,
     paths: &'a [SchemaPath],
-    /// For each path.
+    /// The counts of each path.
     counts: &'a mut [Counts],
 }
 
