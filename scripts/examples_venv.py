@@ -1,8 +1,8 @@
 """A Python environment for one page of the documentation, with only the packages that the page
 installs.
 
-Packages are links to those of the Python that runs this. `pip`, `make` and `cargo` are stand-ins
-that check what a page tells its reader to do, without building everything again.
+Packages are links to the packages of the Python that runs this script. `pip`, `make` and `cargo`
+are stand-ins that check what a page tells its reader to do, without building everything again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PageVenv:
         return self.folder / "bin/python"
 
     def environment(self) -> dict[str, str]:
-        """Environment variables of a command; without those that lead to other packages."""
+        """Environment variables for a command, without variables that make other packages visible."""
         dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
         kept = {name: value for name, value in os.environ.items() if name not in dropped}
         path = f"{self.folder / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}"
@@ -73,7 +73,7 @@ class PageVenv:
         return rust | kept | own | of_stand_ins | quiet
 
     def install(self, requirement: Requirement) -> None:
-        """Links a distribution and all that it needs."""
+        """Links a distribution and its dependencies."""
         version = find(requirement.name).version
         if not requirement.specifier.contains(version, prereleases=True):
             raise NotInstalled(str(requirement))
@@ -155,7 +155,7 @@ def pip(arguments: list[str], venv: PageVenv) -> None:
         if argument in VALUED:
             next(rest)
         elif not argument.startswith("-"):
-            # A wheel by its path, which was not built for this.
+            # A path of a wheel, which the tests do not build.
             wheel = re.search(r"avro_tensor_dataset-[^/\[]*\.whl(\[.*\])?$", argument)
             try:
                 requirement = Requirement(PACKAGE + (wheel[1] or "") if wheel else argument)

@@ -34,8 +34,7 @@
 //! |---|---|
 //! | `"cast": true` | the dtype, see [`Convert::Cast`] |
 //! | `"hash_buckets": 1000` | int64 ids, the same as from `tf.strings.to_hash_bucket_fast` |
-//! | `"vocabulary": ["a", "b"]` or `{"file": "words.txt"}`, a line a word | ids from 0 in that
-//! order; other words get the id `"unknown"`, -1 if not given |
+//! | `"vocabulary": ["a", "b"]` or `{"file": "words.txt"}`, a line a word | ids from 0 in that order; other words get the id `"unknown"`, -1 if not given |
 //! | `"unit": "millis"` | int64 in `days`, `hours`, `minutes`, `seconds`, `millis`, `micros` or `nanos` |
 //!
 //! `dtype` is `int8`, `int16`, `int32`, `int64`, `uint8`, `uint16`, `float16`, `bfloat16`, `float32`,

@@ -168,7 +168,8 @@ pub struct DenseTensor<'a> {
     pub values: &'a Values,
 }
 
-/// A sparse tensor in coordinate form (COO); entries in document order.
+/// A sparse tensor in coordinate form (COO). Entries have the order of the records and of their
+/// values.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct SparseTensor<'a> {

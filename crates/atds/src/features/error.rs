@@ -47,7 +47,7 @@ impl FeaturesError {
     pub(super) fn json(error: &serde_json::Error) -> Self {
         let message = error.to_string();
         let (line, column) = (error.line(), error.column());
-        // The place has fields of its own.
+        // The message's own position is removed: the error has fields for it.
         let place = format!(" at line {line} column {column}");
         FeaturesError::Json {
             message: message.strip_suffix(&place).unwrap_or(&message).to_owned(),

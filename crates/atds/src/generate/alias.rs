@@ -86,8 +86,8 @@ impl Thousandths {
     /// A distribution that is 0 with the probability `zeros`, which must be below 1, and normal
     /// otherwise.
     pub(super) fn new(zeros: f64) -> Self {
-        // The density at k thousandths is exp(-k^2 / 2e6), up to a factor: from one k to the next
-        // it changes by `step`, and `step` by its square's worth, exp(-1e-6).
+        // The density at k thousandths is exp(-k^2 / 2e6), up to a constant factor. From k to k + 1
+        // it is multiplied by `step`, and `step` by exp(-1e-6).
         let quotient = exp_of_tiny(-1e-6);
         let mut step = exp_of_tiny(-0.5e-6);
         let mut density = 1.0;

@@ -13,7 +13,7 @@ use super::shape::{Column, RecordShape};
 #[non_exhaustive]
 pub enum Preset {
     /// Advertising: 6 scalars, 8 dense vectors of 8 to 128 values, 5 sparse vectors. About 1,990
-    /// bytes a record; deflate makes them smaller by about 1.39.
+    /// bytes a record; deflate compresses them by a factor of about 1.39.
     #[default]
     Ads,
     /// The fields of [`Preset::Ads`], each in a union with null; 5 % of the values are null.
@@ -26,7 +26,7 @@ pub enum Preset {
     Strings,
     /// Nested records: a person with addresses, friends who have addresses and jobs, and a map of
     /// cars; read by eight path expressions, two of them filters. Every person has three friends
-    /// or more and a car of the key `nickname`, and no list is empty.
+    /// or more and a car under the key `nickname`, and no list is empty.
     People,
 }
 
