@@ -105,6 +105,8 @@ fn keep<T>(slot: &Mutex<Option<T>>, value: T) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use std::sync::mpsc::channel;
     use std::thread;
 
