@@ -207,7 +207,7 @@ class Page:
         return f"{self.path}:{block.line}: {what.rstrip()}"
 
     def _checked(self, block: Block, later: list[Block]) -> str:
-        """How the block is run."""
+        """The way in which the block is run, checked."""
         if block.is_output:
             return "output"
         if block.title:

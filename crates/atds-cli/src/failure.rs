@@ -183,7 +183,7 @@ mod tests {
         files
     }
 
-    /// What stands in backticks in texts of the libraries, comments aside.
+    /// The texts in backticks in the libraries' sources, except for comments.
     fn named_in_texts() -> Vec<(PathBuf, String)> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let libraries = ["atds", "avro-block", "avro-decode", "tensor-batch"];

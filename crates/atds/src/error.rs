@@ -61,7 +61,7 @@ pub struct Place {
     pub field: Option<String>,
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -153,7 +153,7 @@ pub enum ErrorKind {
     /// lacks, and has neither a default nor a mask; or that all schemas lack.
     #[error("{error}{}", Remedy(found_in))]
     MissingField {
-        /// What the schema lacks.
+        /// The error of the missing field or branch.
         error: Box<PlanError>,
         /// A file, or another origin, whose schema has the field.
         found_in: Option<String>,

@@ -257,7 +257,7 @@ mod tests {
             (&[Float32, Float64], Float64, false),
             (&[Int64, Float32], Float64, true),
             (&[Int32, Float32, Int64], Float64, true),
-            // These are errors when the second file is held against the feature.
+            // The check of the second file against the feature finds these errors.
             (&[Bool, Int32], Bool, false),
             (&[Int32, String], Int32, false),
         ] {

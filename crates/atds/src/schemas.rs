@@ -140,8 +140,8 @@ impl FileSchemas {
     /// fields that only other files have.
     ///
     /// # Errors
-    /// A header that cannot be read, a schema that is none, or has too many fields, or
-    /// has no feature.
+    /// A header that cannot be read, an invalid schema, a schema with too many fields, or one
+    /// without features.
     pub fn infer(&self, files: &[PathBuf]) -> Result<Inferred, Error> {
         self.infer_by(files, Merged::new)
     }
@@ -239,7 +239,7 @@ struct Found {
     schemas: HashMap<u64, FileSchema>,
     /// Bytes of the texts.
     bytes: usize,
-    /// The first file at fault.
+    /// The first faulty file.
     fault: Option<(usize, Error)>,
 }
 

@@ -172,7 +172,7 @@ mod tests {
         assert!(thread.wait(Some(Instant::now())).is_none());
         go.send(()).unwrap();
         assert!(thread.wait(None).unwrap().is_err());
-        // It goes on.
+        // The thread continues.
         thread.begin(|| {});
         assert!(thread.wait(None).unwrap().is_ok());
     }

@@ -114,7 +114,7 @@ impl<'a> RowSlots<'a> {
     /// Appends these rows to the earlier rows of `worker`, in memory that the worker keeps for
     /// later batches. Rows in the batch's own memory stay there. Call this before the first row,
     /// and [`end`](Self::end) after the last. Workers are numbered from 0. Without this call, each
-    /// run has memory of its own.
+    /// run has its own memory.
     ///
     /// A worker must end a run before it begins another. Otherwise rows are mixed up, and gathering
     /// may panic.

@@ -156,8 +156,8 @@ pub(super) fn in_folder(folder: &Path, recursive: bool, search: &Search) -> Noth
     found
 }
 
-/// What a pattern matches where it matches no file, or what is there where it would. `is_simple`
-/// says that only the last component is a pattern, so that it looks into one folder.
+/// Details about a pattern without matching files: folders that match, or files in the searched
+/// folders. `is_simple` means that only the last component is a pattern, which searches one folder.
 #[cold]
 pub(super) fn of_pattern(
     given: &Path,

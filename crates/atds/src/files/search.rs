@@ -254,7 +254,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether it is a file with `.avro` in its name that is not hidden.
+    /// Whether the entry is a file with `.avro` in its name that is not hidden.
     fn is_like_avro(&self) -> bool {
         let name = self.name.to_string_lossy().to_ascii_lowercase();
         !self.is_folder && name.contains(".avro") && !is_hidden(&self.name)
