@@ -11,8 +11,8 @@ pub const SHORT_STRING: usize = 32;
 
 /// Strings end to end in one data buffer, with offsets into it.
 ///
-/// `offsets` has `len() + 1` entries and starts with 0; string `i` is `data[offsets[i]..offsets[i +
-/// 1]]` (Arrow's large layout).
+/// `offsets` has `len() + 1` entries and starts with 0; string `i` is
+/// `data[offsets[i]..offsets[i + 1]]` (Arrow's large layout).
 #[derive(Clone, PartialEq)]
 pub struct Strings {
     offsets: Buffer<i64>,
