@@ -132,7 +132,7 @@ def test_what_it_says_of_itself(clicks: str, numbers: str, number: Any) -> None:
     assert repr(atds.Dataset(clicks, 64)) == "atds.Dataset(2 files, batch_size=64, 19 features)"
     shuffled = atds.Dataset(numbers, 8, number, shuffle_buffer_size=9, seed=1)
     assert repr(shuffled) == (
-        f"atds.Dataset({numbers!r}, batch_size=8, 1 features, shuffle_buffer_size=9, seed=1)"
+        f"atds.Dataset({numbers!r}, batch_size=8, 1 feature, shuffle_buffer_size=9, seed=1)"
     )
     assert shuffled.schema["fields"] == [{"name": "n", "type": "long"}]
     assert shuffled.features == number

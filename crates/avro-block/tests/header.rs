@@ -86,12 +86,12 @@ fn error(bytes: &[u8]) -> String {
 #[test]
 fn errors_name_the_byte() {
     assert_eq!(error(b""), "byte 0: the file is empty");
-    let not_avro =
-        "byte 0: not an Avro object container file: it does not begin with \"Obj\" and 1";
+    let not_avro = "byte 0: not an Avro object container file: it does not begin with \"Obj\" and \
+                    1. Records without a file are read by MessageDecoder, with their schema";
     assert_eq!(error(b"\xffbj\x01"), not_avro);
     assert_eq!(
         error(b"Obx"),
-        "byte 0: not an Avro object container file but text"
+        "byte 0: not an Avro object container file but text: only Avro files are read; look at the text, and give the data file, or convert the text with its schema"
     );
     assert_eq!(error(b"Obj\x02"), not_avro);
     assert_eq!(

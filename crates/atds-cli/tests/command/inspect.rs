@@ -80,9 +80,12 @@ fn prints_for_people() {
     let schema: Value = serde_json::from_str(schema).expect("the schema is JSON on many lines");
     assert_eq!(schema["fields"].as_array().unwrap().len(), 19);
     for expected in [
-        &format!("{}\n  codec     null\n  records   300\n", files.file(0)),
+        &format!(
+            "{}\n  codec         null\n  records       300\n",
+            files.file(0)
+        ),
         ", 1.000 times raw\n",
-        "  metadata  atds.preset = ads\n",
+        "  metadata      atds.preset = ads\n",
         "    d0         dense [8]             float32\n",
         "    s_label    dense []              int32\n",
         "    {\"type\":\"record\",\"name\":\"ads\",\"fields\":[\n",

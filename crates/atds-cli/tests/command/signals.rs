@@ -193,7 +193,7 @@ fn a_stopped_inspect_keeps_its_totals() {
         out.read_to_string(&mut lines).unwrap();
         assert_eq!((ran.code, ran.err.as_str()), (code, ""), "{lines}");
         assert!(lines.contains("  total of 1 file\n"), "{lines}");
-        let line = format!("\n  stopped   early by signal {}\n", code - 128);
+        let line = format!("\n  stopped       early by signal {}\n", code - 128);
         assert!(lines.ends_with(&line), "{lines}");
         assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);
         drop(stdin);
