@@ -76,7 +76,10 @@ def test_names_of_any_text(tmp_path: Path) -> None:
         (None, "features is a NoneType: give a dict of names and features"),
         ({}, "features is empty: name at least one"),
         ({"a": 3}, "feature 'a' is a int: give one such as"),
-        ({"a": tf.io.FixedLenFeature([], tf.uint8)}, "feature 'a': dtype 'tf.uint8' is not one of"),
+        (
+            {"a": tf.io.FixedLenFeature([], tf.uint32)},
+            "feature 'a': dtype 'tf.uint32' is not one of",
+        ),
         ({"a.": LABEL["s_label"]}, "feature 'a.'"),
         (
             {"a": atds.SparseFeature([3], "int32", layout="ragged")},
