@@ -183,7 +183,7 @@ def is_within(tensor: Tensor, memory: int) -> bool:
     """Whether a tensor is in the allocation that begins at the address ``memory``."""
     if tensor.requires_grad or tensor.layout is not torch.strided:
         return False
-    return tensor.untyped_storage().data_ptr() == memory
+    return bool(tensor.untyped_storage().data_ptr() == memory)
 
 
 def _copied_beside(packed: Tensor, device: torch.device) -> Tensor:
