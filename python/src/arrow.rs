@@ -149,9 +149,10 @@ fn array(node: &Bound<'_, PyTuple>) -> PyResult<ArrayData> {
             return numbers(&dtype, length, bytes(node, 3)?);
         }
         "strings" => {
-            let data_type = match node.get_item(2)?.extract()? {
-                true => DataType::LargeBinary,
-                false => DataType::LargeUtf8,
+            let data_type = if node.get_item(2)?.extract()? {
+                DataType::LargeBinary
+            } else {
+                DataType::LargeUtf8
             };
             ArrayDataBuilder::new(data_type)
                 .add_buffer(bytes(node, 3)?)

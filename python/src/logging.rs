@@ -94,9 +94,10 @@ impl Log for Logger {
         let text = Interface::Python.message(record.args());
         let queue = Queue::here();
         let mut waiting = queue.lock();
-        match waiting.records.len() < MAX_RECORDS {
-            true => waiting.records.push((record.level(), text)),
-            false => waiting.dropped += 1,
+        if waiting.records.len() < MAX_RECORDS {
+            waiting.records.push((record.level(), text))
+        } else {
+            waiting.dropped += 1
         }
         queue.has_any.store(true, Relaxed);
     }

@@ -171,9 +171,10 @@ impl Reencoder {
 }
 
 fn framing(single_objects: bool) -> Framing {
-    match single_objects {
-        true => Framing::SingleObject,
-        false => Framing::Raw,
+    if single_objects {
+        Framing::SingleObject
+    } else {
+        Framing::Raw
     }
 }
 

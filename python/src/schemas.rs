@@ -23,12 +23,18 @@ impl FileSchemas {
         let stop = StopOnDrop::default();
         let stopped = stop.0.clone();
         let shared = files.get(py)?.clone();
-        let read = move || match all {
-            true => atds::schema::FileSchemas::read(&shared, |_, _| match stopped.load(Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }),
-            false => atds::schema::FileSchemas::read_first(&shared),
+        let read = move || {
+            if all {
+                atds::schema::FileSchemas::read(&shared, |_, _| {
+                    if stopped.load(Relaxed) {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                })
+            } else {
+                atds::schema::FileSchemas::read_first(&shared)
+            }
         };
         let schemas = files.wait(py, read)?.or_raise(py)?;
         Ok(FileSchemas { schemas })

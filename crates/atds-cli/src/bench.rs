@@ -98,9 +98,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     let is_good = matches!(run.failure, None | Some(Failure::Signal(_)));
     if is_good || run.stats.steps > 0 {
         figures::report_dropped(&run.stats);
-        match args.json {
-            true => writeln!(out, "{}", run.to_json(&dataset, args))?,
-            false => run.print(&dataset, args, out)?,
+        if args.json {
+            writeln!(out, "{}", run.to_json(&dataset, args))?
+        } else {
+            run.print(&dataset, args, out)?
         }
     }
     run.failure.map_or(Ok(()), Err)

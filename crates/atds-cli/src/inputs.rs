@@ -19,11 +19,10 @@ pub(crate) fn check_stdin<'a>(
     let arguments = arguments.into_iter();
     let mut stdin = arguments.filter(|(_, path)| is_stdin(path));
     match (stdin.next(), stdin.next()) {
-        (Some((first, _)), Some((second, _))) => Err(Failure::conflict(match first == second {
-            true => format!("standard input can be read once, but {first} is - twice"),
-            false => {
-                format!("standard input can be read once, but both {first} and {second} are -")
-            }
+        (Some((first, _)), Some((second, _))) => Err(Failure::conflict(if first == second {
+            format!("standard input can be read once, but {first} is - twice")
+        } else {
+            format!("standard input can be read once, but both {first} and {second} are -")
         })),
         _ => Ok(()),
     }
@@ -44,9 +43,10 @@ fn is_stdin(path: &Path) -> bool {
 
 /// The path of a data file; for `-` the path of standard input.
 pub(crate) fn data_file(path: &Path) -> PathBuf {
-    match path == Path::new("-") {
-        true => "/dev/stdin".into(),
-        false => path.to_owned(),
+    if path == Path::new("-") {
+        "/dev/stdin".into()
+    } else {
+        path.to_owned()
     }
 }
 
@@ -60,12 +60,11 @@ fn text(path: &Path) -> io::Result<String> {
 
 /// A features file, or standard input for `-`.
 pub(crate) fn features(path: &Path) -> Result<Vec<Feature>, Failure> {
-    let features = match path == Path::new("-") {
-        true => {
-            let text = text(path).map_err(|error| usage("features file", path, &error))?;
-            features::from_json(&text)
-        }
-        false => features::read(path),
+    let features = if path == Path::new("-") {
+        let text = text(path).map_err(|error| usage("features file", path, &error))?;
+        features::from_json(&text)
+    } else {
+        features::read(path)
     };
     features.map_err(|error| usage("features file", path, &error))
 }
@@ -84,9 +83,10 @@ pub(crate) fn reader_schema(path: &Path) -> Result<Schema, Failure> {
 }
 
 fn usage(what: &str, path: &Path, error: &dyn Display) -> Failure {
-    let name = match path == Path::new("-") {
-        true => "of standard input".to_owned(),
-        false => path.display().to_string(),
+    let name = if path == Path::new("-") {
+        "of standard input".to_owned()
+    } else {
+        path.display().to_string()
     };
     Failure::Usage(format!("{what} {name}: {error}").into())
 }

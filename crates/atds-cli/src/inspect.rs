@@ -96,9 +96,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
         };
         let is_stopped = matches!(failure, Failure::Signal(_));
         if let Some(totals) = &mut several {
-            match is_stopped {
-                true => totals.stopped_early(failure.reason()),
-                false => totals.add_failed(),
+            if is_stopped {
+                totals.stopped_early(failure.reason())
+            } else {
+                totals.add_failed()
             }
         }
         if let Err(before) = std::mem::replace(&mut last, Err(failure)) {
@@ -342,9 +343,10 @@ fn print_paths(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
             ..
         } = &found.path;
         let (expression, schema_type) = (printable(expression), printable(schema_type));
-        let recursive = match found.path.recursive {
-            true => ", recursive: not followed",
-            false => "",
+        let recursive = if found.path.recursive {
+            ", recursive: not followed"
+        } else {
+            ""
         };
         let nulls = null_rate(found);
         writeln!(

@@ -59,9 +59,10 @@ impl Signals {
 
     /// A failure if a signal came.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        match self.came.load(Ordering::Relaxed) {
-            true => Err(Failure::Signal(self.number.load(Ordering::Relaxed) as u8)),
-            false => Ok(()),
+        if self.came.load(Ordering::Relaxed) {
+            Err(Failure::Signal(self.number.load(Ordering::Relaxed) as u8))
+        } else {
+            Ok(())
         }
     }
 }

@@ -123,9 +123,10 @@ fn writeln_list<'a, K: AsRef<str> + 'a>(
 ) -> io::Result<()> {
     let counts = counts.map(|(kind, &n)| format!("{} ({})", kind.as_ref(), counted(n, "file")));
     let counts: Vec<String> = counts.collect();
-    match counts.is_empty() {
-        true => Ok(()),
-        false => line(name, counts.join(", ")),
+    if counts.is_empty() {
+        Ok(())
+    } else {
+        line(name, counts.join(", "))
     }
 }
 

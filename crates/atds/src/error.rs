@@ -311,9 +311,10 @@ fn is_folder(error: &io::Error) -> bool {
 }
 
 fn of_the_system(error: &io::Error) -> String {
-    match is_folder(error) {
-        true => "it is a folder: give a file that is in it".to_owned(),
-        false => error.to_string(),
+    if is_folder(error) {
+        "it is a folder: give a file that is in it".to_owned()
+    } else {
+        error.to_string()
     }
 }
 
@@ -539,9 +540,10 @@ impl fmt::Display for At<'_> {
             (None, Some(message)) => (Some(("message", message)), None),
             (None, None) => (None, None),
         };
-        let of = match place.unpacked {
-            true => " of the unpacked file",
-            false => "",
+        let of = if place.unpacked {
+            " of the unpacked file"
+        } else {
+            ""
         };
         match (number, place.offset) {
             (Some((what, number)), Some(offset)) => {

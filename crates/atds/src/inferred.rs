@@ -184,9 +184,10 @@ mod tests {
         let mut inferred = Inferred::default();
         for (name, is_nullable) in features {
             let feature = Feature::dense(name, &[], DType::Int64);
-            inferred.features.push(match is_nullable {
-                true => feature.with_mask(format!("{name}.mask")),
-                false => feature,
+            inferred.features.push(if is_nullable {
+                feature.with_mask(format!("{name}.mask"))
+            } else {
+                feature
             });
         }
         inferred

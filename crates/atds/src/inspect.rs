@@ -238,9 +238,10 @@ fn inspect_file(path: &Path, options: &InspectOptions) -> Result<Inspection, Err
     let header = &figures.header;
     let schema = parse_by(header.schema(), options.strict).map_err(|error| error.in_file(path))?;
     let mut inferred = infer_all(&schema).map_err(|error| error.in_file(path))?;
-    let (features, decompressed_bytes) = match inferred.features.is_empty() {
-        true => (Vec::new(), decompress_all(path, options)?),
-        false => scan_file(path, &mut inferred, options)?,
+    let (features, decompressed_bytes) = if inferred.features.is_empty() {
+        (Vec::new(), decompress_all(path, options)?)
+    } else {
+        scan_file(path, &mut inferred, options)?
     };
     let paths = avro_decode::paths(&schema);
     let paths_truncated = paths.truncated;

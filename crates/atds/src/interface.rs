@@ -44,9 +44,10 @@ impl Interface {
             message.push_str(before);
             message.push_str(&self.option(&option, after));
             // A value that follows is part of the argument.
-            rest = match self == Interface::Python && after.starts_with(" '") {
-                true => &after[1..],
-                false => after,
+            rest = if self == Interface::Python && after.starts_with(" '") {
+                &after[1..]
+            } else {
+                after
             };
         }
         message.push_str(rest);

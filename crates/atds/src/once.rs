@@ -285,12 +285,15 @@ fn open_at_once(path: &Path) -> io::Result<File> {
         // Another process has a lease on the file.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => File::open(path),
         // Standard input may be a socket, which cannot be opened by its path.
-        Err(error) => match path == Path::new("/dev/stdin") && error.raw_os_error() == Some(6) {
-            true => std::os::fd::AsFd::as_fd(&io::stdin())
-                .try_clone_to_owned()
-                .map(File::from),
-            false => Err(error),
-        },
+        Err(error) => {
+            if path == Path::new("/dev/stdin") && error.raw_os_error() == Some(6) {
+                std::os::fd::AsFd::as_fd(&io::stdin())
+                    .try_clone_to_owned()
+                    .map(File::from)
+            } else {
+                Err(error)
+            }
+        }
         opened => opened,
     }
 }

@@ -312,9 +312,10 @@ pub(crate) fn parse_schema(header: &Header) -> Result<Schema, Error> {
 /// The schema of a file; with `strict` it must follow the specification.
 pub(crate) fn parse_by(text: &str, strict: bool) -> Result<Schema, Error> {
     let schema = parse_text(text)?;
-    let faults = match strict {
-        true => not_by_the_specification(&schema),
-        false => Vec::new(),
+    let faults = if strict {
+        not_by_the_specification(&schema)
+    } else {
+        Vec::new()
     };
     match faults.into_iter().next() {
         Some(error) => Err(Error::new(ErrorKind::Schema(error))),

@@ -150,9 +150,10 @@ impl Reader {
         self.count_mapped();
         let mut context = self.context(blocks.header(), path)?;
         self.note_trailing_bytes(blocks.trailing_bytes(), path);
-        let order = match self.order.shuffle_blocks {
-            true => block_order(self.order.seed, epoch, file as u64, blocks.len()),
-            false => (0..blocks.len()).collect(),
+        let order = if self.order.shuffle_blocks {
+            block_order(self.order.seed, epoch, file as u64, blocks.len())
+        } else {
+            (0..blocks.len()).collect()
         };
         let damage = blocks.damage();
         if damage.is_none() {

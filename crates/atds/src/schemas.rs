@@ -323,9 +323,10 @@ impl Reading<'_> {
     fn into_schemas(self) -> FileSchemas {
         let found = self.found.into_inner();
         let found = found.unwrap_or_else(PoisonError::into_inner);
-        let fault = match self.stopped.into_inner() {
-            true => Some((0, stopped())),
-            false => found.fault,
+        let fault = if self.stopped.into_inner() {
+            Some((0, stopped()))
+        } else {
+            found.fault
         };
         let before = fault.as_ref().map_or(usize::MAX, |(file, _)| *file);
         let schemas = found.schemas.into_values();

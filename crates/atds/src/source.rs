@@ -74,9 +74,10 @@ impl Lenience {
     pub(crate) fn framing(&self) -> (Limits, TrailingBytes) {
         let mut limits = Limits::default();
         limits.max_block_bytes = self.max_block_bytes as u64;
-        let trailing = match self.tolerate.trailing_file_bytes {
-            true => TrailingBytes::LeaveOut,
-            false => TrailingBytes::Error,
+        let trailing = if self.tolerate.trailing_file_bytes {
+            TrailingBytes::LeaveOut
+        } else {
+            TrailingBytes::Error
         };
         (limits, trailing)
     }

@@ -226,9 +226,10 @@ fn depth_is_an_option_and_never_overflows() {
                         Ok(_) => assert!(fits || records == deepest + 1, "{limit} {records}"),
                         Err(error) => {
                             assert!(!fits);
-                            let remedy = match limit < DEEPEST {
-                                true => "raise `max_depth`",
-                                false => "deeper than 300, which is the most that is read",
+                            let remedy = if limit < DEEPEST {
+                                "raise `max_depth`"
+                            } else {
+                                "deeper than 300, which is the most that is read"
                             };
                             assert!(error.to_string().contains(remedy), "{error}");
                         }

@@ -29,9 +29,10 @@ impl fmt::Display for RowShape {
         f.write_str("[")?;
         for (i, (least, most)) in self.0.iter().enumerate() {
             f.write_str(if i > 0 { ", " } else { "" })?;
-            match least == most {
-                true => write!(f, "{least}")?,
-                false => write!(f, "{least} to {most}")?,
+            if least == most {
+                write!(f, "{least}")?
+            } else {
+                write!(f, "{least} to {most}")?
             }
         }
         f.write_str("]")

@@ -28,10 +28,11 @@ impl NotExpanded {
     fn tilde(text: &str) -> Option<Self> {
         let rest = text.strip_prefix('~')?;
         let (user, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let home = match user.is_empty() {
-            true => std::env::home_dir(),
+        let home = if user.is_empty() {
+            std::env::home_dir()
+        } else {
             // Only the system knows the home folder of another user.
-            false => None,
+            None
         };
         let instead = home.map(|home| format!("{}{path}", home.display()));
         Some(NotExpanded {

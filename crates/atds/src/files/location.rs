@@ -18,9 +18,10 @@ pub(crate) fn local_path(given: &Path) -> Result<Cow<'_, Path>, Error> {
     };
     if scheme != "file" {
         // Paths such as `a:b` are no URLs, but those of Hadoop's file are.
-        return match rest.starts_with(b"//") {
-            true => Err(Error::new(ErrorKind::Scheme(scheme)).in_file(given)),
-            false => Ok(Cow::Borrowed(given)),
+        return if rest.starts_with(b"//") {
+            Err(Error::new(ErrorKind::Scheme(scheme)).in_file(given))
+        } else {
+            Ok(Cow::Borrowed(given))
         };
     }
     let path = match rest.strip_prefix(b"//") {

@@ -41,9 +41,10 @@ pub struct NothingFound {
 
 impl fmt::Display for NothingFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.is_folder {
-            true => "no Avro files there (a folder's files are those named *.avro)",
-            false => "no file matches this pattern",
+        f.write_str(if self.is_folder {
+            "no Avro files there (a folder's files are those named *.avro)"
+        } else {
+            "no file matches this pattern"
         })?;
         if let Some(part) = &self.not_expanded {
             return write!(f, ": {part}");
@@ -92,9 +93,10 @@ impl NothingFound {
             let suggestions: Vec<_> = suggestions.collect();
             write!(f, ": give {}", suggestions.join(" or "))?;
         }
-        match self.avro_below {
-            true => f.write_str(", or set `recursive`"),
-            false => Ok(()),
+        if self.avro_below {
+            f.write_str(", or set `recursive`")
+        } else {
+            Ok(())
         }
     }
 }
@@ -285,9 +287,10 @@ impl Below {
         self.looked_into += 1;
         for entry in entries(folder).unwrap_or_default() {
             if is_hidden(&entry.name) {
-                let hidden = match entry.is_folder {
-                    true => &mut self.hidden_folders,
-                    false => &mut self.hidden_files,
+                let hidden = if entry.is_folder {
+                    &mut self.hidden_folders
+                } else {
+                    &mut self.hidden_files
                 };
                 if depth == 0 {
                     hidden.insert(folder.join(&entry.name));

@@ -224,9 +224,10 @@ impl Search {
     /// lose a file.
     fn end(&mut self, path: &Path) -> Result<(), Error> {
         let found = fs::metadata(path).map_err(|error| Error::io(error, path))?;
-        match found.is_dir() {
-            true => self.folders.push(path.to_owned()),
-            false => self.files.push((path.to_owned(), found)),
+        if found.is_dir() {
+            self.folders.push(path.to_owned())
+        } else {
+            self.files.push((path.to_owned(), found))
         }
         Ok(())
     }
@@ -265,17 +266,19 @@ impl Entry {
 pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, Error> {
     let fault = |error: io::Error| Error::io(error, folder);
     // The folder of a path such as `*.avro`.
-    let here = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    let here = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     };
     let found = match fs::read_dir(here) {
         Ok(found) => found,
         Err(error) => {
             let is_none = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
-            return match is_none.contains(&error.kind()) {
-                true => Ok(Vec::new()),
-                false => Err(fault(error)),
+            return if is_none.contains(&error.kind()) {
+                Ok(Vec::new())
+            } else {
+                Err(fault(error))
             };
         }
     };
@@ -284,9 +287,10 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<Entry>, Error> {
         let entry = entry.map_err(fault)?;
         let kind = entry.file_type().map_err(fault)?;
         // A dangling link is no folder.
-        let is_folder = match kind.is_symlink() {
-            true => fs::metadata(here.join(entry.file_name())).is_ok_and(|found| found.is_dir()),
-            false => kind.is_dir(),
+        let is_folder = if kind.is_symlink() {
+            fs::metadata(here.join(entry.file_name())).is_ok_and(|found| found.is_dir())
+        } else {
+            kind.is_dir()
         };
         entries.push(Entry {
             name: entry.file_name(),

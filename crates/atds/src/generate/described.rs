@@ -90,9 +90,10 @@ impl Draft {
         };
         Ok(Field {
             name,
-            ty: match feature.missing == Missing::default() {
-                true => ty,
-                false => Type::Nullable(Box::new(ty)),
+            ty: if feature.missing == Missing::default() {
+                ty
+            } else {
+                Type::Nullable(Box::new(ty))
             },
         })
     }
@@ -143,9 +144,10 @@ impl Draft {
     /// Adds `values` to the number of values in a record; an error if there are too many.
     fn count(&mut self, values: f64) -> Result<(), ShapeErrorKind> {
         self.values += values;
-        match self.values <= MAX_SAMPLE_VALUES {
-            true => Ok(()),
-            false => Err(ShapeErrorKind::TooManyValues),
+        if self.values <= MAX_SAMPLE_VALUES {
+            Ok(())
+        } else {
+            Err(ShapeErrorKind::TooManyValues)
         }
     }
 }

@@ -129,19 +129,25 @@ impl Type {
     /// The schema of the type in a field of this name. A type in `named` is referred to by name.
     fn schema(&self, field: &str, named: &mut HashSet<&'static str>) -> Value {
         match self {
-            Type::Value(Values::Symbol(Symbols { name, symbols })) => match named.insert(name) {
-                true => json!({"type": "enum", "name": name, "symbols": symbols}),
-                false => json!(name),
-            },
+            Type::Value(Values::Symbol(Symbols { name, symbols })) => {
+                if named.insert(name) {
+                    json!({"type": "enum", "name": name, "symbols": symbols})
+                } else {
+                    json!(name)
+                }
+            }
             Type::Value(values) => json!(values.avro_type()),
             Type::Array(_, items) => array(items.schema(field, named)),
             Type::Map { values, .. } => {
                 json!({"type": "map", "values": values.schema(field, named)})
             }
-            Type::Record { name, fields } => match named.insert(name) {
-                true => record(name, fields, named),
-                false => json!(name),
-            },
+            Type::Record { name, fields } => {
+                if named.insert(name) {
+                    record(name, fields, named)
+                } else {
+                    json!(name)
+                }
+            }
             Type::Sparse { values, dims, .. } => {
                 let indices = (0..dims.len())
                     .map(|i| json!({"name": format!("indices{i}"), "type": array(json!("long"))}));

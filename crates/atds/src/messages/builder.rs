@@ -126,12 +126,13 @@ impl MessageDecoderBuilder {
                 let has_it = |other| Plan::compile(other, &features, &self.plan).is_ok();
                 let found = may_be_covered(&error, &features) && others.any(has_it);
                 let error = Box::new(error);
-                Error::new(match found {
-                    true => ErrorKind::MissingField {
+                Error::new(if found {
+                    ErrorKind::MissingField {
                         error,
                         found_in: Some("another writer's schema".to_owned()),
-                    },
-                    false => ErrorKind::Plan(error),
+                    }
+                } else {
+                    ErrorKind::Plan(error)
                 })
             })?;
             meanings = plan.meanings().clone();

@@ -123,17 +123,19 @@ fn dense_features() {
                 _ => "; ask for it with `cast=true`",
             };
             let is_bytes = ty == "\"bytes\"";
-            let dtypes = match is_bytes {
+            let dtypes = if is_bytes {
                 // As a list, which a scalar is not.
-                true => "uint8 or string",
-                false => dtype.name(),
+                "uint8 or string"
+            } else {
+                dtype.name()
             };
-            let expected = match is_bytes && asked == DType::UInt8 {
-                true => "x.avro: feature 'f': the shape has rank 0, the schema 1".to_owned(),
-                false => format!(
+            let expected = if is_bytes && asked == DType::UInt8 {
+                "x.avro: feature 'f': the shape has rank 0, the schema 1".to_owned()
+            } else {
+                format!(
                     "x.avro: feature 'f': the values are {}, read as {dtypes}, not {asked}{instead}",
                     ty.trim_matches('"')
-                ),
+                )
             };
             case(
                 &ty,

@@ -102,9 +102,10 @@ fn nullable_fields_are_features_with_masks() {
     // One record, so that all lists are of one length.
     for (record, lists) in [(full(), true), (sparse(), false)] {
         let found = inspected(&[record.clone(), record]);
-        let y = match lists {
-            true => Feature::dense("r.y", &[1], DType::Float32),
-            false => Feature::varlen("r.y", &[-1], DType::Float32),
+        let y = if lists {
+            Feature::dense("r.y", &[1], DType::Float32)
+        } else {
+            Feature::varlen("r.y", &[-1], DType::Float32)
         };
         let values = if lists { 1 } else { 2 };
         let expected = [

@@ -39,9 +39,10 @@ pub fn map_block(entries: &[(&str, &[u8])], negative: bool) -> Vec<u8> {
         .flat_map(|(key, value)| [sized(key.as_bytes()), sized(value)].concat())
         .collect();
     let count = entries.len() as i64;
-    let head = match negative {
-        true => [long(-count), long(body.len() as i64)].concat(),
-        false => long(count),
+    let head = if negative {
+        [long(-count), long(body.len() as i64)].concat()
+    } else {
+        long(count)
     };
     [head, body].concat()
 }

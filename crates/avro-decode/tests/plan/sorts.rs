@@ -306,9 +306,10 @@ impl Seen {
                 Step::Field(_) => self.count("field"),
                 Step::Index(_) => self.count("[2]"),
                 Step::All => self.count("[*]"),
-                Step::Slice(slice) => self.count(match slice.is_from_start() {
-                    true => "[0:4]",
-                    false => "[-2:]",
+                Step::Slice(slice) => self.count(if slice.is_from_start() {
+                    "[0:4]"
+                } else {
+                    "[-2:]"
                 }),
                 Step::Key(_) => self.count("['key']"),
                 Step::Branch(_) => self.count(":type"),

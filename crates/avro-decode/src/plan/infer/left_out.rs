@@ -93,22 +93,21 @@ impl fmt::Display for Rounded {
         let (field, schema_type) = (Shown(&self.field), Shown(&self.schema_type));
         write!(f, "'{field}' ({schema_type}) is float64, ")?;
         let exact = Shown(&self.exact);
-        match self.field == self.exact {
-            true => {
-                f.write_str(
-                    "the number nearest to each decimal: read it as int64 for the exact number \
-                     without its point",
-                )?;
-                if self.fits_int64 {
-                    Ok(())
-                } else {
-                    f.write_str(", or as bytes where that is beyond int64")
-                }
+        if self.field == self.exact {
+            f.write_str(
+                "the number nearest to each decimal: read it as int64 for the exact number \
+                 without its point",
+            )?;
+            if self.fits_int64 {
+                Ok(())
+            } else {
+                f.write_str(", or as bytes where that is beyond int64")
             }
-            false => write!(
+        } else {
+            write!(
                 f,
                 "which rounds longs beyond 2^53: '{exact}' reads them exactly, as int64"
-            ),
+            )
         }
     }
 }

@@ -29,9 +29,10 @@ pub(super) fn meanings(
     let reader = Arc::new(reader.clone());
     let fits = Plan::compile(&reader, features, &options).is_ok()
         && reference::tensors(&reader, records, features, &options).is_ok();
-    match fits {
-        true => options.meanings,
-        false => Meanings::default(),
+    if fits {
+        options.meanings
+    } else {
+        Meanings::default()
     }
 }
 

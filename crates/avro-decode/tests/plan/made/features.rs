@@ -40,9 +40,10 @@ pub(super) fn features(
             continue;
         };
         let is_misfit = allows_misfits && maker.source.below(8) == 7;
-        let fitting = match is_misfit && maker.faults(&feature).is_some() {
-            true => Some(feature),
-            false => maker.fitting(feature),
+        let fitting = if is_misfit && maker.faults(&feature).is_some() {
+            Some(feature)
+        } else {
+            maker.fitting(feature)
         };
         let Some(mut feature) = fitting else {
             continue;
@@ -97,9 +98,10 @@ impl Maker<'_> {
     }
 
     fn layout(&mut self) -> Layout {
-        match self.source.flag() {
-            true => Layout::Ragged,
-            false => Layout::Coo,
+        if self.source.flag() {
+            Layout::Ragged
+        } else {
+            Layout::Coo
         }
     }
 
@@ -181,9 +183,10 @@ impl Maker<'_> {
             _ => return Some(plain),
         };
         let feature = feature.at(expression).with_convert(convert);
-        Some(match dtype == DType::String && self.source.flag() {
-            true => feature.with_any_bytes(),
-            false => feature,
+        Some(if dtype == DType::String && self.source.flag() {
+            feature.with_any_bytes()
+        } else {
+            feature
         })
     }
 

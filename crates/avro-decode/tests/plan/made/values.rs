@@ -44,10 +44,12 @@ impl Faults {
 
     /// A length, or where the fault is another.
     fn length(&mut self, length: usize, source: &mut Source) -> usize {
-        match self.now() {
-            true if source.flag() && length > 0 => length - 1,
-            true => length + 1,
-            false => length,
+        if !self.now() {
+            length
+        } else if source.flag() && length > 0 {
+            length - 1
+        } else {
+            length + 1
         }
     }
 }
@@ -125,9 +127,10 @@ impl<'a> Maker<'a> {
     /// By habit an index.
     fn integer(&mut self, ty: NodeId, min: i64, max: i64) -> i64 {
         if self.habits.of(ty, 3) > 0 {
-            return match self.faults.now() {
-                true => self.source.one_of(&[-1, max, 100, min]),
-                false => self.source.below(9) as i64,
+            return if self.faults.now() {
+                self.source.one_of(&[-1, max, 100, min])
+            } else {
+                self.source.below(9) as i64
             };
         }
         match self.source.below(6) {
@@ -187,10 +190,13 @@ impl<'a> Maker<'a> {
             (Some(null), _) if depth >= DEEP => null,
             (Some(null), []) => null,
             (None, &[only]) => only,
-            _ if self.habits.of(ty, 3) > 0 => match self.faults.now() {
-                true => self.source.below(branches.len()),
-                false => values[self.habits.of(ty, values.len() as u32) as usize],
-            },
+            _ if self.habits.of(ty, 3) > 0 => {
+                if self.faults.now() {
+                    self.source.below(branches.len())
+                } else {
+                    values[self.habits.of(ty, values.len() as u32) as usize]
+                }
+            }
             (Some(null), _) if self.source.below(4) == 3 => null,
             _ => self.source.one_of(&values),
         };

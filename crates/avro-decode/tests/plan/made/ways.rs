@@ -257,12 +257,13 @@ impl Walk<'_> {
                 _ => sort.constant(self.source),
             }),
         };
-        Some(match self.source.flag() {
-            true => Filter {
+        Some(if self.source.flag() {
+            Filter {
                 left: right,
                 right: left,
-            },
-            false => Filter { left, right },
+            }
+        } else {
+            Filter { left, right }
         })
     }
 
