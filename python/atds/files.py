@@ -248,8 +248,8 @@ def inspect(
         file: The file.
         sample: Number of records, from the first on, in which nulls are counted, 1,000 if not
             given.
-        memory_limit: Maximum number of bytes of blocks and records, 4 GiB if not given. **options:
-        The options of :class:`atds.options.LenienceOptions`.
+        memory_limit: Maximum number of bytes of blocks and records, 4 GiB if not given.
+        **options: The options of :class:`atds.options.LenienceOptions`.
 
     Raises:
         MemoryLimitError: Even a few records need more memory than the limit.

@@ -87,7 +87,8 @@ def iterate(
     enabled in JAX, indices, row splits and the ids of ``hash_buckets=`` are copied to int32.
 
     With ``nse=`` each ``BCOO`` has this number of entries. It is filled up with zeros at indices
-    outside the shape, which JAX ignores. So a function under ``jax.jit`` is compiled once:
+    outside the shape, which JAX ignores, and its ``mask=`` with false. So a function under
+    ``jax.jit`` is compiled once:
 
     >>> dataset = atds.Dataset(
     ...     "clicks/*.avro", 64, {"sp0": atds.SparseFeature([50_001], "float32")}, drop_remainder=True
@@ -167,6 +168,9 @@ class Batches(Iterator[dict[str, Any]]):
                     f"give nse={found} or more, or a smaller batch_size"
                 )
             batch[name] = _padded(batch[name], entries)
+            for mask, owner in batch.masks.items():
+                if owner == name:
+                    batch[mask] = np.pad(batch[mask], (0, entries - found))
         return {
             name: _column(column, self._buckets.get(name), self._place)
             for name, column in batch.items()

@@ -61,3 +61,12 @@ def test_everything_public_is_documented() -> None:
             for attribute, member in vars(value).items():
                 if not attribute.startswith("_") and callable(getattr(member, "fget", member)):
                     assert member.__doc__ or member is None, f"{name}.{attribute}"
+
+
+def test_each_argument_has_a_line_of_its_own() -> None:
+    for name in modules():
+        if framework_of(name) is not None:
+            need(str(framework_of(name)))
+        for value in vars(importlib.import_module(name)).values():
+            for line in (getattr(value, "__doc__", None) or "").splitlines():
+                assert " **options:" not in line.strip(), line

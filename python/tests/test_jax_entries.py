@@ -84,6 +84,21 @@ def test_what_is_added_counts_nowhere(sparse: str) -> None:
     assert np.array_equal((s * 2.0).todense(), 2 * np.asarray(expected.todense()))
 
 
+def test_masks_are_as_long_as_their_columns(sparse: str) -> None:
+    features: dict[str, atds.Feature] = {
+        "s": atds.SparseFeature([DIM], "float32", mask="has_s"),
+        "other": atds.SparseFeature([DIM], "float32", expression="s", mask="has_other"),
+    }
+    dataset = atds.Dataset(sparse, 16, features)
+    plain = list(atds.jax.iterate(dataset))
+    for batch, expected in zip(atds.jax.iterate(dataset, nse={"s": 90}), plain, strict=True):
+        found = len(expected["s"].data)
+        assert batch["has_s"].shape == (90,)
+        assert batch["has_s"][:found].all()
+        assert not batch["has_s"][found:].any()
+        assert np.array_equal(batch["has_other"], expected["has_other"])
+
+
 def test_of_some_columns_by_name(sparse: str) -> None:
     features = {
         **S,

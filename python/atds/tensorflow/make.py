@@ -74,8 +74,8 @@ def make_avro_record_dataset(
         prefetch_buffer_size: Maximum number of prefetched batches.
         num_parallel_reads: Number of files that are read, and of batches that are parsed, in
             parallel; None for one.
-        drop_final_batch: Whether a last batch of fewer records is dropped. **options: The options
-        of :class:`atds.options.LenienceOptions`.
+        drop_final_batch: Whether a last batch of fewer records is dropped.
+        **options: The options of :class:`atds.options.LenienceOptions`.
 
     Raises:
         ValueError: There are no features, or features are invalid.
