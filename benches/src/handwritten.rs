@@ -1,9 +1,8 @@
-//! The yardstick: files of the `ads` preset to batches by a loop written by hand for that one
-//! schema.
+//! A handwritten loop for the schema of the `ads` preset, as a baseline for general readers.
 //!
-//! General readers are compared with it. So it does all that a reader must do, and nothing else. It
-//! maps the files, makes the checks of the pipeline, and fills the columns of the pipeline, in
-//! [`BATCHES`] batches by turns. The files must have the codec null.
+//! The loop reads files into batches. It does all that a reader must do, and nothing else. It maps
+//! the files, makes the same checks as the pipeline, and fills the same columns. It reuses
+//! [`BATCHES`] batches in turn. The files must have the codec null.
 //!
 //! It checks (Avro 1.12, "Binary encoding") that
 //! - a value ends before the data does, and a record and a block end where they should;

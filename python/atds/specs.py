@@ -83,15 +83,17 @@ def _spec(
     column: tuple[str, str, str, list[int], bool], binary: set[str], batch_size: int | None
 ) -> TensorSpec:
     name, dtype, kind, dims, ragged = column
-    said: DType = "bytes" if name in binary else dtype  # type: ignore[assignment]
+    column_dtype: DType = "bytes" if name in binary else dtype  # type: ignore[assignment]
     if kind == "flat":
         # A flat column has one value for each entry of another column.
-        return ArraySpec((None,), said)
+        return ArraySpec((None,), column_dtype)
     shape = (batch_size, *(None if dim < 0 else dim for dim in dims))
     if kind == "dense":
-        return ArraySpec(shape, said)
+        return ArraySpec(shape, column_dtype)
     if not ragged:
-        return SparseTensorSpec(shape, said)
+        return SparseTensorSpec(shape, column_dtype)
     return (
-        RaggedTensorSpec(shape, said) if kind == "varlen" else RaggedSparseTensorSpec(shape, said)
+        RaggedTensorSpec(shape, column_dtype)
+        if kind == "varlen"
+        else RaggedSparseTensorSpec(shape, column_dtype)
     )

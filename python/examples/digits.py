@@ -84,7 +84,7 @@ def accuracy(model: SGDClassifier, files: list[Path]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--epochs", type=int, default=10, help="times to read the files")
+    parser.add_argument("--epochs", type=int, default=10, help="number of epochs")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         *learnt, kept = write_digits(Path(folder))

@@ -2,9 +2,9 @@
 
     python keras_clicks.py --records 20000 --epochs 3
 
-The data are made first, by `atds generate`, and are like those of click models: scalars, dense
-vectors, and sparse features with many ids. All of it is random; what is learnt is whether the one of
-two vectors has the larger sum, which is worked out on the way, in a `Dataset.map`.
+`atds generate` first makes random data with the columns of a click model: scalars, dense vectors,
+and sparse features with many ids. A record counts as a click if the sum of `d0` is larger than that
+of `d1`. `Dataset.map` computes this label.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def batches(folder: Path, batch_size: int) -> Any:
 
 
 def prepare(batch: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The inputs of the model, and the clicks that it is to foretell."""
+    """The inputs of the model, and the clicks that it predicts."""
     inputs = {
         "d0": batch["d0"],
         "d1": batch["d1"],
@@ -80,9 +80,9 @@ def make_data(folder: Path, records: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--records", type=int, default=20_000, help="records to make")
-    parser.add_argument("--epochs", type=int, default=3, help="times to read them")
-    parser.add_argument("--batch-size", type=int, default=128, help="records of a step")
+    parser.add_argument("--records", type=int, default=20_000, help="number of records to make")
+    parser.add_argument("--epochs", type=int, default=3, help="number of epochs")
+    parser.add_argument("--batch-size", type=int, default=128, help="number of records in a batch")
     options = parser.parse_args()
     tf.keras.utils.set_random_seed(7)
     model = wide_and_deep()

@@ -1,4 +1,4 @@
-"""Files are held against the features before the first batch, once for all processes."""
+"""Files are checked against the features before the first batch, once for all processes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Opened:
         assert libc.inotify_add_watch(self._events, os.fsencode(folder), in_open) >= 0
 
     def files(self) -> Counter[str]:
-        """By the name of the file, since it was asked for last."""
+        """How often each file was opened since the last call, by its name."""
         found: Counter[str] = Counter()
         while True:
             try:
@@ -57,7 +57,7 @@ class Opened:
                 return found
             while events:
                 length = struct.unpack("iIII", events[:16])[3]
-                # Without a name it is the folder.
+                # An event without a name is about the folder.
                 if name := events[16 : 16 + length].rstrip(b"\0"):
                     found[os.fsdecode(name)] += 1
                 events = events[16 + length :]
@@ -179,7 +179,7 @@ def test_a_field_that_is_always_null(write: Write) -> None:
 def test_a_copy_reads_no_headers(twenty: Path) -> None:
     opened = Opened(twenty)
     dataset = atds.Dataset(twenty, 50, FEATURES)
-    # Those that say what the columns are remain: of the first file, and of the first with `y`.
+    # The data set keeps the headers of the first file and of the first file with `y`.
     assert opened.files() == Counter(os.listdir(twenty))
     pickled = pickle.dumps(dataset)
     copy = pickle.loads(pickled)
@@ -228,7 +228,7 @@ def test_workers_read_no_headers(twenty: Path, method: str, inferred: bool) -> N
     opened = Opened(twenty)
     features = None if inferred else {"x": FEATURES["x"]}
     dataset = atds.torch.Dataset(twenty, 50, features)
-    # The headers, and the records counted.
+    # Each file is opened for its header, and again to count its records.
     assert set(opened.files().values()) == {2}
     loader = DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context=method)
     assert sorted(int(n) for batch in loader for n in batch["x"]) == list(range(1000))
@@ -242,7 +242,7 @@ def test_later_epochs_of_tensorflow_read_no_headers(twenty: Path) -> None:
     at = need("atds.tensorflow")
     opened = Opened(twenty)
     dataset = at.ATDSDataset(str(twenty), 50, {"x": at.DenseFeature([], tf.int64)})
-    # The first bytes, the headers, and the records counted.
+    # Each file is opened for its first bytes, for its header, and to count its records.
     assert set(opened.files().values()) == {3}
     for _ in range(2):
         assert sum(len(batch["x"]) for batch in dataset) == 1000
@@ -251,7 +251,7 @@ def test_later_epochs_of_tensorflow_read_no_headers(twenty: Path) -> None:
         str(twenty), 50, {"x": at.DenseFeature([], tf.int64)}, check_files=False
     )
     assert sum(len(batch["x"]) for batch in unchecked) == 1000
-    # The first file twice, which may be seen as one event.
+    # The first file is opened twice, which inotify may report as one event.
     assert sum(opened.files().values()) in (20, 21)
 
 

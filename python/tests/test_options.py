@@ -1,4 +1,4 @@
-"""One type has the options of data sets: all that take options have each of them."""
+"""All entry points that take options of data sets take each option of one type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import atds
 from atds.options import OPTIONS, DatasetOptions, LenienceOptions, PipelineOptions, checked
 from frameworks import need
 
-#: For each option values that it can have, and one that it cannot have.
+#: For each option: a list of valid values, and an invalid value.
 VALUES: dict[str, tuple[list[Any], Any]] = {
     "drop_remainder": ([False, True], 2),
     "reader_buffer_size": ([None, 1, 1 << 30], (1 << 30) + 1),
@@ -61,7 +61,7 @@ def test_what_was_checked_passes_the_check_again() -> None:
             assert checked(DatasetOptions, once) == once
 
 
-def test_an_option_that_is_none(clicks: str) -> None:
+def test_an_unknown_option(clicks: str) -> None:
     with pytest.raises(
         TypeError, match=r"unexpected keyword argument 'sead' \(did you mean 'seed'"
     ):

@@ -32,7 +32,7 @@ from atds.torch import packing
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled"),
     pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta"),
-    # Of Python 3.12 and later, where a process with threads is forked.
+    # Python 3.12 and later warn if a process with threads is forked.
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 
@@ -47,7 +47,7 @@ class Allocator:
     def __call__(self, size: int) -> Any:
         self.sizes.append(size)
         rounded = 1 << max(size - 1, 0).bit_length()
-        # One reference each of the list, the loop and the call.
+        # The list, the loop and the call hold one reference each.
         free = (b for b in self.blocks if len(b) == rounded and sys.getrefcount(b) <= 3)
         block = next(free, None)
         if block is None:
@@ -150,7 +150,7 @@ def test_a_batch_is_packed_into_one_aligned_allocation(mixed: str, allocator: Al
         assert len(memory) == 1
         (start,) = memory
         for part, original in zip(tensors, parts(expected), strict=True):
-            # PyTorch says 0 of an empty one.
+            # PyTorch gives the address 0 for an empty tensor.
             if part.numel():
                 assert part.data_ptr() % 128 == 0
                 assert start <= part.data_ptr() <= start + size - part.nbytes
@@ -168,9 +168,9 @@ def test_allocations_are_used_again(mixed: str, allocator: Allocator) -> None:
         for batch in dataset:
             assert batch["wide"].shape == (5,)
     assert len(allocator.sizes) == 60
-    # The one at hand, and the one that is made meanwhile, of one size or two.
+    # One batch is in use and one is being made; their sizes may be rounded differently.
     assert len(allocator.blocks) <= 4
-    # A tensor that is kept keeps its batch's memory, and nothing is written over it.
+    # A tensor that is kept also keeps its batch's memory, and nothing overwrites it.
     kept = [batch["wide"] for batch in dataset]
     assert len(allocator.blocks) >= 20
     assert torch.cat(kept).tolist() == [n << 40 for n in range(100)]
@@ -185,18 +185,18 @@ def test_what_is_packed_already_is_not_packed_again(mixed: str, allocator: Alloc
     assert packed.pin_memory() is packed
     assert copy.copy(packed).pin_memory()["wide"] is packed["wide"]
     assert len(allocator.sizes) == 1
-    # Unless something else has been put into it.
+    # A batch is packed again if it got another tensor.
     packed["more"] = torch.ones(3)
     again = packed.pin_memory()
     assert (len(allocator.sizes), again["more"].tolist()) == (2, [1, 1, 1])
     same({name: again[name] for name in batch}, dict(batch))
-    # What is written to a tensor stays in it.
+    # A value that was written to a tensor is not lost.
     again["triple"][:] = 7
     assert again.pin_memory()["triple"].unique().tolist() == [7]
 
 
 def test_columns_are_changed_each_by_itself(mixed: str, allocator: Allocator) -> None:
-    """A change of one is none of another, as autograd sees it."""
+    """Autograd does not take a change of one column for a change of another."""
     batch = next(iter(atds.torch.Dataset(mixed, 50, FEATURES, pin_memory=True)))
     weight = torch.ones(3, requires_grad=True)
     product = (batch["triple"] * weight).sum()
@@ -221,7 +221,7 @@ def test_a_loader_packs_batches(
 ) -> None:
     plain = list(atds.torch.Dataset(mixed, 33, FEATURES))
     if not torch.accelerator.is_available():
-        # Then a DataLoader does not call what pins, which this does in its stead.
+        # Without an accelerator a DataLoader does not pin, so the test replaces these functions.
         monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
         monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cpu"))
         monkeypatch.setattr(torch.accelerator, "current_device_index", lambda: 0)
@@ -244,7 +244,7 @@ def test_packed_batches_are_copied_and_sent(mixed: str, allocator: Allocator) ->
     packed = next(iter(atds.torch.Dataset(mixed, 50, FEATURES, pin_memory=True)))
     for other in (copy.copy(packed), copy.deepcopy(packed), pickle.loads(pickle.dumps(packed))):
         same(other, packed)
-    # In other memory it is not the allocation that is pinned.
+    # A copy is in other memory, so it does not count as packed.
     assert pickle.loads(pickle.dumps(packed))._packed is None
     assert copy.deepcopy(packed)._packed is None
 
@@ -259,7 +259,7 @@ def test_a_batch_with_other_things_in_it(allocator: Allocator) -> None:
     assert packed["a"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert (packed["b"], packed["c"][0], packed["c"][1].shape) == ("text", 1, (0,))
     assert packed["d"]["e"].item() == 1
-    # What is on a device cannot be pinned, as PyTorch says of a tensor too.
+    # A tensor on a device cannot be pinned; PyTorch raises the same errors for a tensor alone.
     with pytest.raises((RuntimeError, NotImplementedError)):
         batch.to("meta").pin_memory()
     moved = atds.torch.Batch(batch, w=weight, csr=csr).to("meta")
@@ -268,7 +268,7 @@ def test_a_batch_with_other_things_in_it(allocator: Allocator) -> None:
 
 
 def test_a_batch_is_a_tree_of_tensors(mixed: str) -> None:
-    """As PyTorch's own transformations see it: a dict, and not a leaf."""
+    """PyTorch's transformations of trees see a dict, not a leaf."""
     tree = torch.utils._pytree
     batch = next(iter(atds.torch.Dataset(mixed, 50, FEATURES)))
     leaves, spec = tree.tree_flatten(batch)
@@ -298,7 +298,7 @@ def test_to_a_device_with_one_copy(
     memory = {part.untyped_storage().data_ptr() for part in parts(moved)}
     assert len(memory) == 1
     assert memory != {part.untyped_storage().data_ptr() for part in parts(dict(packed))}
-    # A part of a tensor is that part, and what is not packed is copied by itself.
+    # A part of a packed tensor stays that part. A tensor outside the packed memory is copied alone.
     changed = {"part": packed["triple"][3:9, ::2], "other": torch.arange(4)}
     moved = packing.copy_to(changed, packed._packed, torch.device("cpu"), True)
     same(moved, changed)
@@ -307,7 +307,7 @@ def test_to_a_device_with_one_copy(
 def test_to_a_device(mixed: str, allocator: Allocator) -> None:
     """`meta` stands for a device: it has the shapes of tensors and not their values."""
     plain = next(iter(atds.torch.Dataset(mixed, 50, FEATURES)))
-    # PyTorch's own copies of COO tensors have no entries there.
+    # PyTorch copies COO tensors to `meta` without their entries.
     del plain["coo"]
     for batch in (plain, plain.pin_memory()):
         assert batch.to("cpu") is batch.to(torch.device("cpu"), non_blocking=True) is batch
@@ -402,8 +402,10 @@ def test_which_devices_have_streams() -> None:
 
 def test_without_an_accelerator(mixed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "has_accelerator", lambda: False)
-    said = "^'pin_memory' argument is set as true but no accelerator is found, then device pinned "
-    with pytest.warns(UserWarning, match=said) as caught:
+    message = (
+        "^'pin_memory' argument is set as true but no accelerator is found, then device pinned "
+    )
+    with pytest.warns(UserWarning, match=message) as caught:
         dataset = atds.torch.Dataset(mixed, 33, FEATURES, pin_memory=True)
     assert [warning.filename for warning in caught] == [__file__]
     assert not dataset.pin_memory
@@ -411,10 +413,10 @@ def test_without_an_accelerator(mixed: str, monkeypatch: pytest.MonkeyPatch) -> 
         warnings.simplefilter("error")
         batches = list(dataset)
         assert sum(len(b["n"]) for b in atds.torch.Dataset(mixed, 8, ALIASED)) == 100
-        # Workers have nothing to refuse then.
+        # Without pinning, the data set does not refuse workers.
     assert len(list(DataLoader(dataset, batch_size=None, num_workers=1))) == len(batches)
     for value in (batches[0], batches[0]["bag"], batches[0]["list"]):
-        with pytest.warns(UserWarning, match=said) as caught:
+        with pytest.warns(UserWarning, match=message) as caught:
             assert value.pin_memory() is value
         assert [warning.filename for warning in caught] == [__file__]
 
@@ -462,7 +464,8 @@ def test_other_threads_go_on_while_arrays_are_copied() -> None:
     thread.start()
     started.wait()
     interval = sys.getswitchinterval()
-    # So long that the lock is never taken away: only who gives it up lets others go on.
+    # The interval is so long that the lock is never taken away. Other threads run only if the copy
+    # releases the lock.
     sys.setswitchinterval(1000)
     try:
         before = ticks[0]

@@ -149,8 +149,8 @@ pub enum ErrorKind {
     /// A feature that does not fit the file's schema.
     #[error("{0}")]
     Plan(Box<PlanError>),
-    /// A feature asks for a field, or a branch of a union, that the file's schema
-    /// lacks, and has neither a default nor a mask; or that all schemas lack.
+    /// A feature asks for a field or a union branch that the file's schema lacks, and has no
+    /// default and no mask. Or all schemas lack it.
     #[error("{error}{}", Remedy(found_in))]
     MissingField {
         /// The error of the missing field or branch.
@@ -258,16 +258,15 @@ pub enum ErrorKind {
         /// Its length now.
         now: u64,
     },
-    /// A file whose records were counted has another number of them now.
+    /// The number of records of a file has changed since they were counted.
     #[error("the file has {} now, and had {counted} when they were counted", words::counted(*found, "record"))]
     RecordsChanged {
-        /// Its records when they were counted.
+        /// Number of records when they were counted.
         counted: u64,
-        /// Its records now.
+        /// Number of records now.
         found: u64,
     },
-    /// The window of blocks, one batch, and room to read ahead do not fit the
-    /// memory limit.
+    /// The window of blocks, one batch, and memory for reading ahead do not fit the memory limit.
     #[error(
         "`memory_limit` is {}, but the window and a batch need {needed} or more: raise \
          it, or lower `shuffle_buffer_size` or `batch_size`",
@@ -305,7 +304,7 @@ pub enum ErrorKind {
     },
 }
 
-/// A folder is opened as a file is, and only then cannot be read.
+/// Whether the path is a folder. Opening a folder succeeds; only reading it fails.
 fn is_folder(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::IsADirectory
 }
@@ -318,7 +317,8 @@ fn of_the_system(error: &io::Error) -> String {
     }
 }
 
-/// Advice about a field that a schema lacks; the file whose schema has the field, if any.
+/// Displays advice about a field that a schema lacks. Holds the file whose schema has the field, if
+/// any.
 struct Remedy<'a>(&'a Option<String>);
 
 impl fmt::Display for Remedy<'_> {
@@ -417,8 +417,8 @@ impl Error {
         located
     }
 
-    /// The error of rows with different shapes. Their records are not known yet, so the first is
-    /// row 0.
+    /// The error of rows with different shapes. The place of the first row has its number in the
+    /// batch as the record; the caller replaces it.
     #[cold]
     pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement) -> Self {
         let first = found.first.map(|(row, shape)| {
@@ -560,7 +560,7 @@ impl fmt::Display for At<'_> {
     }
 }
 
-// No `source`: what the kind is made of is part of the message already.
+// No `source`: the message already contains the message of the inner error.
 impl std::error::Error for Error {}
 
 impl From<FeatureError> for Error {

@@ -1,7 +1,6 @@
-//! What a pipeline allocates once it runs: nothing, where each batch is dropped
-//! before the next is asked for, whatever the records.
+//! A running pipeline allocates nothing if each batch is dropped before the next one is taken.
 //!
-//! One test alone, since what other tests' threads allocate would count.
+//! This test is a binary of its own, since allocations of other tests would be counted.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -17,14 +16,14 @@ mod common;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of all threads but those that do not count.
+/// Number of allocations, without those of threads that are not counted.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static COUNTS: Cell<bool> = const { Cell::new(true) };
 }
 
-/// The system's allocator, with a count.
+/// The system's allocator, which counts allocations.
 struct Counting;
 
 fn count() {
@@ -32,8 +31,8 @@ fn count() {
         ALLOCATIONS.fetch_add(1, Relaxed);
     }
 }
-// SAFETY: all is the system allocator's doing; counting neither allocates nor
-// unwinds, since the thread's flag needs neither to be made nor to be dropped.
+// SAFETY: every call is passed on to the system's allocator. Counting does not allocate or unwind:
+// the thread's flag needs no initialization and no destructor.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -60,18 +59,20 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Records of a file, a block, a batch.
+/// Numbers of records in a file, a block and a batch.
 const FILE: usize = 16_800;
 const BLOCK: usize = 42;
 const BATCH: usize = 84;
 
-/// Batches between two looks at the count. In a file there are some of these.
+/// Number of batches in a stretch, over which allocations are counted. A file has several
+/// stretches.
 const STRETCH: usize = 40;
 
-/// Looks until nothing more may be allocated: several epochs.
+/// Number of stretches before the pipeline must not allocate any more: several epochs.
 const WARM_UP: usize = 40;
 
-/// Allocations for opening a file: its path, its header, what its blocks share.
+/// Maximum number of allocations to open a file: its path, its header, and state that its blocks
+/// share.
 const PER_FILE: u64 = 30;
 
 #[test]
@@ -93,8 +94,8 @@ fn a_pipeline_that_runs_allocates_nothing() {
     }
 }
 
-/// Dropped batches: from some time on whole stretches of batches, and with them
-/// thousands of records, cost no allocation at all; only files do.
+/// If batches are dropped, whole stretches allocate nothing after a while; only opening files
+/// allocates.
 fn becomes_quiet(dataset: DatasetBuilder, case: &str) {
     let mut batches = dataset.build().unwrap().iter();
     let stretch = |batches: &mut Batches| {
@@ -106,22 +107,22 @@ fn becomes_quiet(dataset: DatasetBuilder, case: &str) {
     };
     let mut counts = Vec::new();
     while counts.len() < WARM_UP {
-        // An epoch: all but the stretch in which its file is opened.
+        // An epoch. Only the stretch that opens the file may allocate.
         let epoch: [u64; FILE / BATCH / STRETCH] = std::array::from_fn(|_| stretch(&mut batches));
         counts.extend(epoch);
         let (quiet, total) = (epoch.iter().filter(|n| **n == 0), epoch.iter().sum::<u64>());
         if quiet.count() >= 4 && total <= PER_FILE {
             return;
         }
-        // It may be opened between two stretches: the next ones begin elsewhere.
+        // The file may be opened between two stretches, so the next stretches begin elsewhere.
         let rest = batches.by_ref().take(STRETCH / 4);
         rest.for_each(|batch| drop(batch.unwrap()));
     }
     panic!("{case}: allocations in {STRETCH} batches each: {counts:?}");
 }
 
-/// Batches that are kept: each costs the vectors and buffers of its columns,
-/// made once and in their size.
+/// If batches are kept, each one allocates only the vectors and buffers of its columns, once and in
+/// their final size.
 fn kept_batches_cost_their_own_memory(dataset: DatasetBuilder, case: &str) {
     let mut batches = dataset.build().unwrap().iter();
     let columns = 5;
@@ -131,7 +132,7 @@ fn kept_batches_cost_their_own_memory(dataset: DatasetBuilder, case: &str) {
         let made = ALLOCATIONS.load(Relaxed) - before;
         (kept, made)
     };
-    // How much room a thread's part of a batch takes is chance: it grows a while.
+    // The size of a thread's part of a batch varies by chance, so its memory grows for a while.
     let _warm_up = [stretch(), stretch(), stretch(), stretch(), stretch()];
     let (_kept, made) = stretch();
     let each = 4 * columns + 2;

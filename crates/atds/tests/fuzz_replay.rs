@@ -1,5 +1,5 @@
-//! The properties that the fuzz targets check, on their seeds and on what fuzzing has found:
-//! without libFuzzer, and so in every run of the tests.
+//! Checks the properties of the fuzz targets on their seeds and on inputs that fuzzing found. It
+//! needs no libFuzzer, so it runs with all other tests.
 #![allow(clippy::unwrap_used)]
 
 #[allow(
@@ -20,7 +20,7 @@ fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// The files of a folder, none if it is not there.
+/// The files of a folder; none if the folder is missing.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -36,15 +36,15 @@ fn names(folder: &str) -> BTreeSet<String> {
     names.collect()
 }
 
-/// Checks the property of all files kept for it.
+/// Checks a property on all files kept for it.
 fn replay(property: Property) {
-    // Not what fuzzing has learnt on this machine, which is named by its SHA-1.
+    // Leaves out inputs that fuzzing added on this machine, whose names are SHA-1 hashes.
     let mut seeds = files(&fuzz().join("corpus").join(property.name));
     seeds.retain(|file| file.file_name().unwrap().len() != 40);
     assert!(!seeds.is_empty(), "a target starts from seeds");
     let found = files(&fuzz().join("artifacts").join(property.name));
     for file in seeds.into_iter().chain(found) {
-        // Shown where the property does not hold.
+        // The test shows this if the property does not hold.
         println!("{}", file.display());
         (property.check)(&fs::read(&file).unwrap());
     }

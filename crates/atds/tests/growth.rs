@@ -1,6 +1,6 @@
-//! What a pipeline holds after many epochs: what one needs, no more.
+//! After many epochs a pipeline holds no more memory than one epoch needs.
 //!
-//! One test alone, since what other tests hold would count.
+//! This test is a binary of its own, since memory of other tests would be counted.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,19 +18,18 @@ mod common;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes held now, but for those of [`SLAB`].
+/// Number of allocated bytes, without those of [`SLAB`].
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-/// Where the memory is that blocks wait in parts of: more addresses than bytes are ever
-/// used. It counts for as many as are. There is one at a time.
+/// The address of the arena for waiting blocks. It reserves more addresses than it uses, so only
+/// its resident bytes count. There is one at a time.
 static SLAB: AtomicUsize = AtomicUsize::new(0);
 const SLAB_BYTES: usize = (64 << 20) - (4 << 10);
 
-/// The system's allocator, with a count of bytes.
+/// The system's allocator, which counts bytes.
 struct Counting;
 
-// SAFETY: all is the system allocator's doing; counting neither allocates nor
-// unwinds.
+// SAFETY: every call is passed on to the system's allocator. Counting does not allocate or unwind.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -65,7 +64,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes of [`SLAB`] that are memory, as Linux says; other systems are not asked.
+/// Number of resident bytes of [`SLAB`] on Linux; 0 on other systems.
 fn slab_bytes() -> u64 {
     let start = SLAB.load(Relaxed);
     let slab = start..start + SLAB_BYTES;
@@ -83,7 +82,7 @@ fn slab_bytes() -> u64 {
     bytes
 }
 
-/// Those of a mapping, if `line` is the first of one.
+/// The addresses of a mapping, if `line` is the first line of one.
 fn addresses(line: &str) -> Option<Range<usize>> {
     let (start, rest) = line.split_once('-')?;
     let (end, _) = rest.split_once(' ')?;
@@ -97,17 +96,16 @@ const BATCH: usize = 800;
 const SHUFFLE_BUFFER: usize = 2_000;
 const EPOCHS: u64 = 50;
 
-/// Batches that there are at a time: with the consumer, two ready, one being made.
+/// Maximum number of batches at a time: one in use, two ready, one being made.
 const BATCHES: u64 = 4;
 
-/// Threads, each with room for what it wrote of a batch, be it by chance all.
+/// Number of threads. By chance, one may write a whole batch, so each can have memory for one.
 const THREADS: usize = 2;
 
-/// Memory that blocks wait in parts of comes in huge pages, and what of the last two is
-/// unused counts.
+/// Size of two huge pages. The arena for waiting blocks may leave that much unused.
 const HUGE_PAGES: u64 = 4 << 20;
 
-/// Whatever else there is: buffers that blocks are decompressed to, tasks, plans.
+/// Size of all other memory: buffers for decompressed blocks, tasks, plans.
 const OTHER: u64 = 512 << 10;
 
 #[test]
@@ -118,16 +116,16 @@ fn many_epochs_hold_a_window_and_some_batches() {
             .features(features())
             .shuffle_buffer_size(SHUFFLE_BUFFER)
             .threads(Threads::Fixed(THREADS))
-            // Blocks that are read ahead are memory of files then.
+            // With a map, blocks that are read ahead take no allocated memory.
             .mmap(true);
         let dataset = dataset.build().unwrap();
         let (mut largest, mut window) = (0, 0);
         for epoch in 0..EPOCHS {
-            // One that is left before its end leaves nothing behind either.
+            // An epoch that ends early keeps no memory either.
             dataset.epoch(epoch).nth(2).unwrap().unwrap();
             let mut batches = dataset.epoch(epoch);
             let first = batches.next().unwrap().unwrap();
-            // By then as many batches wait ready as may.
+            // After this time the maximum number of batches is ready.
             thread::sleep(Duration::from_millis(20));
             drop(first);
             for batch in batches.by_ref() {
@@ -135,9 +133,9 @@ fn many_epochs_hold_a_window_and_some_batches() {
             }
             window = window.max(batches.stats().window_peak);
             drop(batches);
-            // Memory that is used again has some room, for less growing.
+            // Reused memory has spare capacity, so that it grows less often.
             let batches = (BATCHES + THREADS as u64) * (largest + largest / 4);
-            // A block may wait in a third more memory than it has bytes.
+            // A waiting block may take a third more memory than its bytes.
             let waiting = match codec {
                 Codec::Null => 0,
                 _ => (window + window / 3).next_multiple_of(HUGE_PAGES),
@@ -152,7 +150,7 @@ fn many_epochs_hold_a_window_and_some_batches() {
     }
 }
 
-/// A file per codec of rows that differ much in length.
+/// One file for each codec, with rows of very different lengths.
 fn uneven_rows() -> Folder {
     let folder = Folder::new();
     for codec in [Codec::Null, Codec::Deflate] {
@@ -167,7 +165,7 @@ fn uneven_rows() -> Folder {
 }
 
 fn uneven_row(id: u64) -> Row {
-    // Anything that looks like chance.
+    // Pseudo-random numbers.
     let mut state = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut below = |n: u64| {
         state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,6 +1,6 @@
-//! Dropping an iteration ends its threads, whatever they are at.
+//! Dropping an iteration ends its threads, in any state.
 //!
-//! A test binary of its own: it counts the threads of its process by name.
+//! These tests are a binary of their own, since they count the threads of the process by name.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use atds::{Codec, DatasetBuilder, Threads};
 use common::{Folder, container, rows_file};
 
-/// Held by each test, so that no other's threads are counted.
+/// Each test holds this lock, so that it does not count threads of other tests.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -29,13 +29,13 @@ fn pipeline_threads() -> Vec<String> {
     threads_by_id().into_iter().map(|(_, name)| name).collect()
 }
 
-/// The same with their ids.
+/// The ids and names of the threads of [`pipeline_threads`].
 fn threads_by_id() -> Vec<(OsString, String)> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let threads = tasks.filter_map(|task| {
         let task = task.ok()?.path();
         let id = task.file_name()?.to_owned();
-        // A thread that ends meanwhile has no name any more.
+        // The thread may have ended since the folder was listed.
         let name = fs::read_to_string(task.join("comm")).ok()?;
         let stat = fs::read_to_string(task.join("stat")).ok()?;
         let counts = name.starts_with("atds-") && !name.starts_with("atds-headers");
@@ -46,17 +46,16 @@ fn threads_by_id() -> Vec<(OsString, String)> {
     threads
 }
 
-/// Whether a thread has left its code for good, by its line in `stat` (proc(5)):
-/// the kernel lets `join` return a little before it takes the thread off the
-/// list.
+/// Whether a thread is exiting, by its line in `stat` (proc(5)). `join` can return shortly before
+/// the kernel removes the thread from the list.
 fn is_exiting(stat: &str) -> bool {
     const PF_EXITING: u64 = 4;
-    let (_, behind_name) = stat.rsplit_once(')').unwrap();
-    let flags = behind_name.split_whitespace().nth(6).unwrap();
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    let flags = after_name.split_whitespace().nth(6).unwrap();
     flags.parse::<u64>().unwrap() & PF_EXITING != 0
 }
 
-/// Takes `batches` batches and lets go.
+/// Takes `batches` batches, then drops the iteration.
 fn drop_after(batches: usize, dataset: DatasetBuilder) {
     let dataset = dataset.threads(Threads::Fixed(3)).build().unwrap();
     let mut iteration = dataset.iter();
@@ -73,7 +72,7 @@ fn the_threads_of_a_pipeline_are_seen() {
     let folder = Folder::of_rows(1, 500, 20, Codec::Deflate);
     let dataset = folder.rows(16).threads(Threads::Fixed(3)).prefetch(1);
     let iteration = dataset.build().unwrap().iter();
-    // A thread gives itself its name, once it runs.
+    // A thread sets its name after it starts.
     let expected = ["atds-engine", "atds-worker-1", "atds-worker-2"];
     let seen = |name: &&str| pipeline_threads().iter().any(|seen| seen == name);
     while !expected.iter().all(seen) {
@@ -84,7 +83,7 @@ fn the_threads_of_a_pipeline_are_seen() {
 }
 
 #[test]
-fn kept_threads_are_those_of_every_epoch() {
+fn every_epoch_uses_the_kept_threads() {
     let _alone = alone();
     let folder = Folder::of_rows(2, 300, 20, Codec::Deflate);
     let dataset = folder.rows(16).threads(Threads::Fixed(3));
@@ -101,7 +100,7 @@ fn kept_threads_are_those_of_every_epoch() {
     let kept = threads_by_id();
     let names: Vec<_> = kept.iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
-    // Whether they are left at once, half way or at the end, and for a part of the records too.
+    // The threads stay if an iteration is dropped at once, half way or at the end.
     for taken in [0, 1, 5, usize::MAX] {
         let _: usize = read(taken);
         assert_eq!(threads_by_id(), kept);
@@ -115,7 +114,7 @@ fn kept_threads_are_those_of_every_epoch() {
         301
     );
     assert_eq!(threads_by_id(), kept);
-    // Iterations side by side have their own, which stay as well.
+    // A second iteration at the same time has threads of its own, which are kept too.
     let (mut one, mut other) = (dataset.iter(), dataset.iter());
     assert!(one.next().is_some() && other.next().is_some());
     drop((one, other));
@@ -162,7 +161,7 @@ fn in_the_middle() {
 fn while_nothing_more_fits_the_memory_limit() {
     let _alone = alone();
     let folder = Folder::of_rows(3, 500, 20, Codec::Null);
-    // Far less than the files, so that the reader waits for room.
+    // The limit is far below the size of the files, so the reader waits for memory.
     let dataset = folder.rows(16).memory_limit(6_000);
     drop_after(0, dataset.clone());
     drop_after(1, dataset.clone());
@@ -206,7 +205,7 @@ fn after_the_end_and_after_an_error() {
     let folder = Folder::of_rows(1, 50, 20, Codec::Deflate);
     let mut iteration = folder.rows(16).build().unwrap().iter();
     assert_eq!(iteration.by_ref().count(), 4);
-    // The end alone stops the threads.
+    // The last batch stops the threads, without a drop.
     assert_eq!(pipeline_threads(), Vec::<String>::new());
     assert!(iteration.next().is_none());
 
@@ -218,7 +217,7 @@ fn after_the_end_and_after_an_error() {
     assert!(iteration.next().is_none());
 }
 
-/// Blocks without records never fill a group or a window.
+/// Blocks without records never fill a batch or a window.
 #[test]
 fn in_a_file_of_nothing_but_empty_blocks() {
     let _alone = alone();
@@ -230,7 +229,7 @@ fn in_a_file_of_nothing_but_empty_blocks() {
     }
 }
 
-/// Nor do they keep back a batch that is behind them, or the end of all reading.
+/// Empty blocks after a record do not delay its batch, and dropping the iteration stops reading.
 #[test]
 fn before_very_many_empty_blocks() {
     let _alone = alone();

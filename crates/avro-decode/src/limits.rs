@@ -30,10 +30,10 @@ pub const DEEPEST: usize = 300;
 /// `null`. The input does not bound their number.
 pub const MAX_ZERO_SIZE_ITEMS: usize = 1 << 20;
 
-/// Maximum number of values without bytes in one tree of values, outside unions: `null`, `fixed` of
-/// size 0, or a record of such fields. A few named records, each with two fields of the previous
-/// record, would otherwise make billions of values from empty input. Decoding without a tree has no
-/// such limit.
+/// Maximum number of values that take no bytes in one decoded tree: `null`, `fixed` of size 0, or a
+/// record of such fields. Values in unions do not count. A few named records, each with two fields
+/// of the previous record, would otherwise make billions of values from empty input. Decoding into
+/// columns has no such limit.
 pub const MAX_ZERO_SIZE_VALUES: usize = 1 << 20;
 
 /// Maximum size in bytes of a decimal that becomes a float. The time to find the nearest float

@@ -6,7 +6,8 @@
 //! too:
 //!
 //! - a type wrapped in more than one `{"type": ..}`;
-//! - a name without a namespace that is defined without one, but not in the enclosing namespace;
+//! - a reference without a namespace to a type defined without a namespace, from within another
+//! namespace;
 //! - `null` for an optional attribute;
 //! - attributes that the specification does not define.
 //!

@@ -42,7 +42,8 @@ struct Args {
     /// Minimum seconds of rounds
     #[arg(long, value_name = "S", default_value_t = 15)]
     seconds: u16,
-    /// Maximum number of times that the seconds are repeated, while a ratio is within two standard errors of its bound
+    /// Maximum number of extensions by the same time, while a ratio is within two standard errors
+    /// of its bound
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     most_times: u32,
     /// Folder for the sample files, which are kept and reused [default: a temporary folder]
@@ -132,7 +133,8 @@ struct Lab {
 }
 
 impl Lab {
-    /// Measures `sides` in turn, until the `rows` made of their times are clear or the time is over.
+    /// Measures `sides` in turn. Stops when all `rows` are clearly above or below their bounds, or
+    /// when the time is over.
     fn rows<const N: usize>(
         &self,
         sides: [Epoch<'_>; N],

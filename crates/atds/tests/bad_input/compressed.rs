@@ -26,7 +26,7 @@ fn payload(codec: Codec) -> Vec<u8> {
     payload
 }
 
-/// Holds the messages for a payload of ones, half a payload and an empty one.
+/// Checks the messages for a payload of ones, half a payload and an empty one.
 fn check(codec: Codec, ones: &str, half: &str, empty: &str) {
     let mut messages = Messages::default();
     let good = payload(codec);
@@ -97,8 +97,8 @@ fn a_wrong_checksum_of_snappy() {
     messages.file("CRC", &with_payload(Codec::Snappy, &bytes), "x.avro: block 0 at byte 607: checksum 9d578400 of the decompressed payload is not 9d578455 as stored; `tolerate` 'checksum' reads it nevertheless");
 }
 
-/// A byte changed anywhere in a compressed payload is an error or the same
-/// records: for codecs with a checksum never others.
+/// A changed byte in a compressed payload gives an error or the same records. A codec without a
+/// checksum can also give other records.
 #[test]
 fn any_byte_changed_gives_no_panic_and_with_a_checksum_no_other_value() {
     for codec in [Codec::Snappy, Codec::Bzip2, Codec::Xz] {
@@ -110,7 +110,7 @@ fn any_byte_changed_gives_no_panic_and_with_a_checksum_no_other_value() {
             let folder = crate::common::Folder::new();
             folder.write("x.avro", &bytes);
             let dataset = folder.rows(8).build().unwrap();
-            // The values are held against the records' by `read`.
+            // `read` compares the values with those of the records.
             let (ids, error) = crate::common::read(dataset.iter());
             if error.is_none() {
                 assert_eq!(ids, [(0..8).collect::<Vec<i64>>()], "{codec}, byte {at}");

@@ -7,7 +7,7 @@ use crate::Messages;
 use crate::common::{Folder, Row, SCHEMA, SYNC, container, read, rows_file};
 use crate::made::{OVERFLOW, OVERLONG, longs};
 
-/// A header of these entries.
+/// A header with these entries.
 fn header(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut bytes = b"Obj\x01".to_vec();
     write_long(&mut bytes, entries.len() as i64);
@@ -20,7 +20,7 @@ fn header(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// The magic and a metadata map of these bytes.
+/// The magic bytes, then `bytes` for the metadata map.
 fn metadata(bytes: &[u8]) -> Vec<u8> {
     let mut file = b"Obj\x01".to_vec();
     file.extend(bytes);
@@ -145,7 +145,7 @@ fn headers() {
     );
 }
 
-/// A file of two blocks of two records, and what replaces the second's head.
+/// A file of two blocks of two records each. `head` replaces the head of the second block.
 fn with_head(head: &[u8]) -> Vec<u8> {
     let mut bytes = rows_file(0..2, 2, Codec::Null);
     bytes.extend(head);
@@ -222,7 +222,7 @@ fn sync_markers() {
     );
 }
 
-/// What is whole before the damage comes first, and nothing after it.
+/// Blocks before the damage are read, and none after it.
 #[test]
 fn the_blocks_before_the_damage_are_read() {
     for mmap in [false, true] {

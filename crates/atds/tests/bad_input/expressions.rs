@@ -1,11 +1,11 @@
-//! Expressions and keys that a schema does not have.
+//! Path expressions and keys that a schema does not have.
 
 use atds::{DType, Feature};
 
 use crate::Messages;
 use crate::schemas::built;
 
-/// Expressions that lead to nothing, or to what the feature cannot be of.
+/// Expressions that lead to no value, or to a value that does not fit the feature.
 #[test]
 fn expressions() {
     let mut messages = Messages::default();
@@ -88,7 +88,7 @@ fn expressions() {
         "the items of array of null take no bytes, so nothing bounds their number",
     );
 }
-
+/// Sparse features with entries or keys of a wrong type.
 /// Sparse features whose entries or keys are not what they must be.
 #[test]
 fn sparse_keys() {

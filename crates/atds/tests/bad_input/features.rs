@@ -1,4 +1,4 @@
-//! Features that cannot be, whatever the schema.
+//! Features that are invalid for every schema.
 
 use atds::{Codec, ColumnSpec, DType, Layout, features};
 

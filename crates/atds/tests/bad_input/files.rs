@@ -97,7 +97,7 @@ fn a_file_that_is_gone_when_its_turn_comes() {
     }
 }
 
-/// Cuts a file to `len` bytes, as another process might.
+/// Cuts a file to `len` bytes, as another process could.
 fn cut(path: &PathBuf, len: u64) {
     let file = OpenOptions::new().write(true).open(path).unwrap();
     file.set_len(len).unwrap();
@@ -135,14 +135,14 @@ fn a_file_cut_short_between_two_epochs() {
     }
 }
 
-/// A plainly read file may change under the reader: that is an error or whole
-/// records, whatever has been read ahead.
+/// A file may be cut while it is read without a map. Reading then gives whole records or an error,
+/// however far the reader is ahead.
 #[test]
 fn a_file_cut_short_while_it_is_read() {
     for shuffle_blocks in [false, true] {
         let folder = Folder::of_rows(1, 20_000, 10, Codec::Null);
         let dataset = folder.rows(10).prefetch(0).shuffle_blocks(shuffle_blocks);
-        // Far less than the file, so that the reader has not read all of it.
+        // The limit is far below the size of the file, so the reader has not read all of it.
         let mut batches = dataset.memory_limit(20_000).build().unwrap().iter();
         batches.next().unwrap().unwrap();
         let path = folder.join("00.avro");
@@ -155,12 +155,12 @@ fn a_file_cut_short_while_it_is_read() {
     }
 }
 
-/// Mapped, the cut is seen before the next block is framed.
+/// In a mapped file, the reader notices a cut before it frames the next block.
 #[test]
 fn a_mapped_file_cut_short_while_it_is_read() {
     let folder = Folder::of_rows(1, 20_000, 10, Codec::Null);
     let dataset = folder.rows(10).mmap(true).prefetch(0);
-    // Far less than the file, so that what is cut off has not been framed.
+    // The limit is far below the size of the file, so the part that is cut off has not been framed.
     let mut batches = dataset.memory_limit(20_000).build().unwrap().iter();
     batches.next().unwrap().unwrap();
     let path = folder.join("00.avro");
@@ -177,7 +177,7 @@ fn a_mapped_file_cut_short_while_it_is_read() {
     );
 }
 
-/// Below what has been framed, reading may end the process: see the next test.
+/// If the cut is in a part that was framed already, reading may end the process: see the next test.
 #[test]
 #[ignore = "run by the next test, in a process of its own"]
 fn mapped_and_cut_below_the_window() {
@@ -186,7 +186,7 @@ fn mapped_and_cut_below_the_window() {
     let mut batches = dataset.build().unwrap().iter();
     batches.next().unwrap().unwrap();
     cut(&folder.join("00.avro"), 0);
-    // No value is wrong: `read` holds each against its record.
+    // `read` compares every value with its record.
     let (_, error) = read(batches);
     assert!(error.is_some());
 }
@@ -197,7 +197,7 @@ fn a_mapped_file_cut_below_the_window_is_an_error_or_ends_the_process() {
     use std::os::unix::process::ExitStatusExt;
 
     let child = "files::mapped_and_cut_below_the_window";
-    // What the child leaves behind goes with the folder.
+    // The folder also removes files that the child leaves.
     let folder = Folder::new();
     let status = std::process::Command::new(std::env::current_exe().unwrap())
         .args([child, "--exact", "--ignored"])

@@ -1,4 +1,4 @@
-//! Odd bytes, made by hand.
+//! Unusual bytes, made by hand.
 
 use atds::Codec;
 use avro_decode::encode::write_long;
@@ -18,7 +18,7 @@ pub(crate) fn longs(values: &[i64]) -> Vec<u8> {
     out
 }
 
-// The places of [`fields`].
+// The indices of [`fields`].
 pub(crate) const ID: usize = 0;
 pub(crate) const SKIPPED: usize = 1;
 pub(crate) const PAIR: usize = 2;
@@ -27,13 +27,13 @@ pub(crate) const LIST: usize = 4;
 pub(crate) const INDICES: usize = 5;
 pub(crate) const VALUES: usize = 6;
 
-/// A good record of [`SCHEMA`], of sixteen bytes, field by field.
+/// A valid record of [`SCHEMA`] in sixteen bytes, field by field.
 pub(crate) fn fields() -> [Vec<u8>; 7] {
     let pair = [&[4][..], &[0; 8], &[0]].concat();
     [vec![0], vec![0], pair, vec![0], vec![0], vec![0], vec![0]]
 }
 
-/// A file of one good record, then one with `bytes` for a field.
+/// A file of two records; in the second, `bytes` replace a field.
 pub(crate) fn with_field(codec: Codec, field: usize, bytes: &[u8]) -> Vec<u8> {
     let mut record = fields();
     record[field] = bytes.to_vec();
@@ -41,7 +41,7 @@ pub(crate) fn with_field(codec: Codec, field: usize, bytes: &[u8]) -> Vec<u8> {
     container(SCHEMA, codec, [(2, payload)])
 }
 
-/// The schema of a record of the one field `f`.
+/// The schema of a record with one field, `f`.
 pub(crate) fn field_schema(ty: &str) -> String {
     format!(r#"{{"type": "record", "name": "R", "fields": [{{"name": "f", "type": {ty}}}]}}"#)
 }

@@ -1,5 +1,4 @@
-//! Bad input, each kind with the message it gives. In the messages the test's
-//! own folder is left out.
+//! Bad input: each kind gives a clear message. Messages are compared without the test's folder.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
@@ -23,17 +22,17 @@ use atds::{DatasetBuilder, Error, Threads};
 
 use common::Folder;
 
-/// The error of building the dataset or else of reading it.
+/// The error of building the dataset, or otherwise of reading it.
 fn error(dataset: DatasetBuilder) -> Option<Error> {
     match dataset.build() {
-        // What stands before the fault may have come.
+        // Batches before the error are ignored.
         Ok(dataset) => dataset.iter().find_map(Result::err),
         Err(error) => Some(error),
     }
 }
 
-/// The message, which must be the same mapped or not, with and without
-/// shuffling, on one thread and on several.
+/// The message. It must be the same with and without a map, with and without shuffling, and for one
+/// thread and several.
 fn message(folder: &Folder, dataset: DatasetBuilder) -> String {
     let text = |dataset| match error(dataset) {
         Some(error) => folder.message(&error),
@@ -55,7 +54,7 @@ fn message(folder: &Folder, dataset: DatasetBuilder) -> String {
     message
 }
 
-/// Holds messages against expected ones, all before it fails.
+/// Compares messages with the expected ones, and fails after all comparisons.
 #[derive(Default)]
 struct Messages(Vec<String>);
 

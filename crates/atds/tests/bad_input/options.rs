@@ -32,7 +32,7 @@ fn out_of_range() {
     );
 }
 
-/// The largest values are none too large: nothing is allocated for them.
+/// The largest allowed values are accepted, and allocate nothing.
 #[test]
 fn the_largest_values() {
     let folder = Folder::of_rows(1, 30, 7, Codec::Deflate);

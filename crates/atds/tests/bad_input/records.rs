@@ -1,4 +1,4 @@
-//! Records that are not what their schema says or do not fit their feature.
+//! Records that do not match their schema, or do not fit their feature.
 
 use atds::{Codec, ErrorKind, Threads};
 
@@ -142,7 +142,7 @@ fn lengths_and_counts() {
     );
 }
 
-/// Where the block is compressed, the byte is the decompressed block's.
+/// In a compressed block, the byte offset is that of the decompressed block.
 #[test]
 fn a_place_in_a_compressed_block() {
     let mut messages = Messages::default();
@@ -192,7 +192,7 @@ fn a_block_that_does_not_end_with_its_records() {
     );
 }
 
-/// The record that it ends with is not given out, all others are.
+/// The last record before the surplus bytes is not given out; all others are.
 #[test]
 fn a_block_with_bytes_behind_its_records_stands_behind_good_ones() {
     for codec in [Codec::Null, Codec::Deflate] {
@@ -229,7 +229,7 @@ fn a_block_with_bytes_behind_its_records_stands_behind_good_ones() {
     }
 }
 
-/// Several records of a block may be decoded by earlier batches.
+/// Earlier batches may have decoded several records of the block.
 #[test]
 fn records_are_counted_from_the_start_of_the_block() {
     let folder = Folder::new();
@@ -240,7 +240,7 @@ fn records_are_counted_from_the_start_of_the_block() {
     folder.write("x.avro", &container(SCHEMA, Codec::Null, [(11, payload)]));
     let dataset = folder.rows(4).build().unwrap();
     let (ids, error) = read(dataset.iter());
-    // The good ones before it are a batch of their own.
+    // The valid records before the error are a batch of their own.
     assert_eq!(ids, [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
     assert_eq!(
         folder.message(&error.unwrap()),
@@ -248,8 +248,8 @@ fn records_are_counted_from_the_start_of_the_block() {
     );
 }
 
-/// Of several errors in a batch the first in the file is told, whoever finds
-/// one first.
+/// If a batch has several errors, the first one in the file is reported, whichever thread finds its
+/// error first.
 #[test]
 fn the_first_of_several_errors() {
     for codec in [Codec::Null, Codec::Deflate] {
@@ -276,7 +276,7 @@ fn the_first_of_several_errors() {
     }
 }
 
-/// Whatever is wrong comes behind the good records before it.
+/// The error comes after the valid records before it.
 #[test]
 fn a_block_of_no_records_with_bytes_stands_behind_good_ones() {
     for (codec, shuffle) in [
@@ -308,7 +308,7 @@ fn a_block_of_no_records_with_bytes_stands_behind_good_ones() {
     }
 }
 
-/// Nor are its bytes made memory of.
+/// The block's bytes are not decompressed.
 #[test]
 fn a_block_of_no_records_that_decompresses_to_much() {
     let blocks = [(1, Row::new(0).encode()), (0, vec![0; 100 << 20])];
@@ -321,7 +321,7 @@ fn a_block_of_no_records_that_decompresses_to_much() {
     assert!(matches!(error.kind, ErrorKind::Container(_)), "{error}");
 }
 
-/// As writers leave them that flush more often than they write.
+/// Writers that flush more often than they write leave such blocks.
 #[test]
 fn blocks_of_no_records_and_no_bytes_are_nothing() {
     for codec in [Codec::Null, Codec::Deflate, Codec::Snappy, Codec::Zstandard] {
@@ -340,7 +340,7 @@ fn blocks_of_no_records_and_no_bytes_are_nothing() {
     }
 }
 
-/// A count that cannot be true must not make memory of itself.
+/// An impossible count must not allocate memory.
 #[test]
 fn more_records_than_bytes() {
     for codec in [Codec::Null, Codec::Deflate] {

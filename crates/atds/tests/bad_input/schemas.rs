@@ -1,4 +1,4 @@
-//! Every way in which features and a schema do not fit each other.
+//! All ways in which features and a schema do not fit each other.
 
 use atds::{Codec, ColumnSpec, DType, Dataset, Feature};
 
@@ -20,7 +20,7 @@ pub(crate) fn built<F: Into<Feature>>(
     }
 }
 
-/// A field that is a record of these fields.
+/// A field that is a record with these fields.
 fn record(fields: &[(&str, &str)]) -> String {
     let fields: Vec<String> = fields
         .iter()
@@ -113,7 +113,8 @@ fn dense_features() {
     ] {
         let ty = format!("\"{ty}\"");
         for &asked in DType::ALL {
-            // No dtype is cast to another, but many could be, and strings have ids.
+            // No dtype is cast to another by default. The message suggests a cast or ids if there
+            // are any.
             let is_integer = asked.is_integer();
             let instead = match dtype {
                 DType::String if is_integer => "; ask for ids, by `hash_buckets` or a `vocabulary`",
@@ -124,7 +125,7 @@ fn dense_features() {
             };
             let is_bytes = ty == "\"bytes\"";
             let dtypes = if is_bytes {
-                // As a list, which a scalar is not.
+                // `bytes` are a list of uint8, which a scalar is not.
                 "uint8 or string"
             } else {
                 dtype.name()
@@ -361,7 +362,7 @@ fn sparse_features() {
     );
 }
 
-/// All files are held against the features at once, or the others than the first
+/// All files are checked against the features at once. Without the check, later files are checked
 /// when they are read.
 #[test]
 fn a_later_file_without_a_feature() {

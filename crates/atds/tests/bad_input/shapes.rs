@@ -1,4 +1,4 @@
-//! Features of fixed length without a default: records of one batch have one shape.
+//! Fixed-length features without a default: all records of a batch have one shape.
 
 use atds::messages::MessageDecoder;
 use atds::{Codec, Column, DType, Dataset, Feature, Fill, Scalar, Schema, Threads};
@@ -10,7 +10,7 @@ use crate::common::{Folder, container};
 const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [{"name": "a", "type":
     {"type": "array", "items": {"type": "array", "items": "int"}}}]}"#;
 
-/// A record of lists of so many items.
+/// A record with lists of these lengths.
 fn record(lists: &[usize]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut block = |count: usize, items: &mut dyn FnMut(&mut Vec<u8>)| {
@@ -136,7 +136,7 @@ fn records_that_differ_are_named_with_their_shapes() {
     );
 }
 
-/// Where the shape has the inner length, a record of no lists does not say another.
+/// If the feature gives the inner length, a record without lists agrees with any other.
 #[test]
 fn records_of_no_lists_have_the_inner_length_of_the_feature() {
     let folder = Folder::new();
@@ -175,7 +175,7 @@ fn records_of_no_lists_have_the_inner_length_of_the_feature() {
     );
 }
 
-/// What a default or a mask is for.
+/// A default or a mask allows records of different shapes.
 #[test]
 fn a_default_fills_them_up() {
     let folder = Folder::new();

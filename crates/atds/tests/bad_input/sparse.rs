@@ -75,8 +75,8 @@ fn a_negative_index_of_an_unknown_dimension() {
 
 #[test]
 fn entries_outside_their_dimension_are_dropped_by_choice_and_counted() {
-    // A dimension of 98 leaves out the indices 98 and 99, entries 0 and 1 of
-    // every record that has them.
+    // A dimension of 98 leaves out the indices 98 and 99: the entries 0 and 1 of every record that
+    // has them.
     let folder = Folder::of_rows(2, 30, 7, Codec::Deflate);
     let expected_dropped: i64 = (0..61).map(|id| id % 3).sum();
     for layout in [Layout::Coo, Layout::Ragged] {
@@ -112,7 +112,7 @@ fn entries_outside_their_dimension_are_dropped_by_choice_and_counted() {
         assert_eq!(cells.dense_shape[1], 99);
         entries.extend(cells.indices.chunks(2).map(|place| place[1]));
     }
-    // Only records of two entries have one inside: index 98.
+    // Only records with two entries have an index inside the dimension.
     let two = (0..61).filter(|id| id % 3 == 2).count();
     let some = (0..61).filter(|id| id % 3 > 0).count();
     assert_eq!(entries, vec![98; two]);

@@ -1,4 +1,4 @@
-//! A small file cut at every byte, and one with every byte changed.
+//! A small file cut at every byte, and a file with every byte changed.
 
 use atds::{Codec, DatasetBuilder, Threads};
 
@@ -7,7 +7,7 @@ use crate::common::{CODECS, Folder, read, rows_file};
 const RECORDS: i64 = 11;
 const PER_BLOCK: usize = 3;
 
-/// Where the header and each block end.
+/// The offsets of the ends of the header and of each block.
 fn ends(codec: Codec) -> Vec<usize> {
     let blocks = (0..=RECORDS).step_by(PER_BLOCK).chain([RECORDS]);
     blocks
@@ -125,7 +125,7 @@ fn the_messages_of_some_cuts() {
     );
 }
 
-/// A changed byte is an error or changes a value, but no more than that.
+/// A changed byte gives an error or other values, but never more rows.
 #[test]
 fn any_byte_changed_gives_an_error_or_batches() {
     for codec in CODECS {
@@ -146,7 +146,7 @@ fn any_byte_changed_gives_an_error_or_batches() {
             let mut batches = dataset.iter();
             let ended = batches.by_ref().find_map(Result::err);
             let records = batches.stats().records;
-            // The count of a block may be another only if its records are.
+            // The count of a block can change only together with its records.
             assert!(
                 ended.is_some() || records == RECORDS as u64,
                 "{codec}, byte {at}"

@@ -6,7 +6,7 @@ use crate::Messages;
 use crate::common::{Folder, container};
 use crate::made::{OVERLONG, field_schema, longs};
 
-/// One field of a type, one good and one bad value.
+/// A field of the type, with one valid and one invalid value.
 fn field_case(ty: &str, good: &[u8], bad: &[u8], column: ColumnSpec) -> String {
     let folder = Folder::new();
     let payload = [good, bad].concat();

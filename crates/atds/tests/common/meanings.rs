@@ -1,32 +1,32 @@
-//! Types whose values mean different things in one column: every ordered pair,
-//! and what the values of the second type are in a column of the first.
+//! Columns of types with different meanings: every ordered pair of types, and the expected value of
+//! the second type in a column of the first.
 //!
-//! The rules stand here once more, by the names of the types.
+//! These rules are written independently of the library, by the names of the types.
 
 use atds::features::TimeUnit;
 
 use atds::{Batch, Convert, DType, Feature};
 use avro_decode::encode::write_long;
 
-/// A type, by its name.
+/// A type of Avro, with its logical type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// `int` and `long` without a meaning.
+    /// `int` without a logical type.
     Int,
     Long,
     Float,
     Double,
-    /// With a logical type that the specification does not have.
+    /// `long` with an unknown logical type.
     Odd,
     Time(&'static str),
-    /// In `bytes`, by its scale.
+    /// A decimal in `bytes`: its scale.
     Decimal(u32),
-    /// In a `fixed` of so many bytes, by its scale.
+    /// A decimal in a `fixed`: its scale, and the size of the `fixed` in bytes.
     FixedDecimal(u32, usize),
     Enum(&'static [&'static str]),
     String,
     Bytes,
-    /// Of 16 bytes.
+    /// A `fixed` of 16 bytes.
     Fixed,
     UuidText,
     UuidFixed,
@@ -66,70 +66,70 @@ pub(crate) const KINDS: [Kind; 30] = [
     Kind::BigDecimal,
 ];
 
-/// What a feature makes of the values.
+/// The dtype and conversion of a feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Form {
+pub(crate) enum ReadAs {
     Int64,
     Float64,
     String,
-    /// Strings as the bytes that are stored.
+    /// The stored bytes, as strings.
     Bytes,
     Ids,
-    /// The unit seconds.
+    /// Times in seconds.
     Unit,
 }
 
-pub(crate) const FORMS: [Form; 6] = [
-    Form::Int64,
-    Form::Float64,
-    Form::String,
-    Form::Bytes,
-    Form::Ids,
-    Form::Unit,
+pub(crate) const READ_AS: [ReadAs; 6] = [
+    ReadAs::Int64,
+    ReadAs::Float64,
+    ReadAs::String,
+    ReadAs::Bytes,
+    ReadAs::Ids,
+    ReadAs::Unit,
 ];
 
-/// The numbers that stand behind the values of each type.
+/// Numbers from which each type's values are made.
 pub(crate) const SAMPLES: [u8; 3] = [0, 1, 2];
 
-impl Form {
-    /// The feature of the field `x`.
+impl ReadAs {
+    /// A feature that reads the field `x`.
     pub(crate) fn feature(self) -> Feature {
         let (dtype, convert) = match self {
-            Form::Int64 => (DType::Int64, Convert::Cast),
-            Form::Float64 => (DType::Float64, Convert::Cast),
-            Form::String | Form::Bytes => (DType::String, Convert::Exact),
-            Form::Ids => (DType::Int64, Convert::HashBuckets(1 << 40)),
-            Form::Unit => (DType::Int64, Convert::Unit(TimeUnit::Seconds)),
+            ReadAs::Int64 => (DType::Int64, Convert::Cast),
+            ReadAs::Float64 => (DType::Float64, Convert::Cast),
+            ReadAs::String | ReadAs::Bytes => (DType::String, Convert::Exact),
+            ReadAs::Ids => (DType::Int64, Convert::HashBuckets(1 << 40)),
+            ReadAs::Unit => (DType::Int64, Convert::Unit(TimeUnit::Seconds)),
         };
         let feature = Feature::dense("x", &[], dtype).with_convert(convert);
         match self {
-            Form::Bytes => feature.with_any_bytes(),
+            ReadAs::Bytes => feature.with_any_bytes(),
             _ => feature,
         }
     }
 
-    /// Whether the values of a type are read so at all.
+    /// Whether a feature read in this way can read the type.
     pub(crate) fn reads(self, kind: Kind) -> bool {
         match (self, kind) {
-            (Form::Unit, kind) => matches!(kind, Kind::Time(_)),
-            (Form::Int64, kind) => {
+            (ReadAs::Unit, kind) => matches!(kind, Kind::Time(_)),
+            (ReadAs::Int64, kind) => {
                 !is_text(kind) && !matches!(kind, Kind::Float | Kind::Double)
                     || matches!(kind, Kind::Enum(_))
             }
-            (Form::Float64, kind) => !is_text(kind),
-            (Form::String | Form::Bytes, kind) => is_text(kind) || is_decimal(kind),
-            (Form::Ids, kind) => !matches!(kind, Kind::Float | Kind::Double),
+            (ReadAs::Float64, kind) => !is_text(kind),
+            (ReadAs::String | ReadAs::Bytes, kind) => is_text(kind) || is_decimal(kind),
+            (ReadAs::Ids, kind) => !matches!(kind, Kind::Float | Kind::Double),
         }
     }
 
-    /// The elements of a column, in words.
+    /// The elements of a column as text.
     pub(crate) fn column(self, batch: &Batch) -> Vec<String> {
         match self {
-            Form::Float64 => {
+            ReadAs::Float64 => {
                 let values = batch.dense::<f64>("x").unwrap();
                 values.iter().map(f64::to_string).collect()
             }
-            Form::String | Form::Bytes => {
+            ReadAs::String | ReadAs::Bytes => {
                 let values = batch.strings("x").unwrap();
                 values.iter().map(|text| format!("{text:?}")).collect()
             }
@@ -140,12 +140,12 @@ impl Form {
         }
     }
 
-    /// What a sample of the type `second` is in a column that `first` fixed, in
-    /// words; `None` if the two do not go together.
+    /// The text of a sample of the type `second` in a column whose meaning `first` fixed. `None` if
+    /// the column cannot hold both types.
     pub(crate) fn expected(self, first: Kind, second: Kind, sample: u8) -> Option<String> {
         let number = i64::from(sample);
         match self {
-            Form::Unit => {
+            ReadAs::Unit => {
                 let (Kind::Time(column), Kind::Time(name)) = (first, second) else {
                     panic!("only times have a unit");
                 };
@@ -155,23 +155,23 @@ impl Form {
                 (clock(column) == clock(name) || is_date)
                     .then(|| (number * nanos(name) / 1_000_000_000).to_string())
             }
-            Form::Int64 => self.integer(first, second, sample).map(|n| n.to_string()),
-            Form::Float64 if is_decimal(second) && !matches!(first, Kind::Time(_)) => {
+            ReadAs::Int64 => self.integer(first, second, sample).map(|n| n.to_string()),
+            ReadAs::Float64 if is_decimal(second) && !matches!(first, Kind::Time(_)) => {
                 Some((number as f64 / 10f64.powi(scale(second) as i32)).to_string())
             }
-            Form::Float64 if is_decimal(first) && is_plain(second) => Some(number.to_string()),
-            Form::Float64 => self.integer(first, second, sample).map(|n| n.to_string()),
-            Form::String => {
+            ReadAs::Float64 if is_decimal(first) && is_plain(second) => Some(number.to_string()),
+            ReadAs::Float64 => self.integer(first, second, sample).map(|n| n.to_string()),
+            ReadAs::String => {
                 goes_as_text(self, first, second).then(|| format!("{:?}", text(second, sample)))
             }
-            Form::Bytes => {
+            ReadAs::Bytes => {
                 let stored = match second {
                     Kind::UuidFixed => vec![sample; 16],
                     _ => text(second, sample),
                 };
                 goes_as_text(self, first, second).then(|| format!("{stored:?}"))
             }
-            Form::Ids => {
+            ReadAs::Ids => {
                 let text = match (first, second) {
                     (Kind::Time(_), _) => {
                         let number = self.integer(first, second, sample)?;
@@ -250,7 +250,7 @@ impl Kind {
         format!(r#"{{"type": "record", "name": "R", "fields": [{{"name": "x", "type": {ty}}}]}}"#)
     }
 
-    /// A record with a value.
+    /// A record with the value of `sample`.
     pub(crate) fn record(self, sample: u8) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
@@ -269,7 +269,7 @@ impl Kind {
     }
 }
 
-/// What a value is as text or bytes.
+/// The text or bytes of a value.
 fn text(kind: Kind, sample: u8) -> Vec<u8> {
     match kind {
         Kind::Enum(symbols) => symbols[usize::from(sample)].into(),
@@ -296,10 +296,10 @@ fn text(kind: Kind, sample: u8) -> Vec<u8> {
     }
 }
 
-/// Whether values of the two types go together as text or bytes.
-fn goes_as_text(form: Form, first: Kind, second: Kind) -> bool {
-    // What is stored as 16 bytes is not the text of a UUID.
-    let stored = form == Form::Bytes && [first, second].contains(&Kind::UuidFixed);
+/// Whether one column of text or bytes can hold both types.
+fn goes_as_text(form: ReadAs, first: Kind, second: Kind) -> bool {
+    // The 16 bytes of a UUID differ from its text.
+    let stored = form == ReadAs::Bytes && [first, second].contains(&Kind::UuidFixed);
     if stored {
         return [first, second]
             .iter()
@@ -308,7 +308,7 @@ fn goes_as_text(form: Form, first: Kind, second: Kind) -> bool {
     let is_uuid = |kind| matches!(kind, Kind::UuidText | Kind::UuidFixed);
     let is_bytes = |kind| matches!(kind, Kind::Bytes | Kind::Fixed);
     let is_words = |kind| matches!(kind, Kind::String | Kind::Enum(_));
-    let is_number = |kind| form == Form::Ids && is_plain(kind);
+    let is_number = |kind| form == ReadAs::Ids && is_plain(kind);
     let size = |kind| match kind {
         Kind::FixedDecimal(_, size) => Some(size),
         _ => None,
@@ -376,11 +376,11 @@ fn nanos(name: &str) -> i64 {
     }
 }
 
-/// The bucket of a text among 2^40, as another file has it alone.
+/// The hash bucket of a text among 2^40, from a column of this text alone.
 fn farmhash(text: &[u8]) -> i64 {
     use atds::messages::MessageDecoder;
     let schema = atds::Schema::parse(&Kind::Bytes.schema()).unwrap();
-    let decoder = MessageDecoder::builder(schema, [Form::Ids.feature()]).build();
+    let decoder = MessageDecoder::builder(schema, [ReadAs::Ids.feature()]).build();
     let mut message = Vec::new();
     write_long(&mut message, text.len() as i64);
     message.extend(text);

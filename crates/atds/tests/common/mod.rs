@@ -1,5 +1,5 @@
-//! Small files whose every value follows from the number of its record, and
-//! what is read from them.
+//! Small files in which every value follows from the number of its record, and helpers that read
+//! them.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -40,10 +40,10 @@ pub(crate) const SCHEMA: &str = r#"{"type": "record", "name": "Row", "fields": [
         {"name": "indices0", "type": {"type": "array", "items": "long"}},
         {"name": "values", "type": {"type": "array", "items": "double"}}]}}]}"#;
 
-/// The marker of every file made here.
+/// The sync marker of every file made here.
 pub(crate) const SYNC: SyncMarker = SyncMarker(*b"-- the marker --");
 
-/// A record, or a row of a batch.
+/// A record of a file, or a row of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) id: i64,
@@ -54,7 +54,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Record number `id`.
+    /// The record with the number `id`.
     pub(crate) fn new(id: i64) -> Self {
         let few = (id % 4) as i32;
         Row {
@@ -70,7 +70,7 @@ impl Row {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         write_long(&mut out, self.id);
-        // A map of one entry, in a block that says its size.
+        // A map of one entry, in a block with its size in bytes.
         write_long(&mut out, -1);
         write_long(&mut out, 4);
         write_string(&mut out, "k");
@@ -101,7 +101,7 @@ fn array<T>(out: &mut Vec<u8>, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
     write_long(out, 0);
 }
 
-/// The features of [`Row`], all kinds among them.
+/// Features of [`Row`] of every kind.
 pub(crate) fn features() -> [ColumnSpec; 5] {
     [
         ColumnSpec::dense("id", &[], DType::Int64),
@@ -112,7 +112,7 @@ pub(crate) fn features() -> [ColumnSpec; 5] {
     ]
 }
 
-/// A file of the given blocks of encoded records, in its bytes.
+/// The bytes of a file with these blocks of encoded records.
 pub(crate) fn container(
     schema: &str,
     codec: Codec,
@@ -127,7 +127,7 @@ pub(crate) fn container(
     writer.finish().unwrap()
 }
 
-/// A file of [`Row`]s with the numbers of `ids`, `per_block` to a block.
+/// The bytes of a file of [`Row`]s with these numbers, `per_block` in a block.
 pub(crate) fn rows_file(
     ids: impl IntoIterator<Item = i64>,
     per_block: usize,
@@ -141,7 +141,7 @@ pub(crate) fn rows_file(
     container(SCHEMA, codec, blocks)
 }
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -149,8 +149,8 @@ impl Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    /// A folder with `files` files of [`Row`]s, numbered on from file to file;
-    /// file `i` has `records + i` of them.
+    /// A folder with `files` files of [`Row`]s. Numbers continue from file to file; file `i` has
+    /// `records + i` rows.
     pub(crate) fn of_rows(files: usize, records: usize, per_block: usize, codec: Codec) -> Self {
         let folder = Folder::new();
         let mut next = 0;
@@ -171,7 +171,7 @@ impl Folder {
         self.path().join(name)
     }
 
-    /// Writes a file; gives its path.
+    /// Writes a file and returns its path.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.join(name);
         fs::write(&path, bytes).unwrap();
@@ -237,7 +237,7 @@ fn values(column: Column<'_>) -> &Values {
     }
 }
 
-/// Per row of a rank-1 column, each entry's index and its place in the values.
+/// For each row of a column of rank 1: each entry's index, and its position in the values.
 fn entries(column: Column<'_>, rows: usize) -> Vec<Vec<(i64, usize)>> {
     let mut found = vec![Vec::new(); rows];
     let by_splits = |splits: &[i64], index: &dyn Fn(usize, usize) -> i64| {
@@ -268,9 +268,9 @@ fn entries(column: Column<'_>, rows: usize) -> Vec<Vec<(i64, usize)>> {
     }
 }
 
-/// The record numbers of each batch, and the error that ended them.
+/// The record numbers of each batch, and the error that ended the iteration.
 ///
-/// Every value of every row is held against its [`Row`].
+/// Compares every value of every row with its [`Row`].
 pub(crate) fn read(mut batches: impl BorrowMut<Batches>) -> (Vec<Vec<i64>>, Option<Error>) {
     let batches = batches.borrow_mut();
     let mut ids = Vec::new();
@@ -292,7 +292,7 @@ pub(crate) fn read(mut batches: impl BorrowMut<Batches>) -> (Vec<Vec<i64>>, Opti
     (ids, None)
 }
 
-/// The record numbers of each batch of a run without errors.
+/// The record numbers of each batch of an iteration without errors.
 pub(crate) fn read_all(batches: impl BorrowMut<Batches>) -> Vec<Vec<i64>> {
     match read(batches) {
         (ids, None) => ids,

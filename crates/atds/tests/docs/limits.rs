@@ -1,4 +1,4 @@
-//! The table of limits in `SECURITY.md` is that of the constants.
+//! The table of limits in `SECURITY.md` matches the constants.
 
 use atds::limits as facade;
 use avro_block::Limits;
@@ -6,10 +6,10 @@ use avro_decode::limits as decode;
 
 const PAGE: &str = include_str!("../../../../SECURITY.md");
 
-/// Where the limits of the codecs' own memory stand, which are private.
+/// The source of the private limits of the codecs' memory.
 const BLOCK_LIMITS: &str = include_str!("../../../avro-block/src/limits.rs");
 
-/// The value of a private constant as it is written.
+/// The value of a private constant, from the source.
 fn private(name: &str) -> u64 {
     let after = |text: &'static str, pattern: &str| text.split_once(pattern).unwrap().1;
     let rest = after(after(BLOCK_LIMITS, &format!("const {name}: ")), "= ");

@@ -1,5 +1,5 @@
-//! Every example of `docs/expressions.md`: its records are written to a file,
-//! its features read from that, and the tensors are those on the page.
+//! Every example of `docs/expressions.md`. The test writes its records to a file, reads its
+//! features from the file, and compares the tensors with the page.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
@@ -61,7 +61,7 @@ fn every_example_gives_its_tensors() {
     assert!(examples > 25, "only {examples} examples");
 }
 
-/// What the page has said so far.
+/// The parts of the current example so far.
 #[derive(Default)]
 struct Example<'a> {
     schema: &'a str,
@@ -85,7 +85,7 @@ impl Example<'_> {
         }
         let folder = Folder::new();
         let block = (records.len() as u64, payload);
-        // The schema on one line, as files have it.
+        // The schema on one line, as in files.
         let schema = serde_json::from_str::<Value>(self.schema)
             .unwrap()
             .to_string();
@@ -103,7 +103,7 @@ impl Example<'_> {
     }
 }
 
-/// A line for each column, as the page and `atds head` have them.
+/// One line for each column, in the format of the page and of `atds head`.
 fn printed(tensors: Value) -> String {
     let columns = tensors.as_object().unwrap().iter();
     let lines = columns.map(|(name, column)| format!("  {}: {column}", Value::from(&**name)));
@@ -117,7 +117,7 @@ fn tensors(block: &Block<'_>) -> String {
     }
 }
 
-/// The grammar on the page is that of the parser's documentation.
+/// The grammar on the page is the one in the parser's documentation.
 #[test]
 fn the_grammar_is_the_parsers() {
     let parser = include_str!("../../../avro-decode/src/path.rs");
@@ -131,7 +131,7 @@ fn the_grammar_is_the_parsers() {
     assert!(parser.contains(&documented), "{documented}");
 }
 
-/// The table of contents leads to headings that are there.
+/// Every link in the table of contents leads to a heading.
 #[test]
 fn the_contents_are_the_headings() {
     let headings = PAGE.lines().filter_map(|line| line.strip_prefix("##"));

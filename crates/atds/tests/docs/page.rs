@@ -1,6 +1,6 @@
 //! The fenced blocks of a page.
 
-/// What a block says.
+/// The content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Schema,
@@ -16,12 +16,12 @@ pub(crate) enum Kind {
 pub(crate) struct Block<'a> {
     pub(crate) kind: Kind,
     pub(crate) text: &'a str,
-    /// The line of its fence, counted from 1.
+    /// The line number of the fence, counted from 1.
     pub(crate) line: usize,
 }
 
-/// The blocks that are part of examples. Any other block of JSON is a fault of
-/// the page: it would not be run.
+/// The blocks that are part of examples. A JSON block outside an example is an error, since it
+/// would not be run.
 pub(crate) fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     let mut rest = page;

@@ -1,4 +1,4 @@
-//! Records as people write them, in Avro's encoding.
+//! Encodes records that are written as JSON.
 
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::schema::{Node, NodeId};
@@ -18,8 +18,8 @@ pub(crate) fn write(schema: &Schema, record: &Json, out: &mut Vec<u8>) {
     .unwrap();
 }
 
-/// The value that `json` is of a type. Of a union of several types besides
-/// null, a value is `{"type": value}`, of any other the value alone.
+/// The value of a type that `json` stands for. A value of a union with several types besides null
+/// is `{"type": value}`; any other value stands alone.
 fn value(schema: &Schema, node: NodeId, json: &Json) -> Value {
     let integer = || json.as_i64().unwrap_or_else(|| panic!("{json}"));
     let float = || json.as_f64().unwrap_or_else(|| panic!("{json}"));

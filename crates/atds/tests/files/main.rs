@@ -1,4 +1,4 @@
-//! Which files are read, and files that are no plain ones: pipes, and files packed as a whole.
+//! Which files are read, and special files: pipes, and files packed as a whole.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Pipes and the like, which can be read once.
+//! Pipes and other inputs that can be read only once.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -14,24 +14,24 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::common::{Folder, features, read, read_all, rows_file};
 
-/// A pipe of this name, which nobody writes to.
+/// A pipe with this name and no writer.
 fn pipe(folder: &Folder, name: &str) -> PathBuf {
     let path = folder.join(name);
     mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
     path
 }
 
-/// Writes to a pipe on a thread, once somebody reads it.
+/// Writes to a pipe on a thread, as soon as the pipe has a reader.
 fn write(path: &Path, bytes: Vec<u8>) {
     let path = path.to_owned();
     thread::spawn(move || {
         let mut file = OpenOptions::new().write(true).open(path).unwrap();
-        // The reader may have had enough.
+        // The reader may close the pipe early.
         let _ = file.write_all(&bytes);
     });
 }
 
-/// A pipe that `records` rows are written to.
+/// A pipe to which a thread writes a file of `records` rows.
 fn rows_pipe(folder: &Folder, records: i64) -> PathBuf {
     let path = pipe(folder, "p");
     write(&path, rows_file(0..records, 3, Codec::Deflate));
@@ -42,7 +42,7 @@ fn rows(files: impl Into<Files>) -> DatasetBuilder {
     Dataset::builder(files, 8).features(features())
 }
 
-/// What `work` gives, if it does so at once.
+/// The result of `work`; panics if it takes long.
 fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     thread::spawn(move || done.send(work()));
@@ -54,7 +54,7 @@ fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 #[test]
 fn a_pipe_is_read_whole_and_once() {
     let folder = Folder::new();
-    // Far more than a pipe holds, and a header that is read when the data set is built.
+    // The data is far larger than a pipe's buffer. Building the data set reads the header.
     let dataset = rows(rows_pipe(&folder, 20_000)).build().unwrap();
     assert_eq!(dataset.total_bytes().unwrap(), None);
     assert_eq!(read_all(dataset.iter()).concat(), Vec::from_iter(0..20_000));
@@ -72,7 +72,8 @@ fn pipes_among_files_are_read_in_their_turn() {
     let folder = Folder::of_rows(2, 10, 3, Codec::Null);
     let (first, second) = (pipe(&folder, "p"), pipe(&folder, "q"));
     let (a, b) = (folder.join("00.avro"), folder.join("01.avro"));
-    // One program writes to one after the other, so that neither can be waited for early.
+    // One program writes to one pipe after the other, so the reader must not wait early for the
+    // second.
     let bytes = (
         rows_file(0..9_000, 3, Codec::Null),
         rows_file(0..5, 3, Codec::Null),
@@ -108,7 +109,7 @@ fn what_needs_more_than_once_is_refused_at_once() {
         let start = "p: this is a pipe, which can be read once: ";
         message.strip_prefix(start).unwrap().to_owned()
     };
-    // Nobody writes to it, so that none of these may open it.
+    // The pipe has no writer, so opening it would block.
     for (dataset, expected) in [
         (rows(&path).epochs(2), "set `epochs` to 1"),
         (
@@ -135,7 +136,7 @@ fn what_needs_more_than_once_is_refused_at_once() {
     ] {
         assert_eq!(message(&folder, &error), expected);
     }
-    // None of that has read any of it.
+    // None of these has read from the pipe.
     assert_eq!(read_all(dataset.iter()).concat(), Vec::from_iter(0..10));
 }
 
@@ -170,7 +171,7 @@ fn a_pipe_that_nobody_writes_to_can_be_given_up() {
     );
 }
 
-/// A program that writes no more, and keeps the pipe open.
+/// The writer stops writing, but keeps the pipe open.
 #[test]
 fn an_iteration_that_waits_for_bytes_ends_when_it_is_dropped() {
     let folder = Folder::new();
@@ -178,7 +179,7 @@ fn an_iteration_that_waits_for_bytes_ends_when_it_is_dropped() {
     let (writing, told) = (path.clone(), mpsc::channel::<()>());
     let writer = thread::spawn(move || {
         let mut file = OpenOptions::new().write(true).open(writing).unwrap();
-        // Less than a batch.
+        // The data is less than a batch.
         let bytes = rows_file(0..8, 3, Codec::Null);
         file.write_all(&bytes[..bytes.len() - 5]).unwrap();
         let _ = told.1.recv();
@@ -194,7 +195,7 @@ fn an_iteration_that_waits_for_bytes_ends_when_it_is_dropped() {
     writer.join().unwrap();
 }
 
-/// Each batch comes when its blocks have come, whatever the writer does then.
+/// A batch is given out as soon as its blocks were read, whatever the writer does next.
 #[test]
 fn a_batch_does_not_wait_for_the_blocks_after_it() {
     for threads in [1, 2] {
@@ -211,7 +212,7 @@ fn a_batch_does_not_wait_for_the_blocks_after_it() {
         });
         let threads = atds::Threads::Fixed(threads);
         let mut batches = rows(&path).threads(threads).build().unwrap().iter();
-        // The 99 records of whole blocks are 12 batches of 8, and some.
+        // The whole blocks have 99 records: 12 batches of 8, and 3 records.
         for batch in 0..12 {
             let next = batches.next_within(Duration::from_secs(30));
             assert!(next.is_ready(), "batch {batch}");
@@ -246,7 +247,7 @@ fn what_a_pipe_has_is_named_when_it_is_no_avro_file() {
     let (ids, error) = read(rows(&path).build().unwrap().iter());
     assert_eq!(ids.concat(), Vec::from_iter(0..9));
     assert!(error.unwrap().to_string().contains("the file ends inside"));
-    // What never ends is no reason to read it all.
+    // Endless input is not read to its end.
     for error in [
         at_once(|| rows("/dev/zero").build().map(drop).unwrap_err()),
         at_once(|| inspect("/dev/zero").map(drop).unwrap_err()),

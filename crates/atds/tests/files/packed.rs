@@ -1,4 +1,4 @@
-//! Gzip and zstandard around whole files.
+//! Whole files packed with gzip or zstandard.
 
 use std::io::Write;
 
@@ -24,7 +24,7 @@ type Pack = fn(&[u8]) -> Vec<u8>;
 
 const PACK: [(Packing, Pack); 2] = [(Packing::Gzip, gzip), (Packing::Zstandard, zstandard)];
 
-/// A folder of three files of 20 records each, the middle one packed.
+/// A folder of three files of 20 records each; the second is packed.
 fn folder(pack: Pack) -> Folder {
     let folder = Folder::new();
     for file in 0..3 {
@@ -96,7 +96,7 @@ fn packed_files_are_counted_and_shared() {
             }
             assert_eq!(ids, Vec::from_iter(0..60), "{shards}");
         }
-        // Once counted, a file is not unpacked for it again.
+        // A file is not unpacked a second time to count it.
         let dataset = Dataset::builder(folder.join("1.avro"), 4).features(features());
         let dataset = dataset.build().unwrap();
         assert_eq!(dataset.num_records().unwrap(), 20);
@@ -133,7 +133,7 @@ fn blocks_of_packed_files_cannot_be_shuffled() {
     }
 }
 
-/// Whole records and an error that names the file, wherever it is cut short.
+/// A file that is cut short gives whole records, then an error that names the file.
 #[test]
 fn a_packed_file_that_is_cut_short_is_an_error() {
     let bytes = rows_file(0..30, 5, Codec::Null);
@@ -162,7 +162,7 @@ fn damage_says_where_it_is() {
     let folder = Folder::new();
     let bytes = rows_file(0..30, 5, Codec::Null);
     let mut packed = gzip(&bytes);
-    // The checksum at the end.
+    // Damages the checksum at the end.
     let at = packed.len() - 8;
     packed[at] ^= 1;
     folder.write("x.avro", &packed);
@@ -181,7 +181,7 @@ fn damage_says_where_it_is() {
         message.contains("of the unpacked file: the gzip around the file is damaged or cut short"),
         "{message}"
     );
-    // Damage inside has the offset of the file that unpacking gives.
+    // The error of damage inside has the offset in the unpacked file.
     let mut inside = bytes.clone();
     let at = inside.len() - 1;
     inside[at] ^= 1;
@@ -208,7 +208,7 @@ fn what_is_packed_and_no_avro_file_is_named() {
             message.starts_with("x.avro: byte 0 of the unpacked file: not an Avro"),
             "{message}"
         );
-        // A bomb is unpacked as far as is needed to see that.
+        // A decompression bomb is unpacked only until its kind is known.
         folder.write("x.avro", &pack(&vec![0; 50 << 20]));
         assert!(folder.rows(5).build().is_err());
     }
@@ -229,7 +229,7 @@ fn what_follows_zstandard_is_said_to_follow() {
     }
 }
 
-/// Brotli's data begins with anything, so its name says what it is.
+/// Brotli has no magic bytes, so the error uses the file's name.
 #[test]
 fn a_name_says_what_bytes_do_not() {
     let folder = Folder::new();
@@ -268,11 +268,12 @@ fn what_follows_gzip_is_said_to_follow() {
             format!("the gzip around the file ends at byte {end} of the file, but more follows");
         assert!(message.contains(&expected), "{message}");
     }
-    // The remedy.
+    // Follows the advice of the error.
     folder.write("x.avro", &packed[..end]);
     let (ids, error) = read(folder.rows(30).build().unwrap().iter());
     assert_eq!((ids.concat().len(), error.is_none()), (30, true));
-    // More members, some of them empty, are one file; the start of one is one cut short.
+    // Several members are one file, even if some are empty. The start of a member is a file that is
+    // cut short.
     let half = bytes.len() / 2;
     let parts = [gzip(&bytes[..half]), gzip(b""), gzip(&bytes[half..])].concat();
     folder.write("x.avro", &parts);

@@ -6,7 +6,7 @@ use atds::{Codec, Dataset, ErrorKind, Files};
 
 use crate::common::{Folder, read_all, rows_file};
 
-/// Empty files by their paths.
+/// A folder of empty files with these paths.
 fn tree(paths: &[&str]) -> Folder {
     let folder = Folder::new();
     for path in paths {
@@ -54,7 +54,7 @@ fn hidden_names_are_skipped_unless_the_pattern_has_them() {
         (".*.avro", false, &["._e.avro", ".c.avro"]),
         ("_*", false, &["_SUCCESS", "_d.avro"]),
         ("._*", false, &["._e.avro"]),
-        // A class is no name that begins so.
+        // A character class does not make a name begin with a dot or an underscore.
         ("[._]*.avro", false, &[]),
         ("_temporary", false, &[]),
         ("_temporary/0", false, &["_temporary/0/t.avro"]),
@@ -100,7 +100,7 @@ fn hidden_names_are_skipped_unless_the_pattern_has_them() {
         ("s*", true, &["sub/deep/q.avro", "sub/y.avro"]),
         ("sub/../a.avro", false, &["sub/../a.avro"]),
         ("*/../a.avro", false, &["_day=1/../a.avro", "sub/../a.avro"]),
-        // What is given as a path is read.
+        // A file given as a path is read, even if its name is hidden.
         ("_d.avro", false, &["_d.avro"]),
         ("_SUCCESS", false, &["_SUCCESS"]),
     ] {
@@ -318,7 +318,7 @@ fn what_is_suggested_works() {
     }
 }
 
-/// A folder that may not be read does not hide what is beside it.
+/// An unreadable folder does not hide the folders beside it.
 #[test]
 #[cfg(unix)]
 fn suggestions_pass_over_what_may_not_be_read() {
@@ -346,7 +346,7 @@ fn links_lead_to_each_file_once_and_never_in_a_circle() {
         ["a/x.avro", "b/y.avro"]
     );
     assert_eq!(found(&folder, "", true).unwrap(), ["a/x.avro", "b/y.avro"]);
-    // A link alone is followed, and so is one that is named.
+    // A link is followed if the pattern names it, or if it is the only way to a folder.
     assert_eq!(
         found(&folder, "a/to_b/**/*.avro", false).unwrap(),
         ["a/to_b/to_a/x.avro", "a/to_b/y.avro"]
@@ -407,7 +407,7 @@ fn urls_of_files_folders_and_patterns_are_read() {
     }
 }
 
-/// What a shell expands, quoted or given in a program.
+/// Patterns that a shell would expand, but that were quoted or given in a program.
 #[test]
 fn braces_and_a_tilde_come_with_what_to_give() {
     let folder = tree(&["day/a.avro", "day/b.avro", "{x,y}.avro"]);
@@ -426,7 +426,7 @@ fn braces_and_a_tilde_come_with_what_to_give() {
         let message = found(&folder, given, false).unwrap_err();
         assert_eq!(message, expected);
     }
-    // What is there is there.
+    // A file whose name has braces is found by that name.
     assert_eq!(found(&folder, "{x,y}.avro", false).unwrap(), ["{x,y}.avro"]);
     let missing = found(&folder, "day/{a}.avro", false).unwrap_err();
     assert!(missing.contains("No such file"), "{missing}");

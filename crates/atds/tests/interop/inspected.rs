@@ -1,4 +1,4 @@
-//! What `inspect` finds out by a scan.
+//! Features and figures that `inspect` finds by a scan.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,9 +38,8 @@ fn inspect_tells_of_codec_blocks_records_and_metadata() {
     }
 }
 
-/// The scan's features, held against the data by the expected columns: dense
-/// exactly where all lists of a level are of one length that is not 0, sparse
-/// dimensions one above the largest index.
+/// Compares the inferred features with the expected columns. A feature is dense if all lists of a
+/// level have one length other than 0. A sparse dimension is the largest index plus one.
 #[test]
 fn inspect_infers_the_features_that_the_data_has() {
     let mut dense = 0;
@@ -83,7 +82,7 @@ fn inspect_infers_the_features_that_the_data_has() {
     assert!(dense > 0, "no dense feature above rank 0 among the samples");
 }
 
-/// The length that all lists have, if there are lists and they agree.
+/// The common length of all lists; `None` without lists, or if lengths differ.
 fn length(splits: &[i64]) -> Option<i64> {
     let lengths: Vec<i64> = splits.windows(2).map(|ends| ends[1] - ends[0]).collect();
     let first = *lengths.first()?;

@@ -1,4 +1,4 @@
-//! Files that other programs wrote: the tensors are what those programs say.
+//! Files that other programs wrote give the tensors that those programs expect.
 #![allow(clippy::unwrap_used)]
 
 mod inspected;
@@ -53,7 +53,7 @@ fn mapped_files_and_tiny_reads_give_the_same_rows() {
     }
 }
 
-/// Every feature is inferred, with a mask where its type allows a null.
+/// A feature is inferred for every field, with a mask if its type allows null.
 #[test]
 fn no_feature_is_missing_from_the_inferred_ones() {
     let (mut inferred_ones, mut masks) = (0, 0);
@@ -64,7 +64,7 @@ fn no_feature_is_missing_from_the_inferred_ones() {
             let place = dataset.spec().position(&feature.name);
             let place = place.unwrap_or_else(|| panic!("{at} is nowhere"));
             let inferred = &dataset.spec().columns()[place];
-            // A decimal is inferred as a number, and asked for as its bytes.
+            // A decimal is inferred as a number, but the sample reads its bytes.
             if feature.name != "price" {
                 assert_eq!(inferred.dtype, feature.dtype, "{at}");
             }
@@ -80,7 +80,7 @@ fn no_feature_is_missing_from_the_inferred_ones() {
     assert!(masks > 20, "{masks} masks");
 }
 
-/// Holds the batches, put together, against what the file must give.
+/// Compares the batches, joined, with the expected columns of the file.
 fn check(sample: &Sample, layout: Layout, batches: Batches, how: &str) {
     let mut expected = sample.columns(layout);
     let at = format!("{}, {layout:?}, {how}", sample.name);
@@ -95,7 +95,7 @@ fn check(sample: &Sample, layout: Layout, batches: Batches, how: &str) {
     }
     assert_eq!(rows, sample.records(), "{at}");
     if rows == 0 {
-        // No batch, so no columns.
+        // Without a batch there are no columns.
         expected.clear();
     }
     for (name, expected) in &expected {

@@ -1,4 +1,4 @@
-//! The samples of `testdata/`; its README says what is in them.
+//! The samples of `testdata/`; its README describes them.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::whole::Whole;
 
-/// A file and what it must give.
+/// A file and its expected columns.
 pub(crate) struct Sample {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// What `expected.json` says.
+    /// The content of `expected.json`.
     pub(crate) expected: Value,
 }
 
@@ -23,7 +23,7 @@ impl Sample {
         features::from_json(&self.expected["features"].to_string()).unwrap()
     }
 
-    /// The columns that the features become.
+    /// The columns of the features.
     pub(crate) fn specs(&self) -> Vec<ColumnSpec> {
         let features = Features::new(self.features()).unwrap();
         features.spec().columns().to_vec()
@@ -39,7 +39,7 @@ impl Sample {
             .layout(layout)
     }
 
-    /// The columns of the whole file, by `expected.json`.
+    /// The columns of the whole file, from `expected.json`.
     pub(crate) fn columns(&self, layout: Layout) -> BTreeMap<String, Whole> {
         let specs = self.specs().into_iter();
         specs
@@ -54,7 +54,7 @@ impl Sample {
     }
 }
 
-/// The samples: everything in the folder, and not fewer than there are.
+/// All samples in the folder; panics if some are missing.
 pub(crate) fn samples() -> Vec<Sample> {
     let folder = env::var_os("ATDS_TESTDATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata"),

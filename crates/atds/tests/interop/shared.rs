@@ -1,4 +1,4 @@
-//! Sample files of other projects, where the checkout has them.
+//! Sample files of other projects, if the checkout has them.
 
 use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ fn the_image_file_of_the_tensorflow_io_tutorial() {
     }
 }
 
-/// A file of the shared data, which not every checkout has.
+/// The path of a shared file; `None` if the checkout lacks it.
 fn shared(name: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let path = folder.join(name);

@@ -1,5 +1,4 @@
-//! A column of a whole file, put together from batches or read from
-//! `expected.json`.
+//! A column of a whole file, joined from batches or read from `expected.json`.
 
 use atds::tensors::Values;
 
@@ -20,7 +19,7 @@ pub(crate) enum Cell {
 pub(crate) struct Whole {
     /// `[rows, shape..]` or the dense shape; empty for a ragged varlen column.
     pub(crate) shape: Vec<i64>,
-    /// Row by row of `indices`, without the batch's row where there is none.
+    /// The indices of each entry. The row in the batch comes first, except in ragged columns.
     pub(crate) indices: Vec<Vec<i64>>,
     pub(crate) values: Vec<Cell>,
     pub(crate) row_splits: Vec<Vec<i64>>,
@@ -69,7 +68,7 @@ impl Whole {
         whole
     }
 
-    /// Puts a batch's column behind the `rows` there are.
+    /// Appends a batch's column to the `rows` rows so far.
     pub(crate) fn append(&mut self, column: Column<'_>, rows: usize) {
         let values = match column {
             Column::Dense(tensor) => {
@@ -107,7 +106,7 @@ impl Whole {
     }
 }
 
-/// Rows add up; other dimensions are at least those of every batch.
+/// Adds up the rows. Each other dimension becomes the maximum of all batches.
 fn add_shape(all: &mut Vec<i64>, shape: &[i64]) {
     all.resize(shape.len(), 0);
     all[0] += shape[0];

@@ -5,7 +5,7 @@ use atds::records::EncodedRecords;
 use atds::{Codec, Error, Schema};
 use avro_decode::single_object;
 
-use crate::common::meanings::{FORMS, Form, KINDS, Kind, SAMPLES};
+use crate::common::meanings::{KINDS, Kind, READ_AS, ReadAs, SAMPLES};
 use crate::common::{Folder, container};
 
 fn schema(kind: Kind) -> Schema {
@@ -23,7 +23,7 @@ fn messages(kind: Kind) -> Vec<Vec<u8>> {
     SAMPLES.map(message).into()
 }
 
-fn read(first: Kind, second: Kind, form: Form) -> Result<Vec<String>, Error> {
+fn read(first: Kind, second: Kind, form: ReadAs) -> Result<Vec<String>, Error> {
     let decoder = MessageDecoder::builder(schema(first), [form.feature()])
         .framing(Framing::SingleObject)
         .writer_schema(schema(second));
@@ -33,7 +33,7 @@ fn read(first: Kind, second: Kind, form: Form) -> Result<Vec<String>, Error> {
 
 #[test]
 fn every_pair_of_types_is_converted_or_an_error_that_names_both_schemas() {
-    for form in FORMS {
+    for form in READ_AS {
         for first in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
             for second in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
                 let pair = format!("{first:?}, then {second:?}, as {form:?}");
@@ -64,7 +64,7 @@ fn every_pair_of_types_is_converted_or_an_error_that_names_both_schemas() {
 fn a_reader_s_schema_says_what_the_column_holds() {
     let decoder = MessageDecoder::builder(
         schema(Kind::Time("timestamp-millis")),
-        [Form::Int64.feature()],
+        [ReadAs::Int64.feature()],
     )
     .framing(Framing::SingleObject)
     .writer_schema(schema(Kind::Time("timestamp-micros")))
@@ -74,7 +74,7 @@ fn a_reader_s_schema_says_what_the_column_holds() {
         messages(Kind::Time("timestamp-micros")),
     ];
     let batch = decoder.build().unwrap().decode(&messages.concat()).unwrap();
-    let found = Form::Int64.column(&batch);
+    let found = ReadAs::Int64.column(&batch);
     assert_eq!(found, ["0", "1000000", "2000000", "0", "1000", "2000"]);
 }
 

@@ -1,4 +1,4 @@
-//! Memory is used again, and is bounded.
+//! Batches reuse memory, and their memory is bounded.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use avro_decode::encode::{write_bytes, write_long};
 use crate::common::rows;
 use crate::{messages, rows_decoder};
 
-/// Where the values of the dense columns lie, and all there is.
+/// The addresses of the columns' values, and the capacity of the batch in bytes.
 fn memory(batch: &Batch) -> (Vec<usize>, usize) {
     let ids = batch.dense::<i64>("id").unwrap().as_ptr() as usize;
     let pairs = batch.dense::<f32>("pair").unwrap().as_ptr() as usize;
@@ -18,7 +18,7 @@ fn memory(batch: &Batch) -> (Vec<usize>, usize) {
 }
 
 #[test]
-fn the_memory_of_a_dropped_batch_is_the_next_ones() {
+fn the_next_batch_reuses_the_memory_of_a_dropped_one() {
     let mut decoder = rows_decoder().build().unwrap();
     let messages = messages(0..500);
     let mut seen = Vec::new();
@@ -27,10 +27,10 @@ fn the_memory_of_a_dropped_batch_is_the_next_ones() {
         assert_eq!(rows(&batch).len(), 500);
         seen.push(memory(&batch));
         drop(batch);
-        // An error between does not lose it.
+        // An error between two batches does not lose the memory.
         decoder.decode(&[b"bad"]).unwrap_err();
     }
-    // Columns that are gathered change places with what they are gathered from.
+    // A gathered column may swap its buffer with the buffer that it is gathered from.
     for batch in &seen[1..] {
         assert_eq!(batch.0[..2], seen[0].0[..2]);
         assert_eq!(batch.1, seen[0].1);
@@ -59,7 +59,7 @@ fn bytes_schema() -> Schema {
     Schema::parse(text).unwrap()
 }
 
-/// Bytes of the batch that the limit allows, and that are needed.
+/// The limit and the bytes needed, both from the error.
 fn limits(decoder: &mut MessageDecoder, messages: &[Vec<u8>]) -> (u64, u64) {
     let error = decoder.decode(messages).unwrap_err();
     let ErrorKind::BatchTooLarge { limit, needed } = error.kind else {
@@ -118,7 +118,7 @@ fn padding_is_counted_before_there_is_memory_for_it() {
     let length = 1 << 20;
     write_long(&mut long, length);
     write_long(&mut long, length);
-    // The items, the end of each list, and that of the outer one.
+    // The items, the end of the inner list, and the end of the outer list.
     long.resize(long.len() + 2 * length as usize + 1, 0);
     let mut messages = vec![vec![0]; 10];
     messages[6] = long;

@@ -2,7 +2,7 @@
 
 use atds::{Codec, Dataset, Error, Schema};
 
-use crate::common::meanings::{FORMS, Form, KINDS, Kind, SAMPLES};
+use crate::common::meanings::{KINDS, Kind, READ_AS, ReadAs, SAMPLES};
 use crate::common::{Folder, container};
 
 fn write(folder: &Folder, name: &str, kind: Kind) {
@@ -12,7 +12,7 @@ fn write(folder: &Folder, name: &str, kind: Kind) {
 }
 
 /// The values of the files `a.avro` and `b.avro`.
-fn read(folder: &Folder, form: Form) -> Result<Vec<String>, Error> {
+fn read(folder: &Folder, form: ReadAs) -> Result<Vec<String>, Error> {
     let files = vec![folder.join("a.avro"), folder.join("b.avro")];
     let dataset = Dataset::builder(files, 100).features([form.feature()]);
     let mut found = Vec::new();
@@ -26,7 +26,7 @@ fn read(folder: &Folder, form: Form) -> Result<Vec<String>, Error> {
 fn every_pair_of_types_is_converted_or_an_error_that_names_both_files() {
     let (mut converted, mut refused) = (0, 0);
     let folder = Folder::new();
-    for form in FORMS {
+    for form in READ_AS {
         for first in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
             write(&folder, "a.avro", first);
             for second in KINDS.into_iter().filter(|&kind| form.reads(kind)) {
@@ -76,45 +76,45 @@ fn the_remedies_work() {
     let micros = Kind::Time("timestamp-micros");
     write(&folder, "a.avro", Kind::Time("timestamp-millis"));
     write(&folder, "b.avro", micros);
-    let error = read(&folder, Form::Int64).unwrap_err();
+    let error = read(&folder, ReadAs::Int64).unwrap_err();
     assert_eq!(
         folder.message(&error),
         "b.avro: feature 'x': the values are timestamps in micros (long (timestamp-micros)), but \
          timestamps in millis (long (timestamp-millis)) in 'a.avro', which says what the column \
          holds: give the feature a `unit`, or a `reader_schema` that has the finer unit"
     );
-    assert_eq!(read(&folder, Form::Unit).unwrap(), ["0"; 6]);
-    let with_reader = |reader: Kind, form: Form| {
+    assert_eq!(read(&folder, ReadAs::Unit).unwrap(), ["0"; 6]);
+    let with_reader = |reader: Kind, form: ReadAs| {
         let schema = Schema::parse(&reader.schema()).unwrap();
         let dataset = Dataset::builder(folder.path(), 100).features([form.feature()]);
         let dataset = dataset.reader_schema(schema).build().unwrap();
         let batch = dataset.iter().next().unwrap().unwrap();
         form.column(&batch)
     };
-    let found = with_reader(micros, Form::Int64);
+    let found = with_reader(micros, ReadAs::Int64);
     assert_eq!(found, ["0", "1000", "2000", "0", "1", "2"]);
-    let found = with_reader(Kind::Long, Form::Int64);
+    let found = with_reader(Kind::Long, ReadAs::Int64);
     assert_eq!(found, ["0", "1", "2", "0", "1", "2"]);
-    assert_eq!(with_reader(micros, Form::Unit), ["0"; 6]);
+    assert_eq!(with_reader(micros, ReadAs::Unit), ["0"; 6]);
 
     // Symbols.
     write(&folder, "a.avro", Kind::Enum(&["A", "B", "C"]));
     write(&folder, "b.avro", Kind::Enum(&["D", "B", "A"]));
-    let error = folder.message(&read(&folder, Form::Int64).unwrap_err());
+    let error = folder.message(&read(&folder, ReadAs::Int64).unwrap_err());
     assert!(
         error.contains("'D', 'B', 'A'") && error.contains("'A', 'B', 'C'"),
         "{error}"
     );
-    let found = with_reader(Kind::Enum(&["A", "B", "C", "D"]), Form::Int64);
+    let found = with_reader(Kind::Enum(&["A", "B", "C", "D"]), ReadAs::Int64);
     assert_eq!(found, ["0", "1", "2", "3", "1", "0"]);
-    let texts = read(&folder, Form::String).unwrap();
+    let texts = read(&folder, ReadAs::String).unwrap();
     assert_eq!(texts.len(), 6);
 
     // Old files without the logical type.
     write(&folder, "a.avro", Kind::Long);
     write(&folder, "b.avro", micros);
-    assert!(read(&folder, Form::Int64).is_err());
-    let found = with_reader(micros, Form::Int64);
+    assert!(read(&folder, ReadAs::Int64).is_err());
+    let found = with_reader(micros, ReadAs::Int64);
     assert_eq!(found, ["0", "1", "2", "0", "1", "2"]);
 }
 
@@ -133,7 +133,7 @@ fn the_order_in_which_files_are_opened_says_nothing() {
     for number in 0..6 {
         write(&folder, &format!("c{number}.avro"), millis);
     }
-    let feature = Form::Int64.feature().with_mask("has_x");
+    let feature = ReadAs::Int64.feature().with_mask("has_x");
     for check in [true, false] {
         for seed in 0..8 {
             let dataset = Dataset::builder(folder.path(), 100).features([feature.clone()]);
@@ -166,11 +166,11 @@ fn without_a_check_the_error_comes_when_the_file_is_opened() {
     let folder = Folder::new();
     write(&folder, "a.avro", Kind::Time("timestamp-millis"));
     write(&folder, "b.avro", Kind::Time("timestamp-micros"));
-    let dataset = Dataset::builder(folder.path(), 2).features([Form::Int64.feature()]);
+    let dataset = Dataset::builder(folder.path(), 2).features([ReadAs::Int64.feature()]);
     let dataset = dataset.check_files(false).build().unwrap();
     let mut batches = dataset.iter();
     let first = batches.next().unwrap().unwrap();
-    assert_eq!(Form::Int64.column(&first), ["0", "1"]);
+    assert_eq!(ReadAs::Int64.column(&first), ["0", "1"]);
     let error = batches.find_map(Result::err).unwrap();
     let error = folder.message(&error);
     assert!(
@@ -191,8 +191,8 @@ fn the_branches_of_a_union_are_read_as_one_type() {
     let block = (2, vec![0, 2, 2, 6]);
     folder.write("a.avro", &container(union, Codec::Null, [block]));
     let reader = Kind::Time("local-timestamp-micros").schema();
-    let dataset = Dataset::builder(folder.path(), 100).features([Form::Int64.feature()]);
+    let dataset = Dataset::builder(folder.path(), 100).features([ReadAs::Int64.feature()]);
     let dataset = dataset.reader_schema(Schema::parse(&reader).unwrap());
     let batch = dataset.build().unwrap().iter().next().unwrap().unwrap();
-    assert_eq!(Form::Int64.column(&batch), ["86400000000", "3000"]);
+    assert_eq!(ReadAs::Int64.column(&batch), ["86400000000", "3000"]);
 }

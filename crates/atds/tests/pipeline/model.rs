@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::common::{CODECS, Folder, Row, SCHEMA, container, read_all};
 
-/// The files as lists of blocks, which are numbers of records.
+/// Random files. Each has the index of its codec, and the number of records of each block.
 fn any_files() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> {
     vec((0..CODECS.len(), vec(0..30usize, 0..12)), 1..5)
 }
@@ -59,7 +59,7 @@ fn any_options() -> impl Strategy<Value = Options> {
         )
 }
 
-/// Writes the files; gives the number of their records.
+/// Writes the files and returns the number of their records.
 fn write(folder: &Folder, files: &[(usize, Vec<usize>)]) -> i64 {
     let mut next = 0;
     for (i, (codec, counts)) in files.iter().enumerate() {

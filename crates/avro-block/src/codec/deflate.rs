@@ -52,8 +52,8 @@ impl Decompress {
         }
     }
 
-    /// Inflates the `jobs` whose `result` is not yet an error. A payload that fails only gets some
-    /// error here.
+    /// Inflates the `jobs` whose `result` is not yet an error. If a payload fails, the error does
+    /// not have the exact reason.
     pub(super) fn decompress_together(&mut self, jobs: &mut [DecompressJob<'_>]) {
         let streams = jobs.iter_mut().filter(|job| job.result.is_ok()).map(|job| {
             let (output, len) = job.out.parts();

@@ -17,8 +17,8 @@ use crate::plan::cursor::{Cursor, Fault};
 pub(super) struct Decimal {
     pub(super) bytes: Bytes,
     pub(super) scale: u32,
-    /// Number of digits after the point of the unscaled number, if the column has more than the
-    /// type.
+    /// Number of digits after the decimal point in the column. It is larger than `scale` if the
+    /// union or another file has a type with a larger scale.
     pub(super) column_scale: u32,
 }
 

@@ -114,7 +114,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
         Ok(())
     }
 
-    #[inline(never)] // Few plans have any.
+    #[inline(never)] // Few plans have operands.
     fn forget_operands(&mut self) {
         self.operands.fill(Captured::Missing);
     }

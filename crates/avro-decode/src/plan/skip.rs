@@ -75,7 +75,7 @@ pub(crate) struct SkipTable {
     /// The skips of arrays, maps and unions. They may be large, and are needed at each use of their
     /// type.
     known: HashMap<(usize, NodeId), Skip>,
-    /// Records with an index but no skip yet. The names of records may nest them as deep as a
+    /// Records with an index but no skip yet. Records can nest through their names as deep as a
     /// schema is long, so the table does not recurse into them.
     pending: Vec<NodeId>,
 }

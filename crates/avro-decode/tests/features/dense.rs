@@ -1,4 +1,4 @@
-//! Dense features: one list for several dimensions, durations.
+//! Dense features: a list that fills several dimensions, and durations.
 
 use avro_decode::{Feature, Fill};
 use tensor_batch::{DType, Layout, Scalar};
@@ -29,7 +29,7 @@ fn a_list_fills_several_dimensions() {
     let both = "x: [1, 2, 3, 4, 5, 6, 7, 8] [2, 2, 2]";
     assert_eq!(tensors(LISTS, RECORDS, two_by_two("plain")), both);
     assert_eq!(tensors(LISTS, RECORDS, two_by_two("plain[*]")), both);
-    // A null before the value is reached is a value of that list, too.
+    // A null on the way to the value counts as an item of the list too.
     let items = two_by_two("items[*].v")
         .with_default(from(10))
         .with_mask("m");

@@ -1,5 +1,5 @@
-//! Schema resolution: each rule and each error; pairs of schemas made by
-//! evolving one, against the reference and against the `apache-avro` crate.
+//! Tests of schema resolution: each rule, each error, and random pairs of schemas. The random pairs
+//! are also compared with the reference and with the `apache-avro` crate.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ mod common;
 mod agreement;
 mod defaults;
 mod errors;
-#[allow(dead_code, reason = "some is for the comparison with `apache-avro`")]
+#[allow(dead_code, reason = "the comparison with `apache-avro` uses the rest")]
 mod evolved;
 mod harness;
 mod limits;

@@ -151,7 +151,8 @@ impl Twin<'_> {
         }
     }
 
-    /// Reads a number whose slots double in width after each `1 << steps` slots.
+    /// Reads a length or a distance. Each group of `1 << steps` slots has one extra bit more than
+    /// the group before.
     fn base_and_extra(&mut self, slot: usize, steps: usize) -> Result<usize, Error> {
         let extra = (slot >> steps) - 1;
         let base = ((1 << steps) + slot % (1 << steps)) << extra;
@@ -183,7 +184,7 @@ impl Twin<'_> {
     /// Reads the next symbol. Compares its word bit by bit with the first word of each length.
     fn symbol(&mut self, code: &Code) -> Result<usize, Error> {
         if code.symbols.len() < 2 {
-            // A code of one word or none: each bit stands for its word.
+            // A code of one word or none. Either value of the bit stands for that word.
             self.bits(1)?;
             return Ok(code.symbols.first().copied().unwrap_or(0));
         }

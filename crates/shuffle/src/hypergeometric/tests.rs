@@ -12,8 +12,8 @@ use chi_square::chi_square;
 #[path = "../../tests/chi_square/mod.rs"]
 mod chi_square;
 
-/// `(total, small, large)` from all corners of the range of the rejection method, and
-/// some below its range.
+/// `(total, small, large)` from the whole range of the rejection method, and some cases below its
+/// range.
 const CASES: [(u64, u64, u64); 16] = [
     (20, 3, 5),
     (20, 10, 10),
@@ -43,8 +43,9 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
     stream(seed, 0, Purpose::Draw(0))
 }
 
-/// The probabilities of `mode + 1, mode + 2, ..` and of `mode - 1, mode - 2,
-/// ..`, relative to the mode's, down to 2^-60, by the ratios of neighbours.
+/// The probabilities of the counts above the mode, and of those below it, from the mode outwards.
+/// They are relative to the mode's probability and end at 2^-60. Each is the previous one times a
+/// ratio.
 fn relative(parameters: &Parameters) -> [Vec<f64>; 2] {
     let Parameters {
         small,
@@ -70,7 +71,8 @@ fn relative(parameters: &Parameters) -> [Vec<f64>; 2] {
     ]
 }
 
-/// The distribution: the first count of note, and the probabilities from it on.
+/// The first count with a probability above 2^-60 of the mode's, and the probabilities of it and
+/// the following counts.
 fn distribution(parameters: &Parameters) -> (u64, Vec<f64>) {
     let [up, down] = relative(parameters);
     let first = parameters.mode - down.len() as u64;
@@ -84,10 +86,10 @@ fn statistic(parameters: &Parameters, samples: u64, draw: &mut dyn FnMut() -> u6
     let (first, probabilities) = distribution(parameters);
     let mut observed = vec![0; probabilities.len()];
     for _ in 0..samples {
-        // The counts beyond have a chance below 2^-50.
+        // Counts outside the array have a total probability below 2^-50.
         observed[(draw() - first) as usize] += 1;
     }
-    // Some fifty cells show a shift or a wrong width best.
+    // About fifty cells show a shift or a wrong width best.
     let group = probabilities.len().div_ceil(50);
     chi_square(probabilities.chunks(group).zip(observed.chunks(group)).map(
         |(probabilities, observed)| {
@@ -129,7 +131,7 @@ fn simulation_has_the_distribution() {
 
 #[test]
 fn the_statistic_sees_a_slight_bias() {
-    // One draw more of 5,000.
+    // The biased side draws 5,010 records instead of 5,000.
     let parameters = Parameters::new(20_000, 3_000, 5_000);
     let mut rng = rng(0);
     let z = statistic(&parameters, 40_000, &mut || {
@@ -176,7 +178,7 @@ fn the_hat_is_nowhere_below() {
             area += height;
             mass += p;
         }
-        // Where the deviation is large the hat has 4/3 of the area it needs.
+        // If the standard deviation is large, the area under the hat is 4/3 of the minimum.
         let waste = (1.0 + area) / (1.0 + mass);
         assert!(
             waste < if mass > 100.0 { 1.36 } else { 2.5 },
@@ -186,7 +188,7 @@ fn the_hat_is_nowhere_below() {
 }
 
 #[test]
-fn the_hat_is_drawn_as_high_as_it_is() {
+fn draws_follow_the_height_of_the_hat() {
     let parameters = Parameters::new(100, 20, 50);
     let hat = Hat::new(&parameters);
     let mut rng = rng(0);
@@ -212,7 +214,8 @@ fn settling_agrees_with_floating_point() {
     let mut undecided = 0;
     for (seed, parameters) in (0..).zip(cases()) {
         if parameters.small > 1 << 20 {
-            // A factor for each step from the mode.
+            // The exact test multiplies a factor for each step from the mode, which is too slow
+            // here.
             continue;
         }
         let hat = Hat::new(&parameters);
@@ -238,7 +241,7 @@ fn settling_agrees_with_floating_point() {
 
 #[test]
 fn floating_point_leaves_close_cases_to_integers() {
-    // p(1) / p(0) = 1/2 exactly: 2 * 2 of 1 * 8.
+    // p(1) / p(0) is exactly 1/2: (2 * 2) / (1 * 8).
     let parameters = Parameters {
         small: 2,
         large: 2,
@@ -272,7 +275,7 @@ fn the_logarithm_of_the_ratio_is_as_exact_as_promised() {
         let down = (0..parameters.mode).rev().zip(down);
         for (steps, (count, p)) in (1..).zip(up.take(5_000)).chain((1..).zip(down.take(5_000))) {
             let (value, size) = ratio.eval(count);
-            // The error of a product of that many rounded ratios.
+            // The maximum error of a product of `steps` rounded ratios.
             let reference_error = f64::from(steps) * 6.0 * 2f64.powi(-53);
             let error = (value + p.ln()).abs();
             let bound = size * 300.0 * 2f64.powi(-53) + reference_error;

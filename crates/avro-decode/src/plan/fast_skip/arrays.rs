@@ -88,8 +88,8 @@ fn short_count(header: u8) -> Option<usize> {
 /// Whether an array ends at `at` and the next one begins with the count `byte`.
 #[inline(always)]
 fn is_next(byte: u8, data: &[u8], at: usize) -> bool {
-    // Made in a register: two bytes that were written to memory cannot be loaded as one
-    // value before both writes are done.
+    // The expected value is computed in a register. If its two bytes were stored one by one,
+    // loading them as one value would wait for both stores.
     let expected = u16::from(byte) << 8;
     let here = data.get(at..).and_then(|rest| rest.first_chunk());
     here.is_some_and(|&here| u16::from_le_bytes(here) == expected)
@@ -114,7 +114,7 @@ fn any_sparse(
     }
 }
 
-/// The number of items of an array of `each` varints an item, and its end.
+/// The number of items of an array, and its end. Each item is `each` varints.
 #[inline(always)]
 pub(super) fn varint_items(
     each: usize,
@@ -185,8 +185,8 @@ fn equal_pair(kernels: Kernels, data: &[u8], at: usize) -> Option<usize> {
 #[inline]
 fn sized(min_item: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
     let word = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
-    // A negative count of a byte, and a size of one or two bytes. A branch on that could
-    // not be predicted, so both are computed.
+    // The array begins with a negative count of one byte, then its size in one or two bytes. A
+    // branch on the length of the size could not be predicted, so both cases are computed.
     let count = (word as usize & 0xff).div_ceil(2);
     let is_long = word & 0x8000 != 0;
     let short = word as usize >> 9 & 0x3f;
@@ -194,7 +194,7 @@ fn sized(min_item: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
     let bytes = select_unpredictable(is_long, long, short);
     let end = select_unpredictable(is_long, at + 3 + long, at + 2 + short);
     let is_sized = word & 0x181 == 1
-        && word & word << 8 & 0x80_0000 == 0 // of a long size, the second byte ends it
+        && word & word << 8 & 0x80_0000 == 0 // the second byte of a long size is its last
         && count * min_item <= bytes
         && data.get(end) == Some(&0);
     is_sized.then_some((count, end + 1))
@@ -208,7 +208,7 @@ fn both_sized(first: usize, second: usize, data: &[u8], at: usize) -> Option<usi
     Some(end)
 }
 
-/// The end of an array of strings, or at a `depth` of 1 of an array of such arrays.
+/// The end of an array of strings if `depth` is 0, or of an array of such arrays if it is 1.
 pub(super) fn lists(depth: usize, data: &[u8], at: usize) -> Option<usize> {
     let list = data.get(at..)?;
     let rest = match depth {
@@ -218,8 +218,8 @@ pub(super) fn lists(depth: usize, data: &[u8], at: usize) -> Option<usize> {
     Some(data.len() - rest.len())
 }
 
-/// The data after the array that it begins with. A slice is a pointer, so the address of
-/// the next item is known a cycle sooner than by adding a position to another.
+/// The data after the array at its start. The function passes slices on, not positions: a slice
+/// holds the next address, which saves the addition of a cycle.
 #[inline(always)]
 fn after_list(data: &[u8], after_item: impl Fn(&[u8]) -> Option<&[u8]>) -> Option<&[u8]> {
     let (&header, mut rest) = data.split_first()?;
@@ -254,8 +254,8 @@ fn varint_block(each: usize, data: &[u8], at: usize) -> Option<(usize, usize)> {
         .then_some((block.count, cursor.position()))
 }
 
-/// The header of an array's only block, with its size in bytes if it has one;
-/// `None` inside for an array without items.
+/// The header of an array's only block, with its size in bytes if it has one. `Some(None)` if the
+/// array has no items.
 #[inline]
 pub(super) fn whole_block(min_item: usize, cursor: &mut Cursor<'_>) -> Option<Option<ItemBlock>> {
     let count = cursor.long().ok()?;

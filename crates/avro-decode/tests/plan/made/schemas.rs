@@ -1,12 +1,12 @@
-//! Schemas: a record of whatever features can be made of, and of some types
-//! that no feature asks for.
+//! Random schemas: a record with fields that features can read, and fields of types that no feature
+//! can read.
 
 use avro_decode::Schema;
 use serde_json::{Value as Json, json};
 
 use super::{Source, common};
 
-/// The types inside one another.
+/// Maximum nesting of types.
 const MAX_DEPTH: usize = 4;
 
 pub(super) fn schema(source: &mut Source) -> Schema {
@@ -15,18 +15,18 @@ pub(super) fn schema(source: &mut Source) -> Schema {
     Schema::parse(&root.to_string()).expect("the schema was made to be valid")
 }
 
-/// Whether a record is one of ATDS's: of indices and values.
+/// Whether `name` is the name of a field of a sparse record.
 pub(super) fn is_sparse_name(name: &str) -> bool {
     name == "values" || name.starts_with("indices")
 }
 
 struct Maker<'s> {
     source: &'s mut Source,
-    /// Named types so far; the first is the root.
+    /// Number of named types so far; the first is the root.
     names: usize,
 }
 
-/// The primitives but null.
+/// The primitive types except null.
 pub(super) const PRIMITIVES: [&str; 7] = [
     "int", "long", "float", "double", "boolean", "string", "bytes",
 ];
@@ -73,7 +73,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What may hold others, but is no union.
+    /// A record, an array or a map.
     fn container(&mut self, depth: usize) -> Json {
         match self.source.below(4) {
             0 => self.record(depth),
@@ -120,7 +120,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A union that needs no branch step.
+    /// A union of one type, with or without null. A path needs no branch for it.
     fn nullable(&mut self, inner: Json) -> Json {
         match self.source.below(3) {
             0 => json!(["null", inner]),
@@ -167,7 +167,7 @@ impl Maker<'_> {
         let mut fields = Vec::new();
         for i in 0..1 + self.source.below(count) {
             let ty = self.ty(depth + 1);
-            // One that is also the start of a namespace.
+            // `ns` is also the first part of a namespace.
             let name = match (i, self.source.below(8)) {
                 (0, 7) => "ns".to_owned(),
                 _ => format!("f{i}"),
@@ -175,13 +175,13 @@ impl Maker<'_> {
             fields.push(json!({"name": name, "type": ty}));
         }
         if depth > 0 && self.source.below(12) == 11 {
-            // The root, again.
+            // A reference to the root makes the schema recursive.
             fields.push(json!({"name": "again", "type": ["null", "ns.R0"]}));
         }
         json!({"type": "record", "name": name, "fields": fields})
     }
 
-    /// ATDS's record of arrays.
+    /// A sparse record: arrays of indices and of values.
     fn sparse_record(&mut self) -> Json {
         let rank = 1 + self.source.below(3);
         let mut names: Vec<String> = (0..rank).map(|i| format!("indices{i}")).collect();
@@ -207,7 +207,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Any type at all.
+    /// A type from the generator of arbitrary schemas.
     fn odd(&mut self) -> Json {
         let mut json = common::schema_json(&mut self.source.entropy(40));
         rename(&mut json, &format!("_{}", self.names));
@@ -215,7 +215,7 @@ impl Maker<'_> {
         json
     }
 
-    /// Some are in a namespace; the root always.
+    /// A new name. The root has a namespace, and about half of the other types.
     fn name(&mut self, start: &str) -> String {
         let number = self.names;
         self.names += 1;
@@ -230,8 +230,8 @@ impl Maker<'_> {
     }
 }
 
-/// Gives the names `T0`, `T1` .. of an odd type an ending, so that those of
-/// several do not meet.
+/// Appends `ending` to the names `T0`, `T1` .. of an arbitrary type, so that the names of several
+/// such types differ.
 fn rename(json: &mut Json, ending: &str) {
     match json {
         Json::String(text) => {
