@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from typing import Any
 
+import numpy as np
 import pytest
 
 import atds
@@ -85,8 +86,10 @@ def test_the_other_options_are_passed_on(numbers: str, method: str) -> None:
     [
         ({"batch_size": 8}, "batch_size= cannot be given, because the data set makes batches: "),
         ({"batch_size": 1}, "give it batch_size="),
+        ({"batch_size": 0}, "batch_size= cannot be given"),
         ({"shuffle": True}, "the data set shuffles: give it shuffle_buffer_size="),
         ({"sampler": [0]}, "the data set chooses the order: .* rank= and world_size="),
+        ({"sampler": np.arange(2)}, "sampler= cannot be given"),
         ({"batch_sampler": [[0]]}, "the data set makes batches"),
         ({"drop_last": True}, "give it drop_remainder=True"),
         ({"persistent_workers": True}, "persistent_workers= is for worker processes, and num_work"),

@@ -87,19 +87,21 @@ def loader(
         )
     num_workers = _options.whole("num_workers", num_workers, 0, MAX_WORKERS)
     for name, instead in _OF_THE_DATASET.items():
-        # False and None are the values of a loader with batch_size=None.
-        if options.pop(name, None) not in (None, False):
+        given = options.pop(name, None)
+        # The values of a loader with batch_size=None.
+        is_nothing = not given if name in ("shuffle", "drop_last") else given is None
+        if not is_nothing:
             raise OptionError(f"{name}= cannot be given, because {instead}")
     if pin_memory is None:
         pin_memory = dataset.pin_memory
     if num_workers == 0:
-        given = {
+        of_workers = {
             **options,
             "multiprocessing_context": multiprocessing_context,
             "persistent_workers": persistent_workers,
         }
         for name, nothing in _OF_WORKERS.items():
-            if given.get(name, nothing[0]) not in nothing:
+            if of_workers.get(name, nothing[0]) not in nothing:
                 raise OptionError(
                     f"{name}= is for worker processes, and num_workers is 0: give num_workers=1 "
                     "or more, or leave it out"
