@@ -1,0 +1,113 @@
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::{Decoder, Error};
+
+/// The framing of one file: bytes in, blocks out. It decompresses nothing and reads nothing itself.
+///
+/// # Contract
+/// The framing thread alone calls it, and it must not block. The pipeline calls
+/// [`next`](Self::next) until it returns [`Next::End`] or an error. After [`Next::Need`] it calls
+/// [`push`](Self::push), once or more, before it calls `next` again. However bytes are cut into
+/// pieces, the blocks and the errors are the same.
+pub trait Blocks: Send + fmt::Debug {
+    /// The next block, or the range of the file without which the next block cannot be found.
+    ///
+    /// # Errors
+    /// The framing is damaged, with the offset of the damage. After it only
+    /// [`resync`](Self::resync) may be called.
+    fn next(&mut self) -> Result<Next, Error>;
+
+    /// Takes bytes of the file from offset `at` on: some of the range that was asked for, and
+    /// perhaps bytes after it. Empty `bytes` say that the file ends at `at`.
+    fn push(&mut self, at: u64, bytes: Bytes);
+
+    /// Continues after damage, if the format can find where a block begins. Returns whether it can;
+    /// the number of bytes left out is known with the next block.
+    fn resync(&mut self) -> bool {
+        false
+    }
+
+    /// Checks the bytes of a payload that was listed by its ranges, now that they were read.
+    ///
+    /// # Errors
+    /// The bytes are not those of the block: the file has changed.
+    fn check(&self, _block: &BlockDesc, _parts: &[Bytes]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Number of bytes after the last block that were left out, once there are no more blocks.
+    fn trailing_bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// What a framing needs or has found.
+#[derive(Clone, Debug)]
+pub enum Next {
+    /// The decoder of the blocks that follow. Comes before the first block, and again when a file
+    /// changes the schema of its records.
+    Decoder(Arc<dyn Decoder>),
+    /// A block.
+    Block(BlockDesc),
+    /// These bytes are needed, at least.
+    Need {
+        /// The range of the file. It may go beyond the end of the file.
+        range: Range<u64>,
+        /// Whether the bytes after the range are needed next, so that reading ahead pays.
+        sequential: bool,
+    },
+    /// There are no more blocks.
+    End,
+}
+
+/// A block: records that are decoded one after another from one payload.
+#[derive(Clone, Debug)]
+pub struct BlockDesc {
+    /// The number of the block in its file, counted from 0.
+    pub index: u64,
+    /// The byte offset at which the block begins: with `start`, its identity in the file.
+    pub offset: u64,
+    /// Number of records.
+    pub records: u64,
+    /// The format's position of the first record in the prepared payload, see
+    /// [`Pos::at`](crate::Pos::at).
+    pub start: u64,
+    /// The byte offset of the payload in the file, where the payload is read as it lies there: an
+    /// error then names the very byte.
+    pub payload_offset: Option<u64>,
+    /// The payload.
+    pub payload: Payload,
+    /// The most bytes that the prepared payload takes, if the framing says so.
+    pub max_prepared: Option<u64>,
+}
+
+/// The bytes of a block.
+#[derive(Clone, Debug)]
+pub enum Payload {
+    /// A slice of the bytes that were pushed.
+    Here(Bytes),
+    /// Ranges of the file, which are read when the block's turn comes.
+    Ranges {
+        /// Blocks of a file with the same key have one payload, which is read and prepared once.
+        key: u64,
+        /// The ranges, each of one part.
+        ranges: Arc<[Range<u64>]>,
+    },
+}
+
+impl Payload {
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Payload::Here(bytes) => bytes.len() as u64,
+            Payload::Ranges { ranges, .. } => {
+                let lens = ranges.iter().map(|range| range.end - range.start);
+                lens.fold(0, u64::saturating_add)
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+use std::any::Any;
+use std::fmt;
+
+use bytes::Bytes;
+use tensor_batch::RowSlots;
+
+use crate::{Error, Scratch};
+
+/// Turns payloads into rows. One value decodes all blocks of one schema.
+///
+/// # Contract
+/// Workers call it, several at once. It must not block and must not wait for another call: what
+/// takes time is computing. Payloads are bytes from outside: whatever they are, it returns an error
+/// and neither panics nor allocates out of proportion. Prepared payloads never change.
+pub trait Decoder: Send + Sync + fmt::Debug {
+    /// Whether payloads are decompressed or parsed before records are decoded. If not,
+    /// [`prepare`](Self::prepare) is cheap: it takes the payload as it is.
+    fn prepares(&self) -> bool;
+
+    /// Number of payloads that are best prepared together.
+    fn group(&self) -> usize {
+        1
+    }
+
+    /// The most records that a payload of `payload_bytes` can have. A larger record count is damage,
+    /// which is found before memory is made for its rows.
+    fn most_records(&self, payload_bytes: u64) -> u64;
+
+    /// Prepares payloads: decompresses them, parses what decoding starts from. The result of each
+    /// job is set.
+    fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch);
+
+    /// The position of record `record`, from the position of the same or an earlier record.
+    ///
+    /// # Errors
+    /// A record between is damaged; the error's record counts in the block.
+    fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error>;
+
+    /// Decodes `records` records from `at` on into the next rows of `rows`, and returns the position
+    /// after them. `upcoming` is what the worker decodes next: the decoder may have the processor
+    /// load it.
+    ///
+    /// # Errors
+    /// A record is damaged or does not fit what is asked for. The rows before it are written and
+    /// counted in `rows`; the error's record counts in the block.
+    fn decode(
+        &self,
+        block: &Prepared,
+        at: Pos,
+        records: u64,
+        rows: &mut RowSlots<'_>,
+        scratch: &mut Scratch,
+        upcoming: Option<Upcoming<'_>>,
+    ) -> Result<Decoded, Error>;
+
+    /// Checks the end of a block whose records end at `at`.
+    ///
+    /// # Errors
+    /// Bytes are left after the last record.
+    fn finish(&self, block: &Prepared, at: Pos) -> Result<Tally, Error>;
+}
+
+/// The position of a record in a prepared block. Positions are plain data, and stay valid as long as
+/// the block does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pos {
+    /// The number of the record in its block.
+    pub record: u64,
+    /// Where the record is; only the format knows its unit.
+    pub at: u64,
+}
+
+/// What decoding returns.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded {
+    /// The position after the last record.
+    pub pos: Pos,
+    /// What was passed over.
+    pub tally: Tally,
+}
+
+/// What a worker decodes next.
+#[derive(Clone, Copy, Debug)]
+pub struct Upcoming<'a> {
+    /// The block.
+    pub block: &'a Prepared,
+    /// The position of the first record.
+    pub at: Pos,
+    /// Number of records.
+    pub records: u64,
+}
+
+/// A payload that is to be prepared.
+#[derive(Debug)]
+pub struct PrepareJob<'a> {
+    /// The bytes of the payload, in one part or in the parts that the framing listed.
+    pub parts: &'a [Bytes],
+    /// The most bytes that the prepared payload may take. A payload that needs more is
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+    pub limit: usize,
+    /// The prepared payload.
+    pub result: Result<(Prepared, Tally), Error>,
+}
+
+impl<'a> PrepareJob<'a> {
+    /// A job whose result is still an empty payload.
+    pub fn new(parts: &'a [Bytes], limit: usize) -> Self {
+        PrepareJob {
+            parts,
+            limit,
+            result: Ok((Prepared::default(), Tally::default())),
+        }
+    }
+}
+
+/// A payload that records are decoded from.
+pub struct Prepared(Inner);
+
+enum Inner {
+    Bytes(Bytes),
+    Value {
+        value: Box<dyn Any + Send + Sync>,
+        memory_bytes: usize,
+    },
+}
+
+impl Prepared {
+    /// A payload that is decoded as it is.
+    pub fn of_bytes(bytes: Bytes) -> Self {
+        Prepared(Inner::Bytes(bytes))
+    }
+
+    /// A value of the format's own, which takes `memory_bytes` of memory.
+    pub fn of_value<T: Send + Sync + 'static>(value: T, memory_bytes: usize) -> Self {
+        Prepared(Inner::Value {
+            value: Box::new(value),
+            memory_bytes,
+        })
+    }
+
+    /// The bytes of a payload that is decoded as it is.
+    pub fn as_bytes(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Inner::Bytes(bytes) => Some(bytes),
+            Inner::Value { .. } => None,
+        }
+    }
+
+    /// The format's value, if it is a `T`.
+    pub fn value<T: 'static>(&self) -> Option<&T> {
+        match &self.0 {
+            Inner::Bytes(_) => None,
+            Inner::Value { value, .. } => value.downcast_ref(),
+        }
+    }
+
+    /// Memory in bytes that the preparation took, in addition to the payload.
+    pub fn memory_bytes(&self) -> usize {
+        match &self.0 {
+            Inner::Bytes(_) => 0,
+            Inner::Value { memory_bytes, .. } => *memory_bytes,
+        }
+    }
+}
+
+impl Default for Prepared {
+    fn default() -> Self {
+        Prepared::of_bytes(Bytes::new())
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Prepared");
+        match &self.0 {
+            Inner::Bytes(bytes) => debug.field("bytes", &bytes.len()),
+            Inner::Value { memory_bytes, .. } => debug.field("memory_bytes", memory_bytes),
+        };
+        debug.finish_non_exhaustive()
+    }
+}
+
+/// Number of values and bytes that were passed over, by the user's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// Sparse entries with an index outside their dimension.
+    pub dropped_entries: u64,
+    /// Lists that were truncated to their dimension.
+    pub truncated_lists: u64,
+    /// Texts that are not UTF-8, read with replacement characters.
+    pub replaced_texts: u64,
+    /// Blocks with a wrong checksum.
+    pub bad_checksums: u64,
+    /// Bytes after the last record of blocks.
+    pub trailing_block_bytes: u64,
+}
+
+impl Tally {
+    /// Adds `other`.
+    pub fn add(&mut self, other: &Tally) {
+        self.dropped_entries += other.dropped_entries;
+        self.truncated_lists += other.truncated_lists;
+        self.replaced_texts += other.replaced_texts;
+        self.bad_checksums += other.bad_checksums;
+        self.trailing_block_bytes += other.trailing_block_bytes;
+    }
+}

@@ -1,0 +1,128 @@
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// An error of a format or a byte source.
+///
+/// It says what is known here: the pipeline adds the file, the block, and the number of the block's
+/// first record.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Error {
+    /// The kind of the error.
+    pub kind: ErrorKind,
+    /// The byte offset in the file.
+    pub offset: Option<u64>,
+    /// The byte offset in the prepared block.
+    pub prepared_offset: Option<u64>,
+    /// The number of the record in its block, counted from 0.
+    pub record: Option<u64>,
+    /// The field, with dots for nested fields.
+    pub field: Option<String>,
+}
+
+/// The kind of an [`Error`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The source could not read.
+    Io(Arc<io::Error>),
+    /// A prepared block would be larger than the limit that the pipeline gave.
+    Limit {
+        /// The size in bytes that is needed, if it is known.
+        needed: Option<u64>,
+    },
+    /// The format's own error.
+    Format(Arc<dyn StdError + Send + Sync>),
+}
+
+impl Error {
+    /// An error without a position.
+    #[cold]
+    pub fn new(kind: ErrorKind) -> Self {
+        Error {
+            kind,
+            offset: None,
+            prepared_offset: None,
+            record: None,
+            field: None,
+        }
+    }
+
+    /// A format's own error, without a position.
+    #[cold]
+    pub fn format(error: impl StdError + Send + Sync + 'static) -> Self {
+        Error::new(ErrorKind::Format(Arc::new(error)))
+    }
+
+    /// Adds the byte offset in the file.
+    #[cold]
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.offset = Some(offset);
+        self
+    }
+
+    /// Adds the byte offset in the prepared block.
+    #[cold]
+    #[must_use]
+    pub fn at_prepared(mut self, offset: u64) -> Self {
+        self.prepared_offset = Some(offset);
+        self
+    }
+
+    /// Adds the number of the record in its block.
+    #[cold]
+    #[must_use]
+    pub fn in_record(mut self, record: u64) -> Self {
+        self.record = Some(record);
+        self
+    }
+
+    /// Adds the field.
+    #[cold]
+    #[must_use]
+    pub fn in_field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+}
+
+impl From<io::Error> for Error {
+    #[cold]
+    fn from(error: io::Error) -> Self {
+        Error::new(ErrorKind::Io(Arc::new(error)))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(offset) = self.offset {
+            write!(f, "byte {offset}: ")?;
+        }
+        if let Some(record) = self.record {
+            write!(f, "record {record}: ")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, "field '{}': ", field.escape_debug())?;
+        }
+        self.kind.fmt(f)
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorKind::Io(error) => error.fmt(f),
+            ErrorKind::Limit { needed: None } => f.write_str("the block is larger than its limit"),
+            ErrorKind::Limit {
+                needed: Some(needed),
+            } => write!(f, "the block needs {needed} bytes, more than its limit"),
+            ErrorKind::Format(error) => error.fmt(f),
+        }
+    }
+}
+
+// No `source`: the message of the kind is part of this one's.
+impl StdError for Error {}

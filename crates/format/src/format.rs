@@ -1,0 +1,44 @@
+use std::fmt;
+
+use crate::{Blocks, Error, Location};
+
+/// A format of files, with what is asked for: a value of it reads the files of one data set.
+pub trait Format: Send + Sync + fmt::Debug {
+    /// The name of the format, as in messages and in the option `format`.
+    fn name(&self) -> &'static str;
+
+    /// Whether a file of this `name` that begins with `head` is of the format. `head` has up to
+    /// 4 KiB, fewer if the file is shorter.
+    fn sniff(&self, name: &str, head: &[u8]) -> Match;
+
+    /// The framing of a file, before any of its bytes are read. Called by the framing thread when
+    /// the file's turn comes, and must not block.
+    ///
+    /// # Errors
+    /// The file cannot be of the format, for instance by its length.
+    fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error>;
+}
+
+/// How well a file fits a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Match {
+    /// It is of another format.
+    No,
+    /// Its name ends as names of the format do.
+    Name,
+    /// Its first bytes are the format's.
+    Content,
+}
+
+/// A file that is to be framed.
+#[derive(Clone, Copy, Debug)]
+pub struct FileInfo<'a> {
+    /// Where the file is.
+    pub location: &'a Location,
+    /// The size in bytes, if it is known before the file is read.
+    pub size: Option<u64>,
+    /// Whether the payloads of all blocks are read in file order. If not, the pipeline first asks
+    /// for a list of the blocks, and then for some of their payloads.
+    pub payloads: bool,
+}

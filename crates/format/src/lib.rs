@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod blocks;
+mod decoder;
+mod error;
+mod format;
+mod location;
+mod scratch;
+mod source;
+
+pub use blocks::{BlockDesc, Blocks, Next, Payload};
+pub use decoder::{Decoded, Decoder, Pos, PrepareJob, Prepared, Tally, Upcoming};
+pub use error::{Error, ErrorKind};
+pub use format::{FileInfo, Format, Match};
+pub use location::Location;
+pub use scratch::Scratch;
+pub use source::{Access, BufferPool, ByteSource, Completion, ReadBuffer};

@@ -1,0 +1,127 @@
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::Location;
+
+/// A file's bytes, wherever they are: in a file that is read, in a mapping, in an object of a store.
+///
+/// # Contract
+/// - A source opens its file when it is first needed, and closes it when it is dropped.
+/// - The pipeline may have several reads under way, and reads may overlap.
+/// - What a source cannot do is an [`io::Error`], which names neither the file nor the range: the
+///   pipeline adds both.
+pub trait ByteSource: Send + Sync + fmt::Debug {
+    /// Where the file is.
+    fn location(&self) -> &Location;
+
+    /// The size in bytes; `None` for an input that can only be read from its start to its end.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    fn size(&self) -> io::Result<Option<u64>>;
+
+    /// How [`read`](Self::read) answers.
+    fn access(&self) -> Access;
+
+    /// Reads `range` and calls `done`, once, with its bytes.
+    ///
+    /// The answer may be shorter than the range; the pipeline then asks for the rest. An empty
+    /// answer says that the file ends before the range. The bytes may be in `buffer`, or in memory
+    /// of the source. `done` may be called from any thread, also before `read` returns; it does not
+    /// block.
+    fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion);
+}
+
+/// How a source answers a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Access {
+    /// At once: the bytes are in memory, or mapped.
+    Immediate,
+    /// Before `read` returns, which waits for a disk or another program.
+    Blocking,
+    /// Later, from another thread. Several reads are under way at once.
+    Deferred,
+}
+
+/// The answer to a read.
+pub struct Completion(Box<dyn FnOnce(io::Result<Bytes>) + Send>);
+
+impl Completion {
+    /// A completion that calls `done`.
+    pub fn new(done: impl FnOnce(io::Result<Bytes>) + Send + 'static) -> Self {
+        Completion(Box::new(done))
+    }
+
+    /// Answers the read.
+    pub fn complete(self, answer: io::Result<Bytes>) {
+        (self.0)(answer);
+    }
+}
+
+impl fmt::Debug for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completion").finish_non_exhaustive()
+    }
+}
+
+/// Memory that a read may use, from a pool that counts it until the last slice of it is dropped.
+pub struct ReadBuffer {
+    memory: Vec<u8>,
+    pool: Option<Arc<dyn BufferPool>>,
+}
+
+/// Takes the memory of read buffers back.
+pub trait BufferPool: Send + Sync {
+    /// Takes `memory` back, whose last slice was dropped.
+    fn give_back(&self, memory: Vec<u8>);
+}
+
+impl ReadBuffer {
+    /// A buffer in `memory`, which returns to `pool`.
+    pub fn new(memory: Vec<u8>, pool: Option<Arc<dyn BufferPool>>) -> Self {
+        ReadBuffer { memory, pool }
+    }
+
+    /// The memory for a read of `len` bytes. It has bytes of earlier reads, or zeros.
+    pub fn space(&mut self, len: usize) -> &mut [u8] {
+        if self.memory.len() < len {
+            self.memory.resize(len, 0);
+        }
+        &mut self.memory[..len]
+    }
+
+    /// The first `len` bytes, shared.
+    ///
+    /// # Panics
+    /// If `len` is more than the largest [`space`](Self::space).
+    pub fn freeze(self, len: usize) -> Bytes {
+        Bytes::from_owner(self).slice(..len)
+    }
+}
+
+impl AsRef<[u8]> for ReadBuffer {
+    fn as_ref(&self) -> &[u8] {
+        &self.memory
+    }
+}
+
+impl Drop for ReadBuffer {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
+            pool.give_back(std::mem::take(&mut self.memory));
+        }
+    }
+}
+
+impl fmt::Debug for ReadBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadBuffer")
+            .field("len", &self.memory.len())
+            .finish_non_exhaustive()
+    }
+}
