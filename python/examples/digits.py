@@ -1,10 +1,10 @@
-"""Handwritten digits: written to Avro, read as tensors, and told apart.
+"""Classifies handwritten digits, which are written to Avro files and read as tensors.
 
     python digits.py --epochs 10
 
-The data are scikit-learn's digits, 1,797 images of 8 x 8 pixels. Another library, fastavro, writes
-them to files, of which the last is kept for the test. A linear model of scikit-learn learns from the
-batches of the others, shuffled anew each epoch, with tqdm's bar.
+The data are scikit-learn's digits, 1,797 images of 8 x 8 pixels. fastavro writes them to files. A
+linear model of scikit-learn trains on batches of all files but the last, which is the test set. Each
+epoch is shuffled differently. tqdm shows the progress.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ FEATURES: dict[str, atds.Feature] = {
     "digit": atds.DenseFeature([], "int32"),
 }
 
-#: The files that the images are written to.
+#: Number of files to which the images are written.
 FILES = 5
 
 
 def write_digits(folder: Path) -> list[Path]:
-    """Writes the images to files, each image to one of them."""
+    """Writes each image to one of the files."""
     digits = load_digits()
-    # Brightness is from 0 to 16.
+    # Brightness ranges from 0 to 16.
     records = [
         {"pixels": (image / 16).tolist(), "digit": int(digit)}
         for image, digit in zip(digits.images, digits.target, strict=True)
@@ -61,7 +61,7 @@ def write_digits(folder: Path) -> list[Path]:
 
 
 def train(files: list[Path], epochs: int) -> SGDClassifier:
-    """A model that has seen the records of files a number of times."""
+    """A model trained on the records of the files for several epochs."""
     dataset = atds.Dataset(files, 64, FEATURES, shuffle_buffer_size=512, shuffle_files=True, seed=7)
     model = SGDClassifier(loss="log_loss", random_state=7)
     classes = np.arange(10)
@@ -73,7 +73,7 @@ def train(files: list[Path], epochs: int) -> SGDClassifier:
 
 
 def accuracy(model: SGDClassifier, files: list[Path]) -> float:
-    """The share of the records of files that a model tells right."""
+    """The share of the records that a model classifies correctly."""
     right = total = 0
     for batch in atds.Dataset(files, 256, FEATURES):
         told = model.predict(batch["pixels"].reshape(-1, 64))

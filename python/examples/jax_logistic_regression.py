@@ -2,10 +2,10 @@
 
     python jax_logistic_regression.py --records 20000 --epochs 3
 
-The data are made first, by `atds generate`, and are like those of click models. All of it is random;
-so that there is something to learn, the files are written again with fastavro, and clicks that
-depend on two of the vectors. The model is a weight for each number of the vectors, and one for each
-id of a sparse feature, which its rows sum up.
+`atds generate` first makes random data with the columns of a click model. fastavro then rewrites the
+files with clicks that depend on two of the vectors, so that a model can learn them. The model has a
+weight for each number in the vectors, and a weight for each id of a sparse feature. A row's logit is
+the sum of its weighted values.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ import numpy as np
 import atds
 import atds.jax
 
-#: Dense features, and how long each is.
+#: Dense features and their lengths.
 DENSE = {"d0": 8, "d1": 16}
 
-#: The ids of the sparse feature.
+#: Number of ids of the sparse feature.
 IDS = 1_000
 
-#: Entries of a batch are filled up to a multiple of this: each number of them is compiled anew.
+#: The entries of a batch are padded to a multiple of this number, since JAX compiles for each
+#: number of entries.
 ENTRIES = 1_024
 
 FEATURES: dict[str, atds.Feature] = {
@@ -48,7 +49,7 @@ def loss_of(parameters: Parameters, batch: dict[str, Any]) -> jax.Array:
     """The mean loss of a batch."""
     dense = jnp.concatenate([batch[name] for name in DENSE], axis=1)
     ids, values, row_splits = batch["sp2"]
-    # Entries beyond the last row are those of no row.
+    # Padding entries belong to no row.
     rows = jnp.searchsorted(row_splits, jnp.arange(len(ids)), side="right") - 1
     clicked = batch["s_click"]
     sparse = jax.ops.segment_sum(parameters["ids"][ids] * values, rows, len(clicked))
@@ -66,7 +67,7 @@ def step(
 
 
 def filled_up(batch: dict[str, Any]) -> dict[str, Any]:
-    """The batch with its sparse column as ids and values ``[entries]``, filled up, and row splits."""
+    """The batch with its sparse column as padded ids and values ``[entries]``, and row splits."""
     indices, values, row_splits = batch["sp2"]
     missing = -len(values) % ENTRIES
     ids, values = (np.pad(part, (0, missing)) for part in (np.asarray(indices)[:, 0], values))
@@ -74,7 +75,7 @@ def filled_up(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def train(folder: Path, epochs: int, batch_size: int, rate: float) -> list[float]:
-    """Learns from the files of a folder, and gives the mean loss of each epoch."""
+    """Trains on the files of a folder, and returns the mean loss of each epoch."""
     dataset = atds.Dataset(
         folder,
         batch_size,
@@ -101,7 +102,7 @@ def train(folder: Path, epochs: int, batch_size: int, rate: float) -> list[float
 
 
 def make_data(folder: Path, records: int) -> None:
-    """Makes files of advertising data whose clicks can be learnt."""
+    """Makes files of advertising data whose clicks a model can learn."""
     with tempfile.TemporaryDirectory() as made:
         options = ["--records", str(records), "--files", "4", "--json"]
         command = [sys.executable, "-m", "atds", "generate", made, *options]

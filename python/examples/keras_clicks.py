@@ -31,7 +31,7 @@ COUNTRIES = 64
 
 
 def batches(folder: Path, batch_size: int) -> Any:
-    """A data set of inputs and clicks, in another order each epoch."""
+    """A data set of inputs and clicks, shuffled differently in each epoch."""
     dataset = ATDSDataset(
         filenames=tf.io.gfile.glob(f"{folder}/*.avro"),
         batch_size=batch_size,

@@ -2,10 +2,10 @@
 
     python torch_wide_and_deep.py --records 20000 --epochs 3
 
-The data are made first, by `atds generate`, and are like those of click models: scalars, dense
-vectors, and sparse features with up to tens of thousands of ids. All of it is random; so that there
-is something to learn, the files are written again with fastavro, and clicks that depend on two of
-the vectors. What is trained on is streamed from them as tensors, shuffled.
+`atds generate` first makes random data with the columns of a click model: scalars, dense vectors, and
+sparse features with up to tens of thousands of ids. fastavro then rewrites the files with clicks
+that depend on two of the vectors, so that a model can learn them. The model trains on shuffled
+batches of these files.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from torch.utils.data import DataLoader
 import atds
 import atds.torch
 
-#: Sparse features, and how many ids each has.
+#: Sparse features and their numbers of ids.
 SPARSE = {"sp0": 50_001, "sp2": 1_000}
 
-#: Dense features, and how long each is.
+#: Dense features and their lengths.
 DENSE = {"d0": 8, "d1": 16}
 
 FEATURES: dict[str, atds.Feature] = {
     "s_click": atds.DenseFeature([], "bool"),
-    # PyTorch has no strings: countries become ids.
+    # PyTorch has no strings, so countries become ids.
     "s_country": atds.DenseFeature([], "int64", hash_buckets=64),
     **{name: atds.DenseFeature([length], "float32") for name, length in DENSE.items()},
     **{name: atds.SparseFeature([size], "float32") for name, size in SPARSE.items()},
@@ -69,7 +69,7 @@ class WideAndDeep(nn.Module):
 
 
 def train(folder: Path, epochs: int, batch_size: int, workers: int) -> list[float]:
-    """Trains a model on the files of a folder, and gives the mean loss of each epoch."""
+    """Trains a model on the files of a folder, and returns the mean loss of each epoch."""
     torch.manual_seed(7)
     dataset = atds.torch.Dataset(
         folder,
@@ -99,7 +99,7 @@ def train(folder: Path, epochs: int, batch_size: int, workers: int) -> list[floa
 
 
 def make_data(folder: Path, records: int) -> None:
-    """Makes files of advertising data whose clicks can be learnt."""
+    """Makes files of advertising data whose clicks a model can learn."""
     with tempfile.TemporaryDirectory() as made:
         options = ["--records", str(records), "--files", "4", "--json"]
         command = [sys.executable, "-m", "atds", "generate", made, *options]

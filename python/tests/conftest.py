@@ -1,4 +1,4 @@
-"""Sample files, and what becomes of tests that are skipped."""
+"""Sample files, and what happens with skipped tests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 import atds
 from atds import _native
 
-#: Set to `all` where every framework must be there: a skipped test is a failure then.
+#: If this is `all`, every framework must be installed: a skipped test counts as a failure.
 ALL_FRAMEWORKS = os.environ.get("ATDS_FRAMEWORKS") == "all"
 
-#: The files that independent writers wrote, with what they hold.
+#: Files of independent writers, and their expected values.
 TESTDATA = Path(__file__).resolve().parents[2] / "testdata"
 
-# Tests press Ctrl-C, which a shell without job control has its background commands ignore.
+# Tests send SIGINT, which a shell without job control ignores for background commands.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -40,7 +40,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def generate(folder: Path, *options: str) -> Path:
-    """Makes sample files in a folder, with the command of the package."""
+    """Makes sample files in a folder, with the package's command."""
     assert _native.run_command(["atds", "generate", str(folder), "--json", *options]) == 0
     return folder
 
@@ -70,7 +70,7 @@ def avro_file(path: Path, schema: Any, *records: bytes) -> str:
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a folder of files of each kind, which no test may change."""
+    """A folder of sample folders. Tests must not change it."""
     folder = tmp_path_factory.mktemp("samples")
     few = ("--files", "2", "--block-bytes", "4000")
     generate(folder / "clicks", "--records", "200", *few)
@@ -95,7 +95,7 @@ def many(samples: Path) -> str:
 
 @pytest.fixture
 def in_samples(samples: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of the samples as the one that the process is in."""
+    """Makes the folder of the samples the working directory."""
     monkeypatch.chdir(samples)
     yield samples
 
@@ -105,7 +105,7 @@ Write = Callable[..., str]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes records of a schema to a file with fastavro, and gives its path."""
+    """A function that writes records to a file with fastavro and returns its path."""
 
     def write(
         fields: list[dict[str, Any]],
@@ -124,7 +124,7 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def numbers(write: Write) -> str:
-    """1,000 records with their number as `n`, in small blocks."""
+    """A file of 1,000 records with their number as `n`, in small blocks."""
     records = [{"n": n} for n in range(1000)]
     return write([{"name": "n", "type": "long"}], records, sync_interval=100)
 

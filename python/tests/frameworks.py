@@ -1,4 +1,4 @@
-"""Frameworks that tests need: skipped without them, by a reason that says what to do."""
+"""Imports frameworks. Tests without theirs are skipped, and the reason says what to install."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def need(module: str) -> Any:
-    """The module; without it the test, or the module that is collected, is skipped."""
+    """Imports the module. If it is missing, skips the test or the test module."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Code that runs in an interpreter of its own."""
+"""Runs code in a new interpreter."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 import textwrap
 from typing import Any
 
-#: Seconds after which what should end at once counts as hanging.
+#: Seconds after which a program that should end at once counts as hanging.
 HANGS = 120
 
 
 def run(code: str, *args: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Runs code in an interpreter of its own, which must end."""
+    """Runs code in a new interpreter, and waits for its end."""
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=HANGS, check=False, **options

@@ -20,7 +20,7 @@ from frameworks import need
 
 @pytest.fixture
 def make(write: Any) -> Callable[..., atds.Dataset]:
-    """Makes a data set of five records, two in a batch, with columns of every kind."""
+    """Makes a data set of five records, two in a batch, with every kind of column."""
     ints = {"type": "array", "items": ["null", "int"]}
     cells = {
         "type": "record",
@@ -90,7 +90,7 @@ def listed(n: int) -> list[int]:
 
 
 def expected(n: int, longest: int) -> dict[str, Any]:
-    """Record n of `make`, in the stream; the longest list of its batch has so many items."""
+    """Record n of `make` in the stream. `longest` is the length of its batch's longest list."""
     present = [i % 2 == 1 for i in range(n)]
     return {
         "n": n,
@@ -125,7 +125,7 @@ def test_a_batch(make: Any) -> None:
         assert arrow.num_rows == batch.num_records
         for n, row in enumerate(arrow.to_pylist()):
             want = dict(EXPECTED[2 * i + n])
-            # By coordinates a varlen column has indices too.
+            # With coordinates, a varlen column has indices too.
             deep = [(j, k) for j in range(want["n"]) for k in range(j)]
             want["deep_coo"] = [{"indices": [j, k], "values": j} for j, k in deep]
             items = enumerate(want["coo"])
@@ -242,7 +242,7 @@ def test_a_stream_to_duckdb(make: Any) -> None:
     connection.register("dataset", dataset)
     query = "select sum(n), count(*), max(length(text)), sum(len(list)) from dataset"
     assert connection.execute(query).fetchall() == [(10, 5, 4, 10)]
-    # Each query is an epoch.
+    # Each query reads an epoch.
     assert connection.execute("select n from dataset where flag order by n").fetchall() == [
         (0,),
         (2,),
@@ -270,17 +270,17 @@ def test_a_stream_can_be_left(many: str) -> None:
 
 
 def threads() -> list[str]:
-    """The names of this process's threads of the package."""
+    """The names of the package's threads in this process."""
     names = []
     for task in Path("/proc/self/task").iterdir():
-        # It may end meanwhile.
+        # A thread can end before its name is read.
         with contextlib.suppress(OSError):
             names.append((task / "comm").read_text())
     return [name for name in names if name.startswith("atds")]
 
 
 def assert_no_threads() -> None:
-    """They are told to end, and waited for a second only, which a busy machine may not keep."""
+    """Waits for the threads. Closing waits for a second, too short for a busy machine."""
     deadline = time.monotonic() + 60
     while threads() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -288,7 +288,7 @@ def assert_no_threads() -> None:
 
 
 def test_streams_and_batches_end_within_a_call(many: str, clicks: str, tmp_path: Path) -> None:
-    """Such as by garbage collection; pyarrow lets go of the interpreter's lock meanwhile."""
+    """The garbage collector can drop a stream within a call, as this log handler does."""
     pa = need("pyarrow")
     stream = pa.RecordBatchReader.from_stream(atds.Dataset(many, 64))
     stream.read_next_batch()

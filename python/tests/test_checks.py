@@ -39,7 +39,7 @@ def old(write: Write) -> str:
 
 
 class Opened:
-    """Counts how often files of a folder are opened, by any process."""
+    """Counts how often any process opens the files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -68,7 +68,7 @@ needs_inotify = pytest.mark.skipif(sys.platform != "linux", reason="inotify is L
 
 @pytest.fixture
 def twenty(write: Write, tmp_path: Path) -> Path:
-    """A folder of 20 files of 50 records each, of which only the last ten have a field `y`."""
+    """A folder of 20 files with 50 records each. Only the last ten have a field `y`."""
     for number in range(20):
         records = [{"x": 50 * number + n, "y": "a"} for n in range(50)]
         write([X] if number < 10 else [X, Y], records, f"{number:02}.avro")

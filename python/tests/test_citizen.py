@@ -19,13 +19,13 @@ from interpreters import HANGS, run, succeeds
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> str:
-    """A pipe that nobody writes to: who opens it to read waits for ever."""
+    """A pipe without a writer. Opening it to read blocks forever."""
     path = tmp_path / "pipe.avro"
     os.mkfifo(path)
     return str(path)
 
 
-#: A data set whose second file is a pipe, an iterator that waits for it, and what ends that.
+#: A data set whose second file is a pipe, an iterator that waits for it, and a way to end the wait.
 WAITING = """
     import logging, os, signal, sys, threading, time, atds
     # A busy machine takes long enough for the warning that nobody writes to the pipe.
@@ -66,7 +66,7 @@ def test_other_threads_go_on_while_one_waits(pipe: str, clicks: str) -> None:
         str(Path(clicks) / "part-00000.avro"),
         pipe,
     )
-    # What was read before the fault is a batch.
+    # The records before the error are a batch.
     assert out.split() == ["1000000", "True", "100", "True"]
 
 
@@ -279,7 +279,7 @@ def resident() -> int:
 
 
 def test_python_is_not_in_the_way_of_signals(numbers: str, number: Any) -> None:
-    # A handler that raises ends the loop at the next batch, and none is lost.
+    # A handler that raises ends the loop at the next batch. No batch is lost.
     class Stop(Exception):
         pass
 

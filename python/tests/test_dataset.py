@@ -1,4 +1,4 @@
-"""Data sets: options, epochs, counts, what they say of themselves."""
+"""Data sets: options, epochs, counts, and their reprs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_seed_and_epoch_fix_the_order(numbers: str, number: Any) -> None:
     assert dataset.epoch == 3
     dataset.set_epoch(1)
     assert order(dataset) == epochs[1]
-    # One that was drawn can be given again.
+    # A seed that was drawn at random can be passed again.
     drawn = make(None)
     assert order(make(drawn.seed)) == order(drawn)
     assert drawn.seed != make(None).seed

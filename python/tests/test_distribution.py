@@ -1,4 +1,4 @@
-"""The distribution: its name, and the licences in it."""
+"""The distribution: its name and its licences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_licences_of_the_linked_code_are_in_it(
     files = {file.name: file for file in distribution.files or () if "licenses" in file.parts}
     assert {"LICENSE", "THIRD-PARTY-NOTICES.txt"} <= files.keys()
     notices = files["THIRD-PARTY-NOTICES.txt"].read_text(encoding="utf-8")
-    # Crates, and the C libraries in their sources.
+    # Crates, and C libraries that crates contain.
     for part in [
         r"^clap \d",
         r"^pyo3 \d",
@@ -48,12 +48,12 @@ def test_licences_of_the_linked_code_are_in_it(
         r"^FarmHash",
     ]:
         assert re.search(part, notices, re.MULTILINE), part
-    # Of what is linked, nothing has these.
+    # No linked code has one of these licences.
     assert "GENERAL PUBLIC LICENSE\n" not in notices
 
 
 def test_installing_is_named_by_the_distribution() -> None:
-    # On PyPI `atds` is another project.
+    # On PyPI, `atds` is another project.
     root = Path(__file__).resolve().parents[2]
     texts = [
         path

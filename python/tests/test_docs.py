@@ -1,4 +1,4 @@
-"""Every example of the docstrings runs and gives what it says; scripts/examples.py runs the pages."""
+"""Runs every example in the docstrings; scripts/examples.py runs those of the pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def modules() -> list[str]:
     return ["atds", *(name for name in names if name not in ("atds._native", "atds.__main__"))]
 
 
-#: The parts of the package that need the framework they are named after.
+#: The subpackages that need the framework of the same name.
 FRAMEWORKS = ("jax", "tensorflow", "torch")
 
 

@@ -1,4 +1,4 @@
-"""Batches without rows, or with nothing in them, and what takes them."""
+"""Batches without rows or without columns, and functions that take them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from frameworks import need
 
 @pytest.fixture(params=[0, 2])
 def empty(request: pytest.FixtureRequest) -> atds.Batch:
-    """Batches without rows, and without anything in them."""
+    """Batches without rows, and without columns."""
     array = {"type": "array", "items": {"type": "array", "items": "int"}}
     longs = {"type": "array", "items": "long"}
     cells = {

@@ -1,4 +1,4 @@
-"""Bad input: each an exception whose message says what to change."""
+"""Bad input raises exceptions whose messages say what to change."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def test_a_damaged_block(clicks: str, tmp_path: Path) -> None:
     assert error.offset is not None and 0 < error.offset < len(whole)
     assert str(error).startswith(f"{path}: block {error.block} at byte {error.offset}: ")
     assert 0 < rows < 100
-    # Counting the records meets the same fault.
+    # Counting the records raises the same error.
     with pytest.raises(atds.DataError) as counted:
         len(dataset)
     assert counted.value.block == error.block
@@ -324,7 +324,7 @@ def test_a_second_file_that_does_not_fit(write: Any) -> None:
     with pytest.raises(atds.FeatureError, match="the schema has no field 'n'") as caught:
         list(iterator)
     assert caught.value.file == second
-    # The first error is the end.
+    # The first error ends the iteration.
     assert next(iterator, None) is None
 
 
@@ -348,7 +348,7 @@ def test_messages_name_arguments(clicks: str) -> None:
     dataset = atds.Dataset(clicks, 64, DENSE, memory_limit=1000)
     said = message(atds.MemoryLimitError, lambda: list(dataset))
     assert said.endswith(": raise it, or lower shuffle_buffer_size= or batch_size=")
-    # Where there is no batch, no advice to make it smaller.
+    # Without a batch, the error does not advise a smaller one.
     file = f"{clicks}/part-00000.avro"
     said = message(atds.MemoryLimitError, lambda: atds.inspect(file, memory_limit=1000))
     assert re.search(r": memory_limit is 1000 bytes, but .* are needed: raise it$", said)

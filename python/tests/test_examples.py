@@ -1,4 +1,4 @@
-"""The examples run as they stand, at a small size."""
+"""Runs the examples unchanged, with little data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def run(example: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Runs an example, which must succeed."""
+    """Runs an example and checks that it succeeds."""
     command = [sys.executable, str(EXAMPLES / example), *options]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -27,7 +27,7 @@ def test_the_loss_of_the_logistic_regression_falls() -> None:
     said = re.findall(r"^epoch \d: (\d+) steps, mean loss (\S+)$", done.stdout, re.MULTILINE)
     assert [steps for steps, _ in said] == ["15"] * 3
     losses = [float(loss) for _, loss in said]
-    # A model that has learnt nothing has a loss of 0.693.
+    # An untrained model has a loss of 0.693.
     assert losses[0] > losses[1] > losses[2]
     assert losses[2] < 0.4
 
@@ -39,7 +39,7 @@ def test_digits_are_told_apart() -> None:
     share = re.match(r"^(\S+)% of digits that were not learnt from are told right$", done.stdout)
     assert share is not None, done.stdout
     assert float(share[1]) > 90
-    # The bar knows how many batches there are: of four files in five.
-    # It may be drawn in full more than once.
+    # The bar shows the number of batches in four of five files. It may be drawn in full more than
+    # once.
     bars = re.findall(r"(epoch \d): 100%\|.*\| 23/23 ", done.stderr)
     assert len(set(bars)) == 5, done.stderr

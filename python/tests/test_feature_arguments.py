@@ -1,4 +1,4 @@
-"""Features that cannot be, whatever the files: what is wrong with which argument."""
+"""Invalid features: the error names the argument and the reason, without any file."""
 
 from __future__ import annotations
 

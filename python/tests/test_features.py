@@ -1,4 +1,4 @@
-"""Features: dtypes, kinds, options, and those of TensorFlow."""
+"""Features: dtypes, kinds, options, and TensorFlow's features."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DTYPES: list[tuple[Any, str]] = [
     (np.dtype("S3"), "bytes"),
     (np.bool_, "bool"),
     ("bfloat16", "bfloat16"),
-    # As TensorFlow's are.
+    # TensorFlow's dtypes have a name.
     (SimpleNamespace(name="string"), "string"),
     (SimpleNamespace(name="bfloat16"), "bfloat16"),
 ]
@@ -320,7 +320,7 @@ LISTS = [{"name": "a", "type": {"type": "array", "items": {"type": "array", "ite
 
 
 def test_unknown_dimensions_without_a_default(write: Write) -> None:
-    """As TensorFlow's: dense where the records of a batch agree, an error where they do not."""
+    """As in TensorFlow, records of one length are dense; different lengths are an error."""
     rows = [[[1, 2, 3]], [[4, 5, 6]], [[1], [2]], [[3], [4]], [[], []], [[], []]]
     file = write(LISTS, [{"a": row} for row in rows])
     for feature in (

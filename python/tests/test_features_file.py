@@ -1,4 +1,4 @@
-"""Features files: what is written is read again."""
+"""Features files: reading a written file gives the same features."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FEATURES: dict[str, Any] = {
     "sized": atds.VarLenFeature("int64", shape=[2, None]),
     'a "name"\n': atds.DenseFeature([], "float32", expression="a"),
     "größe": atds.DenseFeature([], "float32"),
-    # A field may have this name, which is no expression.
+    # A field may have this name, though it is not a valid expression.
     "a.": atds.DenseFeature([], "float32"),
 }
 
@@ -87,7 +87,7 @@ def test_files_of_vocabularies(tmp_path: Path, inside: bool, monkeypatch: Any) -
     features = {"w": atds.DenseFeature([], "int64", vocabulary=words)}
     atds.write_features(folder / "features.json", features)
     assert atds.read_features(folder / "features.json") == features
-    # From another folder, and after the folder has moved.
+    # The vocabulary is found from another working directory, and after the folder has moved.
     monkeypatch.chdir(folder)
     assert atds.read_features("features.json") == features
     folder.rename(tmp_path / "two")

@@ -1,4 +1,4 @@
-"""What files hold, and the command."""
+"""`atds.inspect` and the command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_inspection(samples: Path) -> None:
     assert isinstance(found.features["sp0"], atds.SparseFeature)
     assert (found.left_out, found.paths_truncated, found.sampled) == ({}, False, 10)
     assert found.paths[0] == atds.InspectedPath("s_label", "int", False, 10, 0)
-    # What it says can be asked for.
+    # The features of the inspection read the file.
     (batch, *_) = atds.Dataset(file, 64, found.features)
     assert batch["d0"].shape == (64, 8)
     strings = atds.inspect(samples / "strings" / "part-00000.avro")
@@ -64,7 +64,7 @@ def test_the_command(samples: Path) -> None:
 
 
 def comm(task: Path) -> str:
-    """The name of a thread, which may be over."""
+    """The name of a thread; empty if it has ended."""
     try:
         return (task / "comm").read_text()
     except OSError:
@@ -75,7 +75,7 @@ def test_ctrl_c_ends_the_command(samples: Path) -> None:
     script = Path(sysconfig.get_path("scripts")) / "atds"
     args = [str(script), "bench", str(samples / "many"), "--epochs", "100000000"]
     with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        # Its threads are at work once it has a child thread.
+        # Once the process has another thread, its threads read headers.
         tasks = Path(f"/proc/{process.pid}/task")
         try:
             while not any(comm(task).startswith("atds-") for task in tasks.iterdir()):

@@ -1,4 +1,4 @@
-"""What is inferred of schemas, by files that fastavro writes."""
+"""Features inferred from schemas, with files that fastavro writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Write = Callable[[Any, list[Any]], str]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes values of any schema, and gives the file's path."""
+    """A function that writes values of any schema and returns the file's path."""
 
     def written(schema: Any, values: list[Any]) -> str:
         path = tmp_path / "0.avro"

@@ -1,4 +1,4 @@
-"""Which files are read, and files that are no plain ones: pipes, and files packed as a whole."""
+"""Which files are read, and special files: pipes, and files packed as a whole."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(dataset: atds.Dataset) -> list[int]:
 
 @pytest.fixture
 def tree(tmp_path: Path, numbers: str) -> Path:
-    """A folder as Spark and others leave it."""
+    """A folder like those that Spark and other programs leave."""
     content = Path(numbers).read_bytes()
     root = tmp_path / "tree"
     for name in (
@@ -91,7 +91,7 @@ def test_files_that_may_be_avro_are_not_skipped_in_silence(
         assert [record.getMessage() for record in caplog.records][-1] == (
             f"{tree}: {skipped} not named *.avro were skipped, such as 'C.AVRO': {told}"
         )
-    # What that says to do.
+    # Follows the advice of the warning.
     dataset = atds.Dataset([tree, tree / "*.AVRO", tree / "*.gz"], 1000)
     assert [Path(name).name for name in dataset.filenames] == ["a.avro", "C.AVRO", "b.avro.gz"]
     caplog.clear()
@@ -136,7 +136,7 @@ def test_urls(numbers: str, call: Callable[[str], Any]) -> None:
 
 @pytest.fixture
 def pipe(tmp_path: Path, numbers: str) -> str:
-    """A pipe that the numbers are written to, once it is read."""
+    """A pipe with the data of `numbers`, written as soon as the pipe is read."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     content = Path(numbers).read_bytes()
@@ -153,7 +153,7 @@ def pipe(tmp_path: Path, numbers: str) -> str:
 
 def test_a_pipe_is_read_once(pipe: str) -> None:
     dataset = atds.Dataset(pipe, 64)
-    # `list` asks for the length, which there is none of.
+    # `list` asks for a length, which a pipe does not have.
     batches = list(dataset)
     assert [n for batch in batches for n in batch["n"].tolist()] == list(range(1000))
     assert dataset.schema["fields"] == [{"name": "n", "type": "long"}]
@@ -221,7 +221,7 @@ def test_ctrl_c_while_nobody_writes_to_a_pipe(tmp_path: Path, numbers: str) -> N
     with pytest.raises(KeyboardInterrupt):
         atds.Dataset(path, 64)
     assert time.monotonic() - start < 10
-    # What waited has given up, and takes nothing of what is written now.
+    # The abandoned iterator takes nothing that is written now.
     time.sleep(0.2)
     writer = threading.Thread(target=lambda: path.write_bytes(Path(numbers).read_bytes()))
     writer.start()
@@ -238,7 +238,7 @@ def test_closing_while_a_writer_stalls(tmp_path: Path, many: str) -> None:
     def write() -> None:
         with contextlib.suppress(BrokenPipeError), path.open("wb", buffering=0) as file:
             for start in range(0, len(data), 4096):
-                # As many bytes as the first batch takes.
+                # The data so far was enough for the first batch.
                 if had.is_set():
                     break
                 file.write(data[start : start + 4096])
@@ -251,7 +251,7 @@ def test_closing_while_a_writer_stalls(tmp_path: Path, many: str) -> None:
         batches = iter(atds.Dataset(path, 8))
         next(batches)
         had.set()
-        # Or the pipe is full, and nobody reads on.
+        # The writer may also block, since the pipe is full and has no reader.
         stalled.wait(1)
         start = time.monotonic()
         batches.close()
@@ -274,7 +274,7 @@ def test_packed_files(tmp_path: Path, numbers: str, caplog: pytest.LogCaptureFix
     dataset = atds.Dataset(path, 64, NUMBER)
     assert not caplog.records
     assert (len(dataset), dataset.num_records) == (16, 1000)
-    # The count travels.
+    # A pickled data set keeps the count.
     assert len(pickle.loads(pickle.dumps(dataset))) == 16
     assert len(caplog.records) == 1
     assert "gzip is around the whole file" in caplog.records[0].getMessage()

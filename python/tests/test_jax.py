@@ -1,4 +1,4 @@
-"""`atds.jax`: batches as arrays of JAX, and where they are."""
+"""`atds.jax`: batches as arrays of JAX, and their devices."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def x64() -> Iterator[None]:
 
 
 def only(file: str, features: Any, device: Any = None) -> dict[str, Any]:
-    """The one batch of a file."""
+    """The only batch of a file."""
     (batch,) = atds.jax.iterate(atds.Dataset(file, 8, features), device)
     return batch
 
@@ -137,7 +137,7 @@ def test_all_columns_with_64_bits(file: str, x64: None) -> None:
 
 
 def test_memory_is_that_of_the_batch(file: str) -> None:
-    """The native batches are taken on their way, to know their addresses."""
+    """Compares the addresses of JAX arrays with those of the native batches."""
     dataset = atds.Dataset(file, 8, FEATURES)
     seen = []
 
@@ -163,7 +163,7 @@ def test_memory_is_that_of_the_batch(file: str) -> None:
 
 
 def test_arrays_keep_their_memory(many: str) -> None:
-    """Batches that are kept are not written over by later ones."""
+    """Later batches do not overwrite batches that are kept."""
     features = {"d0": atds.DenseFeature([8], "float32")}
     dataset = atds.Dataset(many, 256, features)
     kept = [batch["d0"] for batch in atds.jax.iterate(dataset)]
@@ -211,10 +211,10 @@ def test_shards_of_an_epoch(numbers: str) -> None:
         assert sorted(n for shard in found for n in shard) == list(range(1000))
         epochs.append(found)
     assert sorted(epochs[0][0]) != sorted(epochs[1][0])
-    # As the shards of the data set itself are.
+    # These shards equal the shards of the data set itself.
     of_dataset = atds.Dataset(numbers, 64, number, shuffle_blocks=True, seed=7, shard=(1, 3))
     assert [n for batch in of_dataset for n in batch["n"].tolist()] == epochs[0][1]
-    # Shards of a shard.
+    # A shard can be sharded again.
     of_dataset.set_epoch(0)
     (half,) = [list(atds.jax.iterate(of_dataset, shard=(0, 2)))]
     assert sum(len(batch["n"]) for batch in half) == 166
@@ -258,7 +258,7 @@ def test_inferred_columns_that_jax_lacks(
     assert set(batch) == {"n", "wide"}
     assert batch["wide"].tolist() == [1 << 40] * 5
     assert caplog.messages == [said.format("'text' (string)", "")]
-    # In a shard too.
+    # A shard leaves the column out too.
     assert len(list(atds.jax.iterate(dataset, shard=(0, 2)))) == 1
 
 

@@ -1,4 +1,4 @@
-"""`atds.jax` with a fixed number of entries, so that shapes do not vary."""
+"""`atds.jax` with a fixed number of entries, so that all batches have one shape."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_added_counts_nowhere(sparse: str) -> None:
     s, expected = batch["s"], plain["s"]
     assert (s.nse, s.shape, s.dtype, s.indices.dtype) == (1000, (64, DIM), "float32", "int32")
     assert np.array_equal(s.todense(), expected.todense())
-    # As JAX itself pads.
+    # JAX pads in the same way.
     of_jax = type(s).fromdense(expected.todense(), nse=1000)
     found = len(expected.data)
     assert found < 1000
@@ -129,7 +129,7 @@ def test_more_entries_than_there_is_room_for(sparse: str) -> None:
         f"feature 's' has {lengths[more]} entries in a batch, more than nse={lengths[0]}: give "
         f"nse={lengths[more]} or more, or a smaller batch_size"
     )
-    # No batch is left out in between.
+    # The iteration has ended, so no batch was left out.
     assert list(batches) == []
     assert len(list(atds.jax.iterate(dataset, nse=max(lengths)))) == 4
 

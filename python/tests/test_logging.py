@@ -1,4 +1,4 @@
-"""Log records of the native part, as Python's logging and the command have them."""
+"""Log records of the native module, in Python's logging and in the command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atds import _native
 
 @pytest.fixture
 def folder(tmp_path: Path, write: Any) -> Path:
-    """A folder with a file that is read, and one that is skipped with a warning."""
+    """A folder with two files: one is read, and one is skipped with a warning."""
     folder = tmp_path / "data"
     folder.mkdir()
     Path(write([{"name": "n", "type": "long"}], [{"n": 1}])).rename(folder / "a.avro")
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, write: Any) -> Path:
 
 @pytest.fixture
 def handlers() -> Iterator[logging.Logger]:
-    """The logger of the package, without the handlers that a test adds once it is over."""
+    """The package's logger. Handlers that a test adds are removed after it."""
     logger = logging.getLogger("atds")
     before = list(logger.handlers)
     yield logger
@@ -93,7 +93,7 @@ def test_a_handler_can_use_the_package(folder: Path, handlers: logging.Logger) -
 def test_records_beyond_the_queue_are_counted(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # Each of them logs a record, and nobody forwards them faster than they come.
+    # Each folder in the list logs a record. Records arrive faster than they are forwarded.
     _native.Files([str(folder)] * 20_000, False)
     said = [record.getMessage() for record in caplog.records]
     dropped = [text for text in said if text.endswith("were dropped: too many waited")]
@@ -116,7 +116,7 @@ def test_many_threads_log_each_record_once(folder: Path, caplog: pytest.LogCaptu
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_child_logs_its_own_records_only(folder: Path) -> None:
-    # While the parent logs without end, its lock may be held at a fork.
+    # The parent logs all the time, so a fork can happen while the logger's lock is held.
     code = """
 import logging, os, sys, threading
 import atds

@@ -1,4 +1,4 @@
-"""A column means one thing, whatever the files of a data set have."""
+"""A column has one meaning, though the files of a data set may differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def timestamp(unit: str) -> dict[str, Any]:
 
 
 def times(write: Write, *units: str) -> list[str]:
-    """Files of a time in these units, as fastavro writes it."""
+    """Files of the same time in different units, as fastavro writes it."""
     files = []
     for number, unit in enumerate(units):
         field = {"name": "x", "type": timestamp(unit)}
@@ -53,13 +53,13 @@ def test_units_of_time(write: Write) -> None:
     assert read(files, seconds) == [MILLIS // 1000, MILLIS // 1000]
     schema = {"type": "record", "name": "R", "fields": [{"name": "x", "type": timestamp("micros")}]}
     assert read(files, reader_schema=schema) == [MICROS, MICROS]
-    # They are the times that fastavro has.
+    # fastavro reads the same times.
     for file in files:
         with open(file, "rb") as data:
             records: list[Any] = list(fastavro.reader(data, schema))
         assert [record["x"] for record in records] == [AT]
     assert read(files, seconds, reader_schema=schema) == [MILLIS // 1000, MILLIS // 1000]
-    # A file that is not checked is at fault when it is opened.
+    # Without the check, the error comes when the file is opened.
     dataset = atds.Dataset(files, 1, check_files=False)
     iterator = iter(dataset)
     assert next(iterator)["x"].tolist() == [MILLIS]
@@ -134,7 +134,7 @@ def test_messages(write: Write) -> None:
 
 
 def test_bytes_of_uuids(write: Write) -> None:
-    """Text as strings, the 16 bytes as bytes."""
+    """A UUID as a string gives its text, and as bytes its 16 bytes."""
     one = uuid.UUID(int=7)
     fixed = {"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}
     plain = {"type": "fixed", "name": "U", "size": 16}

@@ -1,4 +1,4 @@
-"""Files whose schemas have names that Avro's specification has not."""
+"""Files whose schemas have names that Avro's specification forbids."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_messages_of_odd_names() -> None:
 
 
 def test_a_default_that_is_no_number(tmp_path: Path) -> None:
-    """Python's JSON has NaN, which is none."""
+    """Python's JSON module writes NaN, which is not JSON."""
     field = {"name": "x", "type": "double", "default": math.nan}
     schema = fastavro.parse_schema({"type": "record", "name": "R", "fields": [field]})
     path = tmp_path / "a.avro"

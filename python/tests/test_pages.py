@@ -1,4 +1,4 @@
-"""What runs the examples of the documentation's pages finds what is wrong with them."""
+"""The script that runs the pages' examples notices faults in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from examples import Page, Report, RustPrograms, pages
 
 
 def run(folder: Path, text: str, *, all_frameworks: bool = True) -> Report:
-    """Runs a page without Rust."""
+    """Runs a page that has no Rust."""
     page = folder / "page.md"
     page.write_text(text)
     return Page(page, all_frameworks).run(RustPrograms(folder / "rust", {}))
@@ -104,7 +104,7 @@ MODULES = ("atds", "atds.jax", "atds.tensorflow", "atds.torch")
 
 
 def exported(module: str) -> list[str]:
-    """A module's `__all__`, without importing the framework that it is for."""
+    """A module's `__all__`, read without importing its framework."""
     path = Path(atds.__file__).parent.joinpath(*module.split(".")[1:])
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     found = [

@@ -1,4 +1,4 @@
-"""Forked children, worker processes, and what is sent to them."""
+"""Forked children, worker processes, and pickling."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FORK = """
 def forks(clicks: str, body: str, end: str = "os._exit(0)") -> list[str]:
     indented = textwrap.indent(textwrap.dedent(body), " " * 12)
     out = succeeds(FORK.format(body=indented.rstrip(), end=end), clicks).splitlines()
-    # The parent goes on.
+    # The parent's iterator still works.
     assert out[-1] == str(200 - 8)
     return out[:-1]
 

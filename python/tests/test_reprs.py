@@ -1,4 +1,4 @@
-"""What data sets, iterators, batches and inspections look like, and `with` on iterators."""
+"""Reprs of data sets, iterators, batches and inspections, and `with` on iterators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from frameworks import need
 
 
 class Tags(HTMLParser):
-    """The tags and the texts of HTML whose tags are all closed."""
+    """Collects the tags and texts of HTML, and checks that all tags are closed."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

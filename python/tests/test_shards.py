@@ -1,4 +1,4 @@
-"""Shards: the parts of the records that several processes read."""
+"""Shards: parts of the records for several processes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_batches_of_shards(numbers: str, drop_remainder: bool) -> None:
     ]
     lengths = [len(list(shard)) for shard in shards]
     assert lengths == [len(shard) for shard in shards]
-    # As documented: at least so many, and at most one more.
+    # As documented, each has at least this many, and at most one more.
     whole = 1000 // 3 // 83
     assert set(lengths) <= {whole, whole + 1}
 
@@ -66,7 +66,7 @@ def test_shuffled_shards_share_each_epoch(numbers: str) -> None:
     second = [read(shard) for shard in shards]
     for epoch in (first, second):
         assert sorted(n for shard in epoch for n in shard) == list(range(1000))
-    # Other records in every epoch.
+    # Each epoch has other records.
     assert sorted(first[0]) != sorted(second[0])
     shards[0].set_epoch(0)
     assert read(shards[0]) == first[0]

@@ -1,4 +1,4 @@
-"""The dtypes int8, int16, uint8 and uint16, everywhere that a dtype can be asked for."""
+"""The dtypes int8, int16, uint8 and uint16, everywhere that a dtype is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse, ragged and string columns, and how other libraries take them."""
+"""Sparse, ragged and string columns, and conversions to other libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IDS = "ask for ids with hash_buckets= or vocabulary="
 
 @pytest.fixture
 def batch(write: Any) -> atds.Batch:
-    """Three rows of all kinds of columns."""
+    """Three rows with all kinds of columns."""
     ints = {"type": "array", "items": "int"}
     cells = {
         "type": "record",
@@ -146,7 +146,7 @@ def test_strings(batch: atds.Batch) -> None:
 
 
 def array_of(*strings: bytes, binary: bool = False) -> atds.StringArray:
-    """The strings in the middle of other data, as parts of an array are."""
+    """The strings as a part of a larger array."""
     offsets = 3 + np.cumsum([0, *map(len, strings)])
     return atds.StringArray(
         offsets, np.frombuffer(b"..." + b"".join(strings), np.uint8), None, binary
@@ -215,7 +215,7 @@ def test_strings_are_compared_one_by_one(binary: bool) -> None:
     strings = array_of(*WORDS, binary=binary)
     objects = np.array(WORDS, dtype=object)
     for word in (*WORDS, b"ab", b"abcd", b"\xff"):
-        # NumPy itself takes a NUL at the end of bytes away.
+        # NumPy removes a NUL at the end of bytes.
         expected = [known == word for known in WORDS]
         others: list[Any] = [word, np.bytes_(word)] if not word.endswith(b"\0") else [word]
         if word != b"\xff":
@@ -372,7 +372,7 @@ def test_numpy_copies_bfloat16_where_it_is_asked_to(batch: atds.Batch) -> None:
 def test_dlpack_of_bfloat16(batch: atds.Batch) -> None:
     brain = batch["brain"]
     assert brain.__dlpack_device__() == (1, 0)
-    # One that nobody takes is freed.
+    # A capsule that is not consumed is freed.
     capsule = brain.__dlpack__(max_version=(1, 0), copy=True)
     assert "dltensor" in repr(capsule)
     del capsule
@@ -468,7 +468,7 @@ def test_arrays_outlive_all_they_come_from(clicks: str) -> None:
     want = [array.tolist() for array in kept]
     del batch
     for _ in range(3):
-        # What nobody has any more is written over.
+        # Memory of dropped batches is overwritten.
         for batch in dataset:
             batch["d0"][...] = 0
             batch["brain"].bits[...] = 0

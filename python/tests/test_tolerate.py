@@ -1,4 +1,4 @@
-"""What is wrong with files and read nevertheless, and files that are not Avro."""
+"""Faults that `tolerate` accepts, and files that are not Avro."""
 
 from __future__ import annotations
 

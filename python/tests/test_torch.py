@@ -25,11 +25,11 @@ import atds.torch
 from atds.torch.tensors import converters
 
 pytestmark = [
-    # It counts the cores, and we test what workers share and not how fast.
+    # DataLoader warns of too few cores, but these tests do not measure speed.
     pytest.mark.filterwarnings("ignore:This DataLoader will create"),
-    # Of Python 3.12 and later, where a process with threads is forked.
+    # Python 3.12 and later warn if a process with threads is forked.
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
-    # PyTorch says so of the sparse tensors that it takes from workers itself.
+    # PyTorch itself warns when it takes sparse tensors from workers.
     pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled"),
 ]
 
@@ -110,7 +110,7 @@ def test_dense_columns_are_tensors_over_the_same_memory(typed: str) -> None:
         memory = (array.bits if bfloat16 else array).ctypes.data
         assert convert[name](array).data_ptr() == memory
     assert batch["brain"].tolist()[9] == [9.0, 9.5]
-    # What is written to a tensor stays in it.
+    # A value that was written to a tensor is not lost.
     batch["vector"][:] = 7
     assert next(iter(dataset))["vector"].tolist()[3] == [3.0, 3.5]
 
@@ -130,7 +130,7 @@ def test_sparse_columns_are_coo_tensors_or_bags(typed: str) -> None:
         for index, value in list(zip([n, 5], [1.5, -n], strict=True))[: n % 3]:
             dense[n, index] += value
     assert np.array_equal(coo.to_dense().numpy(), dense)
-    # By the layout of each, or for all at once.
+    # The layout is given for each feature, or for all at once.
     for features, options in (
         (typed_features("ragged"), {}),
         (typed_features(), {"sparse": "bag"}),
@@ -281,7 +281,7 @@ def test_it_can_be_pickled_and_copied(numbers: str) -> None:
         assert (again.epoch, len(again), again.share) == (1, len(dataset), dataset.share)
         again.set_epoch(0)
         assert [batch["n"].tolist() for batch in again] == first
-        # It has a count of its own, which its workers share.
+        # The copy has its own count of epochs, which its workers share.
         load(again, num_workers=2)
         assert (again.epoch, dataset.epoch) == (2, 1)
     assert dataset.stats()["records"] == 1000

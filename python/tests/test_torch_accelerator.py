@@ -1,4 +1,4 @@
-"""`benches/accelerator.py`, which only a machine with an accelerator can measure with."""
+"""`benches/accelerator.py`. Only a machine with an accelerator can run its measurements."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_without_an_accelerator_it_says_so(
 
 
 def test_its_loops(script: Any, clicks: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the CPU, with ordinary memory in the place of pinned memory."""
+    """The loops run on the CPU, with ordinary instead of pinned memory."""
     monkeypatch.setattr(packing, "has_accelerator", lambda: True)
     monkeypatch.setattr(packing, "pinned_bytes", lambda size: torch.empty(size, dtype=torch.uint8))
     monkeypatch.setattr(torch.Tensor, "pin_memory", torch.Tensor.clone)

@@ -21,6 +21,6 @@ def test_the_loss_of_the_wide_and_deep_model_falls() -> None:
     said = re.findall(r"^epoch (\d): (\d+) steps, mean loss (\S+)$", done.stdout, re.MULTILINE)
     assert [(epoch, steps) for epoch, steps, _ in said] == [("0", "24"), ("1", "24"), ("2", "24")]
     losses = [float(loss) for _, _, loss in said]
-    # A model that has learnt nothing has a loss of 0.693.
+    # An untrained model has a loss of 0.693.
     assert losses[0] > losses[1] > losses[2]
     assert losses[2] < 0.55

@@ -1,4 +1,4 @@
-"""Frameworks that start ranks, and the loaders they wrap: each record is read once in an epoch."""
+"""Launchers of ranks, and the loaders that they wrap: each record is read once in an epoch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_torchrun_says_whose_rank_it_takes(torchrun: Reports) -> None:
             "WORLD_SIZE are in the environment; give rank=0, world_size=1 to read all records"
         )
         assert report["connected"]["said"] == []
-        # The remedy.
+        # Follows the advice of the warning.
         alone = report["alone"]
         assert alone["said"] == []
         assert [sorted(flat(epoch)) for epoch in alone["epochs"]] == [list(range(1001))] * 2
@@ -66,7 +66,7 @@ def test_accelerate_dispatches(accelerate: Reports, case: str) -> None:
 
 
 def test_accelerate_dispatches_whole_batches(accelerate: Reports) -> None:
-    # 15 batches for each rank. Out of order a smaller one could come in between.
+    # Each rank has 15 batches. If order did not matter, a smaller batch could come in between.
     for case in ("drop_remainder", "in any order"):
         assert_read_once(accelerate, f"dispatched, {case}", dropped=41, batches=15)
 
@@ -123,7 +123,7 @@ def test_accelerate_skips_batches(accelerate: Reports) -> None:
         )
 
 
-#: The part of an error that names the remedy which `test_accelerate_without_dispatching` applies.
+#: The advice that `test_accelerate_without_dispatching` follows, as the error gives it.
 DO_NOT_DISPATCH = "dataloader_config=DataLoaderConfiguration(dispatch_batches=False)"
 
 

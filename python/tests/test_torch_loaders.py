@@ -1,4 +1,4 @@
-"""What reads a data set: loaders that join batches, and loaders that split them among ranks."""
+"""Loaders that read a data set: some join batches, and some split them among ranks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_loader_with_a_batch_size_is_refused(numbers: str, options: dict[str, 
         next(iter(DataLoader(dataset, **options)))
     with pytest.raises(atds.OptionError, match=WHOLE_BATCHES):
         next(iter(DataLoader(ChainDataset([dataset, dataset]), **options)))
-    # The remedy.
+    # Follows the advice of the error.
     options = {**options, "batch_size": None, "collate_fn": None}
     assert flat([b["n"].tolist() for b in DataLoader(dataset, **options)])[:3] == [0, 1, 2]
 
@@ -113,10 +113,10 @@ def test_an_accelerate_shard_that_iterates_already(numbers: str) -> None:
     def read(shard: Any) -> list[int]:
         return flat([batch["n"].tolist() for batch in shard])
 
-    # Its iterator has looked at how it splits before it asks for batches.
+    # The shard's iterator has decided how to split before it takes batches.
     with pytest.raises(atds.OptionError, match="IterableDatasetShard splits .* world_size=1"):
         read(shards()[0])
-    # The remedy: it splits itself.
+    # Follows the advice of the error: the data set splits itself.
     assert sorted(flat([read(shard) for shard in shards(rank=0, world_size=1)])) == [*range(1000)]
     # Accelerate's loaders set the epoch first.
     found = []

@@ -1,4 +1,4 @@
-"""`atds.torch.loader`: the `DataLoader` that fits a data set."""
+"""`atds.torch.loader`, which makes a `DataLoader` for a data set."""
 
 from __future__ import annotations
 
@@ -139,12 +139,12 @@ def test_how_workers_are_started(numbers: str, monkeypatch: pytest.MonkeyPatch) 
         return context and context.get_start_method()
 
     assert method(None) == "fork"
-    # What is set for the program holds.
+    # A method set for the program is used.
     assert method("spawn") is None
 
 
 def test_a_script_without_a_guard(numbers: str) -> None:
-    """Nothing but `fork` can start workers from code that stands in no file."""
+    """Code that is not in a file can start workers with `fork` only."""
     out = succeeds(
         """
         import sys, warnings
@@ -166,7 +166,7 @@ def test_pinning_is_left_to_the_loader(numbers: str, monkeypatch: pytest.MonkeyP
     with pytest.warns(UserWarning, match="no accelerator is found"):
         batches = list(atds.torch.loader(dataset, pin_memory=True))
     assert sum(len(batch["n"]) for batch in batches) == 1000
-    # Where the data set says it, also with workers.
+    # If the data set asks for pinned memory, the loader pins with workers too.
     monkeypatch.setattr("atds.torch.dataset.is_pinning_possible", lambda stacklevel: True)
     pins = atds.torch.Dataset(numbers, 64, NUMBER, pin_memory=True)
     for workers in (0, 2):
@@ -177,5 +177,5 @@ def test_pinning_is_left_to_the_loader(numbers: str, monkeypatch: pytest.MonkeyP
     with pytest.warns(UserWarning, match="no accelerator is found"):
         seen = [batch["n"].tolist() for batch in loader]
     assert sorted(flat(seen)) == list(range(1000))
-    # It is the data set's epoch.
+    # The loader has the data set's epoch.
     assert pins.epoch == 1

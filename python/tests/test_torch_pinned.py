@@ -38,7 +38,7 @@ pytestmark = [
 
 
 class Allocator:
-    """Blocks of powers of two, which are given out again once no tensor uses them."""
+    """Allocates blocks whose sizes are powers of two, and reuses a block that no tensor uses."""
 
     def __init__(self) -> None:
         self.blocks: list[Any] = []
@@ -60,7 +60,7 @@ class Allocator:
 
 @pytest.fixture
 def allocator(monkeypatch: pytest.MonkeyPatch) -> Allocator:
-    """Stands for PyTorch's allocator of pinned memory and an accelerator."""
+    """Replaces PyTorch's allocator of pinned memory, and pretends that there is an accelerator."""
     allocator = Allocator()
     monkeypatch.setattr(packing, "pinned_bytes", allocator)
     monkeypatch.setattr(packing, "has_accelerator", lambda: True)
@@ -69,7 +69,7 @@ def allocator(monkeypatch: pytest.MonkeyPatch) -> Allocator:
 
 @pytest.fixture
 def mixed(write: Write) -> str:
-    """100 records of several dtypes and forms, of odd sizes."""
+    """A file of 100 records with several dtypes, kinds and lengths."""
     floats = {"type": "array", "items": "float"}
     cells = [
         {"name": "indices0", "type": {"type": "array", "items": "long"}},
@@ -329,7 +329,7 @@ def test_to_a_device(mixed: str, allocator: Allocator) -> None:
 
 
 class Streams:
-    """Stands for `torch.cuda`, and notes what is asked of it, in order."""
+    """Replaces `torch.cuda`, and records its calls in order."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
@@ -363,7 +363,7 @@ class Stream:
 
 
 class Memory:
-    """Stands for a tensor of packed memory."""
+    """Replaces a tensor of packed memory."""
 
     def __init__(self, calls: list[Any]) -> None:
         self.calls = calls
@@ -449,7 +449,7 @@ def test_copies_of_arrays() -> None:
 
 
 def test_other_threads_go_on_while_arrays_are_copied() -> None:
-    """The copy lets go of the interpreter's lock."""
+    """The copy releases the interpreter's lock."""
     source = np.ones(1 << 28, np.uint8)
     target = np.empty_like(source)
     started, ticks, done = threading.Event(), [0], threading.Event()

@@ -1,4 +1,4 @@
-"""Ranks of a distributed training: what they share, and that they stay in step."""
+"""Ranks of a distributed training: they share the records and stay in step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 
-#: Seconds after which ranks that wait for one another count as hanging.
+#: Seconds after which ranks that wait for each other count as hanging.
 HANGS = 240
 
 
@@ -114,7 +114,7 @@ def test_ranks_read_other_records_in_every_epoch_where_blocks_are_shuffled(numbe
 
 
 def uneven(path: str, rank: int, **options: Any) -> Any:
-    """Of 7 batches of the 67 records of rank 2; the other two have 66, which make 6 of 11."""
+    """The data set of a rank. Rank 2 has 67 records in 7 batches, the others 66 in 6."""
     return atds.torch.Dataset(path, 11, NUMBER, rank=rank, world_size=3, **options)
 
 
@@ -138,7 +138,7 @@ def test_a_batch_that_only_some_ranks_have_is_dropped(
     assert [dataset.share.total_dropped_records for dataset in ranks] == [1, 1, 1]
     assert ranks[0].share.rank_batches == (6, 6, 7)
     assert all(dataset.share.even for dataset in ranks)
-    # It is said once for each, however often it is read.
+    # The warning comes once for each data set, however often it is read.
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
         (
             logging.WARNING,
@@ -201,7 +201,7 @@ def test_ranks_without_records(few: str) -> None:
 
 
 def distributed(folder: Path, code: str, *args: str, world_size: int = 2) -> list[Any]:
-    """What each rank prints as JSON: processes that `torch.distributed` connects with gloo."""
+    """The JSON that each rank prints. `torch.distributed` connects the processes with gloo."""
     start = """
         import json, os, sys
         import torch, torch.distributed as dist
@@ -267,8 +267,8 @@ def test_ranks_of_torch_distributed(numbers: str, tmp_path: Path) -> None:
 
 
 def test_a_distributed_training_does_not_wait_for_ever(few: str, tmp_path: Path) -> None:
-    # 199 records are 100 and 99 for two ranks, in batches of 33 4 and 3 of them. Gradients are
-    # averaged at each step, which waits for the other rank.
+    # Two ranks have 100 and 99 of the 199 records: 4 and 3 batches of 33. Each step averages the
+    # gradients, so it waits for the other rank.
     code = """
         def run(path):
             features = {"n": atds.DenseFeature([], "float32", cast=True)}

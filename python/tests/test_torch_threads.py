@@ -1,4 +1,4 @@
-"""The threads of a data set of PyTorch: an epoch goes on with those of the one before."""
+"""The threads of a PyTorch data set: an epoch uses those of the previous one."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ pytestmark = [
 ]
 
 
-#: Threads of data sets that other tests have left.
+#: Threads of other tests' data sets.
 OLD: set[str] = set()
 
 
 @pytest.fixture(autouse=True)
 def others() -> None:
-    """Takes the threads that are there no further into account."""
+    """Leaves out the threads that exist before the test."""
     OLD.clear()
     OLD.update(threads())
 
 
 def threads() -> dict[str, str]:
-    """The native threads of this process by id: their names, without old ones."""
+    """The names of this process's native threads by id, without those of other tests."""
     found = {}
     for task in Path("/proc/self/task").iterdir():
         try:
             name = (task / "comm").read_text().strip()
         except (FileNotFoundError, ProcessLookupError):
-            # It has ended meanwhile.
+            # The thread has ended.
             continue
-        # Calls that read heads of blocks have a thread for a moment.
+        # Calls that count records have a thread for a moment.
         if name.startswith("atds") and name != "atds-call" and task.name not in OLD:
             found[task.name] = name
     return found
 
 
 def assert_no_threads() -> None:
-    """The kernel takes threads off its list a little after they have been waited for."""
+    """Waits until the kernel lists no threads, which can be a little after they were joined."""
     deadline = time.monotonic() + HANGS
     while threads() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -61,7 +61,7 @@ def assert_no_threads() -> None:
 
 
 def latest_thread() -> int:
-    """The id of a thread that is started now: the system counts them up."""
+    """The id of a thread that is started now. The system gives increasing ids."""
     started = threading.Thread(target=lambda: ids.append(threading.get_native_id()))
     ids: list[int] = []
     started.start()
@@ -89,7 +89,7 @@ def test_an_epoch_uses_the_threads_of_the_first(numbers: str, options: dict[str,
             pass
         del iterator
         assert threads() == first, epoch
-    # They end with the data set.
+    # The threads end with the data set.
     del dataset
     gc.collect()
     assert_no_threads()
@@ -173,7 +173,7 @@ def test_with_ends_the_threads_that_wait(many: str) -> None:
         first = [batch["s_label"].tolist() for batch in dataset]
         assert len(threads()) == 4
     assert_no_threads()
-    # It can be iterated over again, and iterations that go on are not ended.
+    # The data set can still be iterated over, and running iterations go on.
     batches = iter(dataset)
     next(batches)
     dataset.close()

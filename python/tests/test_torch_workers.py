@@ -1,4 +1,4 @@
-"""`DataLoader` with workers: what they share, their epochs and their errors."""
+"""`DataLoader` with workers: shared records, epochs and errors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from torch_loading import flat, load, shuffled
 import atds.torch
 
 pytestmark = [
-    # It counts the cores, and we test what workers share and not how fast.
+    # DataLoader warns of too few cores, but these tests do not measure speed.
     pytest.mark.filterwarnings("ignore:This DataLoader will create"),
-    # Of Python 3.12 and later, where a process with threads is forked.
+    # Python 3.12 and later warn if a process with threads is forked.
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 
@@ -35,7 +35,7 @@ def test_workers_share_the_records(numbers: str, workers: int, method: str) -> N
     if workers:
         options["multiprocessing_context"] = method  # type: ignore[assignment]
     cases = ((64, False, 16), (64, True, 15), (1000, False, 1))
-    # Each takes workers seconds to start that import everything anew.
+    # Workers that are not forked import everything and take seconds to start.
     for batch_size, drop, batches in cases if method == "fork" else cases[:1]:
         dataset = atds.torch.Dataset(numbers, batch_size, NUMBER, drop_remainder=drop)
         found = load(dataset, **options)
@@ -43,7 +43,7 @@ def test_workers_share_the_records(numbers: str, workers: int, method: str) -> N
         records = flat(found)
         assert sorted(records) == list(range(960 if drop else 1000))
         assert dataset.epoch == 1
-        # All but the last one are whole, whichever worker it is of.
+        # Only the last batch may be smaller, whichever worker has it.
         assert sorted(map(len, found))[1:] == [batch_size] * (batches - 1)
 
 
@@ -73,7 +73,7 @@ def test_persistent_workers_go_on_to_the_next_epoch(numbers: str, method: str) -
     )
     epochs = [[batch["n"].tolist() for batch in loader] for _ in range(3)]
     assert len({tuple(map(tuple, epoch)) for epoch in epochs}) == 3
-    # It reaches workers that are running.
+    # The call reaches running workers.
     dataset.set_epoch(1)
     assert [batch["n"].tolist() for batch in loader] == epochs[1]
     dataset.set_epoch(1)
@@ -81,7 +81,7 @@ def test_persistent_workers_go_on_to_the_next_epoch(numbers: str, method: str) -
 
 
 def test_workers_of_any_number_are_in_the_same_epoch(numbers: str) -> None:
-    # With blocks shuffled, workers of different epochs would read records twice.
+    # Workers in different epochs would shuffle blocks differently and read records twice.
     dataset = shuffled(numbers)
     for epoch, workers in enumerate([0, 3, 2, 5, 0, 4]):
         assert dataset.epoch == epoch
@@ -104,7 +104,7 @@ def test_workers_share_the_cores(clicks: str, monkeypatch: pytest.MonkeyPatch) -
             most[worker] = max(most[worker], threads)
         assert len(most) == workers
         assert max(most.values()) <= max(1, cores // workers)
-    # Ranks of this machine share them too, without workers; a number that is given is not cut.
+    # Ranks of this machine share the cores too. A given number of threads is not reduced.
     monkeypatch.setenv("LOCAL_WORLD_SIZE", str(cores))
     for given, threads in ((atds.AUTOTUNE, 1), (3, 3)):
         dataset = atds.torch.Dataset(clicks, 200, features, num_parallel_calls=given)

@@ -1,4 +1,4 @@
-"""Lists that are cut, slices in expressions, and lists of one length that are inferred as dense."""
+"""Truncated lists, slices in expressions, and lists of one length that are inferred as dense."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Write = Callable[..., str]
 
 @pytest.fixture
 def lists(tmp_path: Path) -> Write:
-    """Writes records with lists of these lengths, a block for each list of lengths."""
+    """A function that writes records with lists of these lengths, one block for each argument."""
 
     def written(*blocks: list[int], name: str = "0.avro") -> str:
         path = tmp_path / name
@@ -56,7 +56,7 @@ def test_lists_that_are_longer_are_cut(lists: Write) -> None:
     assert batch["x"].tolist() == [[0, 1, -1], [0, 1, 2], [0, 1, 2]]
     assert batch["m"].tolist() == [[True, True, False], [True] * 3, [True] * 3]
     assert batch["words"].row_splits[0].tolist() == [0, 2, 4, 6]
-    # One of x, two of words.
+    # One list of x and two of words are truncated.
     assert dataset.stats()["truncated_lists"] == 3
     assert eval(repr(features["x"]), {"DenseFeature": atds.DenseFeature}) == features["x"]
     copy = pickle.loads(pickle.dumps(dataset))
@@ -123,7 +123,7 @@ def test_a_list_of_another_length_says_what_was_inferred(lists: Write) -> None:
     for of in (dataset, pickle.loads(pickle.dumps(dataset))):
         with pytest.raises(atds.DataError, match=said):
             list(of)
-    # A feature that was given has an error of its own.
+    # Features that were passed get a different error.
     given = atds.Dataset(file, 100, dataset.features)
     with pytest.raises(atds.DataError, match=re.escape("where the shape says 3; truncate=")):
         list(given)

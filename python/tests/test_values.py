@@ -1,4 +1,4 @@
-"""What is read from the files of independent writers is what these wrote."""
+"""Columns read from files of independent writers have the values that were written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILES = sorted(TESTDATA.glob("*.expected.json"))
 
 
 def feature(kind: dict[str, Any], layout: Any) -> atds.Feature:
-    # Strings are compared by their bytes, which need not be text.
+    # Strings are compared as bytes, which need not be UTF-8.
     dtype = "bytes" if kind["dtype"] == "string" else kind["dtype"]
     match kind["kind"]:
         case "dense":
@@ -30,7 +30,7 @@ def feature(kind: dict[str, Any], layout: Any) -> atds.Feature:
 
 
 def encoded(values: Any, dtype: str) -> list[Any]:
-    """Values as they stand in the expectation."""
+    """Values in the form of the expected file."""
     if isinstance(values, atds.StringArray):
         return [string.hex() for string in values.reshape(-1).to_pylist()]
     assert values.dtype == np.dtype(dtype)

@@ -1,4 +1,4 @@
-"""Scripts that run as two ranks on this machine, and what their ranks report."""
+"""Runs scripts as two ranks on this machine, and collects the reports of the ranks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 import fastavro
 
-#: The scripts, which stand apart since the folder of a script is searched for modules.
+#: The scripts have a folder of their own, since Python imports modules from a script's folder.
 SCRIPTS = Path(__file__).parent / "ranks"
 
-#: Seconds after which ranks that wait for one another count as hanging.
+#: Seconds after which ranks that wait for each other count as hanging.
 HANGS = 400
 
-#: The number of records that the scripts read, which two ranks cannot share evenly.
+#: Number of records that the scripts read. Two ranks cannot share it evenly.
 RECORDS = 1001
 
 #: The way that a script is started.
@@ -28,7 +28,7 @@ Reports = list[dict[str, Any]]
 
 
 def launch(script: str, folder: Path, with_: tuple[str, ...] = TORCHRUN) -> Reports:
-    """What each rank of a script reports, with the name of a case as the key."""
+    """The reports of each rank of a script, by the name of the case."""
     schema = {
         "type": "record",
         "name": "R",
@@ -63,8 +63,10 @@ def launch(script: str, folder: Path, with_: tuple[str, ...] = TORCHRUN) -> Repo
 def assert_read_once(
     ranks: Reports, case: str, *, dropped: int = 0, batches: int = 16, shuffled: bool = True
 ) -> None:
-    """In each epoch of a case each record is read once, but for a number of dropped ones; all
-    ranks have the same number of batches; and no epoch has the order of another one."""
+    """Checks that each epoch of a case reads each record once, except for a number of dropped records.
+
+    All ranks must have the same number of batches, and each epoch another order.
+    """
     reports = [rank[case] for rank in ranks]
     assert [report["error"] for report in reports] == [None, None]
     for epoch in zip(*(report["epochs"] for report in reports), strict=True):
@@ -73,7 +75,7 @@ def assert_read_once(
         assert max(rows.values()) == 1
         assert set(rows) <= set(range(RECORDS))
         assert len(rows) == RECORDS - dropped
-        # Ranks have as many records as one another, to one.
+        # The numbers of records of two ranks differ by at most one.
         held = [sum(map(len, found)) for found in epoch]
         assert abs(held[0] - held[1]) <= 1
     for report in reports:
@@ -83,7 +85,7 @@ def assert_read_once(
 
 
 def errors(ranks: Reports, case: str) -> str:
-    """The error that a case has on all ranks, which is the same but for the rank's number."""
+    """The error of a case on all ranks. It must be the same except for the rank's number."""
     found = [rank[case]["error"] for rank in ranks]
     assert all(found), found
     assert found[0].replace("rank=0", "rank=1") == found[1].replace("rank=0", "rank=1")

@@ -1,4 +1,4 @@
-"""Reading the file `numbers` through a `DataLoader`."""
+"""Reads the file `numbers` through a `DataLoader`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def flat(lists: list[list[int]]) -> list[int]:
 
 
 def load(dataset: Any, **options: Any) -> list[list[int]]:
-    """The numbers in each batch, as a `DataLoader` gives them."""
+    """The numbers in each batch of a `DataLoader`."""
     return [batch["n"].tolist() for batch in DataLoader(dataset, batch_size=None, **options)]
 
 

@@ -1,6 +1,6 @@
-"""Cases that two libraries are asked, each in a process of its own, and whether they answer alike.
+"""Asks two libraries the same cases, each in a process of its own, and compares their answers.
 
-tensorflow-io brings its process down in places; the others are to be compared all the same.
+tensorflow-io crashes on some cases, and the others must be compared nevertheless.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-#: What is asked of a library, given as an object with its names.
+#: A question to a library, which is given as an object with its names.
 Ask: TypeAlias = Callable[[Any], Any]
 
-#: After which an answer does not come any more.
+#: Seconds to wait for an answer.
 _SECONDS = 300
 
-#: How often a case is asked that the other library may go down over: before it does, its answers
-#: may be of memory that is not its own, and others each time.
+#: How often a perilous case is asked. Before the other library crashes, it can answer with foreign
+#: memory, which differs each time.
 _ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
 class Case:
-    """Something that both libraries are asked."""
+    """A question to both libraries."""
 
     name: str
     ask: Ask
-    # Whether the other library may go down over it.
+    # Whether the other library can crash.
     perilous: bool = False
-    # Whether the other library fails, where its documentation promises a value.
+    # Whether the other library fails although its documentation promises a value.
     lifted: bool = False
-    # Whether the other library answers with something else than its documentation says.
+    # Whether the other library's answer contradicts its documentation.
     garbled: bool = False
 
 
 def compare(cases: Iterator[Case], theirs: Any, ours: Any) -> bool:
-    """Asks both libraries every case, prints what differs, and says whether nothing does."""
+    """Asks both libraries every case, prints differences, and returns whether there are none."""
     alike: list[str] = []
     perished: list[str] = []
     lifted: list[str] = []
@@ -48,7 +48,7 @@ def compare(cases: Iterator[Case], theirs: Any, ours: Any) -> bool:
     wrong: list[str] = []
     for case in cases:
         for _ in range(_ATTEMPTS if case.perilous else 1):
-            # Both at the same time.
+            # Both processes run at the same time.
             asked = begin(case.ask, theirs), begin(case.ask, ours)
             expected, found = map(answer, asked)
             if found == "died" or expected == "died" or _agree(expected, found):
@@ -77,7 +77,7 @@ def compare(cases: Iterator[Case], theirs: Any, ours: Any) -> bool:
 
 
 def begin(ask: Ask, library: Any) -> tuple[int, int]:
-    """Asks a library in a forked process; gives the process, and the pipe it answers through."""
+    """Asks a library in a forked process. Returns the process, and the pipe of the answer."""
     sys.stdout.flush()
     reading, writing = os.pipe()
     child = os.fork()
@@ -86,14 +86,15 @@ def begin(ask: Ask, library: Any) -> tuple[int, int]:
         signal.alarm(_SECONDS)
         with os.fdopen(writing, "wb") as out:
             pickle.dump(_asked(ask, library), out)
-        # Without the end of the interpreter, which some of their threads do not survive.
+        # The process skips the interpreter's shutdown, which some threads of TensorFlow do not
+        # survive.
         os._exit(0)
     os.close(writing)
     return child, reading
 
 
 def answer(asked: tuple[int, int]) -> Any:
-    """What a library answers: a value, an error's kind, or ``died``."""
+    """The answer of a library: a value, the kind of an error, or ``died``."""
     child, reading = asked
     with os.fdopen(reading, "rb") as answered:
         content = answered.read()
@@ -107,7 +108,7 @@ def _is_error(answer: Any) -> bool:
 
 def _agree(expected: Any, found: Any) -> bool:
     if _is_error(expected) and _is_error(found):
-        # An error may be of further kinds.
+        # An error may have additional kinds.
         return set(expected[1:]) <= set(found[1:])
     return bool(expected == found != "died")
 
@@ -118,7 +119,7 @@ def _asked(ask: Ask, library: Any) -> Any:
     except Exception as error:  # noqa: BLE001 - every kind is an answer
         if os.environ.get("ATDS_TRACE"):
             traceback.print_exc()
-        # The names that it is caught by: TensorFlow's own ones, and those of Python.
+        # The names by which an error can be caught: those of TensorFlow and of Python.
         bases = [base for base in type(error).__mro__ if _is_caught_by(base)]
         return "raises", *[base.__name__ for base in bases or [type(error)]]
 
@@ -129,6 +130,6 @@ def _is_caught_by(kind: type) -> bool:
 
 
 def said(value: Any) -> str:
-    """An answer, not too long."""
+    """An answer, shortened."""
     text = repr(value)
     return text if len(text) <= 600 else f"{text[:600]}.."

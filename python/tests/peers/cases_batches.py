@@ -1,4 +1,4 @@
-"""What ATDSDataset is asked."""
+"""Cases for ATDSDataset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def batches_cases(folder: Path) -> Iterator[Case]:
 
 
 def _types(folder: Path) -> Iterator[Case]:
-    """Every dtype, in every kind, in ranks up to 2, with and without null in the type."""
+    """Every dtype and every kind, in ranks up to 2, with and without null in the type."""
     for avro, (dtype, values) in TYPES.items():
         for nullable in (False, True):
             path, features = _file_of_type(folder, avro, dtype, values, nullable)

@@ -1,4 +1,4 @@
-"""Records that are read by another schema, and the orders that data sets are read in."""
+"""Cases for records read with another schema, and for the order of records."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ READERS: dict[str, str] = {
 
 
 def evolution_cases(folder: Path) -> Iterator[Case]:
-    """Reader's schemas, in all that takes one, and orders."""
+    """Readers' schemas for every function that takes one, and orders."""
     path = write(folder / "written.avro", WRITTEN, ROWS)
     for name, reader in READERS.items():
         yield Case(
@@ -63,7 +63,7 @@ def evolution_cases(folder: Path) -> Iterator[Case]:
 
 
 def _made(tfio: Any, path: str, reader: str) -> Any:
-    """Batches of the first field that is a number."""
+    """Batches of the first numeric field."""
     fields = {f["name"]: f["type"] for f in json.loads(reader)["fields"]}
     dtypes = {"int": tf.int32, "long": tf.int64, "float": tf.float32, "string": tf.string}
     found = [(name, dtypes[avro]) for name, avro in fields.items() if str(avro) in dtypes]
@@ -135,6 +135,6 @@ def _orders(folder: Path) -> Iterator[Case]:
             f"make_avro_record_dataset in the order of {options}",
             ask,
             perilous=True,
-            # Blocks of as many records as there are reads: -1 with them.
+            # With -1 reads, tensorflow-io makes blocks of -1 records.
             lifted=options.get("num_parallel_reads") == tf.data.AUTOTUNE,
         )

@@ -1,4 +1,4 @@
-"""What parse_avro is asked beyond the plain features: ranks, shapes, defaults, filters, branches."""
+"""Further cases for parse_avro: ranks, shapes, defaults, filters, branches."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ FEATURES: dict[str, Callable[[Any], Any]] = {
     "maybe:Inner.deep.down": fixed([], tf.int64, -1),
 }
 
-#: More than one feature of the same expression: each a case of its own.
+#: Each feature is a case of its own, since several have the same expression.
 SHAPES: dict[str, dict[str, Callable[[Any], Any]]] = {
     "a row of any length": {"engines[*].id": fixed([None], tf.int64, 0)},
     "rows in a batch of any length": {"engines[*].id": fixed([None, 4], tf.int64, -2)},
@@ -148,7 +148,7 @@ SHAPES: dict[str, dict[str, Callable[[Any], Any]]] = {
 
 
 def expressions_cases() -> Iterator[Case]:
-    """Each feature alone and all at once, in each of the ways to call it."""
+    """Each feature alone and all at once, for each way to call parse_avro."""
     serialized = encoded(SCHEMA, PEOPLE)
     alone = {name: {name: feature} for name, feature in FEATURES.items()}
     many = {name: make for name, make in FEATURES.items() if name not in LIFTED | GARBLED}
@@ -159,18 +159,18 @@ def expressions_cases() -> Iterator[Case]:
                 features = {key: make(tfio) for key, make in makers.items()}
                 return parse(tfio, serialized, features)
 
-            # What is documented, and fails with them, is tested for what it gives elsewhere.
+            # Documented features that fail in tensorflow-io have tests elsewhere.
             yield Case(
                 f"parse_avro {way} of {name}",
                 ask,
                 perilous=True,
                 lifted=name in LIFTED,
-                # Eagerly what they give of lists is in part memory that was let go of.
+                # Eagerly, tensorflow-io returns lists that are partly in freed memory.
                 garbled=name in GARBLED or (parse is _eagerly and "[*]" in name),
             )
 
 
-#: What tensorflow-io refuses or fails over, and its documentation promises.
+#: Features that tensorflow-io's documentation promises, but on which it fails.
 LIFTED = {
     "com.example.first",
     "grid[*][*]",
@@ -185,8 +185,8 @@ LIFTED = {
     "one default for all",
 }
 
-#: What tensorflow-io gives for nothing that is there, for entries that a filter does not keep, and
-#: for values of another type.
+#: Features for which tensorflow-io returns wrong values: missing values, entries that a filter
+#: leaves out, and values of another type.
 GARBLED = {
     "friends[first=@first].last",
     "friends[first='nobody'].last",

@@ -1,4 +1,4 @@
-"""What is made of an ATDSDataset, and from which files."""
+"""Cases for pipelines over an ATDSDataset, and for its files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def features(tfio: Any) -> dict[str, Any]:
 
 
 def pipelines_cases(folder: Path) -> Iterator[Case]:
-    """Codecs and files; what data sets are used for; values that do not fit."""
+    """Codecs and files, uses of data sets, and values that do not fit."""
     path = write(folder / "rows.avro", ROW, [row(n) for n in range(100)], "deflate")
     yield from _files(folder, path)
     yield from _uses(path)
@@ -236,6 +236,6 @@ def _misfits(folder: Path, path: str) -> Iterator[Case]:
             lambda tfio, given=given, asked=asked: whole(tfio.ATDSDataset(given, 4, asked(tfio))),
             perilous=True,
             lifted=name in ("an enum", "a fixed"),
-            # Read as the first of them, whichever it is.
+            # tensorflow-io reads any value as the first type.
             garbled=name == "a union of two types",
         )

@@ -1,4 +1,4 @@
-"""What the older interface is asked: AvroRecordDataset, parse_avro, make_avro_record_dataset."""
+"""Cases for the older interface: AvroRecordDataset, parse_avro, make_avro_record_dataset."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ FEATURES: dict[str, Callable[[Any], Any]] = {
     "guests[name='Ann'].name": varlen(tf.string),
 }
 
-# Features that tensorflow-io may go down over.
+# Features on which tensorflow-io can crash.
 PERILOUS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "a padded list": {"x[*]": fixed([None], tf.int32, -7)},
     "a list with a default for each place": {"x[*]": fixed([5], tf.int32, [1, 2, 3, 4, 5])},
@@ -101,7 +101,7 @@ PERILOUS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "a filter that keeps nothing": {"guests[name='Zoe'].name": varlen(tf.string)},
 }
 
-# Features whose values are missing, for which there is a default: tensorflow-io does not take it.
+# Features with missing values and a default, which tensorflow-io does not use.
 LIFTED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "a map of another key": {"rooms['second']": fixed([], tf.float32, 0.5)},
     "a missing element": {"guests[3].name": fixed([], tf.string, "nobody")},
@@ -139,7 +139,7 @@ def _records(folder: Path, path: str) -> Iterator[Case]:
         ),
     }
     for name, make in asks.items():
-        # Their re-encoding breaks in places where a reader's schema is another.
+        # tensorflow-io's re-encoding fails for some readers' schemas.
         perilous = "fewer" in name
         yield Case(f"records {name}", lambda tfio, make=make: whole(make(tfio)), perilous)
 
@@ -179,7 +179,7 @@ def _parsed() -> Iterator[Case]:
                 make: Any = make,
             ) -> Any:
                 features, text = {name: make(tfio)}, json.dumps(schema)
-                # Eagerly they do not survive lists.
+                # tensorflow-io crashes on lists in eager mode.
                 dataset = tf.data.Dataset.from_tensors(encoded(schema, rows))
                 return whole(dataset.map(lambda batch: tfio.parse_avro(batch, text, features)))
 

@@ -1,4 +1,4 @@
-"""How the names are called."""
+"""Cases for the signatures of classes and functions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ NAMES = [
 
 
 def signatures_cases() -> Iterator[Case]:
-    """Arguments with their order, names and defaults; what features have."""
+    """The order, names and defaults of arguments, and the attributes of features."""
     for name in NAMES:
         yield Case(f"the signature of {name}", lambda tfio, name=name: signature(tfio, name))
     yield Case("the attributes of features", attributes)
 
 
 def signature(tfio: Any, name: str) -> Any:
-    """What can be given by position; what is keyword-only is more than tensorflow-io has."""
+    """The positional arguments. Keyword-only ones are additions to tensorflow-io."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = inspect.signature(getattr(tfio, name)).parameters.values()
     return [
@@ -40,7 +40,7 @@ def signature(tfio: Any, name: str) -> Any:
 
 
 def attributes(tfio: Any) -> Any:
-    """As tuples, by name, and as text."""
+    """A feature as a tuple, by attribute, and as text."""
     shaped = [
         tfio.DenseFeature([3], tf.int32),
         tfio.SparseFeature(shape=(3, -1), dtype=tf.string),

@@ -1,4 +1,4 @@
-"""atds.tensorflow beside tensorflow-io itself, value by value: run by `make test-peers`."""
+"""Compares atds.tensorflow with tensorflow-io, value by value; `make test-peers` runs it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ THEIRS = SimpleNamespace(
 
 
 def main() -> int:
-    """Compares everything, or the cases with one of the arguments in their names."""
+    """Compares all cases, or those whose names contain one of the arguments."""
     tf.get_logger().setLevel("ERROR")
     print(f"TensorFlow {tf.__version__}, tensorflow-io {tensorflow_io.__version__}")
     with tempfile.TemporaryDirectory() as folder:
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """All of them, with files in the folder."""
+    """All cases; their files are in the folder."""
     yield from signatures_cases()
     yield from batches_cases(folder)
     yield from pipelines_cases(folder)

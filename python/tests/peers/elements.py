@@ -1,4 +1,4 @@
-"""The elements of data sets as plain values, which can be compared and sent."""
+"""The elements of data sets as plain values that can be compared and pickled."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def value(element: Any) -> Any:
     array = element.numpy()
     if isinstance(array, bytes):
         return array
-    # Bytes, so that NaN is NaN; strings are objects.
+    # Bytes make NaN equal to NaN. Strings are objects, so they stay a list.
     values = array.tolist() if array.dtype == object else array.tobytes()
     return element.dtype.name, tuple(element.shape), values

@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import tensorflow as tf
 
-#: Avro's types with their dtypes and some values.
+#: Types of Avro, with their dtypes and some values.
 TYPES: dict[str, tuple[Any, list[Any]]] = {
     "int": (tf.int32, [1, -2, 2**31 - 1, -(2**31), 0]),
     "long": (tf.int64, [1 << 40, -5, 2**63 - 1, -(2**63), 0]),

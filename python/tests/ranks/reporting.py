@@ -1,4 +1,4 @@
-"""What a rank reports to the test that started it."""
+"""The report of a rank to the test that started it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Said(logging.Handler):
 
 @contextlib.contextmanager
 def case(name: str) -> Iterator[dict[str, Any]]:
-    """Reports the epochs and the length that a case stores, its warnings, and its error."""
+    """Reports the epochs and the length of a case, its warnings, and its error."""
     report: dict[str, Any] = {"epochs": [], "length": None, "said": [], "error": None}
     _REPORTS[name] = report
     handler = _Said(report["said"])
@@ -59,7 +59,7 @@ def numbers(batches: Iterable[Any]) -> list[list[int]]:
 
 
 def write(rank: int | None = None) -> None:
-    """Writes the reports of this rank, beside those of an earlier process of this rank."""
+    """Writes the reports of this rank. Keeps those of an earlier process of the rank."""
     rank = int(os.environ["RANK"]) if rank is None else rank
     path = FOLDER / f"{rank}.json"
     earlier = json.loads(path.read_text()) if path.exists() else {}

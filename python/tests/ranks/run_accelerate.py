@@ -1,4 +1,4 @@
-"""Ranks of Accelerate, whose loaders dispatch the batches of rank 0, or do not."""
+"""Ranks of Accelerate. Its loaders dispatch the batches of rank 0, or do not."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def read(name: str, records: Any, configuration: Any, **options: Any) -> None:
         loader = prepared(DataLoader(records, **{"batch_size": None, **options}), **configuration)
         report["length"] = len(loader) if isinstance(records, atds.torch.Dataset) else None
         report["epochs"] = [numbers(loader) for _ in range(2)]
-    # Ranks that fail at different times would wait in the next case.
+    # If ranks failed at different times, one would wait in the next case.
     torch.distributed.barrier()
 
 

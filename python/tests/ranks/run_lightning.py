@@ -1,4 +1,4 @@
-"""Ranks of Lightning's DDP, which starts this script again for the second one."""
+"""Ranks of Lightning's DDP, which starts this script again for the second rank."""
 
 from typing import Any
 
@@ -59,5 +59,5 @@ if __name__ == "__main__":
     fit("workers", dataset(**SHUFFLED), num_workers=2)
     fit("persistent workers", dataset(**SHUFFLED), num_workers=2, persistent_workers=True)
     write(fit("drop_remainder", dataset(drop_remainder=True, **SHUFFLED)))
-    # This process must not end before the other one has written.
+    # This process must not end before the other has written its report.
     torch.distributed.barrier()

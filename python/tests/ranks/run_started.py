@@ -1,4 +1,4 @@
-"""Ranks that are started once there is a data set, which they then have in shared memory."""
+"""Ranks that start after the data set was made. They have it in shared memory."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Ranks of torchrun, before and after they are connected."""
+"""Ranks of torchrun, before and after they connect."""
 
 import torch.distributed
 from reporting import NUMBER, SHUFFLED, case, dataset, numbers, write

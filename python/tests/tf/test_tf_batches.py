@@ -1,4 +1,4 @@
-"""ATDSDataset gives what :class:`atds.Dataset` gives, as a ``tf.data.Dataset``."""
+"""ATDSDataset gives the batches of :class:`atds.Dataset` as a ``tf.data.Dataset``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LABEL = {"s_label": at.DenseFeature([], tf.int32)}
 
 
 def same(tensor: Any, column: Any) -> None:
-    """Asserts that a tensor is a column of :class:`atds.Dataset`'s batch."""
+    """Asserts that a tensor equals a column of :class:`atds.Dataset`'s batch."""
     if isinstance(tensor, tf.SparseTensor):
         np.testing.assert_array_equal(tensor.indices, column.indices)
         assert tuple(tensor.dense_shape.numpy()) == column.dense_shape
@@ -73,7 +73,7 @@ def test_gives_what_atds_gives(samples: Path, folder: str, calls: int | None) ->
     dataset = at.ATDSDataset(files, 64, reference.features, num_parallel_calls=calls)
     batches = list(dataset)
     assert len(batches) == len(reference)
-    # Only now: their memory is theirs, whatever is read meanwhile.
+    # The comparison comes last, since later batches must not overwrite earlier ones.
     for batch, expected in zip(batches, reference, strict=True):
         assert list(batch) == list(expected)
         for name, tensor in batch.items():
@@ -206,7 +206,7 @@ def test_the_seed_of_tensorflow(many: str) -> None:
         tf.random.set_seed(None)
 
 
-# Keras warns of any data set that does not say how many batches it has.
+# Keras warns of any data set of unknown length.
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_model_fit(clicks: str) -> None:
     features = {"d7": at.DenseFeature([128], tf.float32), **LABEL}
@@ -327,7 +327,7 @@ def test_records_before_a_fault_are_given(numbers: str, tmp_path: Path) -> None:
 
 
 def test_files_of_fastavro(write: Callable[..., str]) -> None:
-    """Every dtype in every kind and some ranks, as fastavro wrote it."""
+    """Every dtype and every kind, in some ranks, from files of fastavro."""
     types: dict[str, tuple[Any, list[Any]]] = {
         "int": (tf.int32, [1, -2, 3]),
         "long": (tf.int64, [1 << 40, -5, 0]),

@@ -80,9 +80,9 @@ def test_where_it_is_unknown(clicks: str, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.avro"
     os.mkfifo(pipe)
     assert cardinality(str(pipe), 64, LABEL) == unknown
-    # No batch at all.
+    # No file has a full batch.
     assert cardinality(clicks, 201, LABEL, drop_remainder=True) == unknown
-    # Arguments that only a graph knows.
+    # The arguments are known only in the graph.
     files = tf.data.Dataset.from_tensor_slices(sorted(map(str, Path(clicks).glob("*.avro"))))
     read = files.interleave(lambda name: at.ATDSDataset(name, 30, LABEL))
     assert int(read.cardinality()) == unknown
@@ -107,7 +107,7 @@ def test_files_that_change_are_not_passed_over(clicks: str, tmp_path: Path) -> N
     folder = Path(shutil.copytree(clicks, tmp_path / "files"))
     one, other = folder / "part-00000.avro", folder / "part-00001.avro"
     dataset = at.ATDSDataset(str(folder), 50, LABEL)
-    # The files are those that were there.
+    # The data set keeps its list of files.
     shutil.copy(one, folder / "part-00009.avro")
     assert len(list(dataset)) == 4
     other.unlink()
@@ -124,12 +124,12 @@ def test_files_that_change_are_not_passed_over(clicks: str, tmp_path: Path) -> N
         shutil.copy(tmp_path / content / "part-00000.avro", other)
         with pytest.raises(tf.errors.InvalidArgumentError, match=f"have {word} than the 4 batches"):
             list(dataset)
-        # It ends where errors are passed over.
+        # A data set that ignores errors ends.
         assert len(list(dataset.ignore_errors())) == 3
 
 
 def test_a_fault_in_the_middle(numbers: str, tmp_path: Path) -> None:
-    """The records of a block are counted, and cannot be read."""
+    """The records of a damaged block are counted, but cannot be read."""
     content = bytearray(Path(numbers).read_bytes())
     middle = len(content) // 2
     content[middle : middle + 12] = b"\xff" * 12
@@ -143,7 +143,7 @@ def test_a_fault_in_the_middle(numbers: str, tmp_path: Path) -> None:
         for _ in iterator:
             seen += 1
     assert 40 < seen < 60
-    # It ends, whatever asks for more.
+    # The error ends the iteration, even if more batches are taken.
     with pytest.raises(tf.errors.InvalidArgumentError, match="damaged.avro"):
         next(iterator)
     for tolerant in (dataset.ignore_errors(), dataset.prefetch(2).ignore_errors()):

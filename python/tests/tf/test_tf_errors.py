@@ -1,4 +1,4 @@
-"""The kinds of errors of tensorflow-io, with messages that say what to change."""
+"""Errors have the kinds of tensorflow-io, and messages that say what to change."""
 
 from __future__ import annotations
 
@@ -167,13 +167,13 @@ def test_what_an_error_names_reads_the_file(numbers: str, tmp_path: Path) -> Non
 )
 def test_types_of_options(clicks: str, options: dict[str, Any]) -> None:
     arguments = {"filenames": clicks, "batch_size": 4, "features": LABEL} | options
-    # What TensorFlow raises for a value that becomes no tensor of a type.
+    # TensorFlow raises these for a value that does not convert to a tensor of the type.
     with pytest.raises((TypeError, ValueError)):
         at.ATDSDataset(**arguments)
 
 
 def test_options_in_a_graph(clicks: str) -> None:
-    """What is wrong only comes out when it runs."""
+    """In a graph, invalid options are found when it runs."""
     sizes = tf.data.Dataset.from_tensors(tf.constant(0, tf.int64))
     dataset = sizes.flat_map(lambda size: at.ATDSDataset(clicks, size, LABEL))
     with pytest.raises(tf.errors.InvalidArgumentError, match="batch_size must be a whole number"):
@@ -230,7 +230,7 @@ def test_files(tmp_path: Path, read: Callable[[str], Any]) -> None:
 
 
 def test_file_systems(numbers: str) -> None:
-    """Those of tf.io.gfile, of which the local one is read."""
+    """File systems of tf.io.gfile. Only the local one is read."""
     features = {"n": at.DenseFeature([], tf.int64)}
     assert len(list(at.ATDSDataset(f"file://{numbers}", 1000, features))) == 1
     assert len(list(at.AvroRecordDataset([f"file://{numbers}"]).batch(1000))) == 1

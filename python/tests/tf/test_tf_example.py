@@ -20,6 +20,6 @@ def test_the_loss_of_the_click_model_falls() -> None:
     assert done.returncode == 0, done.stderr
     losses = [float(loss) for loss in re.findall(r"mean loss (\S+)$", done.stdout, re.MULTILINE)]
     assert len(losses) == 3
-    # A model that has learnt nothing has a loss of 0.693.
+    # An untrained model has a loss of 0.693.
     assert losses[0] > losses[1] > losses[2]
     assert losses[2] < 0.55

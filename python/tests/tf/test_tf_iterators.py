@@ -1,4 +1,4 @@
-"""Iterators of ATDSDataset in all that people do with them: none hangs, leaks or ends a process."""
+"""Iterators of ATDSDataset in various uses: none hangs, leaks or ends a process."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_faults_are_passed_over(numbers: str, tmp_path: Path) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="damaged.avro"):
         for _ in iterator:
             pass
-    # What has failed is over.
+    # An iterator that has failed has ended.
     assert next(iterator, None) is None
 
 

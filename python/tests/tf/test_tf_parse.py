@@ -1,4 +1,4 @@
-"""parse_avro: expressions and features over serialized records, eagerly and in graphs."""
+"""parse_avro: expressions and features on serialized records, eagerly and in graphs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ FEATURES = {
 
 
 def check(parsed: dict[str, Any]) -> None:
-    """Asserts that these are the values of `FEATURES`."""
+    """Asserts that `parsed` has the values of `FEATURES`."""
     assert set(parsed) == set(FEATURES)
 
     def dense(name: str) -> Any:
@@ -132,7 +132,7 @@ def test_in_a_graph() -> None:
     assert shapes["host.age:int"] == [2]
     assert shapes["x[*]"] == [2, 4]
     assert shapes["com.example.x[*]"] == [2, None]
-    # As with tensorflow-io, of sparse tensors the rows are not known.
+    # As in tensorflow-io, the number of rows of a sparse tensor is unknown.
     assert shapes["guests[*].address[*].zip"] == [None, None, None]
     assert shapes["guests[gender='female'].address"] == [None, None, 94040]
     parse.get_concrete_function(tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.string))
@@ -178,7 +178,7 @@ def test_keys_of_sparse_features() -> None:
 
 
 def test_what_tensorflow_io_fails_over() -> None:
-    """Of its documentation: its process goes down over these, or the answer is another."""
+    """Cases of its documentation on which tensorflow-io crashes or gives other values."""
     lists = {"type": "array", "items": {"type": "array", "items": "int"}}
     friend = {"type": "record", "name": "F", "fields": [
         {"name": "first", "type": "string"}, {"name": "last", "type": "string"},
@@ -271,7 +271,7 @@ def test_features_that_cannot_be(features: Any, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["x[", "x[a=b=c]", "x[='a']", "x..y"])
 def test_expressions_that_cannot_be(name: str) -> None:
-    """The kind of tensorflow-io's errors, and before anything runs."""
+    """The errors have tensorflow-io's kinds and come before anything runs."""
     features = {name: at.VarLenFeatureWithRank(tf.int32)}
     with pytest.raises(tf.errors.InvalidArgumentError, match="feature "):
         at.parse_avro(SERIALIZED, PARTY, features)

@@ -1,4 +1,4 @@
-"""AvroRecordDataset and make_avro_record_dataset: records as bytes, and what is made of them."""
+"""AvroRecordDataset and make_avro_record_dataset: records as bytes, and pipelines over them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def records(dataset: Any) -> list[bytes]:
 
 @pytest.fixture
 def three(write: Callable[..., str]) -> list[str]:
-    """Files of 3, 2 and 1,500 numbers, those of each above those before."""
+    """Files with 3, 2 and 1,500 numbers, which continue from file to file."""
     files, number = [], 0
     for i, count in enumerate([3, 2, 1500]):
         rows = [{"n": n} for n in range(number, number + count)]
@@ -123,7 +123,7 @@ def test_batches_in_order(three: list[str]) -> None:
         once = batches(files, FEATURES, 2, num_epochs=1, shuffle=False)
         assert once == [[0, 1], [2, 3], [4]]
     twice = batches(three[:2], FEATURES, 3, num_epochs=2, shuffle=False)
-    # As records are repeated before they are batched.
+    # Records are repeated before they are batched.
     assert twice == [[0, 1, 2], [3, 4, 0], [1, 2, 3], [4]]
     full = batches(three[:2], FEATURES, 2, num_epochs=1, shuffle=False, drop_final_batch=True)
     assert full == [[0, 1], [2, 3]]
@@ -217,7 +217,7 @@ def test_no_files(tmp_path: Path) -> None:
         batches(str(tmp_path), {}, 2)
 
 
-# Keras warns of any data set that does not say how many batches it has.
+# Keras warns of any data set of unknown length.
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_the_model_of_the_older_interface(clicks: str) -> None:
     dataset = at.make_avro_record_dataset(

@@ -1,4 +1,4 @@
-//! A batch of messages is the batch that a file of the same records gives.
+//! A batch of messages equals the batch of a file with the same records.
 
 use atds::messages::MessageDecoder;
 use atds::{Codec, ColumnSpec, DType, Dataset, Feature, Fill, OutOfBounds, Scalar, Schema};
@@ -58,7 +58,7 @@ fn the_batches_of_a_file_for_every_kind_of_feature() {
                 write_long(&mut out, id);
             }
         }
-        // A map with the key, or with none.
+        // Half of the maps have the key.
         if id % 2 == 0 {
             out.extend([2, 2, b'k', 8]);
         }
@@ -149,7 +149,7 @@ fn dropped_entries_are_counted_of_batches_that_came_to_be() {
     let schema = Schema::parse(SCHEMA).unwrap();
     let decoder = MessageDecoder::builder(schema, features).out_of_bounds(OutOfBounds::Drop);
     let mut decoder = decoder.build().unwrap();
-    // Two of three rows have an entry at 99.
+    // Two of three rows have an entry with the index 99.
     let messages = messages(0..9);
     for round in 1..=2 {
         decoder.decode(&messages).unwrap();

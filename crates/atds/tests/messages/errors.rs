@@ -1,4 +1,4 @@
-//! Every error, with its whole message.
+//! Every error of decoding messages, with its whole message.
 
 use atds::messages::{Framing, MessageDecoder, MessageDecoderBuilder, Reencoder};
 use atds::{ColumnSpec, DType, ErrorKind, Feature, Schema};
@@ -88,7 +88,7 @@ fn one_of_several_schemas_without_the_features() {
     );
 }
 
-/// The fingerprint is of the canonical form, which has no logical types.
+/// A fingerprint is that of the canonical form, which leaves out logical types.
 #[test]
 fn schemas_that_messages_do_not_tell_apart() {
     let millis = schema(

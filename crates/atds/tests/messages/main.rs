@@ -1,5 +1,4 @@
-//! Records without a container: the same batches as of files, every error, and
-//! re-encoding.
+//! Records without a container: their batches, errors and re-encoding.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
@@ -29,7 +28,7 @@ fn messages(ids: impl IntoIterator<Item = i64>) -> Vec<Vec<u8>> {
     ids.into_iter().map(|id| Row::new(id).encode()).collect()
 }
 
-/// Every value of a batch, and every shape.
+/// Every value and every shape of a batch, as text.
 fn everything(batch: &Batch) -> String {
     format!("{:?}", batch.columns().collect::<Vec<_>>())
 }

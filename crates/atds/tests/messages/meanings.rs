@@ -1,4 +1,4 @@
-//! A column means one thing in the messages of all writers.
+//! A column has one meaning in the messages of all writers.
 
 use atds::messages::{Framing, MessageDecoder, Reencoder};
 use atds::records::EncodedRecords;
@@ -9,7 +9,8 @@ use crate::common::meanings::{KINDS, Kind, READ_AS, ReadAs, SAMPLES};
 use crate::common::{Folder, container};
 
 fn schema(kind: Kind) -> Schema {
-    // Logical types are no part of a fingerprint, names of fields are.
+    // A fingerprint leaves out logical types, so a field with a name of its own tells the schemas
+    // apart.
     let mark = KINDS.iter().position(|known| *known == kind).unwrap();
     let schema = kind.schema();
     let fields = r#""fields": ["#;
@@ -89,12 +90,12 @@ fn the_records_of_a_file_are_in_the_reader_s_unit() {
     let mut records = EncodedRecords::open(&path, Some(reader.into())).unwrap();
     let mut found = Vec::new();
     while records.next_into(&mut found).unwrap() {}
-    // 0, 1000 and 2000, zig-zag.
+    // The zig-zag encodings of 0, 1000 and 2000.
     assert_eq!(found, [0, 0xd0, 0x0f, 0xa0, 0x1f]);
     write_and_refuse(&folder);
 }
 
-/// Nothing is rounded without a word.
+/// A time that would have to be rounded is an error.
 fn write_and_refuse(folder: &Folder) {
     let micros = Kind::Time("timestamp-micros");
     let file = container(&micros.schema(), Codec::Null, [(1, micros.record(1))]);
@@ -114,7 +115,7 @@ fn re_encoded_times_are_in_the_reader_s_unit() {
     reencoder
         .reencode(&record("timestamp-millis", 2), &mut out)
         .unwrap();
-    // 2000, zig-zag.
+    // The zig-zag encoding of 2000.
     assert_eq!(out, [0xa0, 0x1f]);
     let error = Reencoder::new(parse("timestamp-micros"), parse("timestamp-millis")).unwrap_err();
     assert_eq!(

@@ -37,7 +37,7 @@ fn read(path: &Path, reader: Option<&str>) -> (Vec<Vec<u8>>, Option<Error>) {
     }
 }
 
-/// What the messages become by `reader`.
+/// The messages, re-encoded with the schema `reader`.
 fn reencoded(messages: &[Vec<u8>], reader: &str) -> Vec<Vec<u8>> {
     let schema = |text| Schema::parse(text).unwrap();
     let reencoder = Reencoder::new(schema(SCHEMA), schema(reader)).unwrap();

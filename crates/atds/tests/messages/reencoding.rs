@@ -1,4 +1,4 @@
-//! Re-encoding, held against decoding by the reader's schema at once.
+//! Re-encoding, compared with decoding directly with the reader's schema.
 
 use atds::messages::{Framing, MessageDecoder, Reencoder};
 use atds::{ColumnSpec, DType, Schema};
@@ -79,7 +79,7 @@ fn framings() {
             _ => Vec::new(),
         };
         message.extend_from_slice(record);
-        // What is there already stays.
+        // Bytes that are already in the output stay.
         let mut all = b"before".to_vec();
         if output == Framing::SingleObject {
             all.extend(header(&reader));

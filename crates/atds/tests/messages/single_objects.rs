@@ -1,4 +1,4 @@
-//! Single-object encoding, held against the `apache-avro` crate's.
+//! Single-object encoding, compared with the `apache-avro` crate.
 
 use apache_avro::types::Value;
 use apache_avro::{GenericSingleObjectReader, GenericSingleObjectWriter};
@@ -14,7 +14,7 @@ const NEW: &str = r#"{"type": "record", "name": "R", "namespace": "x.y", "doc": 
     "fields": [{"name": "weight", "type": "double", "default": 0.5},
         {"name": "text", "type": "string"}, {"name": "id", "type": "long"}]}"#;
 
-/// What Apache's writer makes of a record.
+/// The message that the `apache-avro` crate writes for a record.
 fn written(schema: &str, record: &[(&str, Value)]) -> Vec<u8> {
     let schema = apache_avro::Schema::parse_str(schema).unwrap();
     let mut writer = GenericSingleObjectWriter::new_with_capacity(&schema, 64).unwrap();
@@ -104,7 +104,7 @@ fn a_field_that_one_writer_lacks() {
             "{error}"
         );
     }
-    // One that all lack is misspelled.
+    // A field that all schemas lack is misspelled.
     let error = build([OLD, NEW], or_2().at("wait")).unwrap_err();
     assert!(error.to_string().contains("no field 'wait'"), "{error}");
 }
@@ -128,7 +128,7 @@ fn the_header_makes_no_difference_to_the_batch() {
     assert_eq!(everything(&batch), everything(&expected));
 }
 
-/// Of schemas that differ in documentation alone, one is enough, and any.
+/// If schemas differ only in documentation, any one of them is enough.
 #[test]
 fn schemas_of_one_fingerprint() {
     let documented = OLD.replace(

@@ -1,4 +1,4 @@
-//! A message that ends early, at every byte, and one with more bytes.
+//! A message that is cut at every byte, and a message with surplus bytes.
 
 use atds::messages::{Framing, Reencoder};
 use atds::{Error, Schema};
@@ -6,7 +6,7 @@ use atds::{Error, Schema};
 use crate::common::{Row, SCHEMA, rows};
 use crate::{messages, rows_decoder};
 
-/// Decodes these messages between others, which is an error in that one.
+/// Decodes `bad` between valid messages, and checks that the error is in `bad`.
 fn error_of(bad: &[u8], framing: Framing) -> Error {
     let mut header = Vec::new();
     if framing == Framing::SingleObject {
@@ -21,7 +21,7 @@ fn error_of(bad: &[u8], framing: Framing) -> Error {
         all.insert(place, [&header[..], bad].concat());
         let error = decoder.decode(&all).unwrap_err();
         assert_eq!(error.place.record, Some(place as u64), "{error}");
-        // What stands before the bad one is there without it.
+        // The messages before the bad one can be decoded without it.
         let batch = decoder.decode(&all[..place]).unwrap();
         let expected = (0..place as i64).map(Row::new);
         assert_eq!(rows(&batch), expected.collect::<Vec<_>>());
@@ -89,7 +89,7 @@ fn bytes_behind_the_record() {
     );
 }
 
-/// Two records in one message are one too many.
+/// A message with two records is an error.
 #[test]
 fn two_records_in_a_message() {
     let first = Row::new(11).encode();
@@ -98,8 +98,7 @@ fn two_records_in_a_message() {
     assert_eq!(error.place.offset, Some(first.len() as u64));
 }
 
-/// Its number counts from the first message, not from the first that was counted
-/// together with it.
+/// The number in an error counts from the first message, though messages are decoded in groups.
 #[test]
 fn one_of_many_messages() {
     let mut many = messages(0..20_000);

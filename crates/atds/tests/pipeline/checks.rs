@@ -1,4 +1,4 @@
-//! Files are held against the features before the first batch.
+//! Files are checked against the features before the first batch.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const Y: &str = r#"{"name": "y", "type": "long"}"#;
 const NULLABLE_X: &str = r#"{"name": "x", "type": ["null", "long"]}"#;
 const TEXT_X: &str = r#"{"name": "x", "type": "string"}"#;
 
-/// Files of these fields, each of one record of these numbers.
+/// Files with these fields. Each holds one record with these numbers.
 fn files(files: &[(&[&str], &[i64])]) -> (Folder, Vec<PathBuf>) {
     let folder = Folder::new();
     let paths = files.iter().enumerate().map(|(number, (fields, values))| {
@@ -56,7 +56,7 @@ fn builder<const N: usize>(files: &[PathBuf], features: [Feature; N]) -> Dataset
     Dataset::builder(files.to_vec(), 1).features(features)
 }
 
-/// The error's message, with the names of files only.
+/// The error's message, with file names instead of paths.
 fn message(error: &Error, folder: &Folder) -> String {
     let folder = format!("{}/", folder.path().display());
     error.to_string().replace(&folder, "")
@@ -82,7 +82,7 @@ fn the_last_of_fifty_files_is_at_fault() {
     let error = refused(builder(&paths, [x()]).build(), &folder);
     assert!(error.starts_with(expected), "{error}");
 
-    // Without the check it is found when the file is opened, after the others.
+    // Without the check, the error comes after the earlier files, when the file is opened.
     let dataset = builder(&paths, [x()]).check_files(false).build().unwrap();
     let mut batches: Vec<_> = dataset.iter().collect();
     let error = message(&batches.pop().unwrap().unwrap_err(), &folder);
@@ -91,7 +91,7 @@ fn the_last_of_fifty_files_is_at_fault() {
     assert!(batches.iter().all(Result::is_ok));
 }
 
-/// Whatever the fault, and whichever thread is first.
+/// The first bad file is named, for any fault and any order of threads.
 #[test]
 fn the_first_file_at_fault_is_named() {
     for damaged in [10, 30] {
@@ -124,7 +124,8 @@ fn a_field_that_a_file_lacks() {
     let masked = builder(&paths, [y().with_mask("y.mask")]).build().unwrap();
     assert_eq!(values(&masked, "y"), [2, 0, 5]);
 
-    // Neither: the error says who has it, whichever file comes first.
+    // Without a default and a mask, the error names a file that has the field, whichever file comes
+    // first.
     let remedy = "has it: give the feature a `default` or a `mask`, or read all by a \
                   `reader_schema` that has a default for the field";
     let lacks = "feature 'y': the schema has no field 'y': the record 'Row' has 'x'";
@@ -144,7 +145,7 @@ fn a_field_that_a_file_lacks() {
         format!("00001.avro: {lacks}; '00000.avro' {remedy}")
     );
 
-    // What the error suggests.
+    // Follows the advice of the error.
     let reader = r#"{"type": "record", "name": "Row", "fields": [
         {"name": "x", "type": "long"}, {"name": "y", "type": "long", "default": 7}]}"#;
     let read = builder(&paths, [x(), y()]).reader_schema(Schema::parse(reader).unwrap());
@@ -165,14 +166,14 @@ fn a_field_that_all_files_lack() {
              that all of them lack: a `reader_schema` can add that)"
         );
     }
-    // Without anything for it, the name is at fault, or nobody knows.
+    // Without a default or a mask, the error does not mention them.
     assert_eq!(
         refused(builder(&paths[..2], [x(), y()]).build(), &folder),
         "00000.avro: feature 'y': the schema has no field 'y': the record 'Row' has 'x'"
     );
 }
 
-/// The files that lack a field may come first: another says what it is.
+/// The first files may lack a field, if a later file gives its type.
 #[test]
 fn a_field_that_the_first_files_lack() {
     let all: [(&[&str], &[i64]); 4] =
@@ -189,7 +190,7 @@ fn a_field_that_the_first_files_lack() {
     }
 }
 
-/// What was checked travels: nothing is read again.
+/// The results of the check are passed on, so no header is read again.
 #[test]
 fn checked_once() {
     let all: [(&[&str], &[i64]); 4] =
@@ -203,7 +204,7 @@ fn checked_once() {
     for path in &paths {
         std::fs::write(path, "no longer Avro").unwrap();
     }
-    // As in another process.
+    // Another process would use the results in this way.
     let copy = builder(&paths, [x(), y_or_9()]);
     let copy = copy.schemas(FileSchemas::from_iter(schemas));
     let copy = copy.build().unwrap();
@@ -217,7 +218,7 @@ fn checked_once() {
     assert!(refused(builder(&paths, [x()]).build(), &folder).starts_with("00000.avro"));
 }
 
-/// A file that is written anew after the check is checked again when it is opened.
+/// A file that is rewritten after the check is checked again when it is opened.
 #[test]
 fn a_file_that_changes() {
     let all: [(&[&str], &[i64]); 3] = [(&[X, Y], &[1, 2]), (&[X, Y], &[3, 4]), (&[X], &[5])];
@@ -261,11 +262,11 @@ fn a_check_that_is_stopped() {
         ControlFlow::Break(())
     });
     assert!(dataset.build().is_err());
-    // Each thread ends the file that it is at.
+    // Each thread finishes its current file.
     assert!(calls.load(Relaxed) <= 16, "{calls:?}");
 }
 
-/// Schemas that are too many to be kept are read again.
+/// If there are too many schemas to keep, they are read again.
 #[test]
 fn schemas_without_end() {
     let folder = Folder::new();
@@ -302,12 +303,12 @@ fn inferred_from_all_files() {
     assert_eq!(values(&dataset, "x"), [1, 0, 8]);
     assert_eq!(values(&dataset, "y"), [2, 0, 0]);
     assert_eq!(values(&dataset, "z"), [3, 6, 9]);
-    // A file of no fields at all.
+    // A file whose records have no fields.
     let empty: &[&str] = &[];
     let (_empty, lacking) = files(&[(&[X], &[6]), (empty, &[])]);
     let dataset = Dataset::builder(lacking, 1).build().unwrap();
     assert_eq!(values(&dataset, "x"), [6, 0]);
-    // Without the check only the first file is looked at.
+    // Without the check, features are inferred from the first file only.
     let dataset = Dataset::builder(paths, 1).check_files(false).build();
     assert_eq!(dataset.unwrap().spec().columns().len(), 3);
 }

@@ -1,4 +1,4 @@
-//! The debug text of what a program holds fits a screen.
+//! The debug text of public values fits a screen.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use atds::records::EncodedRecords;
 use atds::schema::FileSchemas;
 use atds::{DType, Dataset, Feature, Files, Schema};
 
-/// Lines and characters of a screen.
+/// Number of lines and of characters of a screen.
 const SCREEN: (usize, usize) = (50, 4_000);
 
 fn fits(what: &impl Debug, has: &str) {

@@ -5,9 +5,8 @@ use avro_decode::encode::{write_long, write_string};
 
 use crate::common::{Folder, container};
 
-/// Records of three days, each with a schema of its own, that hold the same:
-/// per record a number, its text, and its third as a rating where the day has
-/// one.
+/// Records of three days. Each day has a schema of its own for the same data: a number, its text,
+/// and a third of the number as a rating if the day has ratings.
 struct Day {
     schema: &'static str,
     encode: fn(&mut Vec<u8>, i64),
@@ -58,7 +57,8 @@ const READER: &str = r#"{"type": "record", "name": "Row", "fields": [
     {"name": "rating", "type": "double", "default": -1},
     {"name": "text", "type": ["string", "null"], "aliases": ["label"]}]}"#;
 
-/// `per_day` records of each day, numbered through, in blocks of 7.
+/// A folder with `per_day` records of each day, in blocks of 7. The numbers continue from day to
+/// day.
 fn folder(per_day: i64) -> Folder {
     let folder = Folder::new();
     for (day, Day { schema, encode }) in DAYS.iter().enumerate() {
@@ -127,8 +127,8 @@ fn files_of_different_schemas_mix_in_one_batch() {
     assert_eq!(sorted, in_order);
 }
 
-/// Without a reader's schema each file is taken as it is: names count, not the
-/// order of the fields, nor what else there is.
+/// Without a reader's schema, features find fields by name in each file. The order of fields and
+/// additional fields do not matter.
 #[test]
 fn features_are_found_in_each_files_own_schema() {
     let folder = folder(10);
@@ -165,7 +165,7 @@ fn a_file_that_cannot_become_the_readers_names_itself() {
             "day2.avro: field 'rating': double cannot be read as float"
         );
     }
-    // Without the check it is found when the file is opened.
+    // Without the check, the error comes when the file is opened.
     let dataset = build(folder.path().to_owned()).check_files(false).build();
     let dataset = dataset.unwrap();
     let mut batches = dataset.iter();

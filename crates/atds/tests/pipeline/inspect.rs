@@ -1,4 +1,4 @@
-//! What an inspection finds in files with nulls, unions and nested records.
+//! The results of inspecting files with nulls, unions and nested records.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "u", "type": ["null", "int", {"type": "array", "items": "S"}]},
     {"name": "m", "type": {"type": "map", "values": ["string", "null"]}}]}"#;
 
-/// A null in a nullable union whose first branch is null.
+/// A null in a union whose first branch is null.
 fn null() -> Value {
     Value::Union(0, Box::new(Value::Null))
 }
@@ -53,7 +53,7 @@ fn full() -> Value {
     ])
 }
 
-/// A record with a null wherever one can be, or nothing.
+/// A record in which every value that can be null is null, or is empty.
 fn sparse() -> Value {
     let map = vec![
         ("k".to_owned(), some(Value::Null)),
@@ -91,7 +91,7 @@ fn inspected(records: &[Value]) -> Inspection {
     found
 }
 
-/// A feature with a mask of its own name.
+/// The feature, with a mask of its default name.
 fn masked(feature: Feature) -> Feature {
     let mask = format!("{}.mask", feature.name);
     feature.with_mask(mask)
@@ -99,7 +99,7 @@ fn masked(feature: Feature) -> Feature {
 
 #[test]
 fn nullable_fields_are_features_with_masks() {
-    // One record, so that all lists are of one length.
+    // There is one record, so all lists have one length.
     for (record, lists) in [(full(), true), (sparse(), false)] {
         let found = inspected(&[record.clone(), record]);
         let y = if lists {
@@ -134,7 +134,7 @@ fn lists_of_several_lengths_are_varlen() {
     }
 }
 
-/// Expression, type, values, nulls.
+/// The expression, type, number of values and number of nulls of each path.
 fn paths(found: &Inspection) -> Vec<(&str, &str, u64, u64)> {
     let paths = found.paths.iter();
     paths
@@ -226,8 +226,8 @@ fn the_sample_is_the_first_records() {
     }
 }
 
-/// Every path without a list is the expression of a feature, and its mask has
-/// as many nulls as were counted.
+/// For every path without a list, a feature can be made of the expression. Its mask has as many
+/// nulls as the inspection counted.
 #[test]
 fn counted_nulls_are_those_of_masks() {
     let folder = Folder::new();
@@ -249,7 +249,7 @@ fn counted_nulls_are_those_of_masks() {
         let batch = dataset.build().unwrap().iter().next().unwrap().unwrap();
         let mask = batch.dense::<bool>("mask").unwrap();
         let nulls = mask.iter().filter(|&&there| !there).count() as u64;
-        // A feature knows of nulls on the way, too.
+        // The feature's mask also counts nulls of the records around the value.
         let on_the_way = match &**expression {
             "r.x" => 2,
             _ => 0,
@@ -260,8 +260,8 @@ fn counted_nulls_are_those_of_masks() {
     assert_eq!(compared, 9);
 }
 
-/// A file of records `{id, pair, list, cells}`, whose lists and indices are given; `id` is an int
-/// or a long.
+/// A file of records `{id, pair, list, cells}` with these lists and indices. The type of `id` is
+/// int or long.
 fn clicks(folder: &Folder, name: &str, id: &str, records: &[(i32, &[i64], &[i32])]) {
     let schema = r#"{"type": "record", "name": "R", "fields": [
         {"name": "id", "type": "ID"},
@@ -292,8 +292,7 @@ fn clicks(folder: &Folder, name: &str, id: &str, records: &[(i32, &[i64], &[i32]
     folder.write(name, &container(&schema, Codec::Deflate, [block]));
 }
 
-/// What holds for one file need not hold for another: numbers are wider, indices larger, lists
-/// longer, fields missing.
+/// Other files may have wider numbers, larger indices, longer lists, or lack fields.
 #[test]
 fn the_features_of_several_files_read_them_all() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! What the pipeline promises of good files: order, shuffling, memory, figures, inspection.
+//! Tests of the pipeline with valid files: order, shuffling, memory, figures, inspection.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! A column means one thing in all files of a data set.
+//! A column has one meaning in all files of a data set.
 
 use atds::{Codec, Dataset, Error, Schema};
 
@@ -97,7 +97,7 @@ fn the_remedies_work() {
     assert_eq!(found, ["0", "1", "2", "0", "1", "2"]);
     assert_eq!(with_reader(micros, ReadAs::Unit), ["0"; 6]);
 
-    // Symbols.
+    // Enums with different symbols.
     write(&folder, "a.avro", Kind::Enum(&["A", "B", "C"]));
     write(&folder, "b.avro", Kind::Enum(&["D", "B", "A"]));
     let error = folder.message(&read(&folder, ReadAs::Int64).unwrap_err());
@@ -110,7 +110,7 @@ fn the_remedies_work() {
     let texts = read(&folder, ReadAs::String).unwrap();
     assert_eq!(texts.len(), 6);
 
-    // Old files without the logical type.
+    // Old files that lack the logical type.
     write(&folder, "a.avro", Kind::Long);
     write(&folder, "b.avro", micros);
     assert!(read(&folder, ReadAs::Int64).is_err());
@@ -118,8 +118,7 @@ fn the_remedies_work() {
     assert_eq!(found, ["0", "1", "2", "0", "1", "2"]);
 }
 
-/// Whichever file is opened first, the first that has the values says what they
-/// mean.
+/// The first file in order that has the values fixes their meaning, whichever file is opened first.
 #[test]
 fn the_order_in_which_files_are_opened_says_nothing() {
     let folder = Folder::new();
@@ -180,14 +179,14 @@ fn without_a_check_the_error_comes_when_the_file_is_opened() {
     assert!(error.contains("in 'a.avro'"), "{error}");
 }
 
-/// The branches of one file's union mean one thing, too.
+/// The branches of a union in one file have one meaning too.
 #[test]
 fn the_branches_of_a_union_are_read_as_one_type() {
     let folder = Folder::new();
     let union = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type": [
         {"type": "int", "logicalType": "date"},
         {"type": "long", "logicalType": "local-timestamp-millis"}]}]}"#;
-    // A date of 1, a local timestamp of 3.
+    // A date with the value 1, and a local timestamp with the value 3.
     let block = (2, vec![0, 2, 2, 6]);
     folder.write("a.avro", &container(union, Codec::Null, [block]));
     let reader = Kind::Time("local-timestamp-micros").schema();

@@ -1,5 +1,5 @@
-//! The memory limit: enough is enough, too little is an error, and the same on
-//! every number of threads.
+//! The memory limit: a sufficient limit gives all batches, a smaller one an error. Neither depends
+//! on the number of threads.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use avro_decode::encode::write_long;
 
 use crate::common::{CODECS, Folder, container, read, read_all};
 
-/// The least limit that suffices, to within a hundredth.
+/// The smallest limit that suffices, to within one percent.
 fn least(dataset: &DatasetBuilder) -> u64 {
     let works = |limit| {
         read(dataset.clone().memory_limit(limit).build().unwrap().iter())
@@ -34,8 +34,8 @@ fn is_memory_limit(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::MemoryLimit { .. })
 }
 
-/// The most bytes of the window and a batch, for batches of ten and a window of
-/// sixty of these files, generously; the test files are far larger.
+/// An upper bound on the bytes of the window and a batch, for batches of ten and a window of sixty.
+/// The test files are far larger.
 const WINDOW: u64 = 16_000;
 
 #[test]
@@ -64,7 +64,7 @@ fn just_enough_is_enough_and_less_an_error_on_every_number_of_threads() {
                 "{codec}, {threads} threads"
             );
             assert_eq!(ids, expected[..ids.len()]);
-            // The same batches come before it.
+            // The same batches come before the error.
             assert_eq!(*batches_before.get_or_insert(ids.len()), ids.len());
         }
     }
@@ -117,8 +117,8 @@ fn the_limit_that_the_error_names_leads_to_one_that_does() {
     }
 }
 
-/// Takes a batch only after the pipeline had time to run ahead. The limit holds
-/// however long that is; the time only makes a fault likely to show.
+/// Takes each batch after a pause, in which the pipeline can run ahead. The limit must hold for any
+/// pause; a pause only makes a fault likely to show.
 fn slowly(batches: &mut Batches) -> u64 {
     let mut records = 0;
     loop {
@@ -158,7 +158,7 @@ fn prefetch_is_bounded_by_the_limit_and_not_by_its_number() {
     assert!((limit / 2..=limit).contains(&peak), "{peak} of {limit}");
 }
 
-/// A block that decompresses to far more than it takes in the file.
+/// A block decompresses to far more bytes than it takes in the file.
 #[test]
 fn a_bomb_is_an_error_and_not_memory() {
     let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "b", "type": "bytes"}]}"#;
@@ -178,20 +178,19 @@ fn a_bomb_is_an_error_and_not_memory() {
     }
 }
 
-/// A list of `lists` lists, of which the first has `items` zeros and the others
-/// none.
+/// A list of `lists` lists. The first has `items` zeros, the others are empty.
 fn list_of_lists(lists: usize, items: usize) -> Vec<u8> {
     let mut record = Vec::new();
     write_long(&mut record, lists as i64);
     write_long(&mut record, items as i64);
     record.resize(record.len() + items, 0);
-    // The end of each inner list, and of the outer one.
+    // The end of each inner list, and of the outer list.
     record.resize(record.len() + lists + 1, 0);
     record
 }
 
-/// One long list makes every row long: what lists are padded to is held against
-/// the limit before there is memory for it.
+/// One long list pads all rows. The padded size is checked against the limit before it is
+/// allocated.
 #[test]
 fn padding_out_of_proportion_is_an_error_and_not_memory() {
     let schema = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type":
@@ -199,7 +198,7 @@ fn padding_out_of_proportion_is_an_error_and_not_memory() {
     let feature = Feature::fixed_len("x", &[None, None], DType::Int64)
         .with_default(Fill::Scalar(Scalar::Int64(-1)));
     let dataset = |folder: &Folder, longest: usize| {
-        // Each record a block, so that several threads have some.
+        // Each record is a block, so several threads get some.
         let blocks = (0..10).map(|record| {
             let longest = if record == 6 { longest } else { 1 };
             (1, list_of_lists(longest, longest))
@@ -218,7 +217,7 @@ fn padding_out_of_proportion_is_an_error_and_not_memory() {
         };
         assert_eq!(padded.shape, [10, 100, 100]);
 
-        // No machine has 80 TB.
+        // The padded lists would take 80 TB.
         let longest = 1 << 20;
         let limited = dataset(&folder, longest).threads(threads).build().unwrap();
         let mut batches = limited.iter();

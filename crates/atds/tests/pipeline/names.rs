@@ -1,5 +1,5 @@
-//! Fields of any name: found by inference and by quoted expressions, with the
-//! values that are written; and who wants names by the specification.
+//! Fields with any name. Inference and quoted expressions find them and read the values that were
+//! written. Strict options refuse names that violate the specification.
 
 use atds::inspect::{InspectOptions, inspect_with};
 
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::common::{Folder, container};
 
-/// A field of some type, whose values follow from the number of the record.
+/// The type of a field. The values follow from the number of the record.
 #[derive(Clone, Debug)]
 enum Ty {
     Long,
@@ -41,7 +41,7 @@ fn any_fields() -> impl Strategy<Value = Vec<(String, Ty)>> {
     prop::collection::vec((any_name(), ty), 1..6)
 }
 
-/// The schema of the fields; each record is called `name`.
+/// A record schema with these fields; each record in it is called `name`.
 fn schema(name: &str, fields: &[(String, Ty)]) -> serde_json::Value {
     let fields = fields.iter().map(|(field, ty)| {
         let ty = match ty {
@@ -68,8 +68,7 @@ fn write(fields: &[(String, Ty)], number: &mut i64, out: &mut Vec<u8>) {
     }
 }
 
-/// The expressions of all leaves, in order, with the numbers that tell their
-/// values.
+/// The expressions of all leaves in order, with the numbers from which their values are made.
 fn leaves(schema: &Schema, fields: &[(String, Ty)]) -> Vec<(String, i64, bool)> {
     fn add(
         schema: &Schema,
@@ -135,7 +134,7 @@ proptest! {
                 }
             }
         }
-        // A feature's name is that of a field, if it has one.
+        // A feature at the root is called like its field.
         let Node::Record(root) = parsed.node(parsed.root()) else {
             panic!("not a record");
         };
@@ -152,7 +151,7 @@ proptest! {
     }
 }
 
-/// Columns have the plain names of fields where those are no two columns'.
+/// A column has the plain name of its field, unless two columns would have the same name.
 #[test]
 fn columns_are_called_by_plain_names() {
     let text = r#"{"type": "record", "name": "", "fields": [
@@ -181,7 +180,7 @@ fn columns_are_called_by_plain_names() {
             ("a.b", Some("a.b"), None),
             ("'a.b'", None, None),
             ("user-id.mask", None, None),
-            // Another file may have a `size` with a `cm` in it.
+            // Another file may have a field `size` with a field `cm`.
             ("size.cm", Some("'size.cm'"), None),
         ]
     );
@@ -241,7 +240,7 @@ fn inspecting_notes_what_is_not_by_the_specification() {
     assert!(inspect_with(&path, &options).is_err());
 }
 
-/// The error says how to write it.
+/// The error gives the quoted expression.
 #[test]
 fn an_expression_that_needs_quotes() {
     let folder = Folder::new();
@@ -258,7 +257,7 @@ fn an_expression_that_needs_quotes() {
     assert!(message.contains("(did you mean 'user-id'?)"), "{message}");
 }
 
-/// Another file lacks a field, whose mask has a name that is a field's already.
+/// A later file lacks a field. The name of its mask is already the name of another field.
 #[test]
 fn masks_of_fields_that_later_files_lack() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Without shuffling: file order, whatever the options that must not matter.
+//! Without shuffling, records come in file order. Options of speed do not change it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use atds::{Codec, ColumnSpec, DType, Dataset, Threads};
 
 use crate::common::{CODECS, Folder, LAYOUTS, SCHEMA, container, read_all, rows_file};
 
-/// `0..records` in batches of `batch_size`.
+/// The numbers `0..records` in batches of `batch_size`.
 fn in_order(records: i64, batch_size: usize) -> Vec<Vec<i64>> {
     let ids: Vec<i64> = (0..records).collect();
     ids.chunks(batch_size).map(<[i64]>::to_vec).collect()
@@ -171,8 +171,8 @@ fn a_name_that_looks_like_a_glob_and_exists_is_a_file() {
     assert_eq!(read_all(dataset.iter()), [[7]]);
 }
 
-/// `schema_before` has the fields `a` and `b`; `schema_after` the same ones
-/// behind others, one of them nullable, and another codec.
+/// `schema_before` has the fields `a` and `b`. `schema_after` has other fields before them, makes
+/// one nullable, and has another codec.
 #[test]
 fn files_of_different_schemas_mix_in_a_batch() {
     let folder = std::env::var_os("ATDS_TESTDATA").map_or_else(
@@ -208,7 +208,7 @@ fn a_batch_outlives_its_dataset_and_is_not_overwritten() {
     assert_eq!(batches.len(), 10);
 }
 
-/// Epochs without a batch would follow one another for ever.
+/// Endless epochs without a batch must not loop forever.
 #[test]
 fn endless_epochs_without_batches_end() {
     let folder = Folder::of_rows(2, 3, 2, Codec::Null);
@@ -218,7 +218,7 @@ fn endless_epochs_without_batches_end() {
     assert_eq!(batches.stats().dropped_records, u64::MAX);
 }
 
-/// More batches than are planned at a time, all of the same block.
+/// One block gives more batches than are planned at a time.
 #[test]
 fn a_block_of_very_many_batches() {
     let records = 9_000;

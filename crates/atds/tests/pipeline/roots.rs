@@ -1,5 +1,5 @@
-//! Files whose schemas are no plain record of plain values: unions at the root, numbers,
-//! unions of numbers and text, decimals, maps with their keys.
+//! Files whose schemas are not plain records: unions at the root, numbers, unions of numbers and
+//! text, decimals, maps with their keys.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ fn text(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-/// The one batch of a file.
+/// The only batch of a file.
 fn read(path: &PathBuf, features: Option<Vec<Feature>>) -> Result<Json, Error> {
     let builder = Dataset::builder(path, 100);
     let dataset = match features {
@@ -47,7 +47,8 @@ fn values<'a>(batch: &'a Json, column: &str) -> &'a Json {
     &batch[column]["values"]
 }
 
-/// What is inferred, and what `inspect` finds, read the file and agree in their names.
+/// The batch of the features inferred from the schema. Checks that the features of `inspect` read
+/// the file too and have the same names.
 fn inferred(path: &PathBuf) -> Json {
     let batch = read(path, None).unwrap();
     let found = inspect(path).unwrap();
@@ -86,7 +87,7 @@ fn a_record_or_null() {
         .unwrap();
     let error = dataset.iter().find_map(Result::err).unwrap();
     assert_eq!(error.place.record, Some(1), "{error}");
-    // Read as the record alone, a null is an error, and nothing else is.
+    // If the reader's schema is the record alone, only the null is an error.
     let reader = Schema::parse(RECORD).unwrap();
     let dataset = Dataset::builder(&path, 1).reader_schema(reader);
     let mut batches = dataset.build().unwrap().iter();
@@ -112,7 +113,7 @@ fn one_of_several_records() {
     assert_eq!(*values(&batch, ":Foo.x"), json!([5, 0]));
     assert_eq!(*values(&batch, ":Foo.x.mask"), json!([true, false]));
     assert_eq!(*values(&batch, ":Bar.y"), json!(["", "q"]));
-    // A field needs no branch where the records that have it agree.
+    // A field needs no branch if all records that have it give it the same type.
     let x = Feature::dense("x", &[], DType::Int64).with_mask("is_foo");
     let both = Feature::dense("both", &[], DType::Int32);
     let batch = read(&path, Some(vec![x, both])).unwrap();
@@ -276,7 +277,7 @@ fn decimals_without_a_fraction_are_exact() {
     let batch = inferred(&path);
     assert_eq!(*values(&batch, "id"), json!([id]));
     assert_eq!(*values(&batch, "list"), json!([[id]]));
-    // Beyond int64 it is an error with the field; an inspection finds it, and bytes.
+    // A value outside int64 is an error with the field. `inspect` notices it and reads the bytes.
     let large = vec![1, 0, 0, 0, 0, 0, 0, 0, 0];
     let path = file(&folder, schema, &[record(large)]);
     let error = read(&path, None).unwrap_err();

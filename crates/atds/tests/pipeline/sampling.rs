@@ -1,4 +1,4 @@
-//! Features that are inferred from a sample: lists of one length are dense.
+//! Features that are inferred from a sample: lists of one length become dense.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn record(length: i64) -> Vec<u8> {
     out
 }
 
-/// A file with a block for each of the lists of lengths.
+/// A file with a block for each inner slice of list lengths.
 fn file(folder: &Folder, name: &str, codec: Codec, blocks: &[&[i64]]) -> PathBuf {
     let blocks = blocks.iter().map(|lengths| {
         let records = lengths.iter().flat_map(|&length| record(length));
@@ -39,7 +39,7 @@ fn file(folder: &Folder, name: &str, codec: Codec, blocks: &[&[i64]]) -> PathBuf
     folder.write(name, &container(SCHEMA, codec, blocks))
 }
 
-/// The shape of `v` by what is inferred; none if its length varies.
+/// The inferred shape of `v`; `None` if its length varies.
 fn shape(dataset: &Dataset) -> Option<Vec<usize>> {
     let columns = dataset.spec().columns().iter();
     let mut kinds = columns.filter(|one| one.name == "v").map(|one| &one.kind);
@@ -66,7 +66,7 @@ fn lists_of_one_length_are_dense() {
             batch["v"]["values"],
             json!([[0, 1, 2], [0, 1, 2], [0, 1, 2]])
         );
-        // Maps of one size are no vectors.
+        // Maps do not become dense, even if all have one size.
         assert_eq!(batch["m[*]"]["indices"], json!([[0, 0], [1, 0], [2, 0]]));
         let sampled = &dataset.sampled()[0];
         let found = (&*sampled.feature, &*sampled.expression, sampled.records);
@@ -81,11 +81,11 @@ fn what_the_first_block_with_records_says() {
         (&[&[3, 3][..], &[4]][..], None),
         (&[&[], &[], &[2, 2, 2]], Some(vec![2])),
         (&[&[3, 3, 4]], None),
-        // No dimension is 0.
+        // A dimension is never 0.
         (&[&[0, 0]], None),
         (&[&[], &[]], None),
         (&[], None),
-        // The only record there is.
+        // A file with a single record.
         (&[&[5]], Some(vec![5])),
     ] {
         let path = file(&folder, "x.avro", Codec::Null, blocks);
@@ -95,7 +95,7 @@ fn what_the_first_block_with_records_says() {
         let all: usize = blocks.iter().map(|block| block.len()).sum();
         assert_eq!(read.sum::<usize>(), all);
     }
-    // A block that is large enough is enough.
+    // If the first block is large enough, the sample ends with it.
     let same = vec![2; 20];
     let path = file(&folder, "x.avro", Codec::Deflate, &[&same, &[3]]);
     assert_eq!(inferred(&path), Some(vec![2]));
@@ -108,7 +108,7 @@ fn at_most_so_many_records_are_looked_at() {
     let of = |records| Dataset::builder(&path, 8).sample_records(records);
     assert_eq!(shape(&of(2).build().unwrap()), Some(vec![3]));
     assert_eq!(shape(&of(3).build().unwrap()), None);
-    // One of several says nothing.
+    // A sample of one record among several does not make a feature dense.
     assert_eq!(shape(&of(1).build().unwrap()), None);
     let by_schema = of(0).infer().unwrap();
     assert!(by_schema.sampled.is_empty());
@@ -127,7 +127,7 @@ fn a_list_of_another_length_is_an_error_that_says_so() {
         let later = file(&folder, "1.avro", Codec::Null, &[&[2, length]]);
         let dataset = Dataset::builder(folder.path(), 4).build().unwrap();
         let batches: Vec<_> = dataset.iter().collect();
-        // The 21 records before it are read.
+        // The 21 records before the error are read.
         assert_eq!(batches.len(), 7);
         let error = batches.last().unwrap().as_ref().unwrap_err();
         assert!(matches!(
@@ -146,7 +146,7 @@ fn a_list_of_another_length_is_an_error_that_says_so() {
         );
         assert!(text.ends_with(&expected), "{text}");
         assert!(text.starts_with(&*later.to_string_lossy()), "{text}");
-        // The same data set by the schema alone reads them.
+        // Without a sample, features come from the schema alone and read all lists.
         let dataset = Dataset::builder(folder.path(), 4).sample_records(0).build();
         assert!(dataset.unwrap().iter().all(|batch| batch.is_ok()));
     }
@@ -161,7 +161,7 @@ fn first_files_without_records_are_passed_over() {
     assert_eq!(inferred(folder.path()), Some(vec![4]));
 }
 
-/// What is at fault in the sample is an error when it is read.
+/// Damage in the sampled records is an error only when they are read.
 #[test]
 fn damage_in_the_sample() {
     let folder = Folder::new();
@@ -195,7 +195,7 @@ fn lists_that_may_be_null() {
     let path = folder.write("x.avro", &container(schema, Codec::Null, [first, later]));
     let dataset = Dataset::builder(&path, 23).build().unwrap();
     assert_eq!(shape(&dataset), Some(vec![2]));
-    // The mask says what is not there.
+    // The mask marks the missing lists.
     let batch = dataset.iter().next().unwrap().unwrap();
     let masks = batch_to_json(&batch)["v.mask"]["values"].clone();
     assert_eq!(masks[19], json!([true, true]));

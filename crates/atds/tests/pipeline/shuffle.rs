@@ -1,5 +1,4 @@
-//! With shuffling: every record once an epoch, in an order that seed and epoch
-//! fix.
+//! With shuffling, every record comes once an epoch. Seed and epoch fix the order.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,7 +18,7 @@ fn ids(dataset: DatasetBuilder) -> Vec<Vec<i64>> {
     read_all(dataset.build().unwrap().iter())
 }
 
-/// Every record once.
+/// Checks that every record comes exactly once.
 fn assert_once(batches: &[Vec<i64>]) {
     let mut ids = batches.concat();
     ids.sort();
@@ -93,8 +92,8 @@ fn the_order_is_the_same_for_every_option_of_speed() {
     }
 }
 
-/// A block that comes in takes the first place that is empty, and the rows of a batch
-/// stand in the order of the places.
+/// A new block takes the first free slot of the window. The rows of a batch are in the order of the
+/// slots.
 #[test]
 fn the_order_is_that_of_places_in_the_window() {
     for (batch, shuffle, block) in [
@@ -122,7 +121,7 @@ fn the_order_is_that_of_places_in_the_window() {
     }
 }
 
-/// The ids of the blocks of three files of a hundred rows and some.
+/// The ids of each block, in three files of `records` rows and more.
 fn blocks_of(records: usize) -> impl Iterator<Item = Range<i64>> {
     let files = [0..100, 100..201, 201..RECORDS];
     files.into_iter().flat_map(move |file| {
@@ -131,7 +130,7 @@ fn blocks_of(records: usize) -> impl Iterator<Item = Range<i64>> {
     })
 }
 
-/// The ids of the batches of an epoch.
+/// The batches of an epoch as ids, computed from the slots.
 fn batches_from_places(
     mut blocks: impl Iterator<Item = Range<i64>>,
     mut sampler: Sampler,
@@ -175,8 +174,8 @@ fn batches_from_places(
     }
 }
 
-/// A batch is drawn from all of a window of `batch_size + shuffle_buffer_size`
-/// records, and from nothing beyond it.
+/// A batch is drawn from the whole window of `batch_size + shuffle_buffer_size` records, and from
+/// no record outside it.
 #[test]
 fn the_window_holds_what_was_asked_for_and_whole_blocks() {
     let folder = folder();
@@ -188,7 +187,7 @@ fn the_window_holds_what_was_asked_for_and_whole_blocks() {
         let ids = first.dense::<i64>("id").unwrap();
         furthest = furthest.max(*ids.last().unwrap());
     }
-    // Seven blocks of nine are the first that hold sixty.
+    // The window has seven blocks of nine records, the fewest with sixty records.
     let window = (batch + shuffle).next_multiple_of(block) as i64;
     assert!(furthest < window, "{furthest} is outside {window}");
     assert!(furthest >= window - block as i64, "{furthest} of {window}");
@@ -238,7 +237,7 @@ fn blocks_are_shuffled_whole_within_their_file() {
                 sorted.sort();
                 assert_eq!(sorted, (start..end).collect::<Vec<_>>());
                 assert_ne!(file, sorted);
-                // Blocks come whole.
+                // Blocks stay whole.
                 let mut blocks: Vec<i64> = file.iter().map(|id| (id - start) / 9).collect();
                 blocks.dedup();
                 let count = blocks.len();

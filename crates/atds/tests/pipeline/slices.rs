@@ -1,4 +1,4 @@
-//! Slices and shards: each record of an epoch in exactly one of them.
+//! Slices and shards. Each record of an epoch is in exactly one shard.
 
 use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Threads};
 use proptest::collection::vec;
@@ -196,7 +196,7 @@ fn a_file_that_has_changed_since_it_was_counted_is_an_error() {
             .shuffle_blocks(shuffle_blocks)
             .build()
             .unwrap();
-        // The second file was counted with a record more.
+        // The counts say that the second file has one record more than it has.
         let slice = dataset.slice(records, [40, 42, 41]).unwrap();
         let (mut rows, mut failed) = (0, None);
         for batch in slice.iter() {
@@ -242,7 +242,7 @@ fn only_what_is_in_a_slice_is_read() {
 
 #[test]
 fn faults_are_numbered_in_the_whole_block() {
-    // Record 17, in the block of records 10 to 19, has an index that is too large.
+    // Record 17 is in the block of records 10 to 19 and has an index that is too large.
     let mut bad = Row::new(17);
     bad.cells = vec![(100, 1.0)];
     let encoded = |id| {
@@ -265,7 +265,7 @@ fn faults_are_numbered_in_the_whole_block() {
         .unwrap();
     let place = error.unwrap_err().place;
     assert_eq!((place.block, place.record), (Some(1), Some(7)));
-    // Those around it are good.
+    // The slices before and after it are valid.
     let before = dataset.slice(13..17, counts.clone()).unwrap();
     assert_eq!(ids(&before, 0), [13, 14, 15, 16]);
     let behind = dataset.slice(18..20, counts).unwrap();

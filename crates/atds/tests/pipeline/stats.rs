@@ -9,8 +9,8 @@ use atds::{Batches, Codec, Threads, inspect};
 
 use crate::common::{CODECS, Folder, rows_file};
 
-/// Takes all batches; gives the number of runs they were made in, and whether the last was
-/// decided by what runs before it cost.
+/// Takes all batches. Returns the number of worker runs that made them, and whether the costs of
+/// earlier runs decided the last one.
 fn runs(mut batches: Batches) -> (u64, bool) {
     batches.by_ref().for_each(|batch| drop(batch.unwrap()));
     let schedule = batches.stats().schedule.unwrap();
@@ -39,8 +39,7 @@ fn records_steps_and_bytes_add_up() {
             assert_eq!(stats.records, rows as u64);
             assert_eq!(stats.records, 2 * (50 + 51 + 52));
             assert_eq!(stats.steps, 2 * 8);
-            // A block is a count and a size of one byte or two, its payload and
-            // the marker.
+            // A block is a count, a size of one or two bytes, its payload and the sync marker.
             let heads = stats.raw_bytes - 2 * payloads - 2 * 16 * blocks;
             assert!(
                 (2 * 2 * blocks..=2 * 3 * blocks).contains(&heads),
@@ -53,8 +52,8 @@ fn records_steps_and_bytes_add_up() {
             assert!(stats.window_peak > 0 && stats.window_peak <= stats.memory_peak);
             assert_eq!((stats.dropped_entries, stats.dropped_records), (0, 0));
             assert!((1..=threads).contains(&stats.threads), "{}", stats.threads);
-            // In order, several threads make two batches in one run, but for
-            // the first, and those at the end that are not two whole ones.
+            // In file order, several threads make two batches in a run. The first batch, and an
+            // incomplete batch at the end, are runs of their own.
             let runs = if (shuffle, threads) == (0, 3) { 5 } else { 8 };
             assert_eq!(stats.schedule.as_ref().unwrap().runs, 2 * runs);
             assert!(stats.records_per_s() > 0.0);
@@ -98,7 +97,7 @@ fn an_iteration_knows_what_earlier_ones_of_the_data_set_have_learnt() {
         assert_eq!(runs(dataset.iter()), (1, true));
         let slice = dataset.slice(0..5, dataset.file_records().unwrap());
         assert_eq!(runs(slice.unwrap().iter()), (1, true));
-        // Another has learnt nothing.
+        // Another data set starts without measured costs.
         let dataset = folder.rows(10).threads(threads).build().unwrap();
         assert_eq!(runs(dataset.iter()), (1, false));
     }
@@ -108,23 +107,23 @@ fn an_iteration_knows_what_earlier_ones_of_the_data_set_have_learnt() {
 #[cfg(unix)]
 fn what_a_run_is_expected_to_take_has_the_wait_for_bytes_in_it() {
     const EACH: Duration = Duration::from_millis(4);
-    // Decoding a record takes some microseconds.
+    // The wait is far longer than decoding a record, which takes some microseconds.
     let has_the_wait = |ns: &f64| *ns > EACH.as_nanos() as f64 / 4.0;
-    // On a busy machine the reader can be late, and then it does not wait: once is enough.
+    // On a busy machine the reader can be late and does not wait, so one success is enough.
     let found = (0..10)
         .map(|_| expected_ns_of_pipe(60, EACH))
         .find(has_the_wait);
     assert!(found.is_some());
 }
 
-/// The longest time that a run is expected to take at the end of a pipe, to which a block is
-/// written each time that it is empty and `pause` has passed.
+/// The longest expected time of a run that reads the end of a pipe. The writer waits until the pipe
+/// is empty, then for `pause`, then writes the next block.
 #[cfg(unix)]
 fn expected_ns_of_pipe(blocks: usize, pause: Duration) -> f64 {
     let bytes = rows_file(0..blocks as i64, 1, Codec::Null);
     let folder = Folder::new();
     let path = folder.write("pipe.avro", &bytes);
-    // Only what the schema is read from need be a file.
+    // Building needs a file for the schema; the pipe replaces it before reading.
     let dataset = folder.rows(1).build().unwrap();
     std::fs::remove_file(&path).unwrap();
     let made = Command::new("mkfifo").arg(&path).status();

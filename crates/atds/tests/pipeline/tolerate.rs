@@ -1,4 +1,4 @@
-//! What is wrong with files and read nevertheless, by choice: plainly read, mapped, by their
+//! Faults of files that the option `tolerate` accepts, in all ways of reading: plain, mapped, by an
 //! index, counted, in shards.
 
 use atds::records::{RecordOptions, Records};
@@ -15,7 +15,7 @@ fn tolerate(names: &str) -> Tolerate {
     names.parse().unwrap()
 }
 
-/// Records, batches and the figures of all ways to read a file, which agree.
+/// The records, batches and figures of reading a file. Checks that all ways of reading agree.
 fn read_all(builder: impl Fn() -> DatasetBuilder, rows: usize) -> Vec<atds::stats::Tolerated> {
     let ways: [&dyn Fn(DatasetBuilder) -> DatasetBuilder; 4] = [
         &|builder| builder,
@@ -74,13 +74,13 @@ fn bytes_after_the_last_block() {
         assert_eq!(records.by_ref().filter(Result::is_ok).count(), 20);
         assert_eq!(records.tolerated().trailing_file_bytes, tail.len() as u64);
     }
-    // A file that is cut short is never whole.
+    // A file that is cut short stays an error.
     let path = folder.write("x.avro", &whole[..whole.len() - 5]);
     let dataset = atds::Dataset::builder(&path, 8).tolerate(Tolerate::everything());
     assert!(dataset.build().unwrap().iter().any(|batch| batch.is_err()));
 }
 
-/// A file of two blocks of two texts each, with these bytes after the texts of the first.
+/// A file of two blocks with two texts each; `behind` follows the texts of the first block.
 fn texts(codec: Codec, behind: &[u8], first: &[u8]) -> Vec<u8> {
     let mut options = WriterOptions::with_codec(codec);
     options.sync = None;
@@ -123,7 +123,7 @@ fn bytes_left_in_a_block() {
 fn checksums_that_are_wrong_or_missing() {
     let folder = Folder::new();
     let mut file = texts(Codec::Snappy, b"", b"a");
-    // The checksum of the last block stands before its marker.
+    // The checksum of the last block is just before its sync marker.
     let checksum = file.len() - 16 - 1;
     file[checksum] ^= 1;
     let path = folder.write("x.avro", &file);

@@ -1,4 +1,4 @@
-//! Asking for batches without waiting for ever, and counting records without reading them.
+//! Taking batches with a timeout, and counting records without reading them.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use atds::{Batches, Codec, Dataset, ErrorKind};
 
 use crate::common::Folder;
 
-/// All items of an iteration, each asked for until it is there.
+/// All items of an iteration; each is polled until it is ready.
 fn polled(batches: &mut Batches, timeout: Duration) -> (Vec<usize>, Option<ErrorKind>) {
     let mut rows = Vec::new();
     loop {
