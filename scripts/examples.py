@@ -37,6 +37,8 @@ FILE_LANGUAGES = {"json", "python", "rust", "toml", "sh"}
 
 #: An opening fence, also within a list or an admonition.
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
+#: What a line that prints is said to print.
+PRINTED = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')
 
 
@@ -247,13 +249,23 @@ class Page:
         elif kind == "python":
             script = work.parent / f"line_{block.line}.py"
             script.write_text(block.text)
-            execute([str(venv.python), "-W", "ignore", str(script)], work, venv)
+            check_printed(
+                block, execute([str(venv.python), "-W", "ignore", str(script)], work, venv)
+            )
         elif kind == "rust":
             execute([str(rust.program(self._rust_name(block)))], work, venv)
 
 
-def execute(command: list[str], work: Path, venv: PageVenv) -> None:
-    """Runs a command in the page's folder, which must succeed."""
+def check_printed(block: Block, output: str) -> None:
+    """Checks that a `print` with a comment behind it prints that comment."""
+    lines = output.splitlines()
+    for expected in PRINTED.findall(block.text):
+        if expected not in lines:
+            raise Failed(f"no line of the output is {expected!r}:\n{output}")
+
+
+def execute(command: list[str], work: Path, venv: PageVenv) -> str:
+    """Runs a command in the page's folder, which must succeed, and returns its output."""
     try:
         done = subprocess.run(
             command,
@@ -271,6 +283,7 @@ def execute(command: list[str], work: Path, venv: PageVenv) -> None:
     if done.returncode != 0:
         said = "\n".join(done.stdout.splitlines()[-30:])
         raise Failed(f"ends with {done.returncode}:\n{said}")
+    return done.stdout
 
 
 def main() -> int:

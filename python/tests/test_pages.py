@@ -43,6 +43,13 @@ def test_blocks_run_in_order_in_a_fresh_folder(tmp_path: Path) -> None:
     assert report.ran == {"sh": 2, "python": 1, "output": 1}
 
 
+def test_what_a_line_is_said_to_print_is_checked(tmp_path: Path) -> None:
+    text = DATA + block("python", "print(1 + 1)  # 2\nprint([2, 1])  # [2, 1]")
+    assert run(tmp_path, text).failure is None
+    report = run(tmp_path / "rust", block("python", "print(1 + 1)  # 2\nprint(1 + 2)  # 4"))
+    assert "no line of the output is '4'" in str(report.failure)
+
+
 def test_a_block_in_a_list_or_an_admonition_runs(tmp_path: Path) -> None:
     report = run(tmp_path, "1. First\n\n    ```python\n    assert False\n    ```\n")
     assert "page.md:3: ends with 1" in str(report.failure)

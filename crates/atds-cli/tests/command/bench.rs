@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Stdio;
 
@@ -24,6 +25,14 @@ fn json_has_the_promised_keys() {
          dropped_records dropped_entries truncated_lists thread_time epoch_seconds files columns batch_size \
          stopped_early"
     );
+    // The page's table has the same keys.
+    let page = include_str!("../../../../docs/command.md");
+    let (_, table) = page.split_once("\n| keys | what they are |\n").unwrap();
+    let rows = table.lines().take_while(|row| row.starts_with('|'));
+    let named = rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
+    let (named, keys): (BTreeSet<&str>, BTreeSet<&str>) =
+        (named.collect(), keys.into_iter().collect());
+    assert_eq!(named, keys);
     assert_eq!(figures["records"], 2_500);
     assert_eq!(figures["steps"], 3);
     let get = |key: &str| figures[key].as_f64().unwrap();
