@@ -1,5 +1,5 @@
-//! The canonical form, the fingerprint, and single objects that carry it: by
-//! the specification, and as the `apache-avro` crate has them.
+//! The canonical form, the fingerprint and single objects: compared with the specification and with
+//! the `apache-avro` crate.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ fn each_transformation() {
     // PRIMITIVES, and STRIP for the logical type.
     check(r#"{"type": "int"}"#, r#""int""#);
     check(r#"{"type": "int", "logicalType": "date"}"#, r#""int""#);
-    // FULLNAMES: of definitions and references.
+    // FULLNAMES, for definitions and references.
     check(
         r#"{"type": "record", "name": "A", "namespace": "x.y", "fields": [
             {"name": "a", "type": ["null", "A"]},
@@ -64,7 +64,7 @@ fn each_transformation() {
     );
 }
 
-/// From the data of Apache Avro's own tests of schema normalization.
+/// Data from Apache Avro's own tests of schema normalization.
 #[test]
 fn fingerprints_that_are_known() {
     for (text, fingerprint) in [

@@ -1,5 +1,5 @@
-//! Conversions through a plan: every kind of feature, no value stored on the
-//! way.
+//! Conversions in a plan, for every kind of feature. Values are converted directly, without an
+//! intermediate copy.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,8 +21,8 @@ const SCHEMA: &str = r#"{"type": "record", "name": "Visit", "fields": [
         "type": "fixed", "name": "Stay", "size": 12, "logicalType": "duration"}}
 ]}"#;
 
-/// ("a", ["cat", "dog"], 3, desk, -1 ms, 1 month 2 days 3 ms) and
-/// ("", [], null, phone, 1 day, nothing).
+/// ("a", ["cat", "dog"], 3, desk, -1 ms, 1 month 2 days 3 ms) and ("", [], null, phone, 1 day, a
+/// zero duration).
 const RECORDS: &[u8] = b"\x02a\x04\x06cat\x06dog\0\x02\x06\x02\x01\x01\0\0\0\x02\0\0\0\x03\0\0\0\
     \0\0\0\0\x80\xf0\xb2\x52\0\0\0\0\0\0\0\0\0\0\0\0";
 
@@ -51,7 +51,7 @@ fn strings_become_ids() {
         Feature::varlen("words", &[-1], DType::Int32)
             .with_convert(Convert::Vocabulary(words.into())),
     ]);
-    // TensorFlow's, as in testdata/hash_golden.json.
+    // TensorFlow's ids, as in testdata/hash_golden.json.
     assert_eq!(batch.dense::<i64>("page").unwrap(), [9, 3]);
     let Some(Column::Sparse(words)) = batch.column("words") else {
         panic!("COO")

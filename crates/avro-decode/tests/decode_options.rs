@@ -1,4 +1,4 @@
-//! Text that is not UTF-8, and depth, by choice.
+//! Options for text that is not UTF-8, and for depth.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const SCHEMA: &str = r#"{"type": "record", "name": "r", "fields": [
     {"name": "skipped", "type": "string"}
 ]}"#;
 
-/// Each text is at fault, and long where the check is of a whole block.
+/// Every text is invalid, and long enough for the check of whole blocks.
 fn record() -> Vec<u8> {
     let long_text = [vec![b'x'; 100], b"\xe2\x82".to_vec()].concat();
     [
@@ -107,7 +107,7 @@ fn text_is_replaced_by_choice() {
         );
         let before = replaced_texts();
         let (batch, replaced) = run(features, &replacing()).unwrap();
-        // Three in each record; bytes and what is skipped are none.
+        // Each record has three replaced texts. Bytes and skipped texts do not count.
         assert_eq!((replaced, replaced_texts() - before), (6, 6));
         let long_text = format!("{}\u{fffd}", "x".repeat(100));
         let [s, n, a, b] = ["s", "n", "a", "b"].map(|name| strings(&batch, name));
@@ -179,7 +179,7 @@ const CHAIN: &str = r#"{"type": "record", "name": "r", "fields": [
     {"name": "x", "type": "int"}
 ]}"#;
 
-/// A record in a record, so many deep; each is in a union.
+/// Nested records, each in a union.
 fn chain(records: usize) -> Vec<u8> {
     let mut data: Vec<u8> = vec![2; records - 1];
     data.push(0);
@@ -187,7 +187,7 @@ fn chain(records: usize) -> Vec<u8> {
     data
 }
 
-/// All that recurses into values, with three quarters of the stack that a spawned thread has.
+/// Runs all recursive code with three quarters of a spawned thread's stack.
 #[test]
 fn depth_is_an_option_and_never_overflows() {
     let check = || {
@@ -196,7 +196,7 @@ fn depth_is_an_option_and_never_overflows() {
             let mut options = DecodeOptions::default();
             options.max_depth = limit;
             let limit = limit.min(DEEPEST);
-            // Two values for each record but the last.
+            // Each record but the last takes two levels.
             let deepest = limit / 2;
             for (records, fits) in [(deepest, true), (deepest + 1, false), (100_000, false)] {
                 let data = chain(records);

@@ -1,5 +1,5 @@
-//! What is encoded, whatever the options, is read back by the reference
-//! decoder; what does not fit the schema is refused.
+//! The reference decoder reads encoded values back, for all options. Values that do not fit the
+//! schema are refused.
 
 #![allow(clippy::unwrap_used)]
 
@@ -82,7 +82,7 @@ proptest! {
         let schema = Schema::parse(&schema.to_string()).unwrap();
         let mut position = 0;
         match reference::decode(&schema, schema.root(), &bytes, &mut position) {
-            // What was read means what it says: written and read, it is the same.
+            // A value that was read can be written and read again.
             Ok(value) => {
                 let written = encoded(&schema, &value, &EncodeOptions::default());
                 let again = reference::decode(&schema, schema.root(), &written, &mut 0).unwrap();

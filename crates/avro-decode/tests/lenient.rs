@@ -1,5 +1,5 @@
-//! Schemas of files that are not by the specification: what they are read as,
-//! what is noted of them, and that their data is read.
+//! Schemas of files that violate the specification: the parsed schema, the recorded deviations, and
+//! reading their data.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn record(fields: &str) -> String {
     format!(r#"{{"type": "record", "name": "R", "fields": [{fields}]}}"#)
 }
 
-/// The schema, which prints to one that is read alike.
+/// Parses a schema. Checks that its printed form is parsed alike.
 #[track_caller]
 fn lenient(text: &str) -> Schema {
     let schema = Schema::parse_lenient(text).unwrap_or_else(|error| panic!("{error} in {text}"));
@@ -28,7 +28,7 @@ fn lenient(text: &str) -> Schema {
     schema
 }
 
-/// What is noted, each after its place.
+/// The deviations, each after its position.
 fn notes(schema: &Schema) -> Vec<String> {
     let notes = schema.deviations().iter();
     notes
@@ -36,7 +36,7 @@ fn notes(schema: &Schema) -> Vec<String> {
         .collect()
 }
 
-/// The data is `expected` as JSON, and features can be inferred and compiled.
+/// Checks that the data is `expected` as JSON, and that the inferred features compile.
 #[track_caller]
 fn reads(text: &str, data: &[u8], expected: Value) -> Schema {
     let schema = lenient(text);
@@ -54,7 +54,7 @@ fn reads(text: &str, data: &[u8], expected: Value) -> Schema {
     schema
 }
 
-/// Python writes a default that is no number so.
+/// Python writes such defaults for NaN and infinities.
 #[test]
 fn numbers_that_json_lacks() {
     let text = record(r#"{"name": "NaN", "type": "double", "default": NaN}"#);
@@ -68,7 +68,7 @@ fn numbers_that_json_lacks() {
     reads(&marked, &[2], json!({"x": 1}));
 }
 
-/// What JSON is nested in, not only types.
+/// The limit of nesting counts all JSON, not only types.
 #[test]
 fn text_that_is_too_deep() {
     let mut text = "\"int\"".to_owned();
@@ -82,7 +82,7 @@ fn text_that_is_too_deep() {
     assert_eq!(error.kind, Kind::TooDeep);
 }
 
-/// Each of these is refused by the strict parser for the first note.
+/// The strict parser refuses each of these for the first deviation.
 #[test]
 fn what_is_read_and_noted() {
     let cases: &[(&str, &[u8], Value, &[&str])] = &[
@@ -149,7 +149,7 @@ fn what_is_read_and_noted() {
             json!({"f": "a"}),
             &[r#"/fields/0/type/name: "" is not a name"#],
         ),
-        // Several types of one name: a reference is to the one before it.
+        // Several types have one name. A reference means the one before it.
         (
             r#"{"type": "record", "name": "", "fields": [
                 {"name": "a", "type": {"type": "record", "name": "", "fields": [{"name": "x", "type": "int"}]}},
@@ -259,7 +259,7 @@ fn what_is_read_and_noted() {
     }
 }
 
-/// These are read as before, and are nothing to note.
+/// These schemas violate the specification too, but both parsers accept them.
 #[test]
 fn what_was_accepted_already() {
     for (text, data, expected) in [
@@ -378,7 +378,7 @@ fn resolves(writer: &str, reader: &str) -> Result<(), String> {
     resolution.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// A name that a reader's schema cannot have does not stand in the way.
+/// A name that a reader's schema cannot have does not prevent resolution.
 #[test]
 fn names_that_no_reader_can_have() {
     let named = |name: &str| {
@@ -390,21 +390,21 @@ fn names_that_no_reader_can_have() {
         assert_eq!(resolves(&named(name), &named("r")), Ok(()), "{name}");
         let union = format!(r#"["null", {}]"#, named("r"));
         assert_eq!(resolves(&named(name), &union), Ok(()), "{name}");
-        // Nobody can say which.
+        // Both branches match, so the resolution is ambiguous.
         let union = format!(r#"[{}, {}]"#, named("r"), named("s"));
         assert!(resolves(&named(name), &union).is_err(), "{name}");
     }
-    // A namespace is left aside, whatever it is.
+    // The namespace is ignored, even an invalid one.
     assert_eq!(resolves(&named("a.Event$.r"), &named("r")), Ok(()));
     let error = resolves(&named("q"), &named("r")).unwrap_err();
     assert!(error.contains("the names differ"), "{error}");
-    // A reader names a field of any name as an alias.
+    // A reader can have any field name as an alias.
     let writer = record(r#"{"name": "user-id", "type": "int"}"#);
     let reader = record(r#"{"name": "user", "type": "long", "aliases": ["user-id"]}"#);
     assert_eq!(resolves(&writer, &reader), Ok(()));
 }
 
-/// Names that clash with one another, with those of types and with namespaces.
+/// Names that clash with each other, with types and with namespaces.
 fn any_text() -> impl Strategy<Value = Value> {
     const TEXTS: &[&str] = &[
         "", "a", "b", "a.b", ".a", "a.", ".", "..", "int", ".int", "a#2", "é\"\\",
@@ -416,7 +416,7 @@ fn any_text() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A schema that is nearly one: attributes are of any text, or not there, or odd.
+/// Nearly a schema: attributes have any text, are missing, or are invalid.
 fn any_schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         3 => select(vec![json!("int"), json!("string"), json!("null")]),
@@ -476,8 +476,7 @@ proptest! {
     }
 }
 
-/// The property above is of schemas that are read, and of many that are not by the
-/// specification.
+/// Checks that the property above covers schemas that are accepted, and many with deviations.
 #[test]
 fn schemas_are_made_that_are_read() {
     use proptest::strategy::ValueTree as _;

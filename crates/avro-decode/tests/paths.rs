@@ -1,4 +1,4 @@
-//! The paths that a schema offers.
+//! The list of paths in a schema.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn record(fields: &str) -> Schema {
     Schema::parse(&text).unwrap()
 }
 
-/// Expression, type, and what else there is to say.
+/// Each path as text: expression, type and other properties.
 fn found(schema: &Schema) -> Vec<String> {
     let found = paths(schema);
     assert!(!found.truncated);
@@ -93,8 +93,7 @@ fn branches_of_unions() {
     assert_eq!(found(&schema), expected);
 }
 
-/// The value of a schema that is no record is `@`; a union of several has its
-/// branches.
+/// The value of a schema that is not a record is `@`. A union of several types has its branches.
 #[test]
 fn schemas_that_are_no_record() {
     let cases: [(&str, &[&str]); 6] = [
@@ -123,7 +122,7 @@ fn schemas_that_are_no_record() {
     }
 }
 
-/// A union of several types without null is not nullable, its branches are.
+/// A union of several types without null is not nullable, but its branches are.
 #[test]
 fn a_union_without_null() {
     let schema = record(r#"{"name": "u", "type": ["int", "string"]}"#);
@@ -162,7 +161,7 @@ fn records_in_themselves_are_not_followed() {
 
 #[test]
 fn there_is_an_end_to_paths() {
-    // Each record has the one before twice.
+    // Each record contains the previous one twice.
     let mut fields = r#"{"name": "f0", "type": {"type": "record", "name": "R0", "fields": [
         {"name": "x", "type": "int"}]}}"#
         .to_owned();
@@ -180,7 +179,7 @@ fn there_is_an_end_to_paths() {
 
 #[test]
 fn paths_have_no_more_steps_than_an_expression() {
-    // Each record has an array of the one before: two steps.
+    // Each record has an array of the previous one, which takes two steps.
     let mut fields = r#"{"name": "f0", "type": {"type": "record", "name": "R0", "fields": [
         {"name": "x", "type": "int"}]}}"#
         .to_owned();
@@ -200,8 +199,7 @@ fn paths_have_no_more_steps_than_an_expression() {
     assert_eq!(steps.max(), Some(MAX_PATH_STEPS));
 }
 
-/// Every path can be a feature's expression: it parses, prints the same, and
-/// leads to something.
+/// Every path is a valid expression of a feature: it parses, prints the same, and leads to a value.
 #[test]
 fn every_path_is_an_expression() {
     let schema = record(
@@ -218,7 +216,7 @@ fn every_path_is_an_expression() {
     for path in paths(&schema).paths {
         let parsed = Path::parse(&path.expression).unwrap();
         assert_eq!(parsed.to_string(), path.expression);
-        // Of the dtypes one fits, unless there is no value at the end.
+        // One dtype fits, unless the path does not end at a value.
         let compile = |dtype| {
             let feature = Feature::var_len("f", dtype).at(&path.expression);
             let features = Features::new([feature.with_mask("m")]).unwrap();

@@ -1,4 +1,4 @@
-//! Records that stand each for itself: `Plan::execute_each`.
+//! Records in slices of their own: `Plan::execute_each`.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const RECORDS: [&[u8]; 4] = [
     &[8, 2, 2, b'd', 2, 0, 0],
 ];
 
-/// The rows that `execute_each` makes of `runs` of records, in one batch.
+/// The rows that `execute_each` makes from `runs` of records, in one batch.
 fn each(runs: &[&[&[u8]]]) -> Result<Batch, DecodeError> {
     let plan = plan();
     let mut builder = BatchBuilder::new(plan.spec().clone());

@@ -1,4 +1,4 @@
-//! What the reference decoder reads and refuses, byte by byte.
+//! Bytes that the reference decoder reads or refuses.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ fn decode(schema: &str, bytes: &[u8]) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// Where and why the bytes are refused.
+/// The position and the kind of the error.
 fn refused(schema: &str, bytes: &[u8]) -> (usize, Kind) {
     let error = decode(schema, bytes).unwrap_err();
     assert_eq!((error.record, &error.field), (None, &None));
@@ -172,7 +172,7 @@ fn items_without_bytes_are_bounded() {
         most: 1 << 20,
     };
     assert_eq!(refused(NULLS, &one_more), (0, kind));
-    // Nor may they come in several blocks, or arrays.
+    // The limit also counts items of several blocks and arrays.
     let mut bytes = million.to_vec();
     bytes.extend([2, 0]);
     assert_eq!(refused(NULLS, &bytes), (5, Kind::TooManyZeroSizeValues));
@@ -242,7 +242,7 @@ fn errors_name_the_field() {
 
 #[test]
 fn depth_is_bounded() {
-    // A record and a union each.
+    // Each list takes two levels, for a record and a union.
     let lists = MAX_DECODE_DEPTH / 2;
     let list = |n: usize| {
         let mut bytes = [0, 2].repeat(n - 1);
@@ -253,7 +253,7 @@ fn depth_is_bounded() {
     let error = decode(LIST, &list(lists + 1)).unwrap_err();
     assert_eq!(error.kind, Kind::TooDeep { limit: 100 });
     assert_eq!(error.offset, 2 * lists);
-    // A type that no value has.
+    // A type without any finite value.
     let endless = r#"{"type": "record", "name": "R", "fields": [{"name": "r", "type": "R"}]}"#;
     assert_eq!(
         decode(endless, &[]).unwrap_err().kind,
@@ -265,7 +265,7 @@ fn depth_is_bounded() {
 fn a_small_stack_is_enough() {
     let nested = r#"{"type": "record", "name": "R", "fields": [
         {"name": "r", "type": {"type": "array", "items": {"type": "map", "values": ["R", "int"]}}}]}"#;
-    // An array of one map of one entry "" that is the record, and so on.
+    // Arrays of one map with one entry "", whose value is the record again.
     let bytes = [2, 2, 0, 0].repeat(1000);
     let decode = move || decode(nested, &bytes).unwrap_err().kind;
     let thread = std::thread::Builder::new().stack_size(512 << 10);

@@ -1,5 +1,5 @@
-//! The reference decoder and the encoder against the `apache-avro` crate, on
-//! arbitrary schemas and values.
+//! Compares the reference decoder and the encoder with the `apache-avro` crate, on arbitrary
+//! schemas and values.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use avro_decode::{Schema, Value, reference};
 use common::{Case, arb_case, assert_same};
 use proptest::prelude::*;
 
-/// The value as the other crate has it.
+/// The value in the other crate's type.
 fn to_apache(schema: &Schema, id: NodeId, value: &Value) -> Apache {
     match (schema.node(id), value) {
         (Node::Null, Value::Null) => Apache::Null,

@@ -1,21 +1,19 @@
-//! Schema resolution against that of the `apache-avro` crate, on arbitrary
-//! pairs of schemas and values.
+//! Compares schema resolution with the `apache-avro` crate, on arbitrary pairs of schemas and
+//! values.
 //!
-//! That crate resolves values, not schemas, and does not follow the
-//! specification everywhere. Where this crate refuses what it reads, nothing is
-//! compared: it ignores the names of types, and also reads `long` as `int`,
-//! `double` as `float`, `bytes` as `fixed`, `string` as `fixed`, `enum` or
-//! `float`, `fixed` as `string`, and a map as a record, where the values allow
-//! it. The pairs are made such that its other ways make no difference:
+//! That crate resolves values, not schemas, and deviates from the specification. It ignores the
+//! names of types. If the values allow it, it reads `long` as `int`, `double` as `float`, `bytes`
+//! as `fixed`, `string` as `fixed`, `enum` or `float`, `fixed` as `string`, and a map as a record.
+//! Cases that this crate refuses are not compared.
 //!
-//! - It does not know the aliases of fields. It is given the reader's schema with
-//!   each field under its old name, which is what the specification says that
-//!   aliases do, the other way round.
-//! - It takes the characters of a default of `bytes` and `fixed` for UTF-8, and
-//!   defaults of unions for ones of the first branch: the defaults made are
-//!   ASCII, and of the first branch.
-//! - It chooses the branch of a union by the value, and so by the wrong readings
-//!   above: see [`chooses_alike`].
+//! The random pairs avoid its other deviations:
+//!
+//! - It ignores the aliases of fields. So it gets the reader's schema with the old name of each
+//!   field, which is equivalent by the specification.
+//! - It reads the text of defaults for `bytes` and `fixed` as UTF-8, and takes defaults of unions
+//!   for the first branch. So these defaults are ASCII, and of the first branch.
+//! - It chooses the branch of a union by the value, with the wrong conversions above: see
+//!   [`chooses_alike`].
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,7 +36,7 @@ use evolved::{Case, Change, arb_case, cases};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
-/// The reader's schema with each field under its old name.
+/// The reader's schema with the old name of each field.
 fn under_old_names(json: &Json) -> Json {
     match json {
         Json::Array(branches) => branches.iter().map(under_old_names).collect(),
@@ -65,9 +63,9 @@ fn under_old_names(json: &Json) -> Json {
     }
 }
 
-/// Whether the other crate chooses the branches that the specification says for
-/// all values: there is but one record, one enum and one fixed, whose names it
-/// ignores; and no branch before the right one that it reads by mistake.
+/// Whether the other crate chooses the branches of the specification for all values. There may be
+/// only one record, one enum and one fixed, since it ignores their names. No earlier branch may be
+/// one that it reads wrongly.
 fn chooses_alike(schema: &Schema, branches: &[NodeId]) -> bool {
     let place = |is: fn(&Node) -> bool| {
         branches
@@ -103,7 +101,7 @@ fn chooses_alike(schema: &Schema, branches: &[NodeId]) -> bool {
         && (neither || (string_alike && bytes_alike))
 }
 
-/// Whether both read the case, and so were compared.
+/// Whether both crates read the case, so that it was compared.
 fn check(case: &Case) -> bool {
     let reader = &case.reader;
     let unions = reader_unions(reader);
@@ -181,7 +179,7 @@ fn all_sorts_of_changes_are_compared() {
     }
     assert!(cases_compared >= 1000, "{cases_compared}");
     for change in Change::ALL {
-        // Others are of what is not read.
+        // Cases with other changes are not read.
         let refusing = [Change::Mismatch, Change::FieldAddedWithoutDefault];
         let count = compared.get(&change).copied().unwrap_or_default();
         assert!(

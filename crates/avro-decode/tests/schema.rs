@@ -1,4 +1,4 @@
-//! Schemas that are read, and what they say.
+//! Valid schemas and their parsed types.
 
 #![allow(clippy::unwrap_used)]
 
@@ -285,7 +285,7 @@ fn logical_types_of_fixed() {
     assert!(!logical(11, "duration", 1));
     assert!(logical(16, "uuid", 1));
     assert!(!logical(12, "uuid", 1));
-    // One byte is at most 127, two 32767, eight 9223372036854775807.
+    // The maximum of one byte is 127, of two 32767, of eight 9223372036854775807.
     for (size, digits) in [(1, 2), (2, 4), (8, 18), (16, 38)] {
         assert!(logical(size, "decimal", digits));
         assert!(!logical(size, "decimal", digits + 1));

@@ -1,5 +1,5 @@
-//! Texts that are not schemas, what is said about them, and where; defaults
-//! that do not match.
+//! Texts that are not schemas, with the error and its position. Defaults that do not match their
+//! types.
 
 #![allow(clippy::unwrap_used)]
 
@@ -237,7 +237,7 @@ fn unions_that_are_not() {
     );
     assert_refused(r#"["null", ["int"]]"#, "/1", Kind::NestedUnion);
     assert_refused(r#"[{"type": ["int"]}]"#, "/0", Kind::NestedUnion);
-    // Several named types of a kind are well.
+    // A union may have several named types of one kind.
     let fixed = r#"[{"type": "fixed", "name": "F", "size": 1},
         {"type": "fixed", "name": "G", "size": 1}]"#;
     assert!(Schema::parse(fixed).is_ok());
@@ -253,7 +253,7 @@ fn types_defined_later_are_unknown() {
         "/fields/0/type",
         Kind::UnknownType("F".into()),
     );
-    // As is one without a namespace where its own would be needed.
+    // A reference without a namespace is unknown if the type has a namespace.
     assert_refused(
         r#"[{"type": "fixed", "name": "a.F", "size": 1}, {"type": "array", "items": "F"}]"#,
         "/1/items",
@@ -275,7 +275,7 @@ fn limits() {
     assert!(Schema::parse(&text[..MAX_SCHEMA_BYTES]).is_ok());
 }
 
-/// The places of the defaults that do not match.
+/// The positions of the defaults that do not match.
 fn bad_defaults(text: &str) -> Vec<String> {
     match Schema::parse(text).unwrap().check_defaults() {
         Ok(()) => Vec::new(),
@@ -355,8 +355,8 @@ fn every_bad_default_is_listed() {
 
 #[test]
 fn a_default_of_nested_unions_is_checked_in_bounded_time() {
-    // Each level may be either of two records; only the innermost does not
-    // match, so that trying all would take 2^35 steps.
+    // Each level can be one of two records. Only the innermost value does not match, so trying all
+    // combinations would take 2^35 steps.
     let depth = 35;
     let default = format!("{}1{}", r#"{"f": "#.repeat(depth), "}".repeat(depth));
     let text = record(&format!(

@@ -1,4 +1,4 @@
-//! The fewest bytes that the values of a type take.
+//! The minimum number of bytes of a type's values.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! The memory of an executor, from one call to the next.
+//! The memory of an executor is kept between calls.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use avro_decode::{DecodeError, Feature, Features, Plan, PlanOptions, Schema, Scratch};
 use tensor_batch::{BatchBuilder, DType};
 
-/// Two arrays of numbers in blocks of several: whatever of them was written when a
-/// record ends too soon, the next begins anew.
+/// Two arrays of numbers in several blocks. If a record ends early, nothing of it may be in the
+/// next record.
 const RECORD: &[u8] = &[
     4, 2, 2, 2, 4, 0, 4, 6, 8, 0, 2, 4, 10, 12, 0, 0, 2, 14, 4, 16, 18, 0,
 ];
@@ -49,7 +49,7 @@ fn what_an_error_left_half_way_is_forgotten() {
     }
 }
 
-/// The values of `b` where `a` is 1, of records of an array.
+/// A plan for the values of `b` in the records of an array whose `a` is 1.
 fn filtering_plan() -> Plan {
     let schema = r#"{"type": "record", "name": "R", "fields": [
         {"name": "items", "type": {"type": "array", "items": {"type": "record", "name": "I", "fields": [

@@ -1,4 +1,4 @@
-//! Getting past whole values ends where reading them does.
+//! Skipping a value ends where reading it ends.
 #![allow(clippy::unwrap_used)]
 
 mod common;

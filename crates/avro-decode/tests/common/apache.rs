@@ -1,10 +1,10 @@
-//! Values of the `apache-avro` crate as ours, with the entries of maps in order,
-//! which that crate does not keep.
+//! Converts values of the `apache-avro` crate. Sorts the entries of maps, since that crate does not
+//! keep their order.
 
 use apache_avro::types::Value as Apache;
 use avro_decode::Value;
 
-/// The value of the other crate as ours, with the entries of maps in order.
+/// Converts a value of the `apache-avro` crate, and sorts the entries of maps.
 pub(crate) fn from_apache(value: Apache) -> Value {
     match value {
         Apache::Null => Value::Null,
@@ -37,7 +37,7 @@ fn sorted(mut entries: Vec<(String, Value)>) -> Value {
     Value::Map(entries)
 }
 
-/// The value with the entries of maps in order.
+/// The value with sorted entries of maps.
 pub(crate) fn with_sorted_maps(value: Value) -> Value {
     match value {
         Value::Array(values) => Value::Array(values.into_iter().map(with_sorted_maps).collect()),

@@ -1,7 +1,7 @@
-//! Arbitrary schemas, and values of them, made from arbitrary bytes: when the
-//! bytes run out, everything is as small as it can be, so that cases shrink.
+//! Arbitrary schemas and values, made from arbitrary bytes. When the bytes run out, everything is
+//! as small as possible, so that cases shrink.
 
-// Each test uses a part of this.
+// Each test binary uses a part of this module.
 #![allow(dead_code, unreachable_pub)]
 
 use avro_decode::schema::{Node, NodeId};
@@ -45,12 +45,12 @@ pub fn arb_value(schema: &Schema, id: NodeId) -> impl Strategy<Value = Value> + 
     bytes.prop_map(move |bytes| value_of(&schema, id, &mut Entropy::new(bytes)))
 }
 
-/// Equal, to the sign of zeros, with NaN equal to NaN.
+/// Asserts that two values are equal. Zeros must have the same sign; NaN equals NaN.
 pub fn assert_same(left: &Value, right: &Value) {
     assert_eq!(format!("{left:?}"), format!("{right:?}"));
 }
 
-/// Bytes that decide what is made.
+/// Bytes that make all random choices.
 pub struct Entropy {
     bytes: std::vec::IntoIter<u8>,
 }
@@ -96,19 +96,19 @@ pub fn schema_json(entropy: &mut Entropy) -> Json {
 struct Maker<'e> {
     entropy: &'e mut Entropy,
     namespaced: bool,
-    /// Named types so far.
+    /// Number of named types so far.
     names: usize,
     finished: Vec<Finished>,
-    /// The full names of the records around.
+    /// The full names of the enclosing records.
     open: Vec<String>,
 }
 
 #[derive(Clone)]
 struct Made {
     json: Json,
-    /// What tells it from the other branches of a union.
+    /// The name that distinguishes the type from other branches of a union.
     branch: String,
-    /// The least number of nodes in a value, about.
+    /// The approximate minimum number of nodes in a value.
     weight: usize,
 }
 
@@ -122,10 +122,10 @@ impl Made {
     }
 }
 
-/// A named type to refer to.
+/// A named type that references can use.
 struct Finished {
     reference: Made,
-    /// How many of the records around it it may refer to.
+    /// Number of enclosing records to which it may refer.
     ends: usize,
 }
 
@@ -136,12 +136,11 @@ const MAX_DEPTH: usize = 5;
 const MAX_WEIGHT: usize = 100;
 
 impl Maker<'_> {
-    /// A type. A value of the first `ends` of the records around may end
-    /// before this type: it is within an array, a map or a union with null in
-    /// them, and may refer to them.
+    /// A type. It may refer to the first `ends` enclosing records: an array, a map or a nullable
+    /// union lies between them and this type, so their values can be finite.
     fn ty(&mut self, depth: usize, ends: usize, namespace: &str) -> Made {
         let kind = match depth {
-            // Seldom a primitive as a whole, which has little to it.
+            // The root is seldom a primitive, which tests little.
             0 => 15 - self.entropy.below(7),
             1..MAX_DEPTH => match self.entropy.below(22) {
                 often @ 16.. => often - 6,
@@ -185,7 +184,7 @@ impl Maker<'_> {
             let made = self.ty(depth + 1, ends, namespace);
             let mut others = branches.iter().chain(&last);
             if made.branch == "union" || others.any(|other| other.branch == made.branch) {
-                // What it defined goes with it.
+                // The dropped branch takes its definitions with it.
                 self.finished.truncate(known);
             } else {
                 branches.push(made);
@@ -251,7 +250,7 @@ impl Maker<'_> {
         all.swap_remove(self.entropy.below(all.len()))
     }
 
-    /// The start of a named type, and its full name.
+    /// The first attributes of a named type, and its full name.
     fn name(&mut self, ty: &str, enclosing: &str) -> (Json, String) {
         let simple = format!("T{}", self.names);
         self.names += 1;
@@ -282,7 +281,7 @@ pub fn value_of(schema: &Schema, id: NodeId, entropy: &mut Entropy) -> Value {
 }
 
 fn value_at(schema: &Schema, id: NodeId, entropy: &mut Entropy, depth: usize) -> Value {
-    /// From here on, the smallest of everything.
+    /// From this depth on, all values are as small as possible.
     const DEEP: usize = 12;
     match schema.node(id) {
         Node::Null => Value::Null,
@@ -313,7 +312,7 @@ fn value_at(schema: &Schema, id: NodeId, entropy: &mut Entropy, depth: usize) ->
         Node::Map(values) => {
             let count = if depth < DEEP { entropy.below(5) } else { 0 };
             let entries = (0..count).map(|i| {
-                // Keys that differ, for those who read maps into maps.
+                // The keys differ, since some readers use maps of the language.
                 let key = format!("{i}{}", text(entropy));
                 (key, value_at(schema, *values, entropy, depth + 1))
             });

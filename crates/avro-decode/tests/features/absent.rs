@@ -71,7 +71,7 @@ fn dense_in_a_list() {
     );
 }
 
-/// The field may be a value or a list: nobody knows, and both are good.
+/// The missing field could be a value or a list, so both kinds of feature are accepted.
 #[test]
 fn dense_of_more_dimensions_than_lists() {
     let two = [Some(1), Some(2)];
@@ -142,7 +142,7 @@ fn sparse() {
         show(filled(keys("@y[*]", "@z[*]"))),
         "c: [] at [] of [2, 7]\nmask: [] [0]\nrows: [1, 1] [2]"
     );
-    // No default stands for an index.
+    // An index has no default.
     assert_eq!(
         refused(SCHEMA, filled(keys("i", "v").at("l"))),
         "feature 'c': the schema has no field 'l[*].i': the record 'I' has 'k'"
@@ -169,7 +169,7 @@ fn operands_of_filters() {
     }
 }
 
-/// Two features share the operand; one has nothing for what is missing.
+/// Two features share the operand. One of them has no default and no mask.
 #[test]
 fn a_shared_operand() {
     let feature = |name: &str| Feature::var_len(name, DType::Int32).at("l[@y=k].k");
@@ -189,14 +189,14 @@ fn with_nothing_for_it() {
     assert!(refused(SCHEMA, int("n.y")).contains("'n' is null in every record"));
     assert!(refused(SCHEMA, int("b:long")).contains("there is no branch 'long'"));
     assert!(refused(SCHEMA, int("x:long")).contains("there is no branch 'long'"));
-    // More lists than dimensions are an error all the same.
+    // More lists than dimensions are an error even for a missing field.
     assert_eq!(
         refused(SCHEMA, filled(int("l[*].y"))),
         "feature 'c': the shape has rank 0, the schema 1"
     );
 }
 
-/// A reader's schema says what there is.
+/// With a reader's schema, the reader's schema must have the field.
 #[test]
 fn with_a_readers_schema() {
     let reader = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}]}"#;

@@ -1,4 +1,4 @@
-//! Defaults of a reader's schema, in the place of data.
+//! Defaults of a reader's schema for fields that the data lacks.
 
 use avro_decode::{Feature, limits::MAX_FILLED_PARTS};
 use tensor_batch::DType;
@@ -10,7 +10,7 @@ const WRITER: &str = r#"{"type": "record", "name": "R", "fields": [
         {"type": "record", "name": "Item", "fields": [{"name": "old", "type": "int"}]}}}
 ]}"#;
 
-/// The writer's schema, with a field `new` in the items.
+/// The reader's schema: the writer's schema, and a field `new` in the items.
 fn reader(ty: &str, default: &str) -> String {
     WRITER.replace(
         r#"{"name": "old", "type": "int"}"#,
@@ -57,7 +57,7 @@ fn what_is_wrong_with_a_default_is_where_data_lacks_it() {
 
 #[test]
 fn few_bytes_become_only_so_many_defaults() {
-    // A value, and so many bytes, each.
+    // Each default counts one value and the bytes of its text.
     let text = "x".repeat(MAX_FILLED_PARTS / 8);
     let new = |items| {
         let new = Feature::var_len("x", DType::String).at("a[*].new");

@@ -46,7 +46,7 @@ fn constants_are_symbols_of_the_enum() {
     );
 }
 
-/// Lists whose items may be null, and a number and a text beside them.
+/// Lists whose items may be null, and a number and a text outside the lists.
 const BESIDE: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "items", "type": {"type": "array", "items":
         ["null", {"type": "record", "name": "I", "fields": [{"name": "v", "type": "int"}]}]}},
@@ -61,7 +61,7 @@ fn nulls_equal_nothing() {
         tensors(BESIDE, records, feature.with_mask("mask"))
     };
     let first = "mask: [1, 1] [2]\nx: [1, 2] at [[0, 0], [0, 1]] of [2, 2]";
-    // Whatever the sides are, an item that is null is not kept.
+    // A null item is never kept, whatever the operands are.
     assert_eq!(filtered("@n=2"), first);
     assert_eq!(filtered("@n=@n"), first);
     assert_eq!(
@@ -97,13 +97,13 @@ fn numbers_are_compared_by_value() {
         let at: Vec<_> = (0..count).map(|i| [0, i]).collect();
         format!("k: [{values}] at {at:?} of [1, {count}]")
     };
-    // A constant is a float where the field is one.
+    // A constant becomes a float if the field is one.
     assert_eq!(kept("f=0.1"), of("0.1"));
     assert_eq!(kept("d=0.1"), of("0.1"));
     assert_eq!(kept("f=16777217.0"), of("16777217.0"));
     assert_eq!(kept("f=16777216"), of("16777217.0"));
     let none = "k: [] at [] of [1, 0]";
-    // Whole numbers are not.
+    // Integers are compared exactly.
     assert_eq!(kept("f=16777217"), none);
     assert_eq!(kept("l=f"), of("0.0"));
     assert_eq!(kept("l=d"), of("16777217.0, 0.0"));

@@ -1,4 +1,4 @@
-//! The examples that the expressions of AvroRecordDataset come with.
+//! The examples in the documentation of AvroRecordDataset's expressions.
 
 use avro_decode::{Feature, Fill};
 use tensor_batch::{DType, Scalar};
@@ -9,7 +9,7 @@ fn record(fields: &str) -> String {
     format!(r#"{{"type": "record", "name": "row", "fields": [{fields}]}}"#)
 }
 
-/// A field of an array of records.
+/// A field that is an array of records.
 fn array_of(name: &str, item: &str, fields: &str) -> String {
     record(&format!(
         r#"{{"name": "{name}", "type": {{"type": "array", "items":

@@ -1,4 +1,4 @@
-//! From schemas, records and features to tensors, all as text.
+//! Makes tensors from schemas, records and features, all as text.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use avro_decode::{DecodeError, Feature, Features, Plan, PlanOptions, Schema, Val
 use serde_json::Value as Json;
 use tensor_batch::{Batch, BatchBuilder, Column, Values};
 
-/// The batch of some records, a line per column; or the message of the error.
+/// The batch of some records, one line for each column; or the message of the error.
 pub(crate) fn tensors(schema: &str, records: &str, feature: Feature) -> String {
     tensors_with(schema, records, vec![feature], &PlanOptions::default())
 }
 
-/// As [`tensors`], of several features and with other options.
+/// As [`tensors`], with several features and other options.
 pub(crate) fn tensors_with(
     schema: &str,
     records: &str,
@@ -33,12 +33,12 @@ pub(crate) fn tensors_with(
     }
 }
 
-/// The message of the error that features are refused with.
+/// The message of the error for a feature.
 pub(crate) fn refused(schema: &str, feature: Feature) -> String {
     tensors(schema, "[]", feature)
 }
 
-/// A reader's schema.
+/// Options with a reader's schema.
 pub(crate) fn read_as(reader: &str) -> PlanOptions {
     let mut options = PlanOptions::default();
     options.reader_schema = Some(Arc::new(Schema::parse(reader).unwrap()));
@@ -65,7 +65,7 @@ fn run(
 
 fn execute(plan: &Plan, data: &[u8], records: usize) -> Result<Batch, DecodeError> {
     let mut builder = BatchBuilder::new(plan.spec().clone());
-    // A run and a call per record: nothing of one may reach into the next.
+    // One run and one call for each record: no state may leak from one to the next.
     let mut position = 0;
     for (record, mut slots) in builder.slots(&vec![1; records]).into_iter().enumerate() {
         let executed = plan.execute(data, position, 1, &mut slots);
@@ -75,7 +75,7 @@ fn execute(plan: &Plan, data: &[u8], records: usize) -> Result<Batch, DecodeErro
     assert_eq!(position, data.len());
     builder.gather().into_iter().for_each(|task| task.run());
     let by_record = builder.finish();
-    // And all of them at once.
+    // All records in one call.
     for mut slots in builder.slots(&[records]) {
         plan.execute(data, 0, records, &mut slots).unwrap();
     }
@@ -85,7 +85,7 @@ fn execute(plan: &Plan, data: &[u8], records: usize) -> Result<Batch, DecodeErro
     Ok(batch)
 }
 
-/// Panics unless the oracle makes the same of the records.
+/// Panics unless the reference makes the same tensors from the records.
 fn hold_against_oracle(
     batch: &Result<Batch, DecodeError>,
     schema: &Arc<Schema>,
@@ -113,8 +113,8 @@ fn hold_against_oracle(
     }
 }
 
-/// A value of JSON, in which a union's is null, or of the branch `name` if it is
-/// `{"name": value}`, or else of the first that is not null.
+/// The value of a JSON text. In a union, `null` is null, and `{"name": value}` is of the branch
+/// `name`. Any other value is of the first branch that is not null.
 fn value(schema: &Schema, id: NodeId, json: &Json) -> Value {
     match schema.node(id) {
         Node::Null => Value::Null,

@@ -20,7 +20,7 @@ fn field(name: &str, ty: &str) -> String {
     format!(r#"{{"name": "{name}", "type": {ty}}}"#)
 }
 
-/// A union of as many records of one name, all of which hold `ty`.
+/// A union of many records with one name. Each holds `ty`.
 fn records(level: usize, ty: &str) -> String {
     let branch = |i| record(&format!("n{i}.R{level}"), &[field("x", ty)]);
     let branches: Vec<_> = (0..100).map(branch).collect();
@@ -29,8 +29,7 @@ fn records(level: usize, ty: &str) -> String {
 
 #[test]
 fn an_expression_that_leads_through_every_branch() {
-    // A record of many fields that the reader does not have, in 100 records in
-    // 100 records.
+    // A record with many fields that the reader lacks, inside 100 records inside 100 records.
     let gone = (0..500).map(|i| field(&format!("gone{i}"), "\"int\""));
     let fields: Vec<_> = [field("x", "\"int\"")].into_iter().chain(gone).collect();
     let writer = [

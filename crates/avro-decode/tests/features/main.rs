@@ -1,5 +1,4 @@
-//! Corner cases of features, each with the tensor or the whole message that
-//! comes of it.
+//! Corner cases of features, each with its tensor or its whole error message.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,20 +1,20 @@
-//! What is missing, in every kind of feature: at every level, with a default,
-//! with masks, and with neither.
+//! Missing values in every kind of feature, at every level: with a default, with masks, and with
+//! neither.
 
 use avro_decode::{Feature, Fill};
 use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
 
 use crate::harness::tensors;
 
-/// Lists of lists of int, in which everything may be null.
+/// Lists of lists of int. Every value and every list may be null.
 const LISTS: &str = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type":
     ["null", {"type": "array", "items":
         ["null", {"type": "array", "items": ["null", "int"]}]}]}]}"#;
 
-/// A list of a value, a null and no more; a null list and an empty one; null.
+/// A list with a value and a null; a null list and an empty one; a null field.
 const ROWS: &str = r#"[{"x": [[1, null]]}, {"x": [null, []]}, {"x": null}]"#;
 
-/// With a default and both masks.
+/// The feature with a default and both masks.
 fn filled(feature: Feature) -> Feature {
     let feature = feature.with_default(Fill::Scalar(Scalar::Int32(9)));
     feature.with_mask("mask").with_row_mask("rows")
@@ -118,7 +118,7 @@ fn sparse_records() {
     );
 }
 
-/// Lists of lists of entries of an index and a value.
+/// Lists of lists of entries; each has an index and a value.
 const ENTRIES: &str = r#"{"type": "record", "name": "R", "fields": [{"name": "x", "type":
     ["null", {"type": "array", "items": ["null", {"type": "array", "items":
         ["null", {"type": "record", "name": "E", "fields": [
@@ -130,7 +130,7 @@ fn entries_by_keys() {
     let rows = r#"[{"x": [[{"i": 3, "v": null}, null, {"i": 1, "v": 5}], null]},
         {"x": []}, {"x": null}]"#;
     let feature = || filled(Feature::sparse_keys("s", &["i"], "v", &[9], DType::Int32));
-    // The innermost list has the entries; or its places are indices, too.
+    // The innermost list has the entries, or its positions are indices too.
     assert_eq!(
         tensors(ENTRIES, rows, feature().at("x[*]")),
         "mask: [1, 0] [2]\n\
@@ -174,8 +174,7 @@ fn with_nothing_for_it() {
     );
 }
 
-/// The record inside a union has no operation of its own, its field another
-/// union.
+/// A record inside a union, with a field that is a union. The record has no operation of its own.
 #[test]
 fn unions_around_one_value() {
     const SCHEMA: &str = r#"{"type": "record", "name": "R", "fields": [{"name": "r", "type":

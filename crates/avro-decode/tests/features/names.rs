@@ -26,7 +26,7 @@ fn a_namespace_is_passed_over() {
         assert_eq!(value(expression), "c: [1] [1]", "{expression}");
     }
     assert_eq!(value("com.test.r.b"), "c: [3] [1]");
-    // What is a field is one.
+    // A field named like a namespace is read as a field.
     assert_eq!(value("r.com"), "c: [2] [1]");
     assert_eq!(
         value("r.com.other.b"),

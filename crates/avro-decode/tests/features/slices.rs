@@ -59,7 +59,7 @@ fn dense_features_have_the_length_of_the_slice() {
         tensors(SCHEMA, RECORDS, filled),
         "x: [0, 1, 2, 3, 9, -1, -1, -1, -1, -1, -1, -1] [3, 4]"
     );
-    // A longer slice needs to be truncated, as any list.
+    // A longer slice must be truncated, like any list.
     let two = Feature::dense("x", &[2], DType::Int64)
         .at("d[1:]")
         .with_mask("m");
@@ -90,7 +90,7 @@ fn slices_stand_anywhere_on_a_way() {
         tags("items[-2:].tags[:1]"),
         "m: [1, 0, 1] [3]\nx: [\"w\"] split [[0, 2, 2, 2], [0, 0, 1]]"
     );
-    // Behind a filter, and before one.
+    // After a filter, and before one.
     assert_eq!(
         tags("items[id='a'].tags[1:]"),
         "m: [1, 0, 1] [3]\nx: [\"y\", \"z\"] split [[0, 1, 1, 1], [0, 2]]"

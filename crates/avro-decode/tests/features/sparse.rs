@@ -68,7 +68,7 @@ const READER: &str = r#"{"type": "record", "name": "R", "fields": [
     ]}}
 ]}"#;
 
-/// A sparse record that was written otherwise than it is read.
+/// A sparse record whose writer's schema differs from the reader's.
 fn evolved(written: [&str; 2], records: &str, layout: Layout) -> String {
     let mut writer = READER.to_owned();
     let [before, after] = written;

@@ -1,4 +1,4 @@
-//! Lists that are cut to the lengths of their dimensions.
+//! Lists that are truncated to the lengths of their dimensions.
 
 use avro_decode::{Feature, Features, Fill};
 use tensor_batch::{ColumnKind, DType, Layout, Scalar, UNKNOWN};
@@ -41,7 +41,7 @@ fn dense() {
     assert_eq!(truncated(values), "map[*]: [1, 2, 4, 5] [2, 2]");
 }
 
-/// A list that is too short is an error as ever.
+/// A list that is too short stays an error.
 #[test]
 fn short_lists() {
     let words = Feature::dense("words", &[3], DType::String);

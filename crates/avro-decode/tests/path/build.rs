@@ -1,4 +1,4 @@
-//! Paths put together by hand.
+//! Paths built by hand.
 
 use avro_decode::path::{Constant, Filter, Operand, Path, Step};
 
@@ -8,7 +8,7 @@ pub(crate) fn path(steps: impl Into<Vec<Step>>) -> Path {
     }
 }
 
-/// Fields by their names, joined by dots.
+/// A path of fields; `names` joins them with dots.
 pub(crate) fn fields(names: &str) -> Path {
     path(names.split('.').map(field).collect::<Vec<_>>())
 }

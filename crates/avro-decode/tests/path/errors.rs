@@ -1,4 +1,4 @@
-//! What is said about texts that are no expressions, and where.
+//! Errors for texts that are not expressions: messages and positions.
 
 use avro_decode::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
 use avro_decode::path::{Path, PathError, PathErrorKind as Kind, Reference, Side};
@@ -9,7 +9,7 @@ fn refused(text: &str) -> PathError {
     error
 }
 
-/// The whole message is `message`, with the place and the text behind it.
+/// Checks the error. The whole message is `message`, the position and the text.
 #[track_caller]
 fn assert_refused(text: &str, kind: Kind, offset: usize, message: &str) {
     let error = refused(text);
@@ -51,7 +51,7 @@ fn names_that_are_missing() {
     }
 }
 
-/// The error says what to write.
+/// The error says how to write the name.
 #[test]
 fn names_that_need_quotes() {
     for (text, offset, write) in [
@@ -314,7 +314,7 @@ fn sides_that_are_not_a_single_value() {
         let message = "neither an index nor a key in quotes, so that a side of the filter is not a single value";
         assert_refused(text, Kind::NotSingle, offset, message);
     }
-    // Recursion would take the stack.
+    // Recursion would overflow the stack.
     let nested = "a[".repeat(MAX_PATH_BYTES / 2);
     assert_eq!(refused(&nested).kind, Kind::NotSingle);
 }

@@ -1,16 +1,16 @@
-//! What each form parses to, and how it is printed.
+//! The parsed steps of each form of expression, and its printed text.
 
 use avro_decode::path::{Operand, Path, Reference, Slice, Step};
 
 use crate::build::*;
 
-/// Parses to these steps, which print as the text.
+/// Checks that the text has these steps, and that they print as the text.
 #[track_caller]
 fn assert_path(text: &str, steps: impl Into<Vec<Step>>) {
     assert_printed(text, steps, text);
 }
 
-/// Parses to these steps, which print as `printed`.
+/// Checks that the text has these steps, and that they print as `printed`.
 #[track_caller]
 fn assert_printed(text: &str, steps: impl Into<Vec<Step>>, printed: &str) {
     let expected = path(steps);
@@ -19,7 +19,7 @@ fn assert_printed(text: &str, steps: impl Into<Vec<Step>>, printed: &str) {
     assert_eq!(expected.to_string(), printed);
 }
 
-/// The one filter of `e[...]` has these sides, and prints as `printed`.
+/// Checks the operands of the only filter in `e[...]`, and that it prints as `printed`.
 #[track_caller]
 fn assert_filter(text: &str, left: Operand, right: Operand, printed: &str) {
     let steps = [field("e"), filter(left, right)];
@@ -230,7 +230,7 @@ fn references_start_from_the_record_or_not() {
     }
 }
 
-/// Those that the forms above do not have.
+/// Forms of AvroRecordDataset that the tests above do not have.
 #[test]
 fn expressions_of_the_avro_record_dataset() {
     let name_first = || [field("name"), field("first")];

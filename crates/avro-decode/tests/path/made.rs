@@ -1,11 +1,10 @@
-//! Paths, and texts that are nearly paths, made at random.
+//! Random paths, and random texts that are nearly paths.
 
 use avro_decode::path::{Constant, Filter, Operand, Path, Reference, Slice, Step};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Any path that the grammar has, with so few steps that it keeps to the
-/// limits.
+/// Any path of the grammar, short enough for the limits.
 pub(crate) fn any_path() -> impl Strategy<Value = Path> {
     let step = prop_oneof![
         4 => any_value_step(),
@@ -32,7 +31,7 @@ pub(crate) fn any_path() -> impl Strategy<Value = Path> {
 pub(crate) fn any_reference() -> impl Strategy<Value = Reference> {
     let parts = (any::<bool>(), any_path());
     parts.prop_map(|(from_root, path)| Reference {
-        // `@` is the value of the schema.
+        // A path without steps is `@`, which starts at the root.
         from_root: from_root || path.steps.is_empty(),
         path,
     })
@@ -47,7 +46,7 @@ pub(crate) fn any_pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(select(PIECES), 0..20).prop_map(|pieces| pieces.concat())
 }
 
-/// Expressions with a character taken out or another put in.
+/// Expressions with a character removed or replaced.
 pub(crate) fn nearly_a_path() -> impl Strategy<Value = String> {
     let other = prop_oneof![
         select(b"[]*=@:.'\"\\ 1-a".as_slice()).prop_map(char::from),

@@ -1,5 +1,4 @@
-//! Path expressions: what each form parses to, what is said about texts that
-//! are none, and that what is printed parses to the same.
+//! Tests of path expressions: the steps of each form, errors, and parsing printed paths.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What is printed parses to the same; nothing makes the parser panic.
+//! Parsing a printed path gives the same path; no text makes the parser panic.
 
 use avro_decode::path::{Path, PathError, Reference};
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         Ok(path) => {
             prop_assert_eq!(Path::parse(&path.to_string()), Ok(path.clone()));
             let reference = Reference::parse(text);
-            // "@" is the value of the root: a path of no steps.
+            // "@" is the root value: a path without steps.
             let from_root = text == "@";
             prop_assert_eq!(reference, Ok(Reference { from_root, path }));
         }
@@ -56,7 +56,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// It points at a character of the text, or behind the last.
+/// Checks that the error's position is a character of the text, or its end.
 fn check_error(error: &PathError, text: &str) -> Result<(), TestCaseError> {
     prop_assert_eq!(&error.expression, text);
     prop_assert!(text.is_char_boundary(error.offset), "{error:?}");
@@ -65,7 +65,7 @@ fn check_error(error: &PathError, text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The properties above hold for texts of both sorts, and many of each.
+/// Checks that the properties above cover both kinds of texts, and many of each.
 #[test]
 fn texts_are_made_that_parse_and_that_do_not() {
     let mut runner = TestRunner::deterministic();

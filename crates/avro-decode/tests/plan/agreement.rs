@@ -1,4 +1,4 @@
-//! On any data of any schema, the plan gives what the reference gives.
+//! On any data of any schema, the plan agrees with the reference.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -25,7 +25,7 @@ proptest! {
     }
 }
 
-/// Otherwise the tests above say nothing of fields that a schema lacks.
+/// Checks that the tests above cover fields that a schema lacks.
 #[test]
 fn cases_ask_for_what_the_schema_lacks() {
     let mut runner = TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! On damaged data the plan is as right as the reference, or fails.
+//! On damaged data, the plan gives the values of the reference, or an error.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -21,7 +21,7 @@ fn any_damage() -> impl Strategy<Value = Damage> {
     prop_oneof![
         3 => (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Damage::Set(at, byte)),
         3 => (any::<Index>(), 0..8u8).prop_map(|(at, bit)| Damage::Flip(at, bit)),
-        // Small varints and paddings, which make other but good data.
+        // Small varints and padding bytes often give other, but valid data.
         2 => (any::<Index>(), prop::collection::vec(prop::sample::select(&[0, 1, 2, 128][..]), 1..4))
             .prop_map(|(at, bytes)| Damage::Insert(at, bytes)),
         2 => any::<Index>().prop_map(Damage::Remove),

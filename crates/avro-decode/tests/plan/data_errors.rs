@@ -1,4 +1,4 @@
-//! Data that features cannot be read from, each with its whole message.
+//! Data that features cannot read, each with its whole message.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ fn message(schema: &Arc<Schema>, column: ColumnSpec, data: &[u8]) -> String {
     error.to_string()
 }
 
-/// The message where a field `x` of this type, a dense scalar, is read.
+/// The message for a dense scalar that reads a field `x` of this type.
 fn scalar(ty: &str, dtype: DType, data: &[u8]) -> String {
     message(&field_of(ty), ColumnSpec::dense("x", &[], dtype), data)
 }
 
-/// The message where an array of int is read as one of three.
+/// The message for a dense feature of length three that reads an array of int.
 fn triple(data: &[u8]) -> String {
     let schema = field_of(r#"{"type": "array", "items": "int"}"#);
     message(&schema, ColumnSpec::dense("x", &[3], DType::Int32), data)
@@ -233,8 +233,7 @@ fn skipped_fields() {
     );
 }
 
-/// A chain of records, each in two arrays of the one before, which nobody asks
-/// for.
+/// A chain of records that no feature reads. Each has two levels of arrays of the previous record.
 fn chain(links: usize) -> (Arc<Schema>, Vec<u8>) {
     let schema = record_of(
         r#"{"name": "x", "type": "int"},
@@ -263,8 +262,8 @@ fn skipping_is_bounded_in_depth() {
         "{message}"
     );
 
-    // What the reference reads is skipped, too: a link is three deep, the root
-    // and the last link's array three more.
+    // Skipping has the same limit as the reference. Each link takes three levels. The root and the
+    // array of the last link take three more.
     let links = (MAX_DECODE_DEPTH - 3) / 3;
     let (schema, data) = chain(links);
     reference::decode(&schema, schema.root(), &data, &mut 0).expect("not too deep");

@@ -1,4 +1,4 @@
-//! Features by hand: what the tensors look like, value by value.
+//! Features with hand-written data and tensors, value by value.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tensor_batch::{Batch, Column, ColumnSpec, DType, Layout, Scalar, Strings, UN
 
 use crate::harness::{Ran, field_of, plan_of, record_of, run};
 
-/// One row per record of `data`, in one run.
+/// Reads one row for each record of `data`, in one run.
 fn read(schema: &Arc<Schema>, columns: Vec<ColumnSpec>, data: &[u8], rows: usize) -> Batch {
     let features = Features::new(columns).expect("good columns");
     let plan = Plan::compile(schema, &features, &PlanOptions::default()).expect("the columns fit");
@@ -58,7 +58,7 @@ fn dense_of_every_dtype() {
 #[test]
 fn dense_of_rank_2_in_blocks_of_every_sort() {
     let schema = field_of(r#"{"type": "array", "items": {"type": "array", "items": "int"}}"#);
-    // [[1, 2], [3, 4], [5, 6]]: a block of two arrays, and one with its size.
+    // [[1, 2], [3, 4], [5, 6]]: a block of two arrays, and a block with its size in bytes.
     let data = [
         4, 4, 2, 4, 0, 2, 6, 2, 8, 0, // 2 arrays: [1, 2] in a block, [3][4] in two
         1, 10, 3, 4, 10, 12, 0, // -1 array of 5 bytes: -2 items of 2 bytes
@@ -88,7 +88,7 @@ fn matrix() -> Arc<Schema> {
     ))
 }
 
-/// Two rows: (7, 3) is 1.5 and (2, 4) is 2.5, in this order; nothing.
+/// Two rows. The first has 1.5 at (7, 3), then 2.5 at (2, 4); the second is empty.
 fn matrix_data() -> Vec<u8> {
     let mut data = vec![4, 6, 8, 0, 4];
     data.extend(1.5f32.to_le_bytes());
@@ -190,7 +190,7 @@ fn a_record_within_itself() {
     let schema =
         record_of(r#"{"name": "next", "type": ["null", "Row"]}, {"name": "x", "type": "int"}"#);
     let columns = ["next.x", "x"].map(|name| ColumnSpec::dense(name, &[], DType::Int32));
-    // Three rows deep; `next.next` is skipped.
+    // The value has three records, one in another. `next.next` is skipped.
     let batch = read(&schema, columns.into(), &[2, 2, 0, 2, 4, 6], 1);
     assert_eq!(batch.dense::<i32>("next.x"), Ok(&[2][..]));
     assert_eq!(batch.dense::<i32>("x"), Ok(&[3][..]));
@@ -215,7 +215,7 @@ fn a_feature_and_features_inside_it() {
     assert!(matches!(batch.column("x"), Some(Column::Sparse(coo)) if coo.indices.len() == 6));
 }
 
-/// Rows of a sparse feature of shape [?, 5], read with what is outside dropped.
+/// Reads rows of a sparse feature with the shape [?, 5], and drops entries outside of it.
 fn dropping(data: &[u8], rows: usize) -> Ran {
     let schema = field_of(
         r#"{"type": "record", "name": "Sparse", "fields": [
@@ -244,7 +244,7 @@ fn entries_outside_are_dropped_and_counted() {
     };
     assert_eq!(coo.indices, [0, 1, 4, 0, 2, 0]);
     assert_eq!(coo.values.as_slice::<i32>(), Some(&[1, 3][..]));
-    // 9 is the index of no value.
+    // The entry with index 9 was dropped, so the dimension is 3.
     assert_eq!(coo.dense_shape, [2, 3, 5]);
 }
 
@@ -268,10 +268,10 @@ fn unselected_fields_are_skipped_by_the_sizes_of_their_blocks() {
            {"name": "x", "type": "int"}"#,
     );
     let columns = || vec![ColumnSpec::dense("x", &[], DType::Int32)];
-    // A block of 1 entry and 3 bytes, which nobody looks at.
+    // A skipped block with 1 entry and 3 bytes, which are not looked at.
     let batch = read(&schema, columns(), &[1, 6, 9, 9, 9, 0, 14], 1);
     assert_eq!(batch.dense::<i32>("x"), Ok(&[7][..]));
-    // Without a size the entry's bytes count: key "k", true.
+    // Without a size in bytes, the entry is parsed: key "k", true.
     let batch = read(&schema, columns(), &[2, 2, b'k', 1, 0, 14], 1);
     assert_eq!(batch.dense::<i32>("x"), Ok(&[7][..]));
 }

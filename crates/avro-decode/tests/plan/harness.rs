@@ -1,4 +1,4 @@
-//! Running the plan and the reference on the same bytes.
+//! Runs the plan and the reference on the same bytes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tensor_batch::{Batch, BatchBuilder};
 
 use super::made::Case;
 
-/// What the plan made of some records.
+/// The result of running a plan.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) batch: Batch,
@@ -19,8 +19,8 @@ pub(crate) struct Ran {
     pub(crate) truncated: u64,
 }
 
-/// Runs the plan over records that stand one after another in `data`, in
-/// several runs and calls. The record of an error is counted from the first.
+/// Runs the plan over the records in `data`, in several runs and calls. The number of the record in
+/// an error counts from the first record.
 pub(crate) fn run(
     plan: &Plan,
     data: &[u8],
@@ -68,20 +68,18 @@ impl Case {
         run(&self.plan(), &self.data, &self.run_rows, self.call_records)
     }
 
-    /// What the reference makes of records of the
-    /// [reader's](Case::resolved).
+    /// The tensors that the reference makes from records of the [reader's schema](Case::resolved).
     pub(crate) fn tensors(&self, records: &[Value]) -> Result<ReferenceTensors, RecordError> {
         reference::tensors(&self.reader(), records, &self.features, &self.options)
     }
 
-    /// Everything that is wrong with the first of the reader's records that
-    /// does not fit.
+    /// All errors of the first record that does not fit. The records are of the reader's schema.
     pub(crate) fn faults(&self, records: &[Value]) -> Vec<RecordError> {
         reference::faults(&self.reader(), records, &self.features, &self.options)
     }
 
-    /// What the reference decodes of `data`: records, the position after them,
-    /// and the error that stopped it before all were read.
+    /// The result of decoding `data` with the reference: the records, the offset after them, and
+    /// the error that stopped it, if any.
     pub(crate) fn decode(&self, data: &[u8]) -> (Vec<Value>, usize, Option<DecodeError>) {
         let (mut records, mut position) = (Vec::new(), 0);
         for _ in &self.records {
@@ -94,7 +92,7 @@ impl Case {
     }
 }
 
-/// Panics unless the plan made what the oracle says.
+/// Panics unless the plan gave the tensors of the reference.
 pub(crate) fn assert_agrees(expected: &ReferenceTensors, ran: &Ran) {
     if let Err(difference) = expected.compare(&ran.batch) {
         panic!("{difference}");
@@ -103,8 +101,8 @@ pub(crate) fn assert_agrees(expected: &ReferenceTensors, ran: &Ran) {
     assert_eq!(ran.truncated, expected.truncated);
 }
 
-/// Whether two kinds are the same; lengths may be counted to the end or to the
-/// first too many.
+/// Whether two kinds are the same. A wrong length may be the whole length, or one more than the
+/// maximum.
 pub(crate) fn same_kind(left: &DecodeErrorKind, right: &DecodeErrorKind) -> bool {
     match left {
         DecodeErrorKind::ArrayLength { .. } | DecodeErrorKind::SparseLengths { .. } => {
@@ -114,13 +112,13 @@ pub(crate) fn same_kind(left: &DecodeErrorKind, right: &DecodeErrorKind) -> bool
     }
 }
 
-/// A record schema of the fields given as JSON.
+/// A record schema with the fields given as JSON.
 pub(crate) fn record_of(fields: &str) -> Arc<Schema> {
     let text = format!(r#"{{"type": "record", "name": "Row", "fields": [{fields}]}}"#);
     Arc::new(Schema::parse(&text).expect("a valid schema"))
 }
 
-/// A schema of a field `x` of the type given as JSON.
+/// A schema with a field `x` of the type given as JSON.
 pub(crate) fn field_of(ty: &str) -> Arc<Schema> {
     record_of(&format!(r#"{{"name": "x", "type": {ty}}}"#))
 }

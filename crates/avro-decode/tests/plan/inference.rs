@@ -1,4 +1,4 @@
-//! Features from schemas alone.
+//! Features inferred from schemas alone.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -15,8 +15,7 @@ use crate::harness::{field_of, record_of};
 use crate::made::case;
 use crate::properties::agree;
 
-/// The fields that are left out, with their types and the expressions that read a
-/// part of them.
+/// The fields without a feature, with their types and the expressions that read a part of them.
 fn left_out(inferred: &Inferred) -> Vec<(&str, &str, LeftOutReason, Option<&str>)> {
     let fields = inferred.left_out.iter().map(|left_out| {
         let read_with = left_out.read_with.as_ref().map(Feature::expression);
@@ -140,7 +139,7 @@ fn fields_of_records_that_may_be_null_have_masks() {
     );
 }
 
-/// A decimal of more digits than int64 has is not said to be read as that, whatever its value.
+/// A decimal with more digits than int64 is never inferred as int64.
 #[test]
 fn how_a_decimal_is_read_exactly() {
     let said = |precision: u32| {
@@ -161,8 +160,8 @@ fn how_a_decimal_is_read_exactly() {
     assert_eq!(said(19), always(19) + beyond);
 }
 
-/// Types and their features, each `name dtype` with `?` where it has a mask; a `~`
-/// before those that are rounded, a `b` before those of bytes.
+/// Types and their features, each as `name dtype`. A `?` marks a mask, a `~` rounded values, and a
+/// `b` bytes.
 #[test]
 fn what_each_type_is() {
     let record = |name: &str, fields: &str| {
@@ -292,7 +291,7 @@ fn compiles(schema: &Arc<Schema>, features: Vec<Feature>) {
     assert!(plan.is_ok(), "{plan:?}");
 }
 
-/// Schemas that are no record, and their features.
+/// Schemas that are not records, and their features.
 #[test]
 fn any_schema_has_features() {
     let record = r#"{"type": "record", "name": "n.A", "fields": [{"name": "p", "type": "int"}]}"#;
@@ -447,7 +446,7 @@ fn schema_of_arrays(rank: usize) -> Arc<Schema> {
     field_of(&format!("{start}\"int\"{end}"))
 }
 
-/// Records, each with `fields` of the one before; the first with `first`.
+/// Nested records. Each has `fields` of the previous one, and the first has `first`.
 fn tower(height: usize, first: &str, fields: &[&str]) -> Arc<Schema> {
     let mut levels = format!(
         r#"{{"name": "r0", "type": {{"type": "record", "name": "R0", "fields": [{first}]}}}}"#
@@ -486,8 +485,8 @@ fn exponentially_many_fields_are_cut_off() {
     );
 }
 
-/// As many fields as there can be features of. In time that grows with the square of
-/// their number, each of these takes minutes.
+/// The maximum number of fields with a feature. With quadratic time, each of these would take
+/// minutes.
 #[test]
 fn many_fields_take_no_more_time_than_few_each() {
     let ints = r#"{"type": "array", "items": "int"}"#;
@@ -503,7 +502,7 @@ fn many_fields_take_no_more_time_than_few_each() {
     let inferred = infer(&schema);
     assert_eq!(inferred.features.len(), MAX_INFERRED_FIELDS);
     compiles(&schema, inferred.features);
-    // As many as the text of a schema has room for.
+    // The maximum number of fields that the text of a schema can have.
     let fields = record(&sparse, MAX_INFERRED_FIELDS / 2);
     let schema = field_of(&format!(
         r#"{{"type": "record", "name": "Sparse", "fields": [{fields}]}}"#
@@ -526,8 +525,8 @@ fn records_deeper_than_can_be_decoded_are_left_out() {
     assert!(!inferred.left_out.is_empty() && !inferred.truncated);
 }
 
-/// Each feature can be used without the schema: its name, where it stands alone, is no
-/// expression that is at fault or leads elsewhere.
+/// Each feature can be used alone. If it has no expression, its name is a valid expression of its
+/// field.
 #[test]
 fn names_of_fields_that_are_no_expressions() {
     for (name, expression) in [

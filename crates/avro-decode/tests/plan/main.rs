@@ -1,4 +1,4 @@
-//! The plan against the reference decoder, and what it refuses.
+//! Compares the plan with the reference decoder, and tests its errors.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! Columns that mean one thing in all schemas: what later schemas have is
-//! converted to what the first one has, or refused.
+//! A column has one meaning for all schemas: values of later schemas are converted to the meaning
+//! of the first, or refused.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tensor_batch::{DType, Layout, Scalar};
 
 use super::harness::{assert_agrees, field_of, record_of, run};
 
-/// A schema after another, with the meanings of that.
+/// A later schema, compiled with the meanings of the first.
 struct Later {
     schema: Arc<Schema>,
     features: Features,
@@ -41,7 +41,7 @@ fn later(
 }
 
 impl Later {
-    /// The tensors of one record, by the plan and the reference.
+    /// The tensors of one record. Checks that plan and reference agree.
     fn read(&self, record: Value) -> Result<Vec<Scalar>, DecodeError> {
         let (schema, mut data) = (&self.schema, Vec::new());
         let encoding = EncodeOptions::default();
@@ -84,7 +84,7 @@ fn symbols(names: &str) -> String {
     format!(r#"{{"type": "enum", "name": "E", "symbols": [{names}]}}"#)
 }
 
-/// What the value `value` of a later type is in a column of a first one.
+/// The element for `value` of a second type, in a column of a first type.
 #[track_caller]
 fn becomes(first: &str, second: &str, feature: Feature, value: Value) -> Vec<Scalar> {
     let later = later(&field_of(first), &field_of(second), feature);
@@ -119,7 +119,7 @@ fn times_of_a_coarser_unit_are_multiplied() {
     let feature = x(DType::Float64, Convert::Cast);
     let found = becomes(&micros, &millis, feature, time.clone());
     assert_eq!(found, [Scalar::Float64(1_700_000_000_123_000.0)]);
-    // An int that becomes a long.
+    // An int is promoted to a long.
     let (time_millis, time_micros) = (
         logical("int", "time-millis"),
         logical("long", "time-micros"),
@@ -132,7 +132,7 @@ fn times_of_a_coarser_unit_are_multiplied() {
     let feature = x(DType::Int64, Convert::Exact);
     let found = becomes(&local, &date, feature, Value::Int(-1));
     assert_eq!(found, [Scalar::Int64(-86_400_000)]);
-    // Their ids are those of the column's numbers.
+    // Ids are those of the converted numbers.
     let id = |number: &str| {
         becomes(
             r#""string""#,
@@ -194,7 +194,7 @@ fn with_a_unit_all_times_are_in_that() {
             assert_eq!(found, [Scalar::Int64(12)]);
         }
     }
-    // A date has no time zone that could differ.
+    // A date has no time zone, so it fits both kinds of timestamps.
     let date = logical("int", "date");
     let found = becomes(&timestamp("micros"), &date, seconds(), Value::Int(1));
     assert_eq!(found, [Scalar::Int64(86_400)]);
@@ -222,7 +222,7 @@ fn decimals_get_the_digits_of_the_column() {
         becomes(&decimal(4), &decimal(0), feature(), bytes(7)),
         [Scalar::Int64(70_000)]
     );
-    // Whole numbers of either type are the same.
+    // Integers and decimals with the scale 0 mean the same.
     assert_eq!(
         becomes(r#""long""#, &decimal(0), feature(), bytes(7)),
         [Scalar::Int64(7)]
@@ -231,7 +231,7 @@ fn decimals_get_the_digits_of_the_column() {
         becomes(&decimal(0), r#""long""#, feature(), Value::Long(7)),
         [Scalar::Int64(7)]
     );
-    // As floats they have their point.
+    // As floats, decimals of any scale mean the same.
     let float = x(DType::Float64, Convert::Exact);
     assert_eq!(
         becomes(&decimal(2), &decimal(4), float.clone(), bytes(123)),
@@ -247,7 +247,7 @@ fn decimals_get_the_digits_of_the_column() {
          decimals of scale 2 (bytes (decimal)) in first.avro, which says what the column holds: \
          read them as float64, which is the number itself"
     );
-    // Their bytes, and the ids of these, are of one scale and size.
+    // As bytes or ids, decimals must have one scale and size.
     let fixed = r#"{"type": "fixed", "name": "F", "size": 8, "logicalType": "decimal", "precision": 18, "scale": 2}"#;
     for convert in [Convert::Exact, Convert::HashBuckets(10)] {
         let dtype = match convert {
@@ -332,7 +332,7 @@ fn a_uuid_is_text_whatever_it_is_stored_as() {
     }
 }
 
-/// `x` has records of a time, an id and a value.
+/// A schema whose field `x` is an array of records with a time, an id and a value.
 fn entries(at: &str, id: &str) -> Arc<Schema> {
     record_of(&format!(
         r#"{{"name": "x", "type": {{"type": "array", "items": {{"type": "record", "name": "Item",
@@ -370,7 +370,7 @@ fn filters_compare_what_the_first_schema_has() {
     };
     assert_eq!(values("x[at=5000].v"), [Scalar::Int32(1)]);
     assert_eq!(values("x[at=5].v"), []);
-    // Both sides are converted.
+    // Both operands are converted.
     assert_eq!(values("x[at=@now].v"), [Scalar::Int32(2)]);
     assert_eq!(values("x[@now=5000000].v").len(), 3);
     let found = values("x[id='02020202-0202-0202-0202-020202020202'].v");
@@ -448,7 +448,7 @@ fn the_first_schema_that_has_a_value_fixes_its_meaning() {
     };
     let first = compile(&timestamp("micros"), &Meanings::default()).unwrap();
     assert_eq!(first.meanings().len(), 1);
-    // That of the first stays.
+    // The meaning of the first schema stays.
     let second = compile(&timestamp("millis"), first.meanings()).unwrap();
     assert_eq!(second.meanings(), first.meanings());
     let error = compile(&timestamp("nanos"), second.meanings()).unwrap_err();
@@ -486,7 +486,7 @@ fn what_means_the_same_compiles_to_the_same() {
             let mut options = PlanOptions::default();
             options.meanings = alone.meanings().clone();
             let after = Plan::compile(&schema, &features, &options).unwrap();
-            // All but the number of the plan.
+            // The text of the plan without its number.
             let shown = |plan: &Plan| {
                 let shown = format!("{plan:?}");
                 let (_, rest) = shown.split_once(',').unwrap();

@@ -1,4 +1,4 @@
-//! What holds for the plan and the reference on any case.
+//! Properties of the plan and the reference for any case.
 
 use avro_decode::feature::{FeatureKind, SparseKeys};
 use avro_decode::path::{Path, Step};
@@ -8,10 +8,11 @@ use avro_decode::{Convert, DecodeError, DecodeErrorKind, Feature};
 use super::harness::{assert_agrees, run, same_kind};
 use super::made::Case;
 
-/// On good data, which may not fit the features, plan and reference make the
-/// same tensors, or an error of the same record: then its kind.
+/// Checks that plan and reference agree on valid data, which may not fit the features. Both make
+/// the same tensors, or fail in the same record. Returns the kind of the error, if any.
 ///
-/// Panics where they do not.
+/// # Panics
+/// If they do not agree.
 pub(crate) fn agree(case: &Case) -> Option<String> {
     let (records, position, error) = case.decode(&case.data);
     assert_eq!(
@@ -20,7 +21,7 @@ pub(crate) fn agree(case: &Case) -> Option<String> {
         "the data is good"
     );
     let Some(records) = case.resolved(&records) else {
-        // Not values of the reader's; the plan may pass over that.
+        // The values cannot be resolved to the reader's schema, which the plan may not notice.
         let _ = case.run();
         return None;
     };
@@ -41,9 +42,10 @@ pub(crate) fn agree(case: &Case) -> Option<String> {
     }
 }
 
-/// On any data the plan makes what the reference makes, or both refuse it.
+/// Checks that plan and reference agree on any data, or both refuse it.
 ///
-/// Panics where they do not.
+/// # Panics
+/// If they do not agree.
 pub(crate) fn agree_on(case: &Case, data: &[u8]) {
     let ran = run(&case.plan(), data, &case.run_rows, case.call_records);
     let (records, end, decode_error) = case.decode(data);
@@ -61,7 +63,7 @@ pub(crate) fn agree_on(case: &Case, data: &[u8]) {
         (Err(error), Err(_), _) => assert_is_one_of(case, &error, &case.faults(&records)),
         (Err(error), Ok(_), Some(expected)) => {
             let here = Some(records.len() as u64);
-            // Skipping may run over the damage, and come out somewhere else.
+            // Skipping may pass over the damage and then read at a wrong position.
             assert!(error.record >= here, "{error}; {expected}");
             let is_skipped = !is_read(case, &expected);
             assert!(is_skipped || error.record == here, "{error}; {expected}");
@@ -71,7 +73,7 @@ pub(crate) fn agree_on(case: &Case, data: &[u8]) {
     }
 }
 
-/// Panics unless the plan's error is among the faults of a record.
+/// Panics unless the plan's error is among the errors of the record.
 fn assert_is_one_of(case: &Case, error: &DecodeError, faults: &[RecordError]) {
     let is_it = |fault: &&RecordError| {
         error.record == Some(fault.record as u64) && same_kind(&error.kind, &fault.kind)
@@ -80,7 +82,7 @@ fn assert_is_one_of(case: &Case, error: &DecodeError, faults: &[RecordError]) {
     let fault = fault.unwrap_or_else(|| panic!("{error}, of {faults:?}"));
     let field = error.field.as_deref().expect("a field");
     let mut same = faults.iter().filter(is_it);
-    // A key leads elsewhere than the expression.
+    // A key leads elsewhere than the feature's expression.
     let is_key = |fault: &RecordError| {
         let mut features = case.features.iter();
         features.any(|one| one.expression() == fault.field && has_keys(one))
@@ -91,9 +93,8 @@ fn assert_is_one_of(case: &Case, error: &DecodeError, faults: &[RecordError]) {
     );
 }
 
-/// Whether `field` is a feature's expression, or the way to a value on its way
-/// or beyond: apart from namespaces, which stand in expressions only, they start
-/// with the same name.
+/// Whether `field` is on the path of a feature's expression, or inside its value. Both must begin
+/// with the same name. Namespaces in the expression are ignored.
 fn leads_to(field: &str, expression: &str) -> bool {
     let (Ok(way), Ok(path)) = (Path::parse(field), Path::parse(expression)) else {
         return false;
@@ -117,8 +118,8 @@ fn has_keys(feature: &Feature) -> bool {
     matches!(keys, SparseKeys::Named { .. })
 }
 
-/// Whether a feature of the case reads all of the values that the reference's
-/// error is in, so that the plan must have met it.
+/// Whether a feature reads all values around the reference's error, so that the plan must have
+/// noticed it.
 fn is_read(case: &Case, error: &DecodeError) -> bool {
     let is_tree_limit = matches!(
         error.kind,
@@ -127,7 +128,7 @@ fn is_read(case: &Case, error: &DecodeError) -> bool {
     if is_tree_limit || case.options.reader_schema.is_some() {
         return false;
     }
-    // Keys of maps are not checked, nor texts that become ids.
+    // The plan does not check keys of maps, or texts that become ids.
     let is_key = error.kind == DecodeErrorKind::InvalidUtf8;
     let field = error.field.as_deref().unwrap_or_default();
     let field: Vec<&str> = field.split('.').collect();

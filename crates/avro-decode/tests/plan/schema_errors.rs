@@ -21,12 +21,12 @@ fn int(name: &str) -> ColumnSpec {
     ColumnSpec::dense(name, &[], DType::Int32)
 }
 
-/// A dense scalar `c` of these values.
+/// A dense scalar feature `c`.
 fn scalar(expression: &str, dtype: DType) -> Feature {
     Feature::dense("c", &[], dtype).at(expression)
 }
 
-/// The values of an expression, a dimension for each list.
+/// A feature with the values of an expression, and a dimension for each list.
 fn values(expression: &str) -> Feature {
     Feature::var_len("c", DType::Int32).at(expression)
 }
@@ -36,7 +36,7 @@ const INNER: &str = r#"{"type": "record", "name": "Inner", "fields": [
     {"name": "alpha", "type": "int"}, {"name": "beta", "type": "string"}]}"#;
 const DURATION: &str = r#"{"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}"#;
 
-/// An array of records, each a number `n`, a text `t` and a boolean `b`.
+/// An array of records, each with a number `n`, a text `t` and a boolean `b`.
 const RECORDS: &str = r#"{"type": "array", "items": {"type": "record", "name": "Item", "fields": [
     {"name": "n", "type": "int"}, {"name": "t", "type": "string"},
     {"name": "b", "type": "boolean"},
@@ -137,10 +137,10 @@ fn wrong_step() {
 fn union() {
     let expected = r#"feature 'x': the union ["null", "int", "boolean"] has several types: name one, as in 'field:type'"#;
     assert_eq!(message(r#"["null", "int", "boolean"]"#, int("x")), expected);
-    // Of text and numbers, which are text.
+    // A union of text and numbers is read as text.
     let expected = r#"feature 'x': the values are ["null", "int", "string"], read as string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`"#;
     assert_eq!(message(r#"["null", "int", "string"]"#, int("x")), expected);
-    // In the items, and around a record on the way, too.
+    // The union can also be in the items, or around a record on the path.
     let items = r#"{"type": "array", "items": ["int", "boolean"]}"#;
     let column = ColumnSpec::dense("x", &[2], DType::Int32);
     let kind = refused(&field_of(items), column).kind;
@@ -271,14 +271,14 @@ fn rank_mismatch() {
         message(INTS, ColumnSpec::varlen("x", &[UNKNOWN, 2], DType::Int32)),
         "feature 'x': the shape has rank 2, the schema 1"
     );
-    // One list fills several dimensions, but not none, and not some of them.
+    // One list fills several dimensions, but it cannot fill none, and not only some of them.
     let fixed_len = |shape: &[Option<usize>]| Feature::fixed_len("x", shape, DType::Int32);
     assert_eq!(
         message(INTS, fixed_len(&[])),
         "feature 'x': the shape has rank 0, the schema 1"
     );
     let nested = format!(r#"{{"type": "array", "items": {INTS}}}"#);
-    // It counts the dimensions as they were given.
+    // The message has the number of dimensions of the feature.
     assert_eq!(
         message(&nested, fixed_len(&[None])),
         "feature 'x': the shape has rank 1, of which the first dimension is the batch, the schema 2"
@@ -315,7 +315,7 @@ fn duration_dimension() {
 
 #[test]
 fn too_large() {
-    // Each of two records holds both, and all are the reader's one: 2^40 ways.
+    // Each of two records contains both, and all resolve to one record of the reader: 2^40 paths.
     let record = |name: &str, u: &str| {
         format!(
             r#"{{"type": "record", "name": "{name}", "fields": [

@@ -1,4 +1,4 @@
-//! The cases are worth little if they are all alike.
+//! Checks that the random cases are diverse.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ const SORTS: [&str; 82] = [
     "CastOverflow",
 ];
 
-/// How many of each sort there were.
+/// Number of cases of each sort.
 #[derive(Default)]
 struct Seen(BTreeMap<String, usize>);
 
@@ -317,7 +317,7 @@ impl Seen {
                     filters += 1;
                     self.filter(filter);
                 }
-                // The keys of maps, of features that are inferred.
+                // Inferred features read the keys of maps.
                 _ => {}
             }
         }
@@ -343,7 +343,7 @@ impl Seen {
     }
 }
 
-/// The `[*]`, slices and filters of a path.
+/// Number of `[*]`, slices and filters in a path.
 fn lists(path: &Path) -> usize {
     path.steps.iter().filter(|step| step.is_list()).count()
 }

@@ -17,7 +17,7 @@ fn sparse_type(fields: &[(&str, &str)]) -> String {
     )
 }
 
-/// The message for a sparse feature of rank 1 of a record of these fields.
+/// The message for a sparse feature of rank 1 that reads a record with these fields.
 fn sparse(fields: &[(&str, &str)]) -> String {
     let column = ColumnSpec::sparse("x", &[9], DType::Int32);
     message(&sparse_type(fields), column)
@@ -32,7 +32,7 @@ fn not_sparse() {
         "feature 'x': a sparse feature is a record of indices0.. and values, \
          but the field is array of int"
     );
-    // Nor are several of them.
+    // Several sparse records are not one either.
     let one = sparse_type(&[("indices0", LONGS), ("values", INTS)]);
     let several = format!(r#"{{"type": "array", "items": {one}}}"#);
     let expected = "feature 'c': a sparse feature is a record of indices0.. and values, \
@@ -103,8 +103,8 @@ fn bad_indices_and_values() {
     );
 }
 
-/// The message for a sparse feature of an entry of an index `i` and a value
-/// `v`, both int, and a text `t`.
+/// The message for a sparse feature of entries. Each entry has an int index `i`, an int value `v`
+/// and a text `t`.
 fn keyed(expression: &str, index: &str, value: &str) -> String {
     let ty = r#"{"type": "record", "name": "Entry", "fields": [
         {"name": "i", "type": "int"}, {"name": "v", "type": "int"},

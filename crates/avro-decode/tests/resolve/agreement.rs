@@ -1,4 +1,4 @@
-//! The transcoder against the reference on the same bytes.
+//! Compares the transcoder with the reference on the same bytes.
 
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::resolve::Resolved;
@@ -6,8 +6,7 @@ use avro_decode::{Resolution, Transcoder, Value, reference};
 
 use super::common::assert_same;
 
-/// What the bytes are as a value of the reader's, if they are one; both ways
-/// say the same.
+/// The value of the reader's schema that the bytes hold, if any. Checks that both ways agree.
 pub(crate) fn agree(resolution: &Resolution, data: &[u8]) -> Option<Value> {
     let (writer, reader) = (&*resolution.writer, &*resolution.reader);
     let mut position = 0;
@@ -21,7 +20,7 @@ pub(crate) fn agree(resolution: &Resolution, data: &[u8]) -> Option<Value> {
     match (&expected, read) {
         (Some(value), Ok(read)) => {
             assert_eq!(read, position);
-            // Blocks may be cut otherwise.
+            // The transcoder may divide arrays into other blocks.
             let mut end = 1;
             let transcoded = reference::decode(reader, reader.root(), &out, &mut end)
                 .expect("what was transcoded can be read");
@@ -45,7 +44,7 @@ pub(crate) fn agree(resolution: &Resolution, data: &[u8]) -> Option<Value> {
     expected
 }
 
-/// Whether there are fields that only the writer has.
+/// Whether only the writer has some field.
 fn skips(resolution: &Resolution) -> bool {
     resolution.nodes.iter().any(|node| match node {
         Resolved::Record { fields, .. } => fields.contains(&None),

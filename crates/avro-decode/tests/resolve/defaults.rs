@@ -1,11 +1,11 @@
-//! Defaults of fields that the writer does not have.
+//! Defaults of fields that the writer lacks.
 
 use avro_decode::Value;
 
 use super::common::assert_same;
 use super::harness::{read, record, refused};
 
-/// What a field of this type and default is filled with.
+/// The value of a field with this type and default.
 fn filled(ty: &str, default: &str) -> Value {
     let reader = record(&format!(
         r#"{{"name": "f", "type": {ty}, "default": {default}}}"#
@@ -134,7 +134,7 @@ fn are_not_looked_at_where_the_writer_has_the_field() {
     assert_same(&read(&writer, &reader, &value), &value);
 }
 
-/// A record that has itself as the default of its field.
+/// A record whose field has the record itself as its default.
 #[test]
 fn that_never_end() {
     let ty = r#"{"type": "record", "name": "I", "fields": [
@@ -147,7 +147,7 @@ fn that_never_end() {
     );
 }
 
-/// Records with two fields of the record before: the last one has 2^40.
+/// Each record has two fields of the previous one, so the last has 2^40 values.
 #[test]
 fn that_grow_without_measure() {
     let mut ty = r#""int""#.to_owned();

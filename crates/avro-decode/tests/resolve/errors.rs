@@ -1,5 +1,5 @@
-//! What cannot be resolved, whatever the data, and what is said about it; the
-//! rest is told where the data has it, see `rules` and `unions`.
+//! Schemas that cannot be resolved for any data, and the messages. Errors that depend on the data
+//! are in `rules` and `unions`.
 
 use avro_decode::resolve::ResolveErrorKind as Kind;
 use avro_decode::{DecodeErrorKind, Transcoder, Value, ValueErrorKind, reference};
@@ -44,7 +44,7 @@ fn the_field_is_named_through_everything_around_it() {
             }}]}}"#
         ))
     };
-    // The branch of null can be read.
+    // The null branch can be read.
     resolution(&nested(r#""int""#), &nested(r#""string""#));
     let bare = |innermost: &str| {
         nested(innermost)
@@ -159,7 +159,7 @@ fn damaged_data() {
         failed(&[1, 0, 0]).to_string(),
         "field 'a', byte 3: the input ends inside a value"
     );
-    // A field that is skipped, out of order.
+    // The reader has the fields in another order, and skips one.
     let reader =
         record(r#"{"name": "u", "type": ["null", "int"]}, {"name": "flag", "type": "boolean"}"#);
     let transcoder = Transcoder::new(&resolution(&writer, &reader));

@@ -1,4 +1,4 @@
-//! Reading values of one schema as another's, in both ways.
+//! Reads values of one schema as another's, with the reference and the transcoder.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) fn refused(writer: &str, reader: &str) -> ResolveError {
     }
 }
 
-/// What the value is as one of the reader's.
+/// The value, resolved to the reader's schema.
 #[track_caller]
 pub(crate) fn read(writer: &str, reader: &str, value: &Value) -> Value {
     let resolution = resolution(writer, reader);
@@ -37,7 +37,7 @@ pub(crate) fn read(writer: &str, reader: &str, value: &Value) -> Value {
     agree(&resolution, &data).expect("the value can be read")
 }
 
-/// What the reference and the transcoder say of a value that cannot be read.
+/// The errors of the reference and the transcoder for a value that cannot be read.
 pub(crate) fn fails(writer: &str, reader: &str, value: &Value) -> (ValueError, DecodeError) {
     let resolution = resolution(writer, reader);
     let data = encoded(&resolution.writer, value);

@@ -1,4 +1,4 @@
-//! What no input and no schema can make large or deep.
+//! Sizes and depths that no input and no schema can exceed.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use avro_decode::{DecodeErrorKind, Resolution, Transcoder, Value, ValueErrorKind
 use super::agreement::agree;
 use super::harness::{encoded, fails, record, refused, resolution, schema};
 
-/// A list with `depth` of records and unions in one another.
+/// A list of `depth` nested records and unions.
 fn list(depth: usize) -> Value {
     let mut value = Value::Union(0, Box::new(Value::Null));
     for i in 1..depth {
@@ -31,7 +31,7 @@ fn values_are_as_deep_as_decoders_read_them() {
     let deepest = list(MAX_DECODE_DEPTH);
     let data = encoded(&identity.writer, &deepest);
     assert_eq!(agree(&identity, &data), Some(deepest));
-    // One more is an error for decoders.
+    // One more level is an error.
     let mut data = vec![2; MAX_DECODE_DEPTH / 2];
     data.push(0);
     let error = Transcoder::new(&identity)
@@ -44,13 +44,13 @@ fn values_are_as_deep_as_decoders_read_them() {
 
 #[test]
 fn nor_are_the_readers_values_deeper() {
-    // Every record is in one more union.
+    // In the reader's schema, every record is inside another union.
     let reader = r#"["null", {"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}]"#;
     let (slow, fast) = fails(LIST, reader, &list(MAX_DECODE_DEPTH));
     assert_eq!(slow.kind, ValueErrorKind::TooDeep);
     assert_eq!(fast.kind, DecodeErrorKind::TooDeep { limit: 100 });
 
-    // A default within the deepest record.
+    // The deepest record has a field with a default.
     let reader = r#"{"type": "record", "name": "L", "fields": [
         {"name": "next", "type": ["null", "L"]},
         {"name": "more", "type": {"type": "array", "items": {"type": "array", "items": "int"}}, "default": [[]]}
@@ -64,7 +64,7 @@ fn nor_are_the_readers_values_deeper() {
 
 #[test]
 fn defaults_in_many_records() {
-    // Records without bytes become ones with some.
+    // Records without bytes become records with defaults.
     let items = |fields: &str| format!(r#"{{"type": "array", "items": {}}}"#, record(fields));
     let long = "x".repeat(100);
     let reader = items(&format!(
@@ -94,7 +94,7 @@ fn defaults_in_many_records() {
 fn values_without_bytes() {
     let nulls = r#"{"type": "array", "items": "null"}"#;
     let resolution = resolution(nulls, r#"{"type": "array", "items": ["null"]}"#);
-    // Two blocks of 2^20 nulls.
+    // Two blocks with 2^20 nulls each.
     let mut data = Vec::new();
     for count in [1 << 20, 1 << 20, 0] {
         avro_decode::encode::write_long(&mut data, count);
@@ -106,8 +106,7 @@ fn values_without_bytes() {
     assert_eq!(agree(&resolution, &data), None);
 }
 
-/// Records that have each other as fields, 10,000 deep: through their names,
-/// within a schema's depth.
+/// 10,000 records, each a field of the next by its name. The text of the schema nests less.
 #[test]
 fn types_nested_through_their_names() {
     let mut json = r#"[{"type": "record", "name": "R0", "fields": []}"#.to_owned();
@@ -131,19 +130,19 @@ fn types_nested_through_their_names() {
     let error = transcoder.transcode(&deep, &mut out).unwrap_err();
     assert_eq!(error.kind, DecodeErrorKind::TooDeep { limit: 100 });
 
-    // A field of such a type that is skipped.
+    // A skipped field of such a type.
     let skipped = record(&format!(r#"{{"name": "f", "type": {json}}}"#));
     let transcoder = Transcoder::new(&resolution(&skipped, &record("")));
     assert_eq!(transcoder.transcode(&[4], &mut out).unwrap(), 1);
 
-    // Where the innermost cannot be read, none can.
+    // If the innermost record cannot be resolved, no record can.
     let other = json.replace(
         r#""name": "R0", "fields": []"#,
         r#""name": "R0", "fields": [{"name": "x", "type": "int"}]"#,
     );
     let error = refused(&json[..], &other);
     assert_eq!(error.kind, ResolveErrorKind::MissingField { nearest: None });
-    // Unless the data does not have them.
+    // They can be resolved if the data lacks the innermost record.
     let (outer, other) = (
         format!(r#"["null", {}"#, &json[1..]),
         format!(r#"["null", {}"#, &other[1..]),
@@ -157,7 +156,7 @@ fn types_nested_through_their_names() {
     Transcoder::new(&resolution);
 }
 
-/// Records of one name in many namespaces, of which any two may meet.
+/// Records with one name in many namespaces. Any two of them can be a pair.
 #[test]
 fn pairs_of_types() {
     let names = |namespace: &str, count| {
@@ -178,7 +177,7 @@ fn pairs_of_types() {
             fields.join(",")
         )
     };
-    // Unions of all records, as many as the reader has fields of one each.
+    // Unions of all records. The reader has a field for each record.
     let written = names("a", 400);
     let defined: Vec<_> = written.iter().map(|name| record(name)).collect();
     let union = |types: &[String]| format!("[{}]", types.join(","));
@@ -201,7 +200,7 @@ fn pairs_of_types() {
         "record 'Root' cannot be read as record 'Root': more than 2097152 types, fields, symbols \
          and branches meet"
     );
-    // All have the one branch of that name.
+    // All unions have one branch with that name.
     let same = format!("[{}]", record("c.R"));
     let one = resolution(&union(&defined), &same);
     assert_eq!(one.nodes.len(), 1 + 2 * 400 + 40 * 400);

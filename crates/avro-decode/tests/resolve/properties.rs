@@ -10,7 +10,7 @@ use super::agreement::agree;
 use super::common::assert_same;
 use super::evolved::{Case, Change, arb_case, cases};
 
-/// Changes that keep every value of the writer's readable.
+/// Whether every value of the writer stays readable with these changes.
 fn are_harmless(changes: &[Change]) -> bool {
     !changes.iter().any(|change| {
         matches!(
@@ -20,7 +20,7 @@ fn are_harmless(changes: &[Change]) -> bool {
                 | Change::Unwrapped
                 | Change::BranchDropped
                 | Change::SymbolDropped
-                // Bytes need not be UTF-8.
+                // Bytes that are promoted to a string may not be UTF-8.
                 | Change::Promoted
         )
     })
@@ -73,11 +73,11 @@ proptest! {
     }
 }
 
-/// How often each change was made.
+/// Number of cases with each change.
 type Counts = BTreeMap<Change, usize>;
 
-/// The properties above see every sort of change, with values that are read and
-/// with such that are not.
+/// Checks that the properties above cover every kind of change, with readable and unreadable
+/// values.
 #[test]
 fn cases_have_all_sorts_of_changes() {
     let (mut read, mut unread, mut refused) = (Counts::new(), Counts::new(), Counts::new());

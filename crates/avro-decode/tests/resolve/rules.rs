@@ -108,7 +108,7 @@ fn fields_are_matched_by_name() {
     let none = record("");
     assert_same(&read(&writer, &none, &value), &Value::Record(vec![]));
 
-    // Ahead, between and behind, and out of order.
+    // Additional fields before, after and between the others, and another order.
     let more = record(
         r#"{"name": "x", "type": "int", "default": 7},
            {"name": "c", "type": "long"},
@@ -177,21 +177,21 @@ fn fields_are_matched_by_the_readers_aliases() {
         &[int("b", ""), int("new", r#", "aliases": ["x", "old"]"#)],
         &[2, 1],
     );
-    // A field's own name goes before another's alias.
+    // A field's own name has priority over another field's alias.
     let aliased = int("new", r#", "aliases": ["old"], "default": 7"#);
     check(&[aliased.clone(), int("old", "")], &[7, 1]);
-    // An alias is of no use to a field whose own name is there.
+    // An alias is not used if the field's own name is found.
     check(&[int("b", r#", "aliases": ["old"]"#)], &[2]);
-    // Of two that have the alias, the first.
+    // If two fields have the alias, the first gets the value.
     let second = int("newer", r#", "aliases": ["old"], "default": 8"#);
     check(&[aliased, second.clone()], &[1, 8]);
-    // An alias whose field another one takes gives way to the next.
+    // If another field takes the name of an alias, the next alias is used.
     check(
         &[int("old", ""), int("n", r#", "aliases": ["old", "b"]"#)],
         &[1, 2],
     );
 
-    // The writer's aliases do not count.
+    // Aliases of the writer are ignored.
     let writer = record(r#"{"name": "a", "aliases": ["b"], "type": "int"}"#);
     let error = refused(&writer, &record(r#"{"name": "b", "type": "int"}"#));
     assert_eq!(error.field, "b");
@@ -221,7 +221,7 @@ fn named_types_match_by_simple_name_or_alias() {
             "{ty} 'x.T' cannot be read as {ty} 'x.U': the names differ, and no alias is the writer's name"
         );
         assert_eq!(error.to_string(), expected);
-        // The writer's aliases do not count.
+        // Aliases of the writer are ignored.
         refused(
             &named(r#""name": "T", "aliases": ["U"]"#),
             &named(r#""name": "U""#),
@@ -259,7 +259,7 @@ fn symbols_are_matched_by_name() {
             &Value::Enum(expected),
         );
     }
-    // The writer's default does not count, nor one that is no symbol.
+    // The writer's default is ignored, and so is a default that is not a symbol.
     let writer = symbols(r#""A", "B""#, r#", "default": "A""#);
     for reader in [
         symbols(r#""A""#, ""),

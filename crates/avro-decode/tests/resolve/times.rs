@@ -1,5 +1,4 @@
-//! Logical types of the two schemas: which become one another, and what values
-//! do then.
+//! Logical types of the writer and the reader: which pairs resolve, and the converted values.
 
 use avro_decode::resolve::ResolveErrorKind;
 use avro_decode::{DecodeErrorKind, Resolution, TimeUnit, Value, ValueErrorKind};
@@ -7,7 +6,7 @@ use proptest::prelude::*;
 
 use super::harness::{fails, read, record, refused, schema};
 
-/// A type and its logical type, of which the first are times.
+/// Pairs of a type and a logical type; the first ones are times.
 const TYPES: [(&str, &str, &str); 17] = [
     ("int", "date", "days"),
     ("int", "time-millis", "millis"),
@@ -35,7 +34,7 @@ fn json((ty, logical, _): (&str, &str, &str)) -> String {
     }
 }
 
-/// Where a time counts from.
+/// The kind of a time, without its unit.
 fn clock(logical: &str) -> &str {
     logical.rsplit_once('-').map_or(logical, |(clock, _)| clock)
 }
@@ -49,8 +48,8 @@ fn nanos(unit: &str) -> i64 {
     }
 }
 
-/// What a writer's time is multiplied by to become the reader's, by the names
-/// alone; `None` if it does not become that.
+/// The factor from the writer's unit of time to the reader's, computed from the names. `None` if
+/// the types do not resolve.
 fn factor(writer: (&str, &str, &str), reader: (&str, &str, &str)) -> Option<i64> {
     if writer.2.is_empty() || reader.2.is_empty() {
         return Some(1);
@@ -118,8 +117,8 @@ fn every_pair_is_converted_or_refused() {
             converted += i32::from(factor > 1);
         }
     }
-    // Two of timestamps and one more to the nanoseconds, twice; times of day;
-    // dates to each local timestamp.
+    // For both kinds of timestamps: two pairs to microseconds or nanoseconds, and one more to
+    // nanoseconds. One pair of times of day. Dates to each local timestamp.
     assert_eq!((converted, lossy), (3 + 3 + 1 + 3, 3 + 3));
     assert!(other > 20, "{other}");
 }

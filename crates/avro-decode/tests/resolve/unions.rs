@@ -1,4 +1,4 @@
-//! Unions of the writer's, of the reader's, and of both.
+//! Unions of the writer, of the reader, and of both.
 
 use avro_decode::Value;
 use avro_decode::resolve::Resolved;
@@ -15,12 +15,12 @@ fn a_value_becomes_the_first_branch_of_its_type() {
     let (int, long) = (Value::Int(5), Value::Long(5));
     let as_int = |reader| read(r#""int""#, reader, &int);
     assert_same(&as_int(r#"["null", "int"]"#), &branch(1, int.clone()));
-    // Its own type goes before promotions, wherever they are.
+    // A branch of the value's own type has priority over promotions, in any order.
     assert_same(
         &as_int(r#"["long", "double", "int"]"#),
         &branch(2, int.clone()),
     );
-    // Of promotions the first.
+    // The first possible promotion is chosen.
     assert_same(
         &as_int(r#"["string", "double", "long"]"#),
         &branch(1, Value::Double(5.0)),
@@ -60,7 +60,7 @@ fn a_named_type_becomes_the_branch_of_its_name() {
     check(&[other, simple_alias, elsewhere], 2);
     check(&[other, simple_alias], 1);
 
-    // What has the name is of another type or size.
+    // The branch with the name has another type or size.
     let writer = fixed(full);
     let error = refused(
         &writer,
@@ -92,7 +92,7 @@ fn each_branch_of_the_writers_is_on_its_own() {
         &branch(0, Value::Bytes(vec![b's'])),
     );
 
-    // To a type that is none.
+    // The reader's type is not a union.
     assert_same(
         &read(writer, r#""double""#, &branch(1, Value::Int(1))),
         &Value::Double(1.0),
@@ -142,7 +142,7 @@ fn what_cannot_be_read_in_a_branch_is_an_error_where_data_has_it() {
     assert_eq!(slow.to_string(), format!("i: {expected}"));
     assert_eq!(fast.to_string(), format!("field 'i', byte 2: {expected}"));
 
-    // Of all branches: the one of the reader's type says why.
+    // The error gives the reason for the branch with the reader's type.
     let error = refused(
         &format!(r#"["null", {}]"#, inner("")),
         &inner(r#"{"name": "b", "type": "int"}"#),

@@ -1,16 +1,15 @@
-//! Every implementation of the kernels gives what the reference decoder gives,
-//! one varint after the other.
+//! Every implementation of the kernels gives the values that the reference decoder reads one by
+//! one.
 
 use std::sync::LazyLock;
 
 use avro_decode::varints::Kernels;
 use avro_decode::{Schema, Value, reference};
 
-/// The values of a run and the bytes they take, if they are good.
+/// The values of a run and its length in bytes; `None` if a varint is invalid.
 type Run<T> = Option<(Vec<T>, usize)>;
 
-/// Panics if a kernel does not agree on a run of `n` varints at the start of
-/// `data`.
+/// Panics if a kernel does not agree with the reference on `n` varints at the start of `data`.
 pub(crate) fn agree(data: &[u8], n: usize) {
     let longs = one_by_one(&LONG, data, n, |value| match value {
         Value::Long(long) => long,

@@ -1,4 +1,4 @@
-//! The kernels that read runs of varints, in every way this machine can.
+//! The kernels that read runs of varints, in every implementation for this machine.
 #![allow(clippy::unwrap_used)]
 
 mod agreement;
@@ -10,7 +10,7 @@ use proptest::sample::Index;
 
 use agreement::agree;
 
-/// Some windows long, and not a multiple of the values made at a time.
+/// Several windows of a kernel, and not a multiple of the values that it makes at a time.
 const MAX_VALUES: usize = 200;
 
 proptest! {
@@ -42,8 +42,8 @@ proptest! {
     }
 }
 
-/// Runs of a width, of every length up to some windows, with the end of the data
-/// at every distance that matters.
+/// Runs of one width, with every length up to some windows. The data ends at every relevant
+/// distance after the run.
 #[test]
 fn values_of_each_width() {
     for len in 1..=10 {
@@ -63,7 +63,7 @@ fn values_of_each_width() {
     }
 }
 
-/// A run that is cut off at every place.
+/// A run that is cut at every byte.
 #[test]
 fn every_end_of_the_data() {
     for value in [1, 300, 1 << 20, 1 << 40, i64::MIN] {
@@ -75,7 +75,7 @@ fn every_end_of_the_data() {
     }
 }
 
-/// The tenth byte has one bit of the value, and ends it.
+/// The tenth byte of a varint holds one bit of the value, and must be the last.
 #[test]
 fn varints_of_ten_bytes() {
     for tenth in [0, 1, 2, 3, 0x7f, 0x80, 0x81] {
@@ -145,7 +145,7 @@ fn indices_at_their_bounds() {
     }
 }
 
-/// Values written, some with padding.
+/// Encoded values, some with padding bytes.
 #[derive(Clone, Debug)]
 struct Run {
     data: Vec<u8>,
@@ -153,7 +153,7 @@ struct Run {
 }
 
 fn run() -> impl Strategy<Value = Run> {
-    // Of similar widths mostly, as in an array.
+    // Most values have similar widths, as in an array.
     let bits = (1..=64u32, 0..=64u32).prop_map(|(most, below)| most.saturating_sub(below)..=most);
     let padded = prop_oneof![3 => Just(0.0), 1 => Just(0.2)];
     (bits, padded, 0..MAX_VALUES).prop_flat_map(|(bits, padded, n)| {
@@ -171,7 +171,7 @@ fn run() -> impl Strategy<Value = Run> {
     })
 }
 
-/// Writes a value with up to `pad` bytes more than it needs.
+/// Writes a value with up to `pad` more bytes than necessary.
 fn write_padded(data: &mut Vec<u8>, value: i64, pad: usize) {
     let start = data.len();
     write_long(data, value);

@@ -1,4 +1,4 @@
-//! What a value can become.
+//! Dtypes and conversions of a type.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tensor_batch::DType::{
 
 use super::Source;
 
-/// A dtype that values of a type can become, and how.
+/// A dtype for values of a type, and the conversion.
 pub(super) fn choice(schema: &Schema, ty: NodeId, source: &mut Source) -> (DType, Convert) {
     match source.below(4) {
         0 | 1 => exact(schema, ty, source),
@@ -20,7 +20,7 @@ pub(super) fn choice(schema: &Schema, ty: NodeId, source: &mut Source) -> (DType
     }
 }
 
-/// Whether values of a type are three numbers each.
+/// Whether each value of a type is three numbers.
 pub(super) fn is_duration(schema: &Schema, ty: NodeId) -> bool {
     schema.logical(ty) == Some(&LogicalType::Duration)
 }
@@ -48,7 +48,7 @@ fn casts(schema: &Schema, ty: NodeId) -> &'static [DType] {
     match schema.node(ty) {
         _ if is_duration(schema, ty) => &[Int64],
         _ if is_decimal(schema, ty) => &[Float64, Float32, Float16, BFloat16],
-        // Some do not fit.
+        // Some values do not fit these dtypes.
         Node::Long => &[
             Int32, Int32, Int32, Float16, BFloat16, Float32, Float64, Bool, Int8, Int16, UInt8,
             UInt16,

@@ -1,4 +1,4 @@
-//! Values that stand in the data and in expressions, so that they meet.
+//! Values that both the data and expressions use, so that filters match.
 
 use avro_decode::path::Constant;
 use avro_decode::schema::Node;
@@ -8,7 +8,7 @@ use super::Source;
 /// Strings.
 pub(super) const TEXTS: [&str; 8] = ["", "a", "b", "A", "é水", "it's", "\\", "12"];
 
-/// What the sides of a filter have in common.
+/// The operand type of both sides of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     Text,

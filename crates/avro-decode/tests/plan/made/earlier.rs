@@ -1,4 +1,4 @@
-//! Schemas that fixed what columns mean before the schema of a case did.
+//! Earlier schemas that fixed the meanings of columns.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use serde_json::{Value as Json, json};
 
 use super::Source;
 
-/// What the columns of `features` mean by a schema that has finer units, larger
-/// scales and more symbols than `reader`; nothing, if the features do not fit
-/// that schema, or `records` do not become what it says.
+/// The meanings of the columns of `features` by an earlier schema. That schema has finer units,
+/// larger scales and more symbols than `reader`. `None` if the features or the `records` do not fit
+/// it.
 pub(super) fn meanings(
     reader: &Schema,
     features: &Features,
@@ -44,7 +44,7 @@ fn change(json: &mut Json, source: &mut Source) {
             if logical == Some("decimal") {
                 let more = source.below(4);
                 let add = |digits: &Json| json!(digits.as_u64().unwrap_or(0) + more as u64);
-                // Of a fixed, the size bounds the precision.
+                // The size of a `fixed` limits the precision.
                 if entries["type"] == "bytes" {
                     entries["precision"] = add(&entries["precision"]);
                 }
@@ -68,7 +68,7 @@ fn change(json: &mut Json, source: &mut Source) {
     }
 }
 
-/// A time like those of the logical type, of a finer unit at times.
+/// A time of the same kind as the logical type, sometimes with a finer unit.
 pub(super) fn finer(logical: &str, source: &mut Source) -> Option<Json> {
     let names: &[&str] = match logical {
         "date" => &["date", "local-timestamp-millis", "local-timestamp-nanos"],

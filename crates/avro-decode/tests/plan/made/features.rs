@@ -1,4 +1,4 @@
-//! Features that records have.
+//! Random features of records.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use super::choices::{choice, is_duration};
 use super::constants::TEXTS;
 use super::ways::{To, Way, arrays, way};
 
-/// Some features that `records`, of `schema`, fit; seldom one that they do not,
-/// if that is allowed.
+/// Some features that fit the `records` of `schema`. If allowed, a feature that does not fit,
+/// rarely.
 pub(super) fn features(
     schema: &Schema,
     records: &[Value],
@@ -48,7 +48,7 @@ pub(super) fn features(
         let Some(mut feature) = fitting else {
             continue;
         };
-        // Named by its expression, where no other is.
+        // The feature's name is its expression, unless another feature has that name.
         if maker.source.below(4) == 3
             && let Some(expression) = &feature.expression
             && features.iter().all(|other| other.name != *expression)
@@ -57,8 +57,8 @@ pub(super) fn features(
         }
         features.push(feature);
     }
-    // The schema may not have all that is asked for. Decided last, so that the bytes
-    // of other cases mean what they meant before.
+    // The schema may lack fields of features. This choice comes last, so that earlier bytes keep
+    // their meaning.
     for feature in &mut features {
         if options.reader_schema.is_none()
             && maker.source.below(5) == 4
@@ -122,7 +122,7 @@ impl Maker<'_> {
         let plain = plain.with_convert(convert.clone());
         let mut lengths = self.lengths(&plain)?;
         if is_duration {
-            // Even if all are null.
+            // A length is needed even if all values are null.
             lengths[rank - 1] = 3;
         }
         let feature = match self.source.below(8) {
@@ -142,7 +142,7 @@ impl Maker<'_> {
                     Feature::from(ColumnSpec::padded(name, &shape, default))
                 } else {
                     if rank == lists + 1 && shape[0].is_none() {
-                        // It would be the batch.
+                        // `None` would mean the batch.
                         shape[0] = Some(lengths[0].max(1));
                     }
                     let missing = self.source.flag();
@@ -151,12 +151,12 @@ impl Maker<'_> {
             }
             4 => {
                 let mut shape: Vec<_> = lengths.iter().map(|&n| Some(n.max(1))).collect();
-                // All in one list.
+                // All dimensions are in one list.
                 if rank == 1 && !is_duration && lengths[0] % 2 == 0 && lengths[0] > 0 {
                     shape = vec![Some(lengths[0] / 2), Some(2)];
                 }
                 if shape.len() == lists {
-                    // A first `None` is the batch.
+                    // A first `None` means the batch.
                     shape.insert(0, None);
                 }
                 Feature::fixed_len(name, &shape, dtype)
@@ -199,7 +199,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The longest lists that a feature of coordinates has, by dimension.
+    /// The length of the longest list in each dimension, read as coordinates.
     fn lengths(&self, feature: &Feature) -> Option<Vec<usize>> {
         let feature = feature.clone().with_mask("mask");
         let features = Features::new([feature]).ok()?;
@@ -229,7 +229,7 @@ impl Maker<'_> {
         Some(feature.with_convert(convert).with_layout(self.layout()))
     }
 
-    /// A dimension of indices.
+    /// The size of a dimension of indices.
     fn size(&mut self) -> i64 {
         self.source.one_of(&[9, UNKNOWN, 9, 5])
     }
@@ -246,7 +246,7 @@ impl Maker<'_> {
             .map(|feature| feature.at(path.to_string()))
     }
 
-    /// A key of an entry, seldom from the root, and the type it leads to.
+    /// A key of an entry, rarely from the root, and the type to which it leads.
     fn key(&mut self, record: NodeId, to: To) -> Option<(String, NodeId)> {
         if self.source.below(8) == 7 {
             let way = self.way(to)?;
@@ -285,8 +285,8 @@ impl Maker<'_> {
         })
     }
 
-    /// The feature with a name in one of its expressions that the schema does not
-    /// have; none if that is an error.
+    /// The feature with an expression that names a field which the schema lacks. `None` if that
+    /// would be an error.
     fn lacking(&mut self, feature: &Feature) -> Option<Feature> {
         let mut feature = self.with_missing(feature.clone());
         let has_way = !is_rooted(&feature);
@@ -296,7 +296,7 @@ impl Maker<'_> {
                 keys: SparseKeys::Named { index, value },
                 ..
             } if !has_way || self.source.flag() => match self.source.below(3) {
-                // An index is never missing, but a list of them may be.
+                // A single index cannot be missing, but a list of indices can.
                 0 if index[0].contains("[*]") => {
                     is_index = true;
                     &mut index[0]
@@ -330,7 +330,7 @@ impl Maker<'_> {
         (fits || self.allows_misfits).then_some(feature)
     }
 
-    /// The feature truncated, to fewer values at times; none if that is an error.
+    /// The feature with `truncate`, sometimes with fewer values. `None` if that would be an error.
     fn truncated(&mut self, feature: &Feature) -> Option<Feature> {
         let mut feature = feature.clone().with_truncate();
         let mut less = |dim: usize| dim - self.source.below(dim.clamp(1, 3));
@@ -357,8 +357,8 @@ impl Maker<'_> {
         (fits || self.allows_misfits).then_some(feature)
     }
 
-    /// The feature with something for what is missing, or without if nothing
-    /// is; none if the records do not fit it in any case.
+    /// The feature with a default or a mask if values are missing, or also without missing values.
+    /// `None` if the records do not fit it.
     fn fitting(&mut self, feature: Feature) -> Option<Feature> {
         let feature = match self.source.below(3) {
             2 => self.with_missing(feature),
@@ -382,7 +382,7 @@ impl Maker<'_> {
         if let FeatureKind::Dense { shape, .. } = &feature.kind
             && shape.contains(&None)
         {
-            // Something must be padded with.
+            // Padding needs a default or a mask.
             what |= 1 + self.source.below(2);
         }
         let name = feature.name.clone();
@@ -425,8 +425,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether all keys of a sparse feature start from the root, so that its
-/// expression leads nowhere.
+/// Whether all keys of a sparse feature start at the root, so that its expression is not used.
 fn is_rooted(feature: &Feature) -> bool {
     match &feature.kind {
         FeatureKind::Sparse {
@@ -437,8 +436,8 @@ fn is_rooted(feature: &Feature) -> bool {
     }
 }
 
-/// The values of a row of a dense feature, if they are known: a first `None`
-/// may be the batch, and is not looked at here.
+/// The number of values in a row of a dense feature, if known. A first `None` is skipped, since it
+/// may mean the batch.
 fn known_row(feature: &Feature) -> Option<usize> {
     match &feature.kind {
         FeatureKind::Dense { shape, .. } => shape.iter().copied().product(),

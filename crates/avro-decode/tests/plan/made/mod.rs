@@ -1,6 +1,5 @@
-//! Arbitrary schemas with features, and records of them, made from arbitrary
-//! bytes: when the bytes run out, everything is as small as it can be, so that
-//! cases shrink.
+//! Arbitrary schemas with features and records, made from arbitrary bytes. When the bytes run out,
+//! everything is as small as possible, so that cases shrink.
 
 mod choices;
 mod constants;
@@ -21,26 +20,25 @@ use avro_decode::{Features, OutOfBounds, PlanOptions, Schema, Value, reference};
 use super::common;
 use values::{Faults, Habits};
 
-/// A schema, some features of it, and the bytes of some records.
+/// A schema, some features, and the bytes of some records.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// What the records were written with.
+    /// The writer's schema.
     pub(crate) schema: Arc<Schema>,
     pub(crate) features: Features,
-    /// With a reader's schema, at times.
+    /// The options, sometimes with a reader's schema.
     pub(crate) options: PlanOptions,
-    /// As they were written.
+    /// The records as values of the writer's schema.
     pub(crate) records: Vec<Value>,
     pub(crate) data: Vec<u8>,
-    /// Rows of each run of the batch.
+    /// Number of rows in each run of the batch.
     pub(crate) run_rows: Vec<usize>,
-    /// The most records read by one call.
+    /// Maximum number of records that one call reads.
     pub(crate) call_records: usize,
 }
 
-/// Makes a case. The values fit the features, unless there is a `fault`: then
-/// some need not fit, and the value that comes as this number of all that could
-/// be wrong in one way or another is.
+/// Makes a case. Without a `fault`, the values fit the features. Otherwise `fault` is the number of
+/// the value, among all values that could be wrong, that is made wrong.
 pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     let mut source = Source(bytes.into_iter());
     let mut options = PlanOptions::default();
@@ -95,13 +93,13 @@ pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
 }
 
 impl Case {
-    /// The schema that the features are found in.
+    /// The schema in which the features are found.
     pub(crate) fn reader(&self) -> Arc<Schema> {
         reader_of(&self.schema, &self.options)
     }
 
-    /// Records as values of the [reader](Self::reader); none if one cannot
-    /// become that.
+    /// The records as values of the [reader's schema](Self::reader). `None` if a record cannot be
+    /// resolved.
     pub(crate) fn resolved(&self, records: &[Value]) -> Option<Vec<Value>> {
         resolved(&self.schema, &self.options, records)
     }
@@ -123,7 +121,7 @@ fn resolved(schema: &Arc<Schema>, options: &PlanOptions, records: &[Value]) -> O
     resolved.collect::<Result<_, _>>().ok()
 }
 
-/// Bytes that decide what is made.
+/// Bytes that make all random choices.
 #[derive(Clone)]
 pub(crate) struct Source(std::vec::IntoIter<u8>);
 
@@ -149,7 +147,7 @@ impl Source {
         all[self.below(all.len())].clone()
     }
 
-    /// The next bytes, for something of its own.
+    /// Splits off the next bytes.
     fn split(&mut self, n: usize) -> Source {
         Source(self.0.by_ref().take(n).collect::<Vec<_>>().into_iter())
     }

@@ -1,4 +1,4 @@
-//! Schemas that a schema's records can be read as.
+//! Random readers' schemas.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::Source;
 use super::earlier::finer;
 use super::schemas::{PRIMITIVES, is_sparse_name};
 
-/// A reader's schema that all `records` of `schema` can become values of; none
-/// if the one that was made is not.
+/// A reader's schema to which all `records` of `schema` can be resolved. `None` if the random one
+/// is not.
 pub(super) fn reader(
     schema: &Arc<Schema>,
     records: &[Value],
@@ -27,8 +27,8 @@ pub(super) fn reader(
     read.all(|record| record.is_ok()).then_some(reader)
 }
 
-/// Whether all values of a type take bytes. Arrays of those that take none are
-/// refused, whatever they are read as.
+/// Whether all values of a type take bytes. Arrays whose items take no bytes are refused with any
+/// reader's schema.
 fn takes_bytes(ty: &Json) -> bool {
     match ty {
         Json::String(name) => PRIMITIVES.contains(&&**name),
@@ -98,7 +98,7 @@ fn change_fields(fields: &mut Vec<Json>, source: &mut Source) {
     let is_sparse = fields.iter().any(is_sparse);
     for field in fields.iter_mut() {
         let name = field["name"].as_str().unwrap_or_default();
-        // An index stays one.
+        // The field of indices keeps its name.
         if !name.starts_with("indices") {
             change(&mut field["type"], false, source);
         }

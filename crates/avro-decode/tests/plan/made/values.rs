@@ -1,4 +1,4 @@
-//! Values that a feature can be made of without a fault, and with one.
+//! Random values that features can read, and values with one fault.
 
 use avro_decode::schema::{LogicalType, Node, NodeId, Record};
 use avro_decode::{Schema, Value};
@@ -7,10 +7,10 @@ use super::Source;
 use super::constants::TEXTS;
 use super::schemas::is_sparse_name;
 
-/// Deeper, everything is the smallest.
+/// Below this depth, all values are as small as possible.
 const DEEP: usize = 9;
 
-/// What the values of a type have in common: so many items, never a null.
+/// Common properties of a type's values: the number of items, or never null.
 pub(super) struct Habits(u32);
 
 impl Habits {
@@ -18,16 +18,16 @@ impl Habits {
         Habits(source.byte().into())
     }
 
-    /// A number below `n` that the type always has.
+    /// A number below `n` that is fixed for the type.
     fn of(&self, ty: NodeId, n: u32) -> u32 {
         let mixed = (self.0 ^ (ty.index() as u32) << 3).wrapping_mul(0x9e37_79b9);
         (mixed >> 16) % n
     }
 }
 
-/// Where a value is made to break a habit.
+/// Where a value breaks a common property.
 pub(super) struct Faults {
-    /// Places that could be at fault before the one that is.
+    /// Number of possible faults before the chosen one.
     before: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Faults {
         now
     }
 
-    /// A length, or where the fault is another.
+    /// The length, or another length at the fault.
     fn length(&mut self, length: usize, source: &mut Source) -> usize {
         if !self.now() {
             length
@@ -124,7 +124,7 @@ impl<'a> Maker<'a> {
         matches!(self.schema.logical(ty), Some(LogicalType::Decimal { .. }))
     }
 
-    /// By habit an index.
+    /// A random integer, usually a valid index.
     fn integer(&mut self, ty: NodeId, min: i64, max: i64) -> i64 {
         if self.habits.of(ty, 3) > 0 {
             return if self.faults.now() {
@@ -180,7 +180,7 @@ impl<'a> Maker<'a> {
         Value::Map(entries.collect())
     }
 
-    /// By habit never null, or always of one branch.
+    /// A random branch. Some types are never null, or always of one branch.
     fn union(&mut self, ty: NodeId, branches: &[NodeId], depth: usize) -> Value {
         let is_null = |branch: &usize| *self.schema.node(branches[*branch]) == Node::Null;
         let all = 0..branches.len();

@@ -1,4 +1,4 @@
-//! Ways through a schema: expressions that lead somewhere.
+//! Random expressions that lead to a value of a schema.
 
 use avro_decode::Schema;
 use avro_decode::path::{Constant, Filter, Operand, Path, Slice, Step};
@@ -8,38 +8,38 @@ use super::Source;
 use super::constants::Sort;
 use super::schemas::is_sparse_name;
 
-/// Steps of a way; recursive types have ways of any length.
+/// Maximum number of steps. Recursive types would allow any number.
 const MAX_STEPS: usize = 9;
 
-/// Where a way is to lead.
+/// The wanted end of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum To {
     /// A value, or arrays of values.
     Values,
-    /// A value, through lists or not.
+    /// A value, with or without lists around it.
     Value,
-    /// An int or a long, through lists or not.
+    /// An int or a long, with or without lists around it.
     Index,
     /// A single value that a filter can compare.
     Operand,
-    /// ATDS's sparse record.
+    /// A sparse record.
     SparseRecord,
     /// A record, or an array of records.
     Entries,
 }
 
-/// A way, and what it leads to.
+/// A path, and the type at its end.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub(super) path: Path,
-    /// Its `[*]` and filters.
+    /// Number of `[*]` steps and filters.
     pub(super) lists: usize,
-    /// The type at its end, past a union.
+    /// The type at the end, inside a nullable union.
     pub(super) end: NodeId,
 }
 
-/// A way from the type `from`, which is in a record of the schema; none, if
-/// those tried lead elsewhere.
+/// A path from the type `from`, which is in a record of the schema. `None` if the random paths lead
+/// elsewhere.
 pub(super) fn way(schema: &Schema, from: NodeId, to: To, source: &mut Source) -> Option<Way> {
     let tries = 0..3;
     tries.into_iter().find_map(|_| {
@@ -58,8 +58,8 @@ pub(super) fn way(schema: &Schema, from: NodeId, to: To, source: &mut Source) ->
     })
 }
 
-/// How many arrays stand in one another at the end of a way, and what is in
-/// them. None, if a union has to be told which of its types.
+/// The number of nested arrays at the end of a path, and the type in them. `None` if a union needs
+/// a branch.
 pub(super) fn arrays(schema: &Schema, ty: NodeId) -> Option<(usize, NodeId)> {
     let ty = past_union(schema, ty)?;
     match schema.node(ty) {
@@ -72,7 +72,7 @@ pub(super) fn arrays(schema: &Schema, ty: NodeId) -> Option<(usize, NodeId)> {
     }
 }
 
-/// The one type of a union that is not null.
+/// The only type of a union that is not null.
 fn past_union(schema: &Schema, ty: NodeId) -> Option<NodeId> {
     let Node::Union(branches) = schema.node(ty) else {
         return Some(ty);
@@ -118,7 +118,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the way ends here, which it may have a choice in.
+    /// Whether the path ends here. Sometimes a random choice decides.
     fn is_end(&mut self, ty: NodeId) -> bool {
         let node = self.schema.node(ty);
         let is_record = |ty| matches!(self.schema.node(ty), Node::Record(_));
@@ -145,7 +145,7 @@ impl Walk<'_> {
     fn past_union(&mut self, ty: NodeId) -> Option<NodeId> {
         let schema = self.schema;
         let Node::Union(branches) = schema.node(ty) else {
-            // The name of a type that is no union leads to it.
+            // A branch step with its own name leads to a type outside a union.
             if !self.steps.is_empty() && self.source.below(16) == 15 {
                 let name = self.name_of(ty, &[ty]);
                 self.steps.push(Step::Branch(name));
@@ -168,7 +168,7 @@ impl Walk<'_> {
         Some(branch)
     }
 
-    /// The full name of a branch, or its simple one where no other has it.
+    /// The full name of a branch, or its simple name if that is unique.
     fn name_of(&mut self, branch: NodeId, branches: &[NodeId]) -> String {
         let name = |ty: NodeId| self.schema.node(ty).name();
         let Some(full) = name(branch) else {
@@ -205,12 +205,12 @@ impl Walk<'_> {
         self.go(field.ty)
     }
 
-    /// From an array or a map into its elements; `one` leads to one of them.
+    /// Goes from an array or a map to its elements; `one` is a step to a single element.
     fn element(&mut self, item: NodeId, one: Step) -> Option<NodeId> {
         let has_lists = !matches!(self.to, To::Operand | To::SparseRecord);
         let choice = self.source.byte();
         let step = match choice % 6 {
-            // Only of some bytes, so that those of other cases mean what they meant.
+            // Only some bytes choose a slice, so that other cases keep their meaning.
             0..2 if has_lists && choice >= 192 && matches!(one, Step::Index(_)) => {
                 Step::Slice(self.slice())
             }
@@ -250,7 +250,7 @@ impl Walk<'_> {
         let right = match right {
             Some((right, of, _)) if of == sort => right,
             _ => Operand::Constant(match self.schema.node(end) {
-                // Another text is refused.
+                // Other texts are refused.
                 Node::Enum(symbols) => Constant::String(
                     symbols.symbols[self.source.below(symbols.symbols.len())].clone(),
                 ),
@@ -267,7 +267,7 @@ impl Walk<'_> {
         })
     }
 
-    /// A side of a filter, of an element or of the root; and the type there.
+    /// An operand of a filter, from the element or from the root, and its type.
     fn operand(&mut self, item: Option<NodeId>) -> Option<(Operand, Sort, NodeId)> {
         let from = match item {
             Some(item) => past_union(self.schema, item)?,
@@ -294,7 +294,7 @@ fn is_leaf(node: &Node) -> bool {
     }
 }
 
-/// Whether a record is ATDS's.
+/// Whether a record is a sparse record.
 pub(super) fn is_sparse(record: &Record) -> bool {
     record.fields.iter().any(|field| field.name == "values")
         && record

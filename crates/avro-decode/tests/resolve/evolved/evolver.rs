@@ -1,4 +1,4 @@
-//! Changing a schema.
+//! Makes random changes to a schema.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::super::common::Entropy;
 use super::Change;
 
-/// The schema with changes, and those.
+/// The changed schema, and the list of changes.
 pub(super) fn evolve(schema: &Schema, entropy: Entropy) -> (Json, Vec<Change>) {
     let mut evolver = Evolver {
         schema,
@@ -25,16 +25,15 @@ pub(super) fn evolve(schema: &Schema, entropy: Entropy) -> (Json, Vec<Change>) {
 struct Evolver<'s> {
     schema: &'s Schema,
     entropy: Entropy,
-    /// The full names of the types that the reader's schema has so far.
+    /// The full names of the reader's types so far.
     names: HashMap<NodeId, String>,
-    /// New names so far.
+    /// Number of new names so far.
     fresh: usize,
     changes: Vec<Change>,
 }
 
 impl Evolver<'_> {
-    /// The reader's type for a type of the writer's; within a union, not a
-    /// union.
+    /// The reader's type for a type of the writer. Within a union, it is not a union.
     fn ty(&mut self, id: NodeId, in_union: bool) -> Json {
         if self.one_in(50) {
             self.changes.push(Change::Mismatch);
@@ -109,7 +108,7 @@ impl Evolver<'_> {
             order.remove(self.entropy.below(order.len()));
         }
         if self.one_in(6) {
-            // One that may be there already, and is left out then.
+            // The position of an added branch. It is left out if the union has it already.
             order.insert(self.entropy.below(order.len() + 1), None);
         }
         if order.len() > 1 && self.one_in(5) {
@@ -128,7 +127,7 @@ impl Evolver<'_> {
             };
             let name = branch_name(&json);
             if names.contains(&name) {
-                // What it defined goes with it.
+                // The dropped branch takes its definitions with it.
                 self.names = before.0;
                 self.changes.truncate(before.1);
                 self.changes.push(Change::BranchDropped);
@@ -173,7 +172,7 @@ impl Evolver<'_> {
         json
     }
 
-    /// A field that the writer does not have.
+    /// A field that the writer lacks.
     fn added(&mut self) -> Json {
         let name = self.fresh("n");
         if self.one_in(50) {
@@ -242,7 +241,7 @@ impl Evolver<'_> {
         json
     }
 
-    /// The start of a named type.
+    /// The first attributes of a named type.
     fn named(&mut self, id: NodeId, ty: &str) -> Json {
         let name = self.schema.node(id).name().expect("the type has a name");
         let mut namespace = name.namespace().unwrap_or_default().to_owned();
@@ -275,13 +274,13 @@ impl Evolver<'_> {
         }
     }
 
-    /// False where the bytes have run out.
+    /// True once in `n` times on average; false when the bytes have run out.
     fn one_in(&mut self, n: usize) -> bool {
         self.entropy.below(n) == 1
     }
 }
 
-/// What tells a type from the other branches of a union.
+/// The name that distinguishes a type from other branches of a union.
 fn branch_name(json: &Json) -> String {
     match json {
         Json::String(name) => name.clone(),

@@ -1,5 +1,5 @@
-//! Pairs of schemas: the reader's is the writer's with changes, as schemas
-//! change over the years, made from arbitrary bytes.
+//! Pairs of schemas, made from arbitrary bytes. The reader's schema is the writer's with changes,
+//! as schemas change over time.
 
 mod evolver;
 
@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::common::{Entropy, schema_json, value_of};
 
-/// Two schemas, and a value of the writer's.
+/// Two schemas, and a value of the writer's schema.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) writer: Arc<Schema>,
@@ -25,7 +25,7 @@ pub(crate) struct Case {
     pub(crate) data: Vec<u8>,
 }
 
-/// What the reader's schema has that the writer's does not.
+/// A difference of the reader's schema from the writer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Change {
     FieldsReordered,
@@ -43,7 +43,7 @@ pub(crate) enum Change {
     SymbolAdded,
     SymbolDropped,
     SymbolsReordered,
-    /// What makes it impossible to read the writer's values there.
+    /// A type to which the writer's values cannot be resolved.
     Mismatch,
     FieldAddedWithoutDefault,
 }
@@ -70,7 +70,7 @@ impl Change {
     ];
 }
 
-/// Makes a case: the schema, the changes and the value, from bytes for each.
+/// Makes a case. The schema, the changes and the value have bytes of their own.
 pub(crate) fn case(schema: Vec<u8>, changes: Vec<u8>, value: Vec<u8>) -> Case {
     let writer_json = schema_json(&mut Entropy::new(schema));
     let parse = |json: &Json| {
@@ -106,7 +106,7 @@ pub(crate) fn arb_case() -> impl Strategy<Value = Case> {
     (bytes(), bytes(), bytes()).prop_map(|(schema, changes, value)| case(schema, changes, value))
 }
 
-/// So many cases, always the same.
+/// `count` cases, always the same ones.
 pub(crate) fn cases(count: usize) -> impl Iterator<Item = Case> {
     let mut state = 1u64;
     let mut bytes = move || -> Vec<u8> {
