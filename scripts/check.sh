@@ -52,11 +52,11 @@ check_format() {
 # In a build of the workspace, a crate can depend on features that another crate enables.
 check_crates_alone() {
     local crate codec
-    for crate in atds-inflate avro-block avro-decode tensor-batch atds-shuffle atds-format atds-sched atds; do
+    for crate in atds-inflate atds-codec avro-block avro-decode tensor-batch atds-shuffle atds-format atds-sched atds; do
         lint_alone "$crate" --no-default-features
     done
     for codec in deflate snappy zstandard bzip2 xz; do
-        lint_alone avro-block --no-default-features --features "$codec"
+        lint_alone atds-codec --no-default-features --features "$codec"
     done
     lint_alone atds-shuffle --all-features
 }

@@ -33,7 +33,7 @@ fn inflate(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Each library reuses its state and its buffer for all blocks, as `avro-block` does.
+/// Each library reuses its state and its buffer for all blocks, as `atds-codec` does.
 fn deflate_libraries(criterion: &mut Criterion) {
     let payloads = payloads(Codec::Deflate);
     let mut group = criterion.benchmark_group("deflate");

@@ -186,7 +186,7 @@ mod tests {
     /// The texts in backticks in the libraries' sources, except for comments.
     fn named_in_texts() -> Vec<(PathBuf, String)> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let libraries = ["atds", "avro-block", "avro-decode", "tensor-batch"];
+        let libraries = ["atds", "avro-block", "codec", "avro-decode", "tensor-batch"];
         let files = libraries.map(|name| rust_files(crates.join(name).join("src")));
         let mut named = Vec::new();
         for path in files.into_iter().flatten() {

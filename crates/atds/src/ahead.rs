@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Instant;
 
-use avro_block::{Codec, DecompressBuffer, DecompressJob, Decompressor};
+use avro_block::{DecompressBuffer, DecompressJob, Decompressor};
 use tensor_batch::reuse;
 
 use crate::block::BlockData;
-use crate::limits::{MAX_PART_BYTES, SMALL_DECOMPRESSED, TOGETHER, TOGETHER_BYTES};
+use crate::limits::{MAX_PART_BYTES, SMALL_DECOMPRESSED, TOGETHER_BYTES};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::spare::{Spare, fits};
@@ -91,10 +91,7 @@ impl Ahead {
     fn choose(&mut self, visits: &[Visit], blocks: &Section<'_>) {
         self.blocks.clear();
         let codec = blocks[visits[0].place].file.codec;
-        let most = match codec {
-            Codec::Deflate => TOGETHER,
-            _ => 1,
-        };
+        let most = Decompressor::preferred_group(codec);
         let mut bytes = 0;
         // Blocks that have been decompressed before are not looked at.
         let (first, later) = visits.split_at(1);

@@ -94,7 +94,7 @@ impl WindowBlock {
     pub(crate) fn new(block: Block, records: Range<u64>, file: Arc<FileContext>) -> Self {
         // Two numbers.
         let header_len = (block.payload_offset() - block.offset) as u32;
-        let is_plain = file.codec == Codec::Null;
+        let is_plain = file.codec.is_null();
         WindowBlock {
             index: block.index,
             offset: block.offset,
@@ -350,7 +350,7 @@ impl WindowBlock {
             .in_file(&self.file.path)
             .unpacked(self.file.unpacked)
             .in_block(self.index, self.offset);
-        if self.file.codec == Codec::Null {
+        if self.file.codec.is_null() {
             // The block lies in the file as it is: name the very byte.
             if let Some(offset) = error.place.decompressed_offset.take() {
                 error.place.offset = Some(self.offset + u64::from(self.header_len) + offset);

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atds_sched::{BlockWork, Observed, Pool, Schedule, Wishes};
-use avro_block::Codec;
+use avro_block::Decompressor;
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots, reuse};
 
 use crate::budget::Budget;
 use crate::kept::Kept;
-use crate::limits::{COPIED_ALONE, DECOMPRESSED_AT_ONCE, TOGETHER_BATCHES};
+use crate::limits::{COPIED_ALONE, TOGETHER_BATCHES};
 use crate::planner::Visit;
 use crate::room::Room;
 use crate::stats::Counters;
@@ -182,10 +182,8 @@ impl Crew {
         // What the first of a batch's workers writes need not be brought to its place.
         let mut others = 1..batches;
         let start = others.find_map(|batch| visits.iter().position(|it| it.takes[batch] > 0));
-        let together = match visits.first().map(|visit| window[visit.place].file.codec) {
-            Some(Codec::Deflate) => DECOMPRESSED_AT_ONCE,
-            _ => 1,
-        };
+        let codec = visits.first().map(|visit| window[visit.place].file.codec);
+        let together = codec.map_or(1, Decompressor::lanes);
         let wishes = Wishes { together, start };
         self.counters.scheduler().plan_into(work, &wishes, schedule);
         for (batch, rows) in rows.iter_mut().enumerate().take(batches) {

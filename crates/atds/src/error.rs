@@ -16,7 +16,7 @@ use crate::unpack::{Packing, UnpackError};
 use crate::words;
 
 #[doc(inline)]
-pub use avro_block::Found;
+pub use avro_block::{CompressedFormat, Found};
 #[doc(inline)]
 pub use avro_decode::{DecodeErrorKind, PlanError, PlanErrorKind};
 

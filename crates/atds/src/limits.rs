@@ -84,17 +84,6 @@ pub(crate) const SMALL_BUFFER: usize = 256;
 /// too large to decompress into.
 pub(crate) const SMALL_DECOMPRESSED: usize = 4 << 10;
 
-/// Blocks that are decompressed together: enough to hide that each waits for its own
-/// bits, few enough to be in the cache when they are decoded.
-pub(crate) const TOGETHER: usize = 8;
-
-/// Of these so many are in progress at a time. Tasks of fewer, or of some more, are
-/// not decompressed as fast.
-pub(crate) const DECOMPRESSED_AT_ONCE: usize = 4;
-
-#[cfg(test)]
-const _: () = assert!(DECOMPRESSED_AT_ONCE == atds_inflate::LANES);
-
 /// Bytes of compressed payloads that are decompressed together, for each block that may be
 /// among them: fewer blocks if they are larger.
 pub(crate) const TOGETHER_BYTES: usize = 32 << 10;

@@ -8,36 +8,20 @@ mod text;
 use std::fmt;
 use std::path::Path;
 
+use atds_codec::CompressedFormat;
+
 use crate::header::MAGIC;
 
 /// The format of a file, a payload, or the bytes after a block, where Avro was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Found {
-    /// Gzip (RFC 1952).
-    Gzip,
-    /// Zstandard (RFC 8878).
-    Zstandard,
-    /// bzip2.
-    Bzip2,
-    /// xz.
-    Xz,
+    /// A compressed format.
+    Compressed(CompressedFormat),
     /// LZMA as written before xz (`.lzma`).
     Lzma,
-    /// The output of Unix' `compress` (`.Z`).
-    Compress,
     /// Brotli, recognised by the file's name: its data has no magic.
     Brotli,
-    /// An LZ4 frame.
-    Lz4,
-    /// Snappy's framing format; Avro uses the raw format.
-    SnappyFrames,
-    /// zlib (RFC 1950): deflate with a header and a checksum.
-    Zlib,
-    /// lzop.
-    Lzop,
-    /// Zip.
-    Zip,
     /// 7z.
     SevenZip,
     /// Tar.
@@ -123,19 +107,9 @@ pub enum Found {
 }
 
 /// The first bytes of formats.
-const MAGICS: [(&[u8], Found); 34] = [
-    (b"\x1f\x8b", Found::Gzip),
-    (b"\x28\xb5\x2f\xfd", Found::Zstandard),
-    (b"BZh", Found::Bzip2),
-    (b"\xfd7zXZ\0", Found::Xz),
-    (b"\x1f\x9d", Found::Compress),
+const MAGICS: [(&[u8], Found); 24] = [
     // Brotli's framing format, which few tools write.
     (b"\xce\xb2\xcf\x81", Found::Brotli),
-    (b"\x04\x22\x4d\x18", Found::Lz4),
-    (b"\xff\x06\0\0sNaPpY", Found::SnappyFrames),
-    (b"\x89LZO\0\r\n\x1a\n", Found::Lzop),
-    (b"PK\x03\x04", Found::Zip),
-    (b"PK\x05\x06", Found::Zip),
     (b"7z\xbc\xaf\x27\x1c", Found::SevenZip),
     (b"PAR1", Found::Parquet),
     (b"PARE", Found::Parquet),
@@ -169,6 +143,11 @@ impl Found {
     pub(crate) fn in_file(first: &[u8]) -> Option<Self> {
         if first.is_empty() {
             return None;
+        }
+        match CompressedFormat::detect(first) {
+            // Two bytes do not prove it for a whole file.
+            None | Some(CompressedFormat::Zlib) => {}
+            Some(format) => return Some(Found::Compressed(format)),
         }
         let magic = MAGICS.iter().find(|(magic, _)| first.starts_with(magic));
         if let Some(&(_, found)) = magic {
@@ -211,53 +190,18 @@ impl Found {
         } else if is("lzma") {
             Some(Found::Lzma)
         } else if is("z") {
-            Some(Found::Compress)
+            Some(Found::Compressed(CompressedFormat::Compress))
         } else {
             None
         }
     }
 
-    /// The compressed format that a payload is in.
-    pub(crate) fn in_payload(payload: &[u8]) -> Option<Self> {
-        let magic = MAGICS.iter().find(|(magic, _)| payload.starts_with(magic));
-        match magic {
-            Some(&(_, found)) if found.is_compressed() => Some(found),
-            _ if is_zlib(payload) => Some(Found::Zlib),
-            _ => None,
-        }
-    }
-
-    fn is_compressed(self) -> bool {
-        matches!(
-            self,
-            Found::Gzip
-                | Found::Zstandard
-                | Found::Bzip2
-                | Found::Xz
-                | Found::Compress
-                | Found::Lz4
-                | Found::SnappyFrames
-                | Found::Zlib
-                | Found::Lzop
-                | Found::Zip
-        )
-    }
-
     /// The format's name, with its article.
     pub fn name(self) -> &'static str {
         match self {
-            Found::Gzip => "gzip data",
-            Found::Zstandard => "zstandard data",
-            Found::Bzip2 => "bzip2 data",
-            Found::Xz => "xz data",
+            Found::Compressed(format) => format.name(),
             Found::Lzma => "LZMA data (.lzma)",
-            Found::Compress => "data of the program compress (.Z)",
             Found::Brotli => "brotli data",
-            Found::Lz4 => "LZ4 data",
-            Found::SnappyFrames => "data in Snappy's framing format",
-            Found::Zlib => "zlib data",
-            Found::Lzop => "lzop data",
-            Found::Zip => "a zip archive",
             Found::SevenZip => "a 7z archive",
             Found::Tar => "a tar archive",
             Found::Parquet => "a Parquet file",
@@ -300,17 +244,17 @@ impl Found {
     /// The remedy for a file of this format, if there is one.
     fn remedy(self) -> Option<&'static str> {
         Some(match self {
-            Found::Gzip => "unpack it first (gunzip)",
-            Found::Zstandard => "unpack it first (zstd -d)",
-            Found::Bzip2 => "unpack it first (bunzip2)",
-            Found::Xz => "unpack it first (unxz)",
+            Found::Compressed(CompressedFormat::Gzip) => "unpack it first (gunzip)",
+            Found::Compressed(CompressedFormat::Zstandard) => "unpack it first (zstd -d)",
+            Found::Compressed(CompressedFormat::Bzip2) => "unpack it first (bunzip2)",
+            Found::Compressed(CompressedFormat::Xz) => "unpack it first (unxz)",
             Found::Lzma => "unpack it first (unlzma)",
-            Found::Compress => "unpack it first (uncompress)",
+            Found::Compressed(CompressedFormat::Compress) => "unpack it first (uncompress)",
             Found::Brotli => "unpack it first (brotli -d)",
-            Found::Lz4 => "unpack it first (lz4 -d)",
-            Found::Zip => "unpack it first (unzip)",
+            Found::Compressed(CompressedFormat::Lz4) => "unpack it first (lz4 -d)",
+            Found::Compressed(CompressedFormat::Zip) => "unpack it first (unzip)",
             Found::Tar => "unpack it first (tar -x)",
-            Found::SnappyFrames | Found::Zlib | Found::Lzop | Found::SevenZip => "unpack it first",
+            Found::Compressed(_) | Found::SevenZip => "unpack it first",
             Found::Parquet
             | Found::Orc
             | Found::ArrowFile
@@ -464,17 +408,4 @@ fn crc32c(bytes: &[u8]) -> u32 {
         }
     }
     !crc
-}
-
-/// Whether the payload begins with zlib's two header bytes: deflate, a window of at most 32 KiB,
-/// and their check.
-fn is_zlib(payload: &[u8]) -> bool {
-    match payload {
-        &[method, flags, ..] => {
-            method & 0x0f == 8
-                && method >> 4 <= 7
-                && u16::from_be_bytes([method, flags]).is_multiple_of(31)
-        }
-        _ => false,
-    }
 }

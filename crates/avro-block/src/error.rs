@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use crate::codec::{Codec, CompressError, DecompressError};
+use atds_codec::{Codec, CompressError, DecompressError};
+
 use crate::diagnose::{Found, InsteadOfAvro};
 use crate::sync::SyncMarker;
 
@@ -177,7 +178,7 @@ fn raise(part: Part) -> &'static str {
 fn unknown_codec(name: &str) -> String {
     let read = Codec::enabled_names();
     let name = name.escape_debug();
-    let meant = Codec::meant_by(&name.to_string());
+    let meant = Codec::suggest(&name.to_string());
     let meant = meant.map_or(String::new(), |codec| {
         format!(" (Avro's name may be '{codec}')")
     });

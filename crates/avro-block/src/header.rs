@@ -6,9 +6,9 @@
 
 mod parser;
 
+use atds_codec::Codec;
 use bytes::Bytes;
 
-use crate::codec::Codec;
 use crate::sync::SyncMarker;
 
 pub(crate) use parser::{HeaderParser, Progress};

@@ -3,7 +3,6 @@
 mod after_block;
 mod block;
 mod buffers;
-mod codec;
 mod diagnose;
 mod error;
 mod framer;
@@ -18,13 +17,14 @@ mod sync;
 mod varint;
 mod writer;
 
+pub use atds_codec::{
+    Codec, CompressError, CompressedFormat, Compressor, DecompressBuffer, DecompressError,
+    DecompressJob, Decompressor,
+};
+
 pub use after_block::TrailingBytes;
 pub use block::Block;
 pub use buffers::ReadBuffers;
-pub use codec::{
-    Codec, CompressError, Compressor, DecompressBuffer, DecompressError, DecompressJob,
-    Decompressor,
-};
 pub use diagnose::Found;
 pub use error::{Error, ErrorKind, Part};
 pub use framer::{Frame, Framer};

@@ -6,7 +6,8 @@ use std::io::Write;
 use std::mem;
 use std::time::SystemTime;
 
-use crate::codec::{Codec, Compressor};
+use atds_codec::{Codec, Compressor};
+
 use crate::error::{Error, ErrorKind};
 use crate::header::{CODEC_KEY, MAGIC, RESERVED_PREFIX, SCHEMA_KEY};
 use crate::limits::DEFAULT_BLOCK_BYTES;

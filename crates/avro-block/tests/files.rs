@@ -247,3 +247,10 @@ fn a_payload_error_carries_the_position_it_is_given() {
         "block 3 at byte 48123: corrupt deflate payload: not a deflate stream, or one that ends early"
     );
 }
+
+#[test]
+fn blocks_and_errors_may_change_threads() {
+    fn share<T: Send + Sync>() {}
+    share::<avro_block::Block>();
+    share::<avro_block::Error>();
+}

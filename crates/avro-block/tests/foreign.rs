@@ -3,7 +3,7 @@
 
 mod common;
 
-use avro_block::{BlockIndex, BlockReader, ErrorKind, Found, MappedBlocks};
+use avro_block::{BlockIndex, BlockReader, CompressedFormat, ErrorKind, Found, MappedBlocks};
 use bytes::Bytes;
 use common::*;
 
@@ -56,13 +56,13 @@ fn each_format_is_named() {
     let plain = plain_header();
     let behind = [b"HTTP/1.1 200 OK\r\n\r\n", &plain[..]].concat();
     let cases: Vec<(&[u8], Found)> = vec![
-        (b"\x1f\x8b\x08\0rest", Found::Gzip),
-        (b"\x28\xb5\x2f\xfd\x04rest", Found::Zstandard),
-        (b"BZh91AY&SY", Found::Bzip2),
-        (b"\xfd7zXZ\0\0\x04", Found::Xz),
+        (b"\x1f\x8b\x08\0rest", Found::Compressed(CompressedFormat::Gzip)),
+        (b"\x28\xb5\x2f\xfd\x04rest", Found::Compressed(CompressedFormat::Zstandard)),
+        (b"BZh91AY&SY", Found::Compressed(CompressedFormat::Bzip2)),
+        (b"\xfd7zXZ\0\0\x04", Found::Compressed(CompressedFormat::Xz)),
         (b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0rest", Found::Lzma),
         (b"\x5d\0\0\x80\0\x39\x30\0\0\0\0\0\0\0rest", Found::Lzma),
-        (b"\x1f\x9d\x90rest", Found::Compress),
+        (b"\x1f\x9d\x90rest", Found::Compressed(CompressedFormat::Compress)),
         (b"\xce\xb2\xcf\x81rest", Found::Brotli),
         (b"\0\0\0\0\x07\x02\x06abc", Found::Confluent { schema_id: 7 }),
         (
@@ -70,11 +70,11 @@ fn each_format_is_named() {
             Found::Confluent { schema_id: 100_001 },
         ),
         (b"\0\0\xfe\xff\0\0\0a", Found::Utf16),
-        (b"\x04\x22\x4d\x18rest", Found::Lz4),
-        (b"\xff\x06\0\0sNaPpY", Found::SnappyFrames),
-        (b"\x89LZO\0\r\n\x1a\nrest", Found::Lzop),
-        (b"PK\x03\x04\x14\0", Found::Zip),
-        (b"PK\x05\x06\0\0", Found::Zip),
+        (b"\x04\x22\x4d\x18rest", Found::Compressed(CompressedFormat::Lz4)),
+        (b"\xff\x06\0\0sNaPpY", Found::Compressed(CompressedFormat::SnappyFrames)),
+        (b"\x89LZO\0\r\n\x1a\nrest", Found::Compressed(CompressedFormat::Lzop)),
+        (b"PK\x03\x04\x14\0", Found::Compressed(CompressedFormat::Zip)),
+        (b"PK\x05\x06\0\0", Found::Compressed(CompressedFormat::Zip)),
         (b"7z\xbc\xaf\x27\x1c\0\x04", Found::SevenZip),
         (b"PAR1\x15\x04", Found::Parquet),
         (b"ORC\x0a\x0b", Found::Orc),

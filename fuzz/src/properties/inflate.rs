@@ -1,6 +1,6 @@
 //! Inflating.
 
-use avro_block::{Codec, Compressor, DecompressBuffer, DecompressError, Decompressor};
+use atds_codec::{Codec, Compressor, DecompressBuffer, DecompressError, Decompressor};
 
 use super::input::Input;
 

@@ -16,7 +16,7 @@ mod resolver;
 mod schema;
 mod varints;
 
-use avro_block::Codec;
+use atds_codec::Codec;
 
 /// A property and its limits.
 #[derive(Clone, Copy, Debug)]

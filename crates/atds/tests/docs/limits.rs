@@ -7,12 +7,12 @@ use avro_decode::limits as decode;
 const PAGE: &str = include_str!("../../../../SECURITY.md");
 
 /// The source of the private limits of the codecs' memory.
-const BLOCK_LIMITS: &str = include_str!("../../../avro-block/src/limits.rs");
+const CODEC_LIMITS: &str = include_str!("../../../codec/src/limits.rs");
 
 /// The value of a private constant, from the source.
 fn private(name: &str) -> u64 {
     let after = |text: &'static str, pattern: &str| text.split_once(pattern).unwrap().1;
-    let rest = after(after(BLOCK_LIMITS, &format!("const {name}: ")), "= ");
+    let rest = after(after(CODEC_LIMITS, &format!("const {name}: ")), "= ");
     let value = rest.split(';').next().unwrap();
     match value.split_once(" << ") {
         Some((value, shift)) => value.parse::<u64>().unwrap() << shift.parse::<u32>().unwrap(),

@@ -2,11 +2,11 @@
 
 use std::mem;
 
+use atds_codec::Codec;
 use bytes::Bytes;
 
 use super::{CODEC_KEY, Header, MAGIC, SCHEMA_KEY};
 use crate::block::check;
-use crate::codec::Codec;
 use crate::diagnose::Found;
 use crate::error::{Error, ErrorKind, Part};
 use crate::limits::{FILE_LOOKED_AT, Limits, MAX_CODEC_NAME};

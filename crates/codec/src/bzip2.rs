@@ -2,13 +2,13 @@
 
 use bzip2::{Action, Compress, Compression, Decompress, Error, Status};
 
-use super::stream::{self, StreamStep};
-use super::{Codec, CompressError, DecompressBuffer, DecompressError};
+use crate::stream::{self, StreamStep};
+use crate::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Bzip2;
 
 /// Decompresses one or more streams in a row, as parallel compressors write them.
-pub(super) fn decompress(
+pub(crate) fn decompress(
     payload: &[u8],
     out: &mut DecompressBuffer,
     limit: usize,
@@ -45,7 +45,7 @@ fn corrupt(error: Error) -> DecompressError {
     }
 }
 
-pub(super) fn compress(
+pub(crate) fn compress(
     level: Option<i32>,
     mut decompressed: &[u8],
     out: &mut Vec<u8>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Codec, CompressError};
+use crate::{Codec, CompressError};
 
 /// Compresses payloads with one codec at one level, one after another.
 pub struct Compressor {
@@ -14,11 +14,11 @@ pub struct Compressor {
 enum Engine {
     Null,
     #[cfg(feature = "deflate")]
-    Deflate(super::deflate::Compress),
+    Deflate(crate::deflate::Compress),
     #[cfg(feature = "snappy")]
-    Snappy(Box<super::snappy::Compress>),
+    Snappy(Box<crate::snappy::Compress>),
     #[cfg(feature = "zstandard")]
-    Zstandard(super::zstandard::Compress),
+    Zstandard(crate::zstandard::Compress),
     #[cfg(feature = "bzip2")]
     Bzip2(Option<i32>),
     #[cfg(feature = "xz")]
@@ -42,11 +42,11 @@ impl Compressor {
         let engine = match codec {
             Codec::Null => Engine::Null,
             #[cfg(feature = "deflate")]
-            Codec::Deflate => Engine::Deflate(super::deflate::Compress::new(level)),
+            Codec::Deflate => Engine::Deflate(crate::deflate::Compress::new(level)),
             #[cfg(feature = "snappy")]
-            Codec::Snappy => Engine::Snappy(Box::new(super::snappy::Compress::new())),
+            Codec::Snappy => Engine::Snappy(Box::new(crate::snappy::Compress::new())),
             #[cfg(feature = "zstandard")]
-            Codec::Zstandard => Engine::Zstandard(super::zstandard::Compress::new(level)?),
+            Codec::Zstandard => Engine::Zstandard(crate::zstandard::Compress::new(level)?),
             #[cfg(feature = "bzip2")]
             Codec::Bzip2 => Engine::Bzip2(level),
             #[cfg(feature = "xz")]
@@ -86,9 +86,9 @@ impl Compressor {
             #[cfg(feature = "zstandard")]
             Engine::Zstandard(engine) => engine.compress(decompressed, out),
             #[cfg(feature = "bzip2")]
-            Engine::Bzip2(level) => super::bzip2::compress(*level, decompressed, out),
+            Engine::Bzip2(level) => crate::bzip2::compress(*level, decompressed, out),
             #[cfg(feature = "xz")]
-            Engine::Xz(level) => super::xz::compress(*level, decompressed, out),
+            Engine::Xz(level) => crate::xz::compress(*level, decompressed, out),
         }
     }
 }

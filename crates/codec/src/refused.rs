@@ -1,14 +1,13 @@
 //! Payloads that their decoder refuses: the reason, and whether only the checksum is wrong.
 
-use super::{Codec, DecompressBuffer, DecompressError, Decompressor};
-use crate::diagnose::Found;
+use crate::{Codec, CompressedFormat, DecompressBuffer, DecompressError, Decompressor};
 
 impl Decompressor {
     /// Handles a payload that was refused with `error`. If only the checksum is wrong and the
     /// caller tolerates that, decompresses the payload without it. Otherwise returns the most
     /// precise error.
     #[cold]
-    pub(super) fn refused(
+    pub(crate) fn refused(
         &mut self,
         error: DecompressError,
         codec: Codec,
@@ -33,7 +32,7 @@ impl Decompressor {
             }
             return Err(checksum);
         }
-        match Found::in_payload(payload) {
+        match CompressedFormat::detect(payload) {
             Some(found) if !is_own(codec, found) => {
                 Err(DecompressError::OtherFormat { codec, found })
             }
@@ -56,21 +55,21 @@ impl Decompressor {
             Codec::Snappy => {
                 if let DecompressError::ChecksumMismatch { .. } = error {
                     let (stream, _) = payload.split_last_chunk::<4>()?;
-                    super::snappy::decompress_unchecked(stream, out, limit).ok()?;
+                    crate::snappy::decompress_unchecked(stream, out, limit).ok()?;
                     return Some(error.clone());
                 }
-                super::snappy::decompress_unchecked(payload, out, limit).ok()?;
+                crate::snappy::decompress_unchecked(payload, out, limit).ok()?;
                 Some(DecompressError::MissingChecksum)
             }
             #[cfg(feature = "zstandard")]
             Codec::Zstandard => {
-                let without = super::zstandard::without_checksums(payload)?;
+                let without = crate::zstandard::without_checksums(payload)?;
                 self.zstandard.decompress(&without, out, limit).ok()?;
                 Some(DecompressError::WrongChecksum { codec })
             }
             #[cfg(feature = "xz")]
             Codec::Xz => {
-                super::xz::decompress_unchecked(payload, out, limit).ok()?;
+                crate::xz::decompress_unchecked(payload, out, limit).ok()?;
                 Some(DecompressError::WrongChecksum { codec })
             }
             _ => {
@@ -83,11 +82,11 @@ impl Decompressor {
 }
 
 /// Whether `found` is the format of `codec` itself, only damaged.
-fn is_own(codec: Codec, found: Found) -> bool {
+fn is_own(codec: Codec, found: CompressedFormat) -> bool {
     matches!(
         (codec, found),
-        (Codec::Zstandard, Found::Zstandard)
-            | (Codec::Bzip2, Found::Bzip2)
-            | (Codec::Xz, Found::Xz)
+        (Codec::Zstandard, CompressedFormat::Zstandard)
+            | (Codec::Bzip2, CompressedFormat::Bzip2)
+            | (Codec::Xz, CompressedFormat::Xz)
     )
 }

@@ -1,7 +1,6 @@
-//! Errors of a payload. The caller adds the position with [`Error::new`](crate::Error::new).
+//! Errors of a payload. They have no position: the caller knows where the payload is.
 
-use super::Codec;
-use crate::diagnose::Found;
+use crate::{Codec, CompressedFormat};
 
 /// A payload could not be decompressed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +32,7 @@ pub enum DecompressError {
         /// The codec that the header names.
         codec: Codec,
         /// The format that the payload begins like.
-        found: Found,
+        found: CompressedFormat,
     },
     /// A snappy payload without the CRC-32 that Avro appends.
     #[error("the snappy payload has no CRC-32 after it; `tolerate` 'checksum' reads such payloads")]

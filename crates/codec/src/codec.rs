@@ -1,41 +1,16 @@
-//! The codecs of Avro 1.12, "Required Codecs" and "Optional Codecs": one file and one cargo feature
-//! for each.
-
-mod buffer;
-mod compress;
-mod decompress;
-mod error;
-mod refused;
-#[cfg(any(feature = "zstandard", feature = "bzip2", feature = "xz"))]
-mod stream;
-
-#[cfg(feature = "bzip2")]
-mod bzip2;
-#[cfg(feature = "deflate")]
-mod deflate;
-#[cfg(feature = "snappy")]
-mod snappy;
-#[cfg(feature = "xz")]
-mod xz;
-#[cfg(feature = "zstandard")]
-mod zstandard;
+//! The codecs and their properties. Names are those of Avro 1.12, "Required Codecs" and "Optional
+//! Codecs".
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-pub use buffer::DecompressBuffer;
-pub use compress::Compressor;
-pub use decompress::{DecompressJob, Decompressor};
-pub use error::{CompressError, DecompressError};
-
-/// How the payloads of a file are compressed.
+/// A compression codec, with the payload format that Avro files have.
 ///
-/// Every codec has a variant even if it is not compiled in. So files can be framed, indexed and
-/// described without it.
+/// Every codec has a variant even if it is not compiled in. So files can be described without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
-    /// Uncompressed.
+    /// No compression.
     Null,
     /// Raw deflate (RFC 1951), without zlib's header and checksum.
     Deflate,
@@ -60,21 +35,21 @@ impl Codec {
         Self::Xz,
     ];
 
-    /// The codec that a header's `avro.codec` names.
+    /// The codec of this name: what `avro.codec` in the header of an Avro file says.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|codec| codec.name() == name)
     }
 
-    /// The names of the codecs that this build has, separated by commas.
-    pub(crate) fn enabled_names() -> String {
+    /// The names of the codecs that are compiled in, separated by commas, for messages.
+    pub fn enabled_names() -> String {
         let enabled = Self::ALL.into_iter().filter(|codec| codec.is_enabled());
         let names: Vec<_> = enabled.map(Self::name).collect();
         names.join(", ")
     }
 
-    /// The codec that an unknown name may stand for: another spelling, or the name of a program or
-    /// format.
-    pub(crate) fn meant_by(name: &str) -> Option<Self> {
+    /// The codec that `name` probably means, for messages: its own name, another spelling of it, or
+    /// the name of a program or format.
+    pub fn suggest(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "none" | "uncompressed" | "" => Self::Null,
             "zlib" | "gzip" | "gz" | "deflated" => Self::Deflate,
@@ -86,7 +61,7 @@ impl Codec {
         })
     }
 
-    /// The codec's name in a header.
+    /// The codec's name in the header of an Avro file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -96,6 +71,11 @@ impl Codec {
             Self::Bzip2 => "bzip2",
             Self::Xz => "xz",
         }
+    }
+
+    /// Whether this is [`Codec::Null`]: a payload is the data itself.
+    pub fn is_null(self) -> bool {
+        self == Self::Null
     }
 
     /// Upper bound on decompressed bytes per payload byte: the maximum of the format, rounded up to
@@ -140,7 +120,7 @@ impl Codec {
 }
 
 impl fmt::Display for Codec {
-    /// The codec's name in a header.
+    /// The codec's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

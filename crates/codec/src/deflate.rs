@@ -5,25 +5,25 @@ use std::fmt;
 
 use libdeflater::{CompressionLvl, DecompressionError, Decompressor};
 
-use super::{Codec, CompressError, DecompressBuffer, DecompressError, DecompressJob};
 use crate::limits::{DEFLATE_MAX_RATIO, MIN_TOGETHER};
+use crate::{Codec, CompressError, DecompressBuffer, DecompressError, DecompressJob};
 
 /// Both decoders, created on first use.
 #[derive(Default)]
-pub(super) struct Decompress {
+pub(crate) struct Decompress {
     single: Option<Decompressor>,
     together: Option<atds_inflate::Inflater>,
 }
 
 /// Whether inflating this number of payloads together is faster than one by one.
-pub(super) fn pays_together(payloads: usize) -> bool {
+pub(crate) fn pays_together(payloads: usize) -> bool {
     payloads >= MIN_TOGETHER && atds_inflate::Inflater::is_fast()
 }
 
 impl Decompress {
     /// Inflates one payload. libdeflate inflates a payload whole or not at all. So if the buffer
     /// was too small, it doubles the buffer and starts over.
-    pub(super) fn decompress(
+    pub(crate) fn decompress(
         &mut self,
         payload: &[u8],
         out: &mut DecompressBuffer,
@@ -54,7 +54,7 @@ impl Decompress {
 
     /// Inflates the `jobs` whose `result` is not yet an error. If a payload fails, the error does
     /// not have the exact reason.
-    pub(super) fn decompress_together(&mut self, jobs: &mut [DecompressJob<'_>]) {
+    pub(crate) fn decompress_together(&mut self, jobs: &mut [DecompressJob<'_>]) {
         let streams = jobs.iter_mut().filter(|job| job.result.is_ok()).map(|job| {
             let (output, len) = job.out.parts();
             let (payload, limit) = (job.payload, job.limit);
@@ -88,16 +88,16 @@ fn corrupt() -> DecompressError {
 }
 
 /// libdeflate's encoder of one level.
-pub(super) struct Compress(libdeflater::Compressor);
+pub(crate) struct Compress(libdeflater::Compressor);
 
 impl Compress {
-    pub(super) fn new(level: Option<i32>) -> Self {
+    pub(crate) fn new(level: Option<i32>) -> Self {
         // The caller has checked the level against `Codec::levels`.
         let level = level.and_then(|level| CompressionLvl::new(level).ok());
         Self(libdeflater::Compressor::new(level.unwrap_or_default()))
     }
 
-    pub(super) fn compress(
+    pub(crate) fn compress(
         &mut self,
         inflated: &[u8],
         out: &mut Vec<u8>,

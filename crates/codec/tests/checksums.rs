@@ -1,8 +1,9 @@
 //! Wrong and missing checksums, and payloads of another format.
 #![allow(clippy::unwrap_used)]
 
-use avro_block::{
-    Codec, Compressor, DecompressBuffer, DecompressError, DecompressJob, Decompressor, Found,
+use atds_codec::{
+    Codec, CompressedFormat, Compressor, DecompressBuffer, DecompressError, DecompressJob,
+    Decompressor,
 };
 
 fn compress(codec: Codec, bytes: &[u8]) -> Vec<u8> {
@@ -145,21 +146,21 @@ fn a_payload_of_another_format_is_named() {
     let [zstandard, bzip2, xz] =
         [Codec::Zstandard, Codec::Bzip2, Codec::Xz].map(|codec| compress(codec, &sample()));
     for (codec, payload, found) in [
-        (Codec::Deflate, &zlib, Found::Zlib),
+        (Codec::Deflate, &zlib, CompressedFormat::Zlib),
         (
             Codec::Deflate,
             &b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec(),
-            Found::Gzip,
+            CompressedFormat::Gzip,
         ),
-        (Codec::Snappy, &zlib, Found::Zlib),
-        (Codec::Snappy, &zstandard, Found::Zstandard),
-        (Codec::Zstandard, &bzip2, Found::Bzip2),
-        (Codec::Bzip2, &xz, Found::Xz),
-        (Codec::Xz, &zstandard, Found::Zstandard),
+        (Codec::Snappy, &zlib, CompressedFormat::Zlib),
+        (Codec::Snappy, &zstandard, CompressedFormat::Zstandard),
+        (Codec::Zstandard, &bzip2, CompressedFormat::Bzip2),
+        (Codec::Bzip2, &xz, CompressedFormat::Xz),
+        (Codec::Xz, &zstandard, CompressedFormat::Zstandard),
         (
             Codec::Zstandard,
             &b"\x04\x22\x4d\x18abcd".to_vec(),
-            Found::Lz4,
+            CompressedFormat::Lz4,
         ),
     ] {
         let (result, _) = decompress(codec, payload, true);

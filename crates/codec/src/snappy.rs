@@ -3,12 +3,12 @@
 use snap::Error;
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
-use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::SNAPPY_MAX_RATIO;
+use crate::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Snappy;
 
-pub(super) fn decompress(
+pub(crate) fn decompress(
     payload: &[u8],
     out: &mut DecompressBuffer,
     limit: usize,
@@ -26,7 +26,7 @@ pub(super) fn decompress(
 }
 
 /// Decompresses `stream`, a payload without its checksum.
-pub(super) fn decompress_unchecked(
+pub(crate) fn decompress_unchecked(
     stream: &[u8],
     out: &mut DecompressBuffer,
     limit: usize,
@@ -70,14 +70,14 @@ fn corrupt(error: Error) -> DecompressError {
 }
 
 /// Snappy's encoder, with its hash table.
-pub(super) struct Compress(Encoder);
+pub(crate) struct Compress(Encoder);
 
 impl Compress {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Encoder::new())
     }
 
-    pub(super) fn compress(
+    pub(crate) fn compress(
         &mut self,
         decompressed: &[u8],
         out: &mut Vec<u8>,

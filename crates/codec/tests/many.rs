@@ -1,7 +1,7 @@
 //! Payloads decompressed together: what becomes of each must not depend on the others.
 #![allow(clippy::unwrap_used)]
 
-use avro_block::{
+use atds_codec::{
     Codec, Compressor, DecompressBuffer, DecompressError, DecompressJob, Decompressor,
 };
 
@@ -101,4 +101,18 @@ fn buffers_are_used_again() {
         );
     }
     assert_eq!(places[0], places[1]);
+}
+
+/// A group is a multiple of what is decompressed side by side, and only deflate has groups.
+#[test]
+fn groups_fill_all_lanes() {
+    for codec in Codec::ALL {
+        let (group, lanes) = (
+            Decompressor::preferred_group(codec),
+            Decompressor::lanes(codec),
+        );
+        assert_eq!(group % lanes, 0, "{codec}");
+        let has_groups = codec == Codec::Deflate && codec.is_enabled();
+        assert_eq!((group > 1, lanes > 1), (has_groups, has_groups), "{codec}");
+    }
 }

@@ -7,9 +7,9 @@ use zstd::zstd_safe::{
     zstd_sys::ZSTD_ErrorCode,
 };
 
-use super::stream::{self, StreamStep};
-use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::ZSTD_WINDOW_LOG;
+use crate::stream::{self, StreamStep};
+use crate::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Zstandard;
 
@@ -29,13 +29,13 @@ const INVALID: &str = "invalid data";
 
 /// The library's decoder, created on first use.
 #[derive(Default)]
-pub(super) struct Decompress(Option<DCtx<'static>>);
+pub(crate) struct Decompress(Option<DCtx<'static>>);
 
 impl Decompress {
     /// Decompresses by streaming, since a frame need not declare its content's size. If the output
     /// buffer happens to fit a whole frame, the library decompresses straight into it, without a
     /// window.
-    pub(super) fn decompress(
+    pub(crate) fn decompress(
         &mut self,
         payload: &[u8],
         out: &mut DecompressBuffer,
@@ -78,7 +78,7 @@ impl Decompress {
 
 /// The frames of a payload with their checksums removed. `None` if no frame has a checksum, or a
 /// frame is invalid.
-pub(super) fn without_checksums(payload: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn without_checksums(payload: &[u8]) -> Option<Vec<u8>> {
     const CHECKSUM_FLAG: u8 = 1 << 2;
     const CHECKSUM_LEN: usize = 4;
     let mut without = Vec::with_capacity(payload.len());
@@ -187,10 +187,10 @@ fn corrupt(code: ErrorCode) -> DecompressError {
 }
 
 /// The library's encoder.
-pub(super) struct Compress(CCtx<'static>);
+pub(crate) struct Compress(CCtx<'static>);
 
 impl Compress {
-    pub(super) fn new(level: Option<i32>) -> Result<Self, CompressError> {
+    pub(crate) fn new(level: Option<i32>) -> Result<Self, CompressError> {
         let mut context = CCtx::try_create().ok_or(CompressError::Failed {
             codec: CODEC,
             detail: "out of memory",
@@ -206,7 +206,7 @@ impl Compress {
         Ok(Self(context))
     }
 
-    pub(super) fn compress(
+    pub(crate) fn compress(
         &mut self,
         decompressed: &[u8],
         out: &mut Vec<u8>,

@@ -6,14 +6,14 @@ use std::ops::Deref;
 
 use bytes::{Bytes, BytesMut};
 
-use super::DecompressError;
+use crate::DecompressError;
 
 /// A reusable buffer of decompressed bytes. It dereferences to the bytes of the last payload.
 ///
 /// The memory is zeroed when it grows, and never again: clearing or refilling a buffer costs
 /// nothing. So keep buffers and give them to the next [`Decompressor::decompress`].
 ///
-/// [`Decompressor::decompress`]: super::Decompressor::decompress
+/// [`Decompressor::decompress`]: crate::Decompressor::decompress
 #[derive(Clone, Default)]
 pub struct DecompressBuffer {
     room: Room,
@@ -23,7 +23,7 @@ pub struct DecompressBuffer {
 
 /// Memory that is initialised over its whole length.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Room(BytesMut);
+pub(crate) struct Room(BytesMut);
 
 impl DecompressBuffer {
     /// An empty buffer, which allocates nothing.
@@ -79,7 +79,7 @@ impl DecompressBuffer {
 
     /// Grows to at least `capacity` bytes in all, or somewhat more if `limit` allows it. The
     /// contents stay.
-    pub(super) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), DecompressError> {
+    pub(crate) fn grow_to(&mut self, capacity: usize, limit: usize) -> Result<(), DecompressError> {
         if capacity <= self.capacity() {
             return Ok(());
         }
@@ -97,7 +97,7 @@ impl DecompressBuffer {
         feature = "bzip2",
         feature = "xz"
     ))]
-    pub(super) fn grow(&mut self, limit: usize) -> Result<(), DecompressError> {
+    pub(crate) fn grow(&mut self, limit: usize) -> Result<(), DecompressError> {
         let doubled = self.capacity().saturating_mul(2);
         self.grow_to(
             doubled.max(crate::limits::MIN_DECOMPRESS_BYTES).min(limit),
@@ -106,19 +106,19 @@ impl DecompressBuffer {
     }
 
     /// The unused memory after the payload, up to `limit` bytes in all.
-    pub(super) fn spare(&mut self, limit: usize) -> &mut [u8] {
+    pub(crate) fn spare(&mut self, limit: usize) -> &mut [u8] {
         let end = self.capacity().min(limit);
         &mut self.room.0[self.len.min(end)..end]
     }
 
     /// All the memory, and the length of the payload in it.
     #[cfg(feature = "deflate")]
-    pub(super) fn parts(&mut self) -> (&mut Room, &mut usize) {
+    pub(crate) fn parts(&mut self) -> (&mut Room, &mut usize) {
         (&mut self.room, &mut self.len)
     }
 
     /// Adds `n` bytes, just written to [`spare`](Self::spare), to the payload.
-    pub(super) fn advance(&mut self, n: usize) {
+    pub(crate) fn advance(&mut self, n: usize) {
         self.len += n;
         debug_assert!(self.len <= self.capacity());
     }

@@ -1,21 +1,21 @@
 //! The loop that the streaming codecs share: it gives a decoder memory and checks that it makes
 //! progress.
 
-use super::{Codec, DecompressBuffer, DecompressError};
+use crate::{Codec, DecompressBuffer, DecompressError};
 
 /// The result of one call of a decoder.
-pub(super) struct StreamStep {
+pub(crate) struct StreamStep {
     /// Bytes of the payload that the call read.
-    pub(super) read: usize,
+    pub(crate) read: usize,
     /// Bytes of output that the call wrote.
-    pub(super) written: usize,
+    pub(crate) written: usize,
     /// Whether a stream is complete; another may follow it.
-    pub(super) ended: bool,
+    pub(crate) ended: bool,
 }
 
 /// Decompresses all of `payload` into `out`, up to `limit` bytes. Each call of `step` gets the rest
 /// of the payload and at least one byte of free memory.
-pub(super) fn decompress(
+pub(crate) fn decompress(
     codec: Codec,
     mut payload: &[u8],
     out: &mut DecompressBuffer,

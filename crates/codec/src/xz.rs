@@ -4,9 +4,9 @@ use liblzma::stream::{
     Action, CONCATENATED, Check, Error, Filters, IGNORE_CHECK, LzmaOptions, Status, Stream,
 };
 
-use super::stream::{self, StreamStep};
-use super::{Codec, CompressError, DecompressBuffer, DecompressError};
 use crate::limits::XZ_MEMORY;
+use crate::stream::{self, StreamStep};
+use crate::{Codec, CompressError, DecompressBuffer, DecompressError};
 
 const CODEC: Codec = Codec::Xz;
 /// The default preset of the `xz` command.
@@ -15,7 +15,7 @@ const DEFAULT_LEVEL: u32 = 6;
 const MIN_DICT: u32 = 4096;
 
 /// Decompresses one or more streams in a row, as parallel compressors write them.
-pub(super) fn decompress(
+pub(crate) fn decompress(
     payload: &[u8],
     out: &mut DecompressBuffer,
     limit: usize,
@@ -24,7 +24,7 @@ pub(super) fn decompress(
 }
 
 /// As [`decompress`], without verifying checksums.
-pub(super) fn decompress_unchecked(
+pub(crate) fn decompress_unchecked(
     payload: &[u8],
     out: &mut DecompressBuffer,
     limit: usize,
@@ -75,7 +75,7 @@ fn corrupt(error: Error) -> DecompressError {
     }
 }
 
-pub(super) fn compress(
+pub(crate) fn compress(
     level: Option<i32>,
     mut decompressed: &[u8],
     out: &mut Vec<u8>,

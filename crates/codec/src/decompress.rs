@@ -1,7 +1,9 @@
 //! Decompressing payloads of any codec.
 
-use super::{Codec, DecompressBuffer, DecompressError};
+#[cfg(feature = "deflate")]
+use crate::limits::DEFLATE_GROUP;
 use crate::limits::{FIRST_RATIO, MAX_GUESSED_RATIO, MIN_DECOMPRESS_BYTES};
+use crate::{Codec, DecompressBuffer, DecompressError};
 
 /// Decompresses payloads, one after another.
 ///
@@ -10,17 +12,17 @@ use crate::limits::{FIRST_RATIO, MAX_GUESSED_RATIO, MIN_DECOMPRESS_BYTES};
 #[derive(Debug, Default)]
 pub struct Decompressor {
     ratio: Ratio,
-    pub(super) tolerates_checksums: bool,
-    pub(super) bad_checksums: u64,
+    pub(crate) tolerates_checksums: bool,
+    pub(crate) bad_checksums: u64,
     #[cfg(feature = "deflate")]
-    deflate: super::deflate::Decompress,
+    deflate: crate::deflate::Decompress,
     #[cfg(feature = "zstandard")]
-    pub(super) zstandard: super::zstandard::Decompress,
+    pub(crate) zstandard: crate::zstandard::Decompress,
 }
 
 /// A payload to decompress together with others, by [`Decompressor::decompress_many`].
 #[derive(Debug)]
-#[doc(hidden)]
+#[non_exhaustive]
 pub struct DecompressJob<'a> {
     /// The payload.
     pub payload: &'a [u8],
@@ -100,17 +102,36 @@ impl Decompressor {
     /// and sets each job's `result`. The jobs are independent of one another.
     ///
     /// With [`Codec::Deflate`] on a processor with AVX2 and BMI2, this is up to 1.5 times as fast
-    /// as single calls. Give about eight payloads of similar size at a time, so that the output is
-    /// still in cache when it is read. With other codecs, or fewer than three payloads, the speed
-    /// is that of single calls.
-    #[doc(hidden)]
+    /// as single calls. Give [`preferred_group`](Self::preferred_group) payloads of similar size at
+    /// a time. With other codecs, or fewer than three payloads, the speed is that of single calls.
     pub fn decompress_many(&mut self, codec: Codec, jobs: &mut [DecompressJob<'_>]) {
         #[cfg(feature = "deflate")]
-        if codec == Codec::Deflate && super::deflate::pays_together(jobs.len()) {
+        if codec == Codec::Deflate && crate::deflate::pays_together(jobs.len()) {
             return self.decompress_together(jobs);
         }
         for job in jobs {
             job.result = self.decompress(codec, job.payload, job.out, job.limit);
+        }
+    }
+
+    /// Number of payloads to give to one call of [`decompress_many`](Self::decompress_many): enough
+    /// that the decoder's latencies are hidden, and few enough that the output is still in cache
+    /// when it is read. 1 if the codec gains nothing from several payloads.
+    pub fn preferred_group(codec: Codec) -> usize {
+        match codec {
+            #[cfg(feature = "deflate")]
+            Codec::Deflate => DEFLATE_GROUP,
+            _ => 1,
+        }
+    }
+
+    /// Number of payloads that [`decompress_many`](Self::decompress_many) decompresses side by
+    /// side. A group that is no multiple of this number ends more slowly.
+    pub fn lanes(codec: Codec) -> usize {
+        match codec {
+            #[cfg(feature = "deflate")]
+            Codec::Deflate => atds_inflate::LANES,
+            _ => 1,
         }
     }
 
@@ -148,13 +169,13 @@ impl Decompressor {
             #[cfg(feature = "deflate")]
             Codec::Deflate => self.deflate.decompress(payload, out, limit),
             #[cfg(feature = "snappy")]
-            Codec::Snappy => super::snappy::decompress(payload, out, limit),
+            Codec::Snappy => crate::snappy::decompress(payload, out, limit),
             #[cfg(feature = "zstandard")]
             Codec::Zstandard => self.zstandard.decompress(payload, out, limit),
             #[cfg(feature = "bzip2")]
-            Codec::Bzip2 => super::bzip2::decompress(payload, out, limit),
+            Codec::Bzip2 => crate::bzip2::decompress(payload, out, limit),
             #[cfg(feature = "xz")]
-            Codec::Xz => super::xz::decompress(payload, out, limit),
+            Codec::Xz => crate::xz::decompress(payload, out, limit),
             #[allow(unreachable_patterns)] // Reachable if a codec is not compiled in.
             codec => Err(DecompressError::Disabled(codec)),
         }
