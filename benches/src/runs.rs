@@ -22,8 +22,9 @@ pub struct Run {
     pub records: usize,
 }
 
-/// `batches` lists of runs, each of `batch_size` records in all, from files made with `options`; their
-/// number of records is ignored. The rest of a batch's last block is dropped.
+/// `batches` lists of runs, each with `batch_size` records in all. The files are made with
+/// `options`, but the number of records in `options` is ignored. The rest of a batch's last block
+/// is dropped.
 pub fn runs(mut options: GenerateOptions, batches: usize, batch_size: usize) -> Vec<Vec<Run>> {
     options.records = ((batches + 1) * batch_size) as u64;
     let codec = options.codec;

@@ -1,4 +1,5 @@
-//! The fuzz targets' common parts: the [properties] they check, and the bound on their memory.
+//! Shared parts of the fuzz targets: the [properties] that they check, and the limit on their
+//! memory.
 
 pub mod memory;
 pub mod properties;
@@ -6,8 +7,7 @@ pub mod properties;
 #[doc(hidden)]
 pub use libfuzzer_sys;
 
-/// The entry point of the target that checks a property, of the name of its constant in
-/// [`properties`].
+/// The entry point of a target. The argument is the constant of its property in [`properties`].
 #[macro_export]
 macro_rules! target {
     ($property:ident) => {

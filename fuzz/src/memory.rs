@@ -1,5 +1,5 @@
-//! A bound on the memory that Rust code allocates for an input. What the C libraries take is
-//! bounded by libFuzzer's `-rss_limit_mb`.
+//! A limit on the memory that Rust code allocates for an input. libFuzzer's `-rss_limit_mb` limits
+//! C libraries.
 #![allow(unsafe_code)] // An allocator is unsafe by its trait.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::properties::{Memory, Property};
 
-/// Checks the property of `input`; ends the process if that takes more memory than it may.
+/// Checks the property with `input`. Ends the process if that takes more memory than allowed.
 pub fn check_within(property: &Property, input: &[u8]) {
     let Memory { fixed, per_byte } = property.memory;
     let most = fixed + per_byte * input.len();
@@ -20,20 +20,20 @@ pub fn check_within(property: &Property, input: &[u8]) {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes allocated now.
+/// Number of bytes allocated now.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
-/// The most that `LIVE` may reach.
+/// Maximum of `LIVE`.
 static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// The system's allocator, counting.
+/// The system's allocator, which counts bytes.
 struct Counting;
 
 impl Counting {
     fn count(bytes: usize) {
         let live = LIVE.fetch_add(bytes, Relaxed).saturating_add(bytes);
-        // A panic that has a message and a backtrace to print takes what it needs.
+        // A panic may allocate any memory for its message and backtrace.
         if live > MOST.load(Relaxed) && !std::thread::panicking() {
-            // Nothing bounds what is allocated from here on, the message's own buffer included.
+            // From here on there is no limit, so that the message can be allocated.
             MOST.store(usize::MAX, Relaxed);
             eprintln!("{bytes} bytes more are too many for this input");
             abort();
@@ -41,12 +41,12 @@ impl Counting {
     }
 }
 
-// SAFETY: every call goes to `System` as it is; counting neither panics nor allocates, except on
-// the way to `abort`.
+// SAFETY: every call is passed on to `System`. Counting does not panic or allocate, except on the
+// way to `abort`.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Self::count(layout.size());
-        // SAFETY: the caller's promise is the one `System` asks for.
+        // SAFETY: the caller's promise is the one that `System` needs.
         unsafe { System.alloc(layout) }
     }
 
@@ -57,7 +57,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Both may be there for a while.
+        // The old and the new block can exist at the same time.
         Self::count(size);
         // SAFETY: as in `alloc`; `block` came from `System`.
         let moved = unsafe { System.realloc(block, layout, size) };

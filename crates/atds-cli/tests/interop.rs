@@ -1,5 +1,5 @@
-//! `atds head` prints what fastavro reads, for files that fastavro and the Apache `avro` package
-//! wrote. `ATDS_TESTDATA` names another folder of such files, made by
+//! `atds head` prints the records that fastavro reads, for files by fastavro and by the Apache
+//! `avro` package. `ATDS_TESTDATA` can name another folder of such files, made by
 //! `scripts/make_testdata.py`.
 
 #![allow(clippy::unwrap_used)]
@@ -20,8 +20,7 @@ fn head_prints_what_fastavro_reads() {
     assert!(compared >= 10, "only {compared} files to compare");
 }
 
-/// Files of Avro for Java whose schemas have names that are not by the
-/// specification.
+/// Files of Avro for Java. Names in their schemas violate the specification.
 #[test]
 fn head_prints_what_java_wrote() {
     assert_eq!(compare_all(&testdata().join("java")), 2);
@@ -31,7 +30,7 @@ fn testdata() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
 }
 
-/// Compares each file of the folder that has rows; gives their number.
+/// Compares each file of the folder that has rows. Returns their number.
 fn compare_all(folder: &Path) -> usize {
     let mut compared = 0;
     for rows in fs::read_dir(folder.join("rows")).unwrap() {
@@ -70,12 +69,13 @@ fn compare(avro: &Path, expected: &str) {
     }
 }
 
-/// Whether two values are the same, or where they differ.
+/// Compares two values. The error has the first difference.
 fn same(printed: &Value, expected: &Value) -> Result<(), String> {
     match (printed, expected) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() || b.is_f64() => {
             let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
-            // fastavro's reading widens a float; ours is the shortest decimal that is the float.
+            // fastavro widens a float to a double; the command prints the shortest decimal of the
+            // float.
             let widened = f64::from(b as f32) == b && a as f32 == b as f32;
             (a.to_bits() == b.to_bits() || widened).then_some(())
         }

@@ -12,7 +12,7 @@ use avro_block::{
 use bytes::Bytes;
 use common::*;
 
-/// Records of one byte to a few hundred.
+/// Records with one byte to a few hundred bytes.
 fn records() -> Vec<Vec<u8>> {
     (0..500usize)
         .map(|i| vec![i as u8; i * 7 % 300 + 1])
@@ -27,7 +27,7 @@ fn write(options: WriterOptions) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// All records of `file` end to end, and how many there are.
+/// All records of `file`, joined, and their number.
 fn read(file: &[u8]) -> (Vec<u8>, u64) {
     let blocks = BlockReader::new(file).unwrap();
     let codec = blocks.header().codec();
@@ -114,7 +114,7 @@ fn a_file_of_no_records_is_its_header() {
     assert!(BlockIndex::from_bytes(&file.into()).unwrap().is_empty());
 }
 
-/// A place to write that is full after some bytes.
+/// A writer that fails after some bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -134,7 +134,7 @@ impl Write for Full {
 
 #[test]
 fn an_error_of_writing_names_the_block() {
-    let header = plain_header().len() + 20; // With avro.codec, which the plain one lacks.
+    let header = plain_header().len() + 20; // The header has `avro.codec`, which the plain one lacks.
     let mut writer = Writer::new(Full(header + 100), "\"long\"", options(Codec::Null)).unwrap();
     let offset = writer.bytes_written();
     writer.write_block(1, &[0; 10]).unwrap();
@@ -203,10 +203,10 @@ fn no_block_is_read_where_none_begins() {
     assert!(block_at(&bytes, &header, header.len() + 1, 0).is_err());
 }
 
-/// A file that the index reads may be cut while it does.
+/// A file may be cut while the index reads it.
 #[test]
 fn an_index_of_a_file_cut_meanwhile_is_an_error() {
-    /// Declares one length, has another.
+    /// A file whose declared length differs from its length.
     struct Cut(Cursor<Vec<u8>>, u64);
     impl std::io::Read for Cut {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {

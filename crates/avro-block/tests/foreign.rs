@@ -1,4 +1,4 @@
-//! Files that are not Avro are named for what they are.
+//! Errors for files that are not Avro name the actual format.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -7,7 +7,7 @@ use avro_block::{BlockIndex, BlockReader, CompressedFormat, ErrorKind, Found, Ma
 use bytes::Bytes;
 use common::*;
 
-/// The text of the error for a file of these bytes, and what was found, however it is read.
+/// The error's text for a file with these bytes, and the format found. All readers must agree.
 fn diagnosed(file: &[u8]) -> (String, Option<Found>) {
     let mut framer = avro_block::Framer::new();
     framer.push(Bytes::copy_from_slice(file));
@@ -44,7 +44,7 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// As TensorFlow writes a record of 11 bytes.
+/// A record of 11 bytes, as TensorFlow writes it.
 const TFRECORD: &[u8] = b"\x0b\0\0\0\0\0\0\0\x86\x15\xf5\x04hello world";
 
 #[test]
@@ -176,7 +176,7 @@ fn the_message_says_what_to_do() {
     assert!(text(b"\xc3\x01\0\0\0\0\0\0\0\0\x02").contains("by MessageDecoder, in Rust"));
 }
 
-/// Codecs that exist, or may be meant, and are not read.
+/// Codecs that are not supported, and names that are nearly those of supported codecs.
 #[test]
 fn a_codec_that_is_not_read_comes_with_those_that_are() {
     for (name, meant) in [

@@ -1,4 +1,4 @@
-//! Blocks: framing, truncation, damage and resync, and that the whole equals the chunked.
+//! Blocks: framing, truncation, damage and resync. The result must not depend on the pieces.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -87,7 +87,7 @@ fn need_more_says_what_a_block_still_needs() {
     assert!(matches!(framer.next(), Ok(Frame::Block(_))));
 }
 
-/// What is wrong with a file of one block of these bytes.
+/// The error for a file with one block of these bytes.
 fn error(block: &[u8]) -> String {
     let file = [&plain_header(), block].concat();
     let told = tell_whole(&file, false);
@@ -141,7 +141,7 @@ fn errors_name_block_and_byte() {
         let bytes = [long(3), size].concat();
         assert_eq!(error(&bytes), format!("block 0 at byte 42: {text}{rest}"));
     }
-    // Where the marker follows, the block is damaged.
+    // The sync marker follows, so the block itself is damaged.
     let bytes = [long(-6), block(1, b"abc")].concat();
     assert_eq!(
         error(&bytes),
@@ -158,7 +158,7 @@ fn errors_name_block_and_byte() {
 
 #[test]
 fn a_huge_size_is_not_allocated() {
-    // A limit that lets it through: the framer asks for the bytes and holds only what it has.
+    // The limit allows the size. The framer asks for the bytes, and holds only those it has.
     let mut limits = Limits::default();
     limits.max_block_bytes = u64::MAX;
     let mut framer = Framer::with_limits(limits);
@@ -167,7 +167,7 @@ fn a_huge_size_is_not_allocated() {
     assert!(matches!(framer.next(), Ok(Frame::Header(_))));
     match framer.next() {
         Ok(Frame::NeedMore(n)) => assert_eq!(n, size as u64 + 16),
-        // Where addresses have 32 bits.
+        // Addresses have 32 bits.
         other => assert!(matches!(
             other.unwrap_err().kind,
             ErrorKind::TooLarge { .. }
@@ -182,7 +182,7 @@ fn a_huge_size_is_not_allocated() {
     ));
 }
 
-/// At every cut: the blocks that are whole, then an error unless the cut is on a boundary.
+/// A cut at every byte gives the whole blocks, then an error unless a block ends there.
 #[test]
 fn truncated_at_every_byte() {
     for codec in Codec::ALL {
@@ -242,7 +242,7 @@ fn readers_give_what_the_framer_gives() {
 
 #[test]
 fn a_reader_asks_for_no_more_than_it_was_given() {
-    /// Notes the longest read asked of it.
+    /// A reader that notes the longest read.
     struct Noting<'a>(&'a [u8], &'a std::cell::Cell<usize>);
     impl std::io::Read for Noting<'_> {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
@@ -256,7 +256,7 @@ fn a_reader_asks_for_no_more_than_it_was_given() {
     assert_eq!(reader.filter(Result::is_err).count(), 1);
     assert!((1000..=lie.len()).contains(&longest.get()), "{longest:?}");
 
-    // A long block takes few reads: their length doubles.
+    // A long block takes few reads, since their lengths double.
     longest.set(0);
     let long_block = [plain_header(), block(1, &vec![1; 1 << 20])].concat();
     let reader = BlockReader::with_buffer_size(Noting(&long_block, &longest), 1000).unwrap();
@@ -284,7 +284,7 @@ fn a_reader_ends_at_its_error() {
     assert!(!reader.resync());
 }
 
-/// A reader that gives some bytes, then fails.
+/// A reader that returns some bytes, then fails.
 struct Failing<'a>(&'a [u8]);
 
 impl std::io::Read for Failing<'_> {
@@ -373,7 +373,7 @@ fn framing_can_begin_in_the_middle() {
     let told = tell(framer, [middle], false);
     assert_eq!(told.blocks, tell_whole(&file, false).blocks[1..]);
 
-    // From anywhere, by way of the next marker.
+    // Framing can begin anywhere: it finds the next sync marker.
     let from = second - 20;
     let mut framer = Framer::at_block(SYNC, from as u64, 0, Limits::default());
     assert!(framer.resync());
@@ -382,7 +382,7 @@ fn framing_can_begin_in_the_middle() {
     assert_eq!(told.blocks[0].offset, second as u64);
 }
 
-/// A file of up to six blocks of no compression.
+/// An uncompressed file with up to six blocks.
 fn any_file() -> impl Strategy<Value = Vec<u8>> {
     let payload = prop::collection::vec(prop_oneof![any::<u8>(), Just(b'0'), Just(b'f')], 0..80);
     prop::collection::vec((0..5i64, payload), 0..6).prop_map(|blocks| {

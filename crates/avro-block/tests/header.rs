@@ -1,4 +1,4 @@
-//! Headers: every shape the specification allows, and every way to be wrong.
+//! Headers in every form that the specification allows, and with every kind of error.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -78,7 +78,7 @@ fn every_codec_name_is_known() {
     assert_eq!(Codec::from_name("Deflate"), None);
 }
 
-/// The text of the error that `bytes` give.
+/// The text of the error for `bytes`.
 fn error(bytes: &[u8]) -> String {
     read(bytes).unwrap_err().to_string()
 }
@@ -219,7 +219,7 @@ fn the_name_of_an_unknown_codec_is_kept_short() {
 fn a_header_error_cannot_be_resynced() {
     let mut framer = Framer::new();
     framer.push(Bytes::from_static(b"nonsense"));
-    // More is wanted to say what the file is.
+    // The framer needs more bytes to name the file's format.
     assert_eq!(framer.next().unwrap(), Frame::NeedMore(1016));
     framer.push(vec![b'x'; 1016].into());
     assert!(framer.next().is_err());

@@ -1,4 +1,4 @@
-//! Files of the `apache-avro` crate are read here, and files written here are read there.
+//! This crate reads files of the `apache-avro` crate, and that crate reads files of this one.
 #![allow(clippy::unwrap_used)]
 
 use apache_avro::types::{Record, Value};

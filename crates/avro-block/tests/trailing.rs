@@ -1,4 +1,4 @@
-//! Bytes after the last block: named, left out by choice, and told from damage.
+//! Bytes after the last block are named, can be left out, and are told from damage.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -11,7 +11,7 @@ fn file() -> Vec<u8> {
     [plain_header(), block(3, &[2, 4, 6]), block(1, &[8])].concat()
 }
 
-/// What is said of a file with these bytes after its last block, by all readers.
+/// The output of all readers for a file with these bytes after its last block.
 fn told(tail: &[u8], trailing: TrailingBytes) -> Told {
     let file = [file(), tail.to_vec()].concat();
     let told = tell(framer(trailing), pieces(&file, &[file.len()]), false);
@@ -36,7 +36,7 @@ fn told(tail: &[u8], trailing: TrailingBytes) -> Told {
 
 fn long_tail(start: &[u8]) -> Vec<u8> {
     let mut tail = start.to_vec();
-    // No byte of it is a marker's.
+    // No byte occurs in a sync marker.
     tail.extend((0..300_000u64).map(|i| (i * i % 251) as u8 | 0x80));
     tail
 }
@@ -57,7 +57,7 @@ fn what_is_no_part_of_the_file_is_named_and_can_be_left_out() {
         (huge_zeros, Found::Zeros),
         (vec![0xff; 512], Found::Padding { byte: 0xff }),
         (vec![4; 512], Found::Padding { byte: 4 }),
-        // With the same marker, and after a truncated one.
+        // A second file with the same marker, and after a truncated one.
         (other.clone(), Found::SecondFile),
         (file(), Found::SecondFile),
         (file()[..5].to_vec(), Found::SecondFile),
@@ -68,14 +68,14 @@ fn what_is_no_part_of_the_file_is_named_and_can_be_left_out() {
             Found::Text,
         ),
         (b"hello".to_vec(), Found::Text),
-        // No block begins with these.
+        // No block begins with these bytes.
         (long_tail(b"\x01"), Found::Unknown),
         ([long(-3), vec![9; 3], vec![1; 30]].concat(), Found::Unknown),
         (
             [long(3), long(-3), vec![1; 30], vec![2; 30]].concat(),
             Found::Unknown,
         ),
-        // One might, and ends elsewhere.
+        // A block may begin with these bytes, but its end does not match.
         (
             [long(3), long(3), vec![200; 50], vec![1]].concat(),
             Found::Unknown,
@@ -102,7 +102,7 @@ fn what_is_no_part_of_the_file_is_named_and_can_be_left_out() {
     }
 }
 
-/// Damage is never taken for the end of the file.
+/// Damage never counts as the end of the file.
 #[test]
 fn damage_is_an_error_whatever_is_left_out() {
     let whole = block(2, &[10, 12]);
@@ -118,11 +118,11 @@ fn damage_is_an_error_whatever_is_left_out() {
         wrong_marker.clone(),
         wrong_size.clone(),
         wrong_count.clone(),
-        // In one before others.
+        // In a block before others.
         [wrong_marker, whole.clone()].concat(),
         [wrong_size, whole.clone()].concat(),
         [wrong_count.clone(), whole.clone()].concat(),
-        // Something between blocks.
+        // Between blocks.
         [vec![0; 4096], whole.clone()].concat(),
         [b"\n".to_vec(), whole.clone()].concat(),
         [vec![0xff; 200_000], whole.clone()].concat(),
@@ -142,7 +142,7 @@ fn damage_is_an_error_whatever_is_left_out() {
     }
 }
 
-/// A cut anywhere is found, but for one that leaves nothing but white space of a block.
+/// Every cut is found, unless only white space of a block is left.
 #[test]
 fn a_cut_at_any_byte_is_no_end() {
     for codec in Codec::ALL.into_iter().filter(|codec| codec.is_enabled()) {
@@ -185,7 +185,7 @@ fn after_damage_resync_goes_on_where_blocks_go_on() {
     for trailing in [TrailingBytes::Error, TrailingBytes::LeaveOut] {
         for len in [1000, file.len()] {
             let told = tell(framer(trailing), pieces(&file, &[len]), true);
-            // The first block after the damage goes with it: its marker is where the search ends.
+            // The first block after the damage is lost too, since the search ends at its marker.
             let payloads: Vec<_> = told.blocks.iter().map(|block| block.payload[0]).collect();
             assert_eq!(payloads, [2, 8, 2]);
             assert_eq!(told.skipped[0].1, damage.len() as u64 + 19);

@@ -7,7 +7,7 @@
 //!
 //! - a type wrapped in more than one `{"type": ..}`;
 //! - a reference without a namespace to a type defined without a namespace, from within another
-//! namespace;
+//!   namespace;
 //! - `null` for an optional attribute;
 //! - attributes that the specification does not define.
 //!

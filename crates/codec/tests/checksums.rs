@@ -17,7 +17,7 @@ fn sample() -> Vec<u8> {
     (0..3000u32).map(|i| (i * i % 61) as u8).collect()
 }
 
-/// What a payload decompresses to, and how many wrong checksums were passed over.
+/// The decompressed payload, and the number of wrong checksums that were ignored.
 fn decompress(
     codec: Codec,
     payload: &[u8],
@@ -59,10 +59,10 @@ fn a_snappy_payload_without_its_checksum() {
         "{error}"
     );
     assert_eq!(decompress(Codec::Snappy, &payload, true), (Ok(sample()), 1));
-    // Of no bytes.
+    // An empty payload without its checksum.
     let payload = &compress(Codec::Snappy, &[])[..1];
     assert_eq!(decompress(Codec::Snappy, payload, true), (Ok(vec![]), 1));
-    // One that is cut elsewhere.
+    // A payload that is cut elsewhere.
     let payload = compress(Codec::Snappy, &sample());
     let (result, bad) = decompress(Codec::Snappy, &payload[..payload.len() - 9], true);
     assert!(
@@ -74,10 +74,11 @@ fn a_snappy_payload_without_its_checksum() {
 
 #[test]
 fn a_wrong_checksum() {
-    // The last byte of each is of a checksum; xz has that of the block before its index.
+    // The last byte of each payload belongs to a checksum. In xz, the block's checksum is before
+    // the index.
     let xz = {
         let mut payload = compress(Codec::Xz, &sample());
-        // The footer says how long the index is, in units of four bytes less one.
+        // The footer has the length of the index, in units of four bytes, minus one.
         let footer = payload.len() - 12;
         let units = u32::from_le_bytes(*payload[footer + 4..].first_chunk().unwrap());
         let index = footer - (units as usize + 1) * 4;
@@ -120,7 +121,7 @@ fn a_wrong_checksum() {
     }
 }
 
-/// Nothing but a checksum is passed over.
+/// Only wrong checksums are ignored.
 #[test]
 fn other_damage_stays_an_error() {
     for codec in Codec::ALL.into_iter().filter(|codec| *codec != Codec::Null) {

@@ -20,7 +20,7 @@ fn compress(codec: Codec, decompressed: &[u8]) -> Vec<u8> {
     payload
 }
 
-/// Decompresses with state of its own.
+/// Decompresses with a new decompressor and buffer.
 fn decompress(codec: Codec, payload: &[u8], limit: usize) -> Result<Vec<u8>, DecompressError> {
     let mut out = DecompressBuffer::new();
     let result = Decompressor::new().decompress(codec, payload, &mut out, limit);
@@ -34,7 +34,7 @@ fn decompress(codec: Codec, payload: &[u8], limit: usize) -> Result<Vec<u8>, Dec
     }
 }
 
-/// Bytes that compress a little: numbers of a fixed sequence, every other byte zero.
+/// Bytes that compress a little: pseudo-random numbers, with zeros at every other byte.
 fn sample(len: usize) -> Vec<u8> {
     let mut state = 1u64;
     let next = |_| {
@@ -54,7 +54,7 @@ fn every_codec_round_trips() {
     for codec in codecs() {
         let mut decompressor = Decompressor::new();
         let mut out = DecompressBuffer::new();
-        // Large and small in turn, through the same state.
+        // Large and small payloads alternate, with the same state.
         for len in [0, 1, 100, 5 << 20, 17, 16_000, 0, 70_000] {
             let bytes = sample(len);
             let payload = compress(codec, &bytes);
@@ -148,7 +148,7 @@ fn a_bomb_takes_no_more_than_the_limit() {
     let limit = 1_000_000;
     for codec in codecs() {
         let payload = compress(codec, &zeros);
-        // `decompress` holds the buffer's memory against the limit.
+        // `decompress` checks the buffer's memory against the limit.
         let error = decompress(codec, &payload, limit).unwrap_err();
         assert_eq!(error, DecompressError::TooLarge { limit }, "{codec}");
     }
@@ -165,7 +165,7 @@ fn a_buffer_takes_no_more_than_the_payload_explains() {
             .unwrap();
         assert!(out.capacity() <= 500_000, "{codec}: {out:?}");
 
-        // Nor does a block that decompresses far make the guess for the next one large.
+        // A block with a high ratio does not make the buffer of the next block large.
         let far = compress(codec, &vec![0; 4 << 20]);
         decompressor
             .decompress(codec, &far, &mut out, usize::MAX)
@@ -231,7 +231,7 @@ fn noise_is_an_error() {
     }
 }
 
-/// A flipped bit anywhere, in the codecs whose streams carry a checksum of their own over it all.
+/// Flips every bit, for the codecs whose streams have a checksum of all data.
 #[test]
 fn a_flipped_bit_never_gives_other_bytes() {
     let bytes = sample(500);
@@ -245,7 +245,7 @@ fn a_flipped_bit_never_gives_other_bytes() {
             let mut flipped = payload.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             match decompress(codec, &flipped, 1 << 20) {
-                // A bit that means nothing, such as bzip2's block size.
+                // Some bits have no effect, such as bzip2's block size.
                 Ok(decompressed) => assert_eq!(decompressed, bytes, "{codec}, bit {bit}"),
                 Err(_) => errors += 1,
             }
@@ -270,14 +270,14 @@ fn snappy_checks_its_crc() {
             actual: expected
         }
     );
-    // The check value that every CRC-32 of this kind gives for these nine digits.
+    // The standard check value of CRC-32 for these nine digits.
     assert!(compress(Codec::Snappy, b"123456789").ends_with(&[0xcb, 0xf4, 0x39, 0x26]));
 }
 
 #[cfg(feature = "snappy")]
 #[test]
 fn snappy_lengths_are_not_believed() {
-    // 2^32 - 1 bytes declared by five.
+    // Five bytes that declare a length of 2^32 - 1.
     let payload = [0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0];
     let mut out = DecompressBuffer::new();
     let result = Decompressor::new().decompress(Codec::Snappy, &payload, &mut out, usize::MAX);
@@ -318,7 +318,7 @@ fn streams_and_frames_may_follow_one_another() {
 #[test]
 fn xz_may_not_ask_for_gigabytes() {
     use liblzma::stream::{Action, Check, Filters, LzmaOptions, Status, Stream};
-    // A dictionary of 192 MiB for ten bytes.
+    // Ten bytes with a dictionary of 192 MiB.
     let mut options = LzmaOptions::new_preset(0).unwrap();
     options.dict_size(192 << 20);
     let mut filters = Filters::new();
@@ -337,11 +337,11 @@ fn xz_may_not_ask_for_gigabytes() {
 #[test]
 fn zstandard_may_not_ask_for_gigabytes() {
     const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-    // 5,000 times the letter a, of which the header tells; with a window of 256 MiB.
+    // 5,000 times the letter a. The header has this size, and a window of 256 MiB.
     let sizes = [0x40, 0x90, (5000 - 256) as u8, ((5000 - 256) >> 8) as u8];
     let block = u32::to_le_bytes(5000 << 3 | 0b011);
     let large_window = [&MAGIC[..], &sizes, &block[..3], b"a"].concat();
-    // The same content as one segment, which it says has a GiB.
+    // The same content as a single segment, whose header claims 1 GiB.
     let sizes = [0xa0, 0, 0, 0, 0x40];
     let one_segment = [&MAGIC[..], &sizes, &block[..3], b"a"].concat();
     let small = compress(Codec::Zstandard, b"small");
@@ -353,7 +353,8 @@ fn zstandard_may_not_ask_for_gigabytes() {
         .unwrap();
     for payload in [large_window, one_segment] {
         for payload in [payload.clone(), [&small[..], &payload].concat()] {
-            // Into any room: where all fits, the library needs no window.
+            // The result is the same for any buffer, though the library needs no window if the
+            // buffer holds all.
             for out in [&mut DecompressBuffer::new(), &mut large] {
                 let result = decompressor.decompress(Codec::Zstandard, &payload, out, 1 << 20);
                 let is_refused = matches!(result, Err(DecompressError::NeedsMemory { .. }));
@@ -366,7 +367,7 @@ fn zstandard_may_not_ask_for_gigabytes() {
 #[cfg(feature = "zstandard")]
 #[test]
 fn a_zstandard_frame_has_the_size_it_says() {
-    // An empty last block, where 9,992 bytes were promised.
+    // The last block is empty, but the header promises 9,992 bytes.
     let frame = b"\x28\xb5\x2f\xfd\x80\x00\x08\x27\x00\x00\x01\x00\x00";
     for limit in [5000, 1 << 20] {
         let result = decompress(Codec::Zstandard, frame, limit);
@@ -377,7 +378,7 @@ fn a_zstandard_frame_has_the_size_it_says() {
     }
 }
 
-/// A frame of literals stays well formed with any of them changed: only the checksum tells.
+/// A frame of literals stays valid if a literal changes. Only the checksum finds the change.
 #[cfg(feature = "zstandard")]
 #[test]
 fn damage_of_zstandard_is_found_by_its_checksum() {
@@ -400,7 +401,7 @@ fn damage_of_zstandard_is_found_by_its_checksum() {
     }
 }
 
-/// Buffers are used again: what they held before must not show.
+/// A reused buffer never shows its earlier content.
 #[test]
 fn errors_do_not_depend_on_the_room_there_is() {
     let mut damaged = Vec::new();
@@ -486,7 +487,7 @@ proptest! {
                 let end = payload.len().min(at + damage.len());
                 payload.splice(at..end, damage.iter().copied());
             }
-            // Only that it returns, within the limit that `decompress` checks.
+            // It must return, within the limit that `decompress` checks.
             let _ = decompress(codec, &payload, 10_000);
             let _ = decompress(codec, &damage, 10_000);
         }

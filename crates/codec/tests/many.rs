@@ -1,11 +1,11 @@
-//! Payloads decompressed together: what becomes of each must not depend on the others.
+//! Payloads decompressed together. The result of each must not depend on the others.
 #![allow(clippy::unwrap_used)]
 
 use atds_codec::{
     Codec, Compressor, DecompressBuffer, DecompressError, DecompressJob, Decompressor,
 };
 
-/// Records of a kind: some repetition, some noise.
+/// Similar records, with some repetition and some noise.
 fn sample(len: usize, seed: usize) -> Vec<u8> {
     let byte = |at: usize| match at % 7 {
         0..4 => (at / 40 + seed) as u8,
@@ -21,7 +21,7 @@ fn compress(codec: Codec, bytes: &[u8]) -> Vec<u8> {
     payload
 }
 
-/// Sound payloads of many sizes, and some that are cut or damaged.
+/// Valid payloads of many sizes, and some that are cut or damaged.
 fn payloads(codec: Codec) -> Vec<Vec<u8>> {
     let mut payloads = Vec::new();
     for nth in 0..40 {
@@ -77,7 +77,7 @@ fn together_is_as_one_by_one() {
 }
 
 #[cfg(feature = "deflate")]
-/// Their memory is made once, however often it is used.
+/// Buffers allocate once, however often they are used.
 #[test]
 fn buffers_are_used_again() {
     let payloads: Vec<_> = (0..6)

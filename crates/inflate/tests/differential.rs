@@ -177,7 +177,7 @@ fn codes_of_few_words() {
         (&complete, &[2], &[a]),
         (&complete, &[1, 2], &[a]),
         (&literals(&[(97, 2), (256, 2)]), &[0], &[a]),
-        // Only the end of the block.
+        // The code has the end of the block alone.
         (&literals(&[(256, 1)]), &[0], &[]),
         // Too many words.
         (&literals(&[(97, 1), (98, 1), (256, 1)]), &[0], &[a]),
@@ -192,7 +192,7 @@ fn codes_of_few_words() {
             &mut writer,
         );
         check(&writer.bytes);
-        // A match whose distance has no word; each bit of a code of one word.
+        // A match whose distance has no word, for each value of the bit.
         for more in 0..64 {
             let mut bytes = writer.bytes.clone();
             let last = bytes.len() - 1;

@@ -18,7 +18,7 @@ pub(super) fn check(data: &[u8]) {
     let path = check_as::<Path>(&text);
     let reference = check_as::<Reference>(&text);
     if let Some(path) = path {
-        // The value of the schema is that of the root.
+        // A path without steps is the value of the root.
         let from_root = path.steps.is_empty();
         assert_eq!(reference, Some(Reference { from_root, path }));
     }

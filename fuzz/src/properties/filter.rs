@@ -1,4 +1,4 @@
-//! Filters of any text, on records of one schema that has something of everything to compare.
+//! Filters of any text, on records of a schema with values of every kind.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +9,7 @@ use tensor_batch::{BatchBuilder, DType};
 use super::input::Input;
 use super::plan::common::{Entropy, value_of};
 
-/// Values to compare stand before the array, in its elements and behind it.
+/// There are values to compare before the array, in its elements and after it.
 const SCHEMA: &str = r#"{"type": "record", "name": "Row", "namespace": "x.y", "fields": [
     {"name": "who", "type": ["null", "string"]},
     {"name": "n", "type": "long"},

@@ -1,6 +1,6 @@
-//! Blocks: the framer in pieces, and the index.
+//! Blocks: framing in pieces, and the index.
 
-/// What a framer says of a file, and odd bytes made by hand: the model of avro-block's own tests.
+/// The output of a framer, and unusual bytes: shared with the tests of avro-block.
 #[path = "../../../crates/avro-block/tests/common/mod.rs"]
 pub(super) mod model;
 
@@ -61,7 +61,7 @@ pub(super) fn index_equals_framer(data: &[u8]) {
 
 const CHOICES: [TrailingBytes; 2] = [TrailingBytes::Error, TrailingBytes::LeaveOut];
 
-/// A good header, then blocks and what may be taken for parts of blocks.
+/// A valid header, then blocks, and bytes that may look like parts of blocks.
 fn odd_file(data: &[u8]) -> Vec<u8> {
     let mut input = Input::new(data);
     let mut file = model::plain_header();

@@ -1,4 +1,4 @@
-//! The header.
+//! Headers.
 
 use avro_block::{Frame, Framer, Header, Limits};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ pub(super) fn check(file: &[u8]) {
     let [default, tight] = [Limits::default(), tight].map(|limits| check_with(file, &limits));
     match (tight, default) {
         (Ok(tight), default) => assert_eq!(Ok(tight), default, "limits change nothing else"),
-        // Another fault may come before the limit, or behind it.
+        // Another error may come before or after the limit.
         (Err(_), Err(_) | Ok(_)) => {}
     }
 }
@@ -34,7 +34,7 @@ fn check_with(file: &[u8], limits: &Limits) -> Result<Header, String> {
     whole
 }
 
-/// The header at the front of the pieces, or the text of the error, which has all its fields.
+/// The header at the start of the pieces, or the text of the error with all its fields.
 fn header(limits: &Limits, pieces: impl IntoIterator<Item = Bytes>) -> Result<Header, String> {
     let text = |error: avro_block::Error| format!("{error} {error:?}");
     let mut framer = Framer::with_limits(limits.clone());
@@ -51,7 +51,7 @@ fn header(limits: &Limits, pieces: impl IntoIterator<Item = Bytes>) -> Result<He
     Err(text(error))
 }
 
-/// Its metadata in one block, with and without a size, make the same header.
+/// Checks that the metadata, written as one block with or without a size, gives the same header.
 fn check_written_again(header: &Header) {
     let entries: Vec<(&str, &[u8])> = header
         .metadata()

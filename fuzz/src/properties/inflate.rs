@@ -1,13 +1,13 @@
-//! Inflating.
+//! Decompression.
 
 use atds_codec::{Codec, Compressor, DecompressBuffer, DecompressError, Decompressor};
 
 use super::input::Input;
 
-/// Limits to inflate to.
+/// Limits on the decompressed size.
 const LIMITS: [usize; 6] = [1 << 20, 0, 1, 100, 5000, 1 << 16];
 
-/// What every buffer may start with, however small its payload.
+/// The minimum first size of a buffer.
 const SMALLEST_ROOM: usize = 4096;
 
 /// See [`INFLATE_DEFLATE`](super::INFLATE_DEFLATE).
@@ -25,7 +25,7 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
     assert!(fresh.capacity() <= limit, "{} bytes", fresh.capacity());
     match &result {
         Ok(()) => {
-            // Four bytes for each of the payload are the first guess.
+            // The first size is four bytes for each byte of the payload.
             let guess = 5 * payload.len();
             let most = (2 * fresh.len()).max(guess).max(SMALLEST_ROOM);
             assert!(fresh.capacity() <= most, "{fresh:?}");
@@ -33,7 +33,7 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
         Err(_) => assert!(fresh.is_empty(), "no payload is left of one that failed"),
     }
 
-    // The inflater and a buffer that know other payloads, and this one in part.
+    // The decompressor and the buffer were used for other payloads, and for a part of this one.
     let mut used = DecompressBuffer::new();
     let mut again = |payload: &[u8], limit| {
         let result = inflater.decompress(codec, payload, &mut used, limit);
@@ -47,7 +47,7 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
     let result = result.map(|()| fresh.to_vec());
     assert_same(codec, again(payload, limit), result.clone());
 
-    // Another limit changes nothing but what is too large.
+    // Another limit changes only which payloads are too large.
     match result {
         Ok(inflated) => {
             let exact = inflated.len();
@@ -80,8 +80,9 @@ fn inflate(codec: Codec, payload: &[u8], limit: usize) -> Inflated {
 
 fn assert_same(codec: Codec, used: Inflated, fresh: Inflated) {
     if codec == Codec::Zstandard {
-        // Its library is more lenient where the room holds a whole frame, such as with blocks
-        // larger than the window: what is not by the format may pass or not, but never differ.
+        // Zstandard's library accepts more if the buffer holds the whole frame, such as blocks
+        // larger than the window. An invalid payload may pass or fail, but the bytes must not
+        // differ.
         if let (Ok(used), Ok(fresh)) = (used, fresh) {
             assert_eq!(used, fresh);
         }

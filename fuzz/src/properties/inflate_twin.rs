@@ -1,4 +1,4 @@
-//! Inflating several streams at once, bit by bit, and by libdeflate.
+//! Compares inflating several streams at once with the bit-by-bit twin and with libdeflate.
 
 #[path = "../../../crates/inflate/tests/common/encoder.rs"]
 mod encoder;
@@ -11,7 +11,7 @@ use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
 use super::input::{Input, damage};
 
-/// Limits to inflate to.
+/// Limits on the decompressed size.
 const LIMITS: [usize; 5] = [1 << 18, 0, 1, 300, 5000];
 
 /// See [`INFLATE_TWIN`](super::INFLATE_TWIN).
@@ -37,7 +37,7 @@ pub(super) fn check(data: &[u8]) {
     }
 }
 
-/// Streams made of the input in every way, some of them damaged.
+/// Streams made from the input in several ways; some are damaged.
 fn payloads(input: &mut Input<'_>) -> Vec<Vec<u8>> {
     let mut payloads = vec![any_block(input)];
     let level = CompressionLvl::new(i32::from(input.byte()) % 13).unwrap_or_default();
@@ -62,7 +62,7 @@ fn compressed(level: CompressionLvl, bytes: &[u8]) -> Vec<u8> {
     payload
 }
 
-/// A block in two complete codes of any shape.
+/// A block with two complete codes of any shape.
 fn any_block(input: &mut Input<'_>) -> Vec<u8> {
     let litlens = any_code(input, 286, 256);
     let distances = any_code(input, 30, 0);
@@ -85,7 +85,7 @@ fn any_block(input: &mut Input<'_>) -> Vec<u8> {
     writer.bytes
 }
 
-/// A complete code of some of `count` symbols, and of the symbol `always`.
+/// A complete code of some of `count` symbols and of the symbol `always`.
 fn any_code(input: &mut Input<'_>, count: usize, always: usize) -> Code {
     let (start, step) = (input.below(count), 1 + input.below(9));
     let mut symbols: Vec<_> = (0..count).filter(|s| (s + start) % step == 0).collect();

@@ -1,4 +1,4 @@
-//! The fuzzer's bytes as choices: when they run out, every choice is the first.
+//! Makes choices from the fuzzer's bytes. When they run out, every choice is the first.
 
 /// Bytes not yet used.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ impl<'a> Input<'a> {
         usize::from(u16::from_le_bytes(self.array())) % n
     }
 
-    /// The next bytes, zeros where there are none.
+    /// The next bytes, filled up with zeros.
     pub(super) fn array<const N: usize>(&mut self) -> [u8; N] {
         let mut array = [0; N];
         let bytes = self.take(N);
@@ -30,7 +30,7 @@ impl<'a> Input<'a> {
         array
     }
 
-    /// The next `n` bytes, or as many as there are.
+    /// The next `n` bytes, or all that are left.
     pub(super) fn take(&mut self, n: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(n.min(self.0.len()));
         self.0 = rest;
@@ -42,14 +42,14 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Lengths of pieces to cut `bytes` into, which follow from its last bytes.
+/// Lengths of pieces of `bytes`, chosen by its last bytes.
 pub(super) fn piece_lens(bytes: &[u8]) -> Vec<usize> {
     let last = bytes.iter().rev().take(7);
     let lens: Vec<_> = last.map(|&byte| 1 + usize::from(byte % 40)).collect();
     if lens.is_empty() { vec![1] } else { lens }
 }
 
-/// Damages `bytes` as `input` says: up to seven times in a row.
+/// Damages `bytes` up to seven times, as `input` chooses.
 pub(super) fn damage(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
     for _ in 0..input.below(8) {
         if bytes.is_empty() {
@@ -66,7 +66,7 @@ pub(super) fn damage(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
                 bytes.splice(at..at, input.take(n).iter().copied());
             }
             _ => {
-                // Once more what follows.
+                // Repeats the following bytes.
                 let again = at..bytes.len().min(at + input.below(64));
                 let again = bytes[again].to_vec();
                 bytes.splice(at..at, again);

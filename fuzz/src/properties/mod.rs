@@ -1,7 +1,8 @@
-//! What must hold for any bytes, a property for each fuzz target. Each panics where it does not.
+//! Properties that must hold for any bytes, one for each fuzz target. A check panics if the
+//! property does not hold.
 //!
-//! Nothing here needs libFuzzer: a plain test of the crate `atds` runs these too, on the seeds and
-//! on what fuzzing has found.
+//! Nothing here needs libFuzzer. A test of the crate `atds` also checks the properties, on the
+//! seeds and on inputs that fuzzing found.
 
 mod expression;
 mod filter;
@@ -18,23 +19,23 @@ mod varints;
 
 use atds_codec::Codec;
 
-/// A property and its limits.
+/// A property, and a limit on the memory of its check.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// The target's name, and that of its folders of seeds and artefacts.
+    /// The name of the target, and of its folders of seeds and artefacts.
     pub name: &'static str,
-    /// The memory that checking it may take.
+    /// The memory that the check may allocate.
     pub memory: Memory,
-    /// Checks it.
+    /// Checks the property for an input.
     pub check: fn(&[u8]),
 }
 
-/// The most bytes that may be allocated at a time for an input.
+/// Maximum number of bytes allocated at a time for an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// For any input.
+    /// Number of bytes for any input.
     pub fixed: usize,
-    /// For each of its bytes besides.
+    /// Number of additional bytes for each byte of the input.
     pub per_byte: usize,
 }
 
@@ -50,113 +51,112 @@ impl Property {
 
 const MIB: usize = 1 << 20;
 
-/// A file framed in pieces of one byte has some 100 bytes of bookkeeping for each.
+/// A file framed in pieces of one byte takes about 100 bytes of bookkeeping for each.
 const FRAMED: Memory = Memory {
     fixed: MIB,
     per_byte: 1 << 10,
 };
 
-/// The largest limit inflated to, in two buffers, and the working memory of the codecs that are
-/// written in Rust.
+/// Two buffers of the largest limit, and the working memory of codecs written in Rust.
 const INFLATED: Memory = Memory {
     fixed: 32 * MIB,
     per_byte: 1 << 8,
 };
 
-/// Paths, what they print as, and errors, which have a copy of the text.
+/// Paths, their printed text, and errors, which hold a copy of the text.
 const EXPRESSION_PARSED: Memory = Memory {
     fixed: MIB,
     per_byte: 1 << 8,
 };
 
-/// The values of a run, a few times over.
+/// Several copies of the values of a run.
 const RUN_READ: Memory = Memory {
     fixed: MIB,
     per_byte: 1 << 8,
 };
 
-/// A tree of JSON and the schema made of it; the names of inferred fields.
+/// A tree of JSON, the schema made from it, and the names of inferred fields.
 const PARSED: Memory = Memory {
     fixed: 64 * MIB,
     per_byte: 1 << 13,
 };
 
-/// Trees of values, in which those that take no bytes have a limit of their own.
+/// Trees of values. Values without bytes have a limit of their own.
 const DECODED: Memory = Memory {
     fixed: 512 * MIB,
     per_byte: 1 << 12,
 };
 
-/// The header is the same however the file is cut up, keeps to its limits, and written again it
-/// reads the same.
+/// The header does not depend on how the file is cut, keeps to its limits, and can be written and
+/// read again.
 pub const HEADER: Property = Property::new("header", FRAMED, header::check);
 
-/// The framer tells the same of a file however it is cut up, and no byte is lost.
+/// The framer's output does not depend on how the file is cut, and covers every byte.
 pub const FRAMER_CHUNKED: Property =
     Property::new("framer_chunked", FRAMED, framing::whole_equals_chunked);
 
-/// The index of a file says what the framer says.
+/// The index of a file agrees with the framer.
 pub const INDEX_VS_FRAMER: Property =
     Property::new("index_vs_framer", FRAMED, framing::index_equals_framer);
 
-/// Deflate: any payload is inflated within the limit or refused, always alike; what is compressed
-/// inflates to the same.
+/// Deflate: any payload is decompressed within the limit or refused, always with the same result.
+/// Compressed data decompresses to the original.
 pub const INFLATE_DEFLATE: Property = Property::new("inflate_deflate", INFLATED, |data| {
     inflate::check(Codec::Deflate, data);
 });
 
-/// The same of snappy.
+/// The property of [`INFLATE_DEFLATE`] for snappy.
 pub const INFLATE_SNAPPY: Property = Property::new("inflate_snappy", INFLATED, |data| {
     inflate::check(Codec::Snappy, data);
 });
 
-/// The same of zstandard.
+/// The property of [`INFLATE_DEFLATE`] for zstandard.
 pub const INFLATE_ZSTANDARD: Property = Property::new("inflate_zstandard", INFLATED, |data| {
     inflate::check(Codec::Zstandard, data);
 });
 
-/// The same of bzip2.
+/// The property of [`INFLATE_DEFLATE`] for bzip2.
 pub const INFLATE_BZIP2: Property = Property::new("inflate_bzip2", INFLATED, |data| {
     inflate::check(Codec::Bzip2, data);
 });
 
-/// The same of xz.
+/// The property of [`INFLATE_DEFLATE`] for xz.
 pub const INFLATE_XZ: Property = Property::new("inflate_xz", INFLATED, |data| {
     inflate::check(Codec::Xz, data);
 });
 
-/// Raw deflate streams inflated several at once, whatever they are, are what they are bit by bit,
-/// and to libdeflate.
+/// Raw deflate streams inflated several at once have the results of the bit-by-bit twin and of
+/// libdeflate.
 pub const INFLATE_TWIN: Property = Property::new("inflate_twin", INFLATED, inflate_twin::check);
 
-/// A schema printed and parsed again is the same; what is inferred of it compiles.
+/// Parsing a printed schema gives the same schema, and its inferred features compile.
 pub const SCHEMA: Property = Property::new("schema", PARSED, schema::check);
 
-/// A record transcoded to another schema is what the reference resolves it to, or refused by both.
+/// The transcoder gives the record that the reference resolves, or both refuse it.
 pub const RESOLVER: Property = Property::new("resolver", DECODED, resolver::check);
 
-/// A path expression is refused, and the error points into it, or it prints to one that parses to
-/// the same.
+/// A path expression is refused with a position in its text, or prints to a text that parses to the
+/// same path.
 pub const EXPRESSION: Property = Property::new("expression", EXPRESSION_PARSED, expression::check);
 
 /// A filter of any text is refused, or keeps the elements that the reference keeps.
 pub const FILTER: Property = Property::new("filter", DECODED, filter::check);
 
-/// The plan makes of any records what the reference makes of them, or refuses them as it does.
+/// The plan makes the tensors of the reference from any records, or both refuse them.
 pub const PLAN_VS_REFERENCE: Property = Property::new("plan_vs_reference", DECODED, plan::check);
 
-/// Runs of varints are read by every kernel as they are one by one.
+/// Every kernel reads a run of varints as they are read one by one.
 pub const VARINTS: Property = Property::new("varints", RUN_READ, varints::check);
 
-/// The batches of any file are those of the reference, for any number of threads, or an error
-/// that names the file.
+/// For any number of threads, a file gives the batches of the reference, or an error that names the
+/// file.
 pub const PIPELINE: Property = Property::new("pipeline", DECODED, pipeline::any_file);
 
-/// The same of files that were good before they were damaged.
+/// The property of [`PIPELINE`] for valid files that were damaged.
 pub const PIPELINE_DAMAGED: Property =
     Property::new("pipeline_damaged", DECODED, pipeline::damaged_file);
 
-/// All of them.
+/// All properties.
 pub const ALL: [Property; 17] = [
     HEADER,
     FRAMER_CHUNKED,

@@ -1,4 +1,4 @@
-//! The plan against the reference, on cases made as in avro-decode's own tests.
+//! Compares the plan with the reference, on cases made as in avro-decode's tests.
 
 #[path = "../../../crates/avro-decode/tests/common/mod.rs"]
 pub(super) mod common;

@@ -37,14 +37,14 @@ pub(super) fn check(data: &[u8]) {
             check_pair(writer, reader, &data);
         }
         2 => {
-            // Any bytes, of any schemas.
+            // Any bytes with any schemas.
             let len = input.below(1 << 10);
             let data = input.take(len);
             let case = made(&mut input);
             check_pair(case.writer, case.reader, data);
         }
         _ => {
-            // Any texts: the writer's schema, the reader's, and data behind zeros.
+            // Any texts: the writer's schema, the reader's schema and data, separated by zeros.
             let mut parts = input.rest().splitn(3, |&byte| byte == 0);
             let mut next = || parts.next().unwrap_or_default();
             let parse = |text| Schema::parse(&String::from_utf8_lossy(text)).map(Arc::new);
@@ -74,7 +74,7 @@ fn check_pair(writer: Arc<Schema>, reader: Arc<Schema>, data: &[u8]) {
     }
 }
 
-/// A schema's data is its own.
+/// Data read with its own schema stays as it is.
 fn check_identity(schema: &Arc<Schema>, data: &[u8]) {
     let identity = agree(&Resolution::identity(Arc::clone(schema)), data);
     match Resolution::new(Arc::clone(schema), Arc::clone(schema)) {

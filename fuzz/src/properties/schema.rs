@@ -47,7 +47,7 @@ fn assert_same(left: &Schema, right: &Schema) {
     assert_same_node((left, left.root()), (right, right.root()), &mut met);
 }
 
-/// Types that were met before are not looked into again.
+/// Compares two types. Types that were compared before are skipped.
 fn assert_same_node(left: (&Schema, NodeId), right: (&Schema, NodeId), met: &mut [bool]) {
     let nodes = (left.0.node(left.1), right.0.node(right.1));
     assert_eq!(nodes.0.name(), nodes.1.name());
@@ -65,7 +65,7 @@ fn assert_same_node(left: (&Schema, NodeId), right: (&Schema, NodeId), met: &mut
     }
 }
 
-/// The types that a type holds.
+/// The types inside a type.
 fn inner(node: &Node) -> Vec<NodeId> {
     match node {
         Node::Array(inner) | Node::Map(inner) => vec![*inner],

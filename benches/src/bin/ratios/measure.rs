@@ -63,7 +63,7 @@ pub(crate) struct Effort {
     /// Minimum time of the rounds. Short epochs get more rounds, because a disturbance of the machine
     /// does not get shorter.
     pub(crate) time: Duration,
-    /// Maximum number of times that this time is repeated, while the result is not clear.
+    /// Maximum number of extensions by the same time, while the result is not clear.
     pub(crate) most_times: u32,
 }
 

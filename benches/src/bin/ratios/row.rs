@@ -196,7 +196,7 @@ mod tests {
             unit: "records/s",
             seconds: seconds.to_vec(),
         };
-        // The second round had the machine for half the time.
+        // In the second round, the machine was half as fast.
         let (a, b) = (times(&[1.0, 2.0, 1.0]), times(&[2.0, 4.0, 2.0]));
         let row = Row::speed("", ("a", &a), ("b", &b));
         assert_eq!((row.ratio, row.a.median, row.a.least), (2.0, 10.0, 5.0));

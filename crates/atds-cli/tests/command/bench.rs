@@ -140,7 +140,8 @@ fn epochs_are_timed_one_by_one() {
     assert!(seconds.iter().all(|&s| s > 0.0), "{seconds:?}");
     assert!(seconds.iter().sum::<f64>() <= figures["seconds"].as_f64().unwrap());
 
-    // Fewer records than a batch has, and those left out: epochs without a step.
+    // There are fewer records than a batch has, and the remainder is dropped: epochs without a
+    // step.
     let arguments = [
         "--json",
         "--epochs",
@@ -202,7 +203,7 @@ fn dropped_entries_are_told() {
         what,
         "sparse entries with an index outside their dimension\n"
     );
-    // Half of about 4 in each of 200 records.
+    // About half of the entries: 200 records with about 4 each.
     assert!((250..550).contains(&n.parse::<u32>().unwrap()), "{n}");
 }
 
@@ -229,7 +230,7 @@ fn prints_for_people() {
     ] {
         assert!(said.contains(&format!("\n{line:<20}")), "{line} in {said}");
     }
-    // How long it takes is the machine's.
+    // The time depends on the machine.
     let (_, parts) = said.split_once("time of threads ").unwrap();
     let mut total = 0;
     for name in [
@@ -276,7 +277,7 @@ fn a_run_that_an_error_ends_keeps_its_figures() {
     );
     assert_eq!(ran.err, told);
 
-    // Where there is no batch, there is nothing to tell.
+    // Without a batch, there are no figures to print.
     let damaged = files.write("bad.avro", [&whole[..1_500], &[0; 400][..]].concat());
     atds(&["bench", &damaged]).fails_with(1);
 }

@@ -1,4 +1,4 @@
-//! The arguments that name data.
+//! Arguments that name data.
 
 use std::fs;
 use std::io::Write;
@@ -8,13 +8,13 @@ use tempfile::TempDir;
 
 use super::{Generated, Ran, atds, command, misused, text};
 
-/// A run of the command with `input` as its standard input, a pipe.
+/// Runs the command with `input` in a pipe as its standard input.
 fn piped(args: &[&str], input: &[u8]) -> Ran {
     let mut command = command(args);
     command.stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // The command may have read all that it needs.
+    // The command may stop reading early.
     let _ = child.stdin.take().unwrap().write_all(input);
     Ran::new(child.wait_with_output().unwrap())
 }
@@ -86,7 +86,7 @@ fn standard_input_is_given_once() {
     }
 }
 
-/// What says what to read may come from a pipe, as data may.
+/// Schemas and features may come from a pipe, like data.
 #[test]
 #[cfg(unix)]
 fn schemas_and_features_are_read_from_standard_input() {

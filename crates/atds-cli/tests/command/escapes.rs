@@ -1,4 +1,4 @@
-//! Text of files does nothing in a terminal.
+//! Text from files cannot control the terminal.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use tempfile::TempDir;
 
 use super::{Ran, atds, write};
 
-/// Clears a screen, changes the direction of text, ends the line.
+/// Text that would clear the screen, change the direction of text, or end the line.
 const NASTY: &str = "\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\n\r\u{7f}größe";
 
 fn long(n: usize) -> u8 {
-    // Zigzag, of small numbers.
+    // The zig-zag encoding of a small number.
     u8::try_from(2 * n).unwrap()
 }
 
@@ -27,7 +27,7 @@ fn field(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A file with nasty text in its metadata and in one record, of this schema.
+/// A file of this schema with nasty text in its metadata and in its only record.
 fn file(dir: &Path, schema: &Value) -> String {
     let mut bytes = b"Obj\x01".to_vec();
     bytes.push(long(2));
@@ -58,7 +58,7 @@ fn harmless(ran: &Ran) {
                 || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
         };
         assert!(!text.contains(bad), "{text:?}");
-        // The line end of the text is not one of the output.
+        // The line end in the text is escaped.
         assert!(
             !text.lines().any(|line| line.starts_with("größe")),
             "{text:?}"
@@ -86,7 +86,7 @@ fn what_files_say_is_escaped() {
         said.contains(r"\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\n\r\u{7f}größe = "),
         "{said}"
     );
-    // Programs read the same text.
+    // JSON gives programs the original text.
     assert_eq!(atds(&["head", &file]).json()["f"], NASTY);
     let found = atds(&["inspect", "--json", &file]).json();
     assert_eq!(found["schema"]["doc"], NASTY);
@@ -120,7 +120,7 @@ fn what_is_at_fault_is_escaped() {
     }
 }
 
-/// What a note quotes of the schema's JSON stands in it as it is, and is escaped once, by JSON.
+/// A note quotes the schema's JSON. Its text is escaped once, by JSON.
 #[test]
 fn reasons_are_escaped_once() {
     let dir = TempDir::new().unwrap();

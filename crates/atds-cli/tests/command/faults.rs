@@ -1,4 +1,4 @@
-//! Files and features that are at fault: the message names what and where.
+//! Bad files and features: the message names the file and the fault.
 
 use tempfile::TempDir;
 
@@ -48,7 +48,7 @@ fn tensors_of_records_before_a_fault_are_printed_with_it() {
     assert!(ran.out.contains(r#""shape":[43]"#), "{}", ran.out);
     let expected = format!("atds: error: {cut}: block 5 at byte ");
     assert!(ran.err.starts_with(&expected), "{}", ran.err);
-    // As many as are asked for are all good.
+    // The records before the fault are enough for this request.
     assert!(head("8").ok().contains(r#""shape":[8]"#));
 }
 
@@ -204,7 +204,7 @@ fn too_small_a_memory_limit_is_a_fault_of_usage() {
     assert!(message.ends_with(advice), "{message}");
 }
 
-/// `inspect` and `head` have no batches, and can be given more memory too.
+/// `inspect` and `head` make no batches, but they also take a memory limit.
 #[test]
 fn a_file_too_large_to_look_at_is_no_fault_of_usage() {
     let files = Generated::new(&["--records", "100", "--files", "1"]);

@@ -76,7 +76,7 @@ fn arrays_have_byte_sizes_only_if_asked_for() {
         let found = atds(&["inspect", &files.file(0), "--json"]).json();
         found["decompressed_bytes"].as_u64().unwrap()
     };
-    // Two bytes for the size of an array of 64 bytes or more, one for others.
+    // An array of 64 bytes or more takes two bytes for its size, others take one.
     let arrays = 60 * (8 + 2 * 5);
     let more = bytes(&sized) - bytes(&plain);
     assert!((arrays..2 * arrays).contains(&more), "{more}");

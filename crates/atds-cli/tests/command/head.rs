@@ -108,7 +108,7 @@ fn a_closed_pipe_is_no_fault() {
     let mut head = command(&["head", &files.file(0), "-n", "500"]);
     head.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = head.spawn().unwrap();
-    // The 500 lines are some 2 MB, more than a pipe holds.
+    // The 500 lines take about 2 MB, more than a pipe holds.
     let mut line = String::new();
     BufReader::new(running.stdout.take().unwrap())
         .read_line(&mut line)

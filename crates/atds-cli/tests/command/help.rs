@@ -26,7 +26,7 @@ fn version_and_help_are_printed() {
     }
 }
 
-/// What the page of the command shows is what the command prints.
+/// The page of the command shows the current help.
 #[test]
 fn the_documentation_shows_the_help() {
     let page = include_str!("../../../../docs/command.md");
@@ -41,7 +41,7 @@ fn the_documentation_shows_the_help() {
         &["man", "-h"],
     ] {
         let help = atds(args).ok();
-        // What stands on a page has no blanks at the ends of lines.
+        // Lines on a page have no trailing blanks.
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
         assert!(
             page.contains(&help.join("\n")),
@@ -70,7 +70,7 @@ fn a_wrong_command_line_is_2() {
     ] {
         let ran = atds(args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
-        // Without anything the help is all there is to say.
+        // Without arguments, only the help is printed.
         let begin = if args.is_empty() { "" } else { "atds: error: " };
         assert!(ran.err.starts_with(begin), "{}", ran.err);
         assert!(

@@ -35,7 +35,7 @@ fn finds_what_was_generated() {
     assert!(raw < size as f64 && raw > 0.9 * (size as f64 - 4_000.0));
     assert!((decompressed / 300.0 - 1_990.0).abs() < 100.0);
     assert_eq!(number(&found["compression_ratio"]), decompressed / raw);
-    // A block is closed at 16,000 bytes: nine records, or eight.
+    // A block is closed at 16,000 bytes, after eight or nine records.
     assert!(
         (33.0..39.0).contains(&number(&found["blocks"])),
         "{}",
@@ -57,7 +57,7 @@ fn finds_what_was_generated() {
         json!({"kind": "dense", "shape": [128], "dtype": "float32"})
     );
     assert_eq!(features["sp3"]["kind"], "sparse");
-    // 12,000 ids drawn below 5,000,000 come near it.
+    // The largest of 12,000 random ids below 5,000,000 is near 5,000,000.
     assert!((4_990_000.0..=5_000_000.0).contains(&number(&features["sp3"]["shape"][0])));
 }
 
@@ -150,7 +150,7 @@ fn lists_every_path_with_its_nulls() {
         json!({"expression": "u_union:string", "type": "string", "nullable": true,
             "recursive": false, "values": 2, "nulls": 1, "null_rate": 0.5})
     );
-    // The union holds no array in the first two records.
+    // In the first two records, the union never holds an array.
     assert_eq!(
         path("u_union:array[*]"),
         json!({"expression": "u_union:array[*]", "type": "int", "nullable": false,
@@ -176,7 +176,7 @@ fn nullable_features_have_masks() {
     assert!(said.contains(line), "{said}");
 }
 
-/// JSON objects, one a line.
+/// The JSON objects in a text with one per line.
 fn lines(text: &str) -> Vec<Value> {
     let lines = text.lines().map(serde_json::from_str);
     lines.collect::<Result<_, _>>().unwrap()
@@ -247,7 +247,7 @@ fn several_files_are_several_lines_and_their_totals() {
     );
     assert_eq!(total["stopped_early"], Value::Null);
 
-    // What people see is in the objects.
+    // The JSON objects have every figure of the text output.
     let said = atds(&["inspect", &one, &two, &other]).ok();
     let table: Vec<Vec<&str>> = said
         .lines()
@@ -296,7 +296,7 @@ fn several_files_are_several_lines_and_their_totals() {
     assert_eq!(table.len(), 8);
 }
 
-/// A measured size as it is printed.
+/// A size in the form of the text output.
 fn size(bytes: &Value) -> String {
     let bytes = number(bytes);
     match bytes {
@@ -370,7 +370,7 @@ fn json_has_all_that_people_see_of_a_file() {
     }
 }
 
-/// Looks for a line of the features in the object.
+/// Checks that the object has a line of the table of features.
 fn in_features(columns: &[&str], found: &Value) {
     if columns[1] == "left out" {
         let left_out = found["left_out"].as_array().unwrap();
@@ -404,7 +404,7 @@ fn in_features(columns: &[&str], found: &Value) {
     );
 }
 
-/// Looks for a line of the paths in the object.
+/// Checks that the object has a line of the table of paths.
 fn in_paths(columns: &[&str], found: &Value) {
     if columns == [".. and more"] {
         assert_eq!(found["paths_truncated"], true);
@@ -463,7 +463,7 @@ fn goes_on_behind_files_at_fault() {
     );
 }
 
-/// Of files that are alike but for the range of their indices and the lengths of their lists.
+/// The files differ only in the range of their indices and the lengths of their lists.
 #[test]
 fn features_of_several_files_read_them_all() {
     let files = Generated::new(&["--records", "300", "--files", "3"]);
@@ -489,12 +489,12 @@ fn features_of_several_files_read_them_all() {
         &folder,
     ];
     assert_eq!(atds(&args).json()["records"], 600);
-    // A folder and a list of its files are the same.
+    // A folder gives the same features as a list of its files.
     let (zero, one, two) = (files.file(0), files.file(1), files.file(2));
     let listed = atds(&["inspect", "--features", &zero, &one, &two]).json();
     assert_eq!(listed, of_all);
 
-    // Of files of different schemas they read the fields of each, with a mask.
+    // If schemas differ, the features read the fields of each file, with masks.
     let (own, other) = (files.file(0), other.file(0));
     let mixed = atds(&["inspect", "--features", &own, &other]).json();
     assert_eq!(mixed["d3"]["mask"], "d3.mask");
@@ -508,7 +508,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
-/// Avro for Java up to 1.8 names classes within classes so.
+/// Avro for Java up to 1.8 writes such names for nested classes.
 #[test]
 fn says_what_is_not_by_the_specification() {
     let file = testdata("java/inner_inner_class.avro");

@@ -1,4 +1,4 @@
-//! The flags about what is wrong with files, or large, and the checks that can be left out.
+//! Flags that accept faults of files, raise limits, or leave out checks.
 
 use std::fs;
 
@@ -6,14 +6,14 @@ use tempfile::TempDir;
 
 use super::{Generated, atds, testdata, text, write};
 
-/// The commands that read data, each as it reads a file.
+/// Each command that reads data, with the arguments to read a file.
 const READERS: [&[&str]; 3] = [
     &["bench", "--json"],
     &["inspect", "--json"],
     &["head", "-n", "1000"],
 ];
 
-/// Runs a command on a file with more arguments.
+/// Runs a command on a file, with additional arguments.
 fn run(command: &[&str], more: &[&str], file: &str) -> super::Ran {
     atds(&[command, more, &[file]].concat())
 }
@@ -24,7 +24,7 @@ fn tolerate_reads_what_else_is_an_error() {
     let whole = fs::read(files.file(0)).unwrap();
     let after = files.write("after.avro", [&whole[..], b"-- the end --\n"].concat());
     let mut damaged = whole.clone();
-    // The CRC-32 of the last block, before its sync marker.
+    // The position of the CRC-32 in the last block, before its sync marker.
     let checksum = damaged.len() - 17;
     damaged[checksum] ^= 1;
     let damaged = files.write("damaged.avro", damaged);
@@ -68,7 +68,7 @@ fn blocks_are_as_large_as_is_said() {
     let files = Generated::new(&["--records", "300", "--files", "1"]);
     let file = files.file(0);
     for command in READERS {
-        // A block has some 16,000 bytes.
+        // A block has about 16,000 bytes.
         let ran = run(command, &["--max-block-bytes", "4kB"], &file);
         assert_eq!(ran.code, 1, "{command:?}");
         assert!(
@@ -105,7 +105,7 @@ fn values_are_as_deep_as_is_said() {
     }
 }
 
-/// Without the check, a file at fault is an error when its turn comes, and not before.
+/// Without the check, the error of a bad file comes when the file is read.
 #[test]
 fn files_are_checked_first_unless_told_otherwise() {
     let files = Generated::new(&["--records", "300", "--files", "2"]);
@@ -175,7 +175,7 @@ fn strict_refuses_what_is_not_by_the_specification() {
         assert_eq!(run(command, &[], &odd).code, 0, "{command:?}");
         run(command, &["--strict"], &good.file(0)).ok();
     }
-    // What is no Avro file is no question of strictness.
+    // A file that is not Avro is an error with and without `--strict`.
     let text = write(dir.path(), "x.avro", "a,b\n1,2\n");
     for command in READERS {
         let ran = run(command, &[], &text);

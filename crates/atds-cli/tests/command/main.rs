@@ -1,4 +1,4 @@
-//! The command as a person or a program runs it: what it prints, and its exit codes.
+//! The output and the exit codes of the command.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How a run of the command ended.
+/// The result of a run of the command.
 struct Ran {
     code: i32,
     out: String,
@@ -38,7 +38,7 @@ impl Ran {
         }
     }
 
-    /// Standard output of a run without faults or notes.
+    /// The standard output of a run that succeeded without messages.
     #[track_caller]
     fn ok(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""));
@@ -50,7 +50,7 @@ impl Ran {
         serde_json::from_str(&self.ok()).unwrap()
     }
 
-    /// The one line that a failed run leaves on standard error.
+    /// The only line that a failed run printed to standard error.
     #[track_caller]
     fn fails_with(self, code: i32) -> String {
         assert_eq!((self.code, self.out.as_str()), (code, ""), "{}", self.err);
@@ -61,7 +61,7 @@ impl Ran {
     }
 }
 
-/// A fault of the command line that a subcommand finds, told as clap tells those that it finds.
+/// The message of a usage error that a subcommand finds. It has the form of clap's own errors.
 #[track_caller]
 fn misused(args: &[&str]) -> String {
     let ran = atds(args);
@@ -89,7 +89,7 @@ fn atds(args: &[&str]) -> Ran {
     Ran::new(command(args).output().unwrap())
 }
 
-/// A folder of generated files, gone when it is dropped.
+/// A folder of generated files, removed when dropped.
 struct Generated {
     dir: TempDir,
 }
@@ -112,7 +112,7 @@ impl Generated {
         text(&self.dir.path().join(format!("files/part-{i:05}.avro")))
     }
 
-    /// A file of this content, beside the folder.
+    /// Writes a file beside the folder and returns its path.
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         write(self.dir.path(), name, content)
     }
@@ -128,7 +128,7 @@ fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A file that another writer wrote.
+/// A file that another library wrote.
 fn testdata(name: &str) -> String {
     text(
         &PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -1,4 +1,4 @@
-//! Completions and manual pages, as shells and `man` take them.
+//! Completions and manual pages, run by shells and `man`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{atds, text, write};
 
-/// What bash offers for the last of these words.
+/// The completions that bash offers for the last word.
 fn completed(script: &str, words: &[&str]) -> Vec<String> {
     let run = "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
                _atds atds \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\" 2>/dev/null; \
@@ -19,7 +19,7 @@ fn completed(script: &str, words: &[&str]) -> Vec<String> {
     offered.lines().map(str::to_owned).collect()
 }
 
-/// Whether a program is on this machine.
+/// Whether this machine has a program.
 fn is_there(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null());
@@ -65,7 +65,7 @@ fn bash_completes_subcommands_options_and_values() {
         "{shells}"
     );
     assert_eq!(offers(&["atds", "man", "ins"]), ["inspect"]);
-    // Files, where an option takes one.
+    // An option that takes a file completes file names.
     let file = write(dir.path(), "features.json", "{}");
     let begin = &file[..file.len() - 5];
     assert_eq!(
@@ -79,7 +79,7 @@ fn every_shell_has_a_script_of_all_options() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = atds(&["completions", shell]).ok();
         for name in ["bench", "shuffle-buffer", "max-block-bytes", "ads-nullable"] {
-            // PowerShell and elvish have no values.
+            // The scripts for PowerShell and elvish have no values.
             let has_values = !matches!(shell, "elvish" | "powershell");
             if has_values || name != "ads-nullable" {
                 assert!(script.contains(name), "{name} of {shell}");
@@ -131,7 +131,7 @@ fn every_subcommand_has_a_manual_page() {
                 "{section} of {command}"
             );
         }
-        // Every option that the help has.
+        // The page has every option of the help.
         let help = atds(&[command, "--help"]).ok();
         let words = help
             .split([' ', ',', '\n'])
@@ -146,7 +146,7 @@ fn every_subcommand_has_a_manual_page() {
     is_without_warnings(&folder.join("atds.1"));
 }
 
-/// Reads a page with what is there to read it.
+/// Checks a page with the programs of this machine that read it.
 fn is_without_warnings(page: &Path) {
     let path = text(page);
     for (program, args) in [

@@ -1,4 +1,4 @@
-//! What is left behind where a command is stopped or the disk is full: nothing.
+//! A stopped command, or one on a full disk, leaves no files.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use tempfile::TempDir;
 
 use super::{Generated, Ran, command, text};
 
-/// More than anything makes before it is stopped.
+/// More records than any command makes before it is stopped.
 const MANY: &str = "10000000000";
 
-/// Signals and the codes that a command ends with: that of a closed terminal only if the tests do
-/// not run under `nohup`, by which commands ignore it.
+/// Signals and the exit codes that they cause. SIGHUP is left out if the tests run under `nohup`,
+/// since child processes then ignore it.
 fn signals() -> Vec<(&'static str, i32)> {
     let mut signals = vec![("-INT", 130), ("-TERM", 143)];
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -27,7 +27,7 @@ fn signals() -> Vec<(&'static str, i32)> {
     signals
 }
 
-/// Waits until there is a file below a folder that the command writes to.
+/// Waits until the command has a file below the folder to which it writes.
 fn wait_for_files(folder: &Path, child: &mut Child) {
     let start = Instant::now();
     while !has_hidden_file(folder) {
@@ -50,7 +50,7 @@ fn has_hidden_file(folder: &Path) -> bool {
     })
 }
 
-/// Waits until a process has a handler of its own for SIGINT.
+/// Waits until a process has installed its handler for SIGINT.
 #[cfg(target_os = "linux")]
 fn wait_for_handler(child: &mut Child) {
     let start = Instant::now();
@@ -67,7 +67,7 @@ fn wait_for_handler(child: &mut Child) {
     }
 }
 
-/// Starts the command, sends it the signal when it writes, and waits for its end.
+/// Starts the command, sends the signal once the command writes, and waits for its end.
 fn stopped(mut command: Command, folder: &Path, signal: &str) -> Ran {
     let mut child = command
         .stdout(Stdio::piped())
@@ -78,7 +78,7 @@ fn stopped(mut command: Command, folder: &Path, signal: &str) -> Ran {
     ended_by(child, signal)
 }
 
-/// Sends a process the signal, and waits for its end.
+/// Sends a signal to a process, and waits for its end.
 fn ended_by(mut child: Child, signal: &str) -> Ran {
     let pid = child.id().to_string();
     let kill = Command::new("kill").args([signal, &pid]).status().unwrap();
@@ -86,7 +86,7 @@ fn ended_by(mut child: Child, signal: &str) -> Ran {
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if start.elapsed() > Duration::from_secs(60) {
-            // It would fill the disk.
+            // A process that goes on would fill the disk.
             child.kill().unwrap();
             panic!("{signal} did not end it");
         }
@@ -132,7 +132,7 @@ fn a_stopped_demo_leaves_nothing() {
     }
 }
 
-/// Also where it waits for data: the pipe stays open.
+/// The command can be stopped while it waits for data from a pipe that stays open.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_stopped_bench_keeps_its_figures() {
@@ -166,7 +166,7 @@ fn a_stopped_bench_keeps_its_figures() {
     }
 }
 
-/// The totals are those of the files before the one that never ends.
+/// The totals are those of the files before the endless one.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_stopped_inspect_keeps_its_totals() {
@@ -181,7 +181,7 @@ fn a_stopped_inspect_keeps_its_totals() {
         inspect.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = inspect.spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
-        // The line of the first file is there at once.
+        // The line of the first file is printed at once.
         let mut lines = String::new();
         let mut out = child.stdout.take().unwrap();
         while lines.matches('\n').count() < 2 {
@@ -200,7 +200,7 @@ fn a_stopped_inspect_keeps_its_totals() {
     }
 }
 
-/// The command where files cannot grow above 64 KiB, as if the disk were full.
+/// Runs the command with a limit of 64 KiB for each file, like a full disk.
 fn on_a_small_disk(args: &[&str], tmp: &Path) -> Ran {
     let mut shell = Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"";
@@ -217,7 +217,7 @@ fn a_full_disk_leaves_nothing_new() {
     let many = ["--records", "20000", "--files", "1"];
     let generate = [&["generate", &folder], &many[..]].concat();
     let message = on_a_small_disk(&generate, tmp.path()).fails_with(1);
-    // The file that it was to be, the cause once.
+    // The message names the intended file, and the cause once.
     assert!(message.starts_with(&files.file(0)), "{message}");
     assert_eq!(message.matches("File too large").count(), 1, "{message}");
     assert!(fs::read(files.file(0)).unwrap() == before);

@@ -1,5 +1,5 @@
-//! What the tests share: odd bytes built by hand, and files cut into pieces.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file uses its own share.
+//! Shared parts of the tests: unusual bytes built by hand, and files in pieces.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file uses a part of this.
 
 use avro_block::{
     Block, Codec, Frame, Framer, Header, SyncMarker, TrailingBytes, Writer, WriterOptions,
@@ -27,12 +27,12 @@ pub fn long(value: i64) -> Vec<u8> {
     }
 }
 
-/// Bytes after their length.
+/// The length of the bytes, then the bytes.
 pub fn sized(bytes: &[u8]) -> Vec<u8> {
     [long(bytes.len() as i64), bytes.to_vec()].concat()
 }
 
-/// One block of the metadata map; with its size in bytes if `negative`.
+/// A block of the metadata map. A `negative` count comes with the block's size in bytes.
 pub fn map_block(entries: &[(&str, &[u8])], negative: bool) -> Vec<u8> {
     let body: Vec<u8> = entries
         .iter()
@@ -47,7 +47,7 @@ pub fn map_block(entries: &[(&str, &[u8])], negative: bool) -> Vec<u8> {
     [head, body].concat()
 }
 
-/// A header of the map blocks given.
+/// A header with these map blocks.
 pub fn header(map_blocks: &[Vec<u8>]) -> Vec<u8> {
     [
         b"Obj\x01".to_vec(),
@@ -58,24 +58,24 @@ pub fn header(map_blocks: &[Vec<u8>]) -> Vec<u8> {
     .concat()
 }
 
-/// A header of the schema `"long"` and no codec.
+/// A header with the schema `"long"` and without a codec.
 pub fn plain_header() -> Vec<u8> {
     header(&[map_block(&[("avro.schema", b"\"long\"")], false)])
 }
 
-/// A block as it stands in a file.
+/// The bytes of a block in a file.
 pub fn block(count: i64, payload: &[u8]) -> Vec<u8> {
     [long(count), sized(payload), SYNC.0.to_vec()].concat()
 }
 
-/// The options of a file with the tests' sync marker.
+/// Options for a file with the tests' sync marker.
 pub fn options(codec: Codec) -> WriterOptions {
     let mut options = WriterOptions::with_codec(codec);
     options.sync = Some(SYNC);
     options
 }
 
-/// A small file: three blocks of some 300, 40 and 0 decompressed bytes.
+/// A small file with three blocks of about 300, 40 and 0 decompressed bytes.
 pub fn small_file(codec: Codec) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), "\"bytes\"", options(codec)).unwrap();
     let first: Vec<u8> = (0..300u32).map(|i| (i * i % 97) as u8).collect();
@@ -85,20 +85,20 @@ pub fn small_file(codec: Codec) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// All that a framer says of a file: its frames, then the error it ends with.
+/// The complete output of a framer: the frames, then the error if there is one.
 #[derive(Debug, Default, PartialEq)]
 pub struct Told {
     pub header: Option<Header>,
     pub blocks: Vec<Block>,
     pub skipped: Vec<(u64, u64)>,
     pub skipped_bytes: u64,
-    /// Bytes left out after the last block.
+    /// Number of bytes after the last block that were left out.
     pub trailing_bytes: u64,
-    /// Text of the errors, which holds all their fields.
+    /// The texts of the errors, with all their fields.
     pub errors: Vec<String>,
 }
 
-/// Pushes `pieces` into `framer`; after an error resyncs if `resync`, else ends.
+/// Pushes `pieces` into `framer`. After an error, resyncs if `resync` is set, and ends otherwise.
 pub fn tell(mut framer: Framer, pieces: impl IntoIterator<Item = Bytes>, resync: bool) -> Told {
     let mut told = Told::default();
     for piece in pieces {
@@ -118,7 +118,7 @@ pub fn tell(mut framer: Framer, pieces: impl IntoIterator<Item = Bytes>, resync:
     told
 }
 
-/// Takes frames until more bytes are needed; `false` at an error without `resync`.
+/// Takes frames until the framer needs more bytes. Returns `false` at an error without `resync`.
 fn drain(framer: &mut Framer, resync: bool, told: &mut Told) -> bool {
     loop {
         match framer.next() {
@@ -140,19 +140,19 @@ fn drain(framer: &mut Framer, resync: bool, told: &mut Told) -> bool {
     }
 }
 
-/// A framer at the beginning of a file, with a choice about bytes after its last block.
+/// A framer at the start of a file, with a choice about bytes after the last block.
 pub fn framer(trailing: TrailingBytes) -> Framer {
     let mut framer = Framer::new();
     framer.set_trailing_bytes(trailing);
     framer
 }
 
-/// What a framer says of `file`, pushed whole.
+/// The output of a framer for `file` in one piece.
 pub fn tell_whole(file: &[u8], resync: bool) -> Told {
     tell(Framer::new(), [Bytes::copy_from_slice(file)], resync)
 }
 
-/// `file` in pieces of the lengths given, again and again.
+/// `file` in pieces with the lengths `lens`, repeated until its end.
 pub fn pieces(file: &[u8], lens: &[usize]) -> Vec<Bytes> {
     let mut rest = Bytes::copy_from_slice(file);
     let mut lens = lens.iter().cycle();

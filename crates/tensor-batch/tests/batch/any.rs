@@ -1,4 +1,4 @@
-//! Any columns, any rows of them, any split of the rows into runs.
+//! Any columns with any rows, split into any runs.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ pub(crate) fn any_rows(spec: &BatchSpec) -> BoxedStrategy<Vec<Vec<Row>>> {
     vec(row, 0..10).boxed()
 }
 
-/// Sizes of runs that have `rows` rows in all, some of them none.
+/// Sizes of runs with `rows` rows in total. Some runs are empty.
 pub(crate) fn any_runs(rows: usize) -> impl Strategy<Value = Vec<usize>> {
     vec(0..=rows, 0..5).prop_map(move |mut cuts| {
         cuts.push(0);
@@ -75,7 +75,7 @@ fn any_row(spec: &ColumnSpec) -> BoxedStrategy<Row> {
                 .collect();
             vec((index, scalar), 0..4).prop_map(Row::Sparse).boxed()
         }
-        // An entry or none.
+        // One entry, or none.
         ColumnKind::Varlen { shape, .. } if shape.is_empty() => {
             vec((Just(Vec::new()), scalar), 0..2)
                 .prop_map(Row::Sparse)
@@ -94,7 +94,8 @@ fn any_row(spec: &ColumnSpec) -> BoxedStrategy<Row> {
     }
 }
 
-/// Lists of any lengths where `shape` is unknown, else of those in `lengths`.
+/// Lists of any lengths in unknown dimensions of `shape`, and with lengths from `lengths` in
+/// others.
 fn any_lists(
     shape: &[i64],
     scalar: BoxedStrategy<Scalar>,

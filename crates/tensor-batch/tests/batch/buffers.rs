@@ -1,4 +1,4 @@
-//! Buffers against `Vec`.
+//! Compares buffers with `Vec`.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

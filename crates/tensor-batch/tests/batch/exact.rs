@@ -1,4 +1,4 @@
-//! Columns that nothing fills up: which rows agree, beside a naive answer.
+//! Columns without padding: which rows agree, compared with a naive check.
 
 use proptest::prelude::*;
 use tensor_batch::{BatchBuilder, BatchSpec, ColumnKind, ColumnSpec, RowShape, Scalar, UNKNOWN};
@@ -15,7 +15,7 @@ fn column(shape: &[i64]) -> ColumnSpec {
     column
 }
 
-/// The row that differs, its shape and that of the first row.
+/// The row that differs, its shape, and the shape of the first row.
 type Found = (usize, RowShape, Option<RowShape>);
 
 fn disagreement(shape: &[i64], runs: &[usize], lists: &[List]) -> Option<Found> {
@@ -37,7 +37,8 @@ fn disagreement(shape: &[i64], runs: &[usize], lists: &[List]) -> Option<Found> 
     Some((found.row, found.shape, first))
 }
 
-/// The least and the largest length of the lists of each level; of no lists, that of the column.
+/// The minimum and maximum length of the lists of each level. A level without lists has the length
+/// of the column.
 fn shape_of(list: &List, shape: &[i64]) -> RowShape {
     let mut lists = vec![list];
     let levels = shape.iter().map(|&dim| {
@@ -81,7 +82,7 @@ fn naive(shape: &[i64], lists: &[List]) -> Option<Found> {
 fn any_lists(rank: usize) -> BoxedStrategy<List> {
     let leaf = Just(Leaf(Scalar::Int32(7))).boxed();
     (0..rank).fold(leaf, |inner, _| {
-        // Mostly of one length.
+        // Most lists have one length.
         let len = prop_oneof![8 => 2..3usize, 1 => 0..3usize];
         len.prop_flat_map(move |len| prop::collection::vec(inner.clone(), len))
             .prop_map(Items)
@@ -102,7 +103,7 @@ proptest! {
                 (Just(shape), Just(lists), runs)
             })
     ) {
-        // An extent is known up to the fixed dimension: no list is longer than that.
+        // Lists are at most as long as a fixed dimension, so an extent is known up to there.
         prop_assert_eq!(disagreement(&shape, &runs, &lists), naive(&shape, &lists));
     }
 }

@@ -1,5 +1,5 @@
-//! The contract of the crate: a batch is what its rows say, however many runs
-//! and threads wrote it and whatever memory it was given.
+//! The contract of the crate: a batch depends on its rows alone, not on the number of runs and
+//! threads, and not on its memory.
 
 mod any;
 mod buffers;

@@ -1,5 +1,4 @@
-//! Rows as plain data, the tensors they make built the naive way, and rows
-//! written through slots.
+//! A naive model: rows as plain data, their tensors, and writing rows through slots.
 
 use tensor_batch::{
     BatchBuilder, BatchSpec, Column, ColumnKind, ColumnSpec, DType, DenseElement, Layout, RowSlots,
@@ -24,7 +23,7 @@ pub(crate) enum List {
     Items(Vec<List>),
 }
 
-/// A column of a batch: what any of its forms holds, the rest empty.
+/// A column of a batch. It has the parts of all forms; unused parts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tensor {
     pub(crate) shape: Vec<i64>,
@@ -60,7 +59,7 @@ impl Tensor {
         }
     }
 
-    /// The tensor that `rows` of `spec` make.
+    /// The tensor of `rows` with `spec`.
     pub(crate) fn expected(spec: &ColumnSpec, rows: &[&Row]) -> Tensor {
         let mut tensor = Tensor::default();
         match &spec.kind {
@@ -99,7 +98,7 @@ impl Tensor {
                 layout: Layout::Ragged,
                 ..
             } => {
-                // All lists of a level, then all lists of the next.
+                // The lists of one level at a time.
                 let mut lists: Vec<&List> = rows.iter().map(|row| row.list()).collect();
                 for _ in 0..spec.rank() {
                     let mut ends = vec![0];
@@ -152,7 +151,7 @@ impl Tensor {
     }
 }
 
-/// The dimensions of `shape`, or the largest length of the lists of a level.
+/// The dimensions of `shape`. An unknown one is the length of the longest list of its level.
 fn padded_dims(shape: &[i64], lists: &[&List]) -> Vec<usize> {
     let Some((&dim, shape)) = shape.split_first() else {
         return Vec::new();
@@ -171,7 +170,7 @@ fn dense_shape(shape: &[i64], rows: usize, entries: &[(usize, (Vec<i64>, Scalar)
     std::iter::once(rows as i64).chain(dimensions).collect()
 }
 
-/// The values of `values`.
+/// The elements of `values` as scalars.
 pub(crate) fn scalars(values: &Values) -> Vec<Scalar> {
     fn all<T: Copy>(values: &[T], scalar: fn(T) -> Scalar) -> Vec<Scalar> {
         values.iter().map(|&value| scalar(value)).collect()
@@ -256,7 +255,7 @@ impl List {
     }
 }
 
-/// Writes `rows` (each a row per column) through `slots`, as a decoder would.
+/// Writes `rows` through `slots`, as a decoder would. Each row has a value for each column.
 pub(crate) fn fill(slots: &mut RowSlots<'_>, spec: &BatchSpec, rows: &[Vec<Row>]) {
     for columns in rows {
         let (row, batch_row) = (slots.row(), slots.batch_row() as i64);
@@ -351,7 +350,7 @@ fn put(slot: &mut Slot<'_>, at: usize, value: &Scalar) {
     }
 }
 
-/// A batch of `rows`, written one after another by runs of `run_rows` rows.
+/// A batch of `rows`, written in order, in runs of `run_rows` rows.
 pub(crate) fn batch(
     builder: &mut BatchBuilder,
     run_rows: &[usize],
@@ -374,7 +373,7 @@ pub(crate) fn batch(
     batch
 }
 
-/// Bytes of the values of a dense tensor.
+/// Size in bytes of a dense tensor's values.
 fn bytes_of_values(column: Column<'_>) -> usize {
     let Column::Dense(dense) = column else {
         panic!("not dense")

@@ -1,4 +1,4 @@
-//! Padded columns by example: their shapes, their memory, their tasks.
+//! Examples of padded columns: their shapes, memory and tasks.
 
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, Column, ColumnSpec, DType, Scalar, UNKNOWN};
 
@@ -41,7 +41,7 @@ fn an_unknown_dimension_is_the_longest_of_the_batch() {
     assert_eq!(shape(&made), [3, 3]);
     assert_eq!(made.dense("x"), Ok(&[0, 1, 2, 3, 0, 0, 6, 7, 0][..]));
     assert_eq!(made.used_bytes(), 9 * 4, "the values and nothing else");
-    // Of this batch, not of an earlier one.
+    // The dimension depends on this batch, not on an earlier one.
     let made = batch(&mut builder, &[1, 1], &rows(vec![ints(&[]), ints(&[5])]));
     assert_eq!(shape(&made), [2, 1]);
     assert_eq!(made.dense("x"), Ok(&[0, 5][..]));
@@ -119,8 +119,7 @@ fn tasks_are_for_what_is_not_in_its_place() {
     }
 }
 
-/// A builder of two rows, one of which says that it has a list of `length`
-/// lists of `length`.
+/// A builder of two rows. One row claims a list of `length` lists of `length` items.
 fn claimed(fill: Scalar, length: i64) -> BatchBuilder {
     let mut builder = builder(ColumnSpec::padded("x", &[UNKNOWN, UNKNOWN], fill));
     let mut slots = builder.slots(&[1, 1]);

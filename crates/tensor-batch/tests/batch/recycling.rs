@@ -1,4 +1,4 @@
-//! Memory of dropped batches is used again, and is aligned.
+//! Batches reuse the memory of dropped batches, and memory is aligned.
 
 use proptest::prelude::*;
 use tensor_batch::half::f16;
@@ -14,7 +14,7 @@ fn address<T>(slice: &[T]) -> usize {
     slice.as_ptr() as usize
 }
 
-/// Where the values (of strings: offsets and bytes) lie.
+/// The addresses of the values; for strings, of the offsets and the bytes.
 fn value_addresses(values: &Values) -> Vec<usize> {
     match values.as_strings() {
         Some(strings) => vec![address(strings.offsets()), address(strings.data())],
@@ -22,7 +22,7 @@ fn value_addresses(values: &Values) -> Vec<usize> {
     }
 }
 
-/// Where every buffer of the batch lies.
+/// The addresses of all buffers of the batch.
 fn addresses(batch: &Batch) -> Vec<usize> {
     let of_column = |column| match column {
         Column::Dense(dense) => value_addresses(dense.values),
@@ -72,7 +72,7 @@ proptest! {
     }
 }
 
-/// A column of every form, and three rows of it.
+/// A column of every form, with three rows.
 fn every_form() -> (BatchSpec, Vec<Vec<Row>>) {
     use crate::model::List::{Items, Leaf};
     let spec = BatchSpec::new(vec![
@@ -107,7 +107,7 @@ fn every_form() -> (BatchSpec, Vec<Vec<Row>>) {
 fn a_dropped_batch_lends_its_memory_to_the_next() {
     let (spec, rows) = every_form();
     let mut builder = BatchBuilder::new(spec);
-    // Several runs: the first one writes in the columns' memory.
+    // The first of several runs writes to the columns' memory.
     let mut made = || addresses(&batch(&mut builder, &[1, 2], &rows));
     let first = made();
     assert_eq!((made(), made()), (first.clone(), first));
@@ -146,9 +146,9 @@ fn memory_is_counted() {
         "nothing before the first batch"
     );
     let made = batch(&mut builder, &[2, 1], &rows);
-    // At least the values of column a, the offsets of b, the indices of c.
+    // At least the values of column a, the offsets of b and the indices of c.
     assert!(made.capacity_bytes() >= 6 * 8 + 4 * 8 + 6 * 8);
-    // Of the two runs' segments, at least those of c: value and index.
+    // At least the values and indices of column c in the segments of the two runs.
     assert!(builder.capacity_bytes() >= 3 * 8 + 6 * 8);
 }
 
@@ -211,12 +211,12 @@ fn a_column_on_its_own_keeps_no_other_memory() {
     let positions = columns.iter().map(OwnedColumn::position);
     assert!(positions.eq(0..columns.len()));
 
-    // Column `a`, whose values are the first address, stays; the others go back.
+    // Only column `a` is kept. Its values are the first address.
     let mut columns = columns.into_iter();
     let held = columns.next();
     drop(columns);
-    // The segments of the first batch become the columns of the second, so that
-    // what was dropped comes with the third.
+    // The second batch's columns are the first batch's segments, so the third batch reuses the
+    // dropped memory.
     drop(batch(&mut builder, &[1, 2], &rows));
     let third = batch(&mut builder, &[1, 2], &rows);
     let now = addresses(&third);
@@ -268,7 +268,7 @@ fn changes_in_place_are_seen() {
     };
     assert_eq!(f.row_splits[0].as_slice(), [0, 2, 4, 5]);
 
-    // What was written there has no part in the next batches.
+    // Values written to the old memory do not appear in later batches.
     let fresh = format!(
         "{:?}",
         batch(&mut builder, &[3], &rows)

@@ -1,4 +1,4 @@
-//! One run, many runs, many threads: the same batch.
+//! One run, many runs and many threads give the same batch.
 
 use proptest::prelude::*;
 use tensor_batch::{
@@ -156,10 +156,10 @@ fn what_follows_is_not_gathered() {
     let [first, second, third] = &mut slots[..] else {
         panic!("three runs");
     };
-    // Not yet: the first has a row to write.
+    // The first run still has a row to write.
     second.follow(first);
     first.advance();
-    // Nor is this the run behind it.
+    // The third run does not come directly after the first.
     third.follow(first);
     second.follow(first);
     drop(slots);
@@ -241,7 +241,7 @@ fn a_batch_of_no_runs_is_empty() {
         let item = List::Items(vec![List::Leaf(Scalar::String(b"x".to_vec())); 2]);
         let rows = vec![vec![Row::Varlen(List::Items(vec![item]))]];
         drop(batch(&mut builder, &[1], &rows));
-        // Twice: the second time out of the memory of a batch with a row.
+        // The second time, the memory is that of a batch with a row.
         drop(batch(&mut builder, &[], &[]));
         assert_is(&batch(&mut builder, &[], &[]), &spec, &[]);
     }

@@ -1,4 +1,4 @@
-//! Specs that cannot be, and what the good ones say of themselves.
+//! Invalid specs, and the properties of valid ones.
 
 use tensor_batch::{
     BatchSpec, ColumnSpec, DType, Layout, MAX_RANK, Scalar, SpecErrorKind, UNKNOWN,

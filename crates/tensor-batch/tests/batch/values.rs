@@ -1,4 +1,4 @@
-//! Values and scalars against `Vec`.
+//! Compares values and scalars with `Vec`.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ proptest! {
         values.truncate(len);
         model.truncate(len);
         prop_assert_eq!(scalars(&values), &model[..]);
-        // What comes next stands behind them.
+        // The next value comes directly after them.
         values.push(&Scalar::zero(dtype));
         model.push(Scalar::zero(dtype));
         prop_assert_eq!(scalars(&values), model);

@@ -1,4 +1,4 @@
-//! Typed views of columns, and asking for one that is not there.
+//! Typed views of columns, and the errors for views that do not exist.
 
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{

@@ -1,4 +1,4 @@
-//! Files made to be good, then damaged.
+//! Valid files that are then damaged.
 
 use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
 use avro_decode::reference;
@@ -6,7 +6,7 @@ use avro_decode::reference;
 use crate::properties::input::{Input, damage};
 use crate::properties::plan::made::{Case, case};
 
-/// A file with the records of a case, some of its blocks and of its bytes damaged; and the case.
+/// A file with the records of a case, and the case. Some blocks and bytes of the file are damaged.
 pub(super) fn damaged(input: &mut Input<'_>) -> (Vec<u8>, Case) {
     let [codec, per_block, copies, damaged_block] = input.array();
     let mut damages = Input::new(input.take(32));
@@ -22,7 +22,7 @@ pub(super) fn damaged(input: &mut Input<'_>) -> (Vec<u8>, Case) {
         .expect("the options are good ones");
     for (i, block) in records.chunks(1 + usize::from(per_block % 32)).enumerate() {
         let (mut count, mut payload) = (block.len() as u64, block.concat());
-        // Below the codec, whose checksums would find it.
+        // This damages the decompressed data, since checksums would find other damage.
         if i == usize::from(damaged_block) {
             count += u64::from(damages.byte() % 3);
             damage(&mut payload, &mut damages);

@@ -27,20 +27,20 @@ pub(super) fn damaged_file(data: &[u8]) {
     let (file, case) = made_file::damaged(&mut input);
     options.out_of_bounds = case.options.out_of_bounds;
     if case.options.reader_schema.is_some() {
-        // The reference reads values of the writer's here.
+        // Here the reference reads values of the writer's schema.
         return;
     }
     let features: Vec<Feature> = case.features.iter().cloned().collect();
     if checked(&features, &options).is_none() {
-        // A value in no list has no ragged layout.
+        // A value outside lists has no ragged layout.
         return;
     }
     let features = Some(&*features);
     check(&file, features.filter(|f| !f.is_empty()), &options);
 }
 
-/// Reads a file in two ways that must not differ, and holds the batches against the reference.
-/// The features are inferred if none are given.
+/// Reads a file in two ways that must agree, and compares the batches with the reference. Without
+/// features, they are inferred.
 fn check(file: &[u8], features: Option<&[Feature]>, options: &Options) {
     let one = read(file, features, options, 1, false);
     let two = read(file, features, options, 2, true);
@@ -65,7 +65,7 @@ fn check(file: &[u8], features: Option<&[Feature]>, options: &Options) {
             let schema = Arc::new(schema);
             let features = features.and_then(|features| checked(features, options));
             let is_misfit = features.is_some_and(|features| {
-                // Nor may all files lack what is asked for.
+                // At least one file must have each field of the features.
                 let plan = Plan::compile(&schema, &features, &plan_options);
                 !plan.is_ok_and(|plan| plan.absent().is_empty())
             });
@@ -74,7 +74,7 @@ fn check(file: &[u8], features: Option<&[Feature]>, options: &Options) {
     }
 }
 
-/// The features that are dense by a sample fit its records.
+/// Checks that features which are dense by a sample fit the sampled records.
 fn check_sampled(outcome: &Outcome, expected: &Expected) {
     let Some(sampled) = outcome.sampled.first() else {
         return;
@@ -86,7 +86,7 @@ fn check_sampled(outcome: &Outcome, expected: &Expected) {
     }
 }
 
-/// The features in the layout of the options; none where they cannot be.
+/// The features with the layout of the options; `None` if they cannot have it.
 fn checked(features: &[Feature], options: &Options) -> Option<Features> {
     let features = features.iter().cloned();
     let features = features.map(|feature| match options.layout {
@@ -134,8 +134,8 @@ fn hold_against(outcome: &Outcome, expected: &Expected, options: &Options) {
     }
 }
 
-/// Holds the batches, whose records come in file order, against the tensors of the reference, as
-/// far as that goes.
+/// Compares the batches, whose records are in file order, with the tensors of the reference as far
+/// as those go.
 fn hold_values_against(outcome: &Outcome, expected: &Expected) {
     let mut start = 0;
     for batch in &outcome.batches {
@@ -153,7 +153,7 @@ fn hold_values_against(outcome: &Outcome, expected: &Expected) {
     }
 }
 
-/// The first record that does not fit its features.
+/// The index of the first record that does not fit its features.
 fn first_misfit(expected: &Expected) -> Option<usize> {
     let error = expected.tensors(0..expected.records.len()).err()?;
     Some(error.record)

@@ -1,4 +1,4 @@
-//! A file read slowly, record by record.
+//! Reads a file slowly, record by record.
 
 use std::ops::Range;
 
@@ -6,42 +6,43 @@ use avro_block::{BlockReader, DecompressBuffer, DecompressError, Decompressor};
 use avro_decode::reference::{self, RecordError, ReferenceTensors};
 use avro_decode::{Convert, DecodeErrorKind, Feature, Features, PlanOptions, Schema, Value};
 
-/// Trees of values are large: this many records are read, and no more.
+/// Maximum number of records, since trees of values are large.
 const MAX_RECORDS: usize = 1 << 12;
 
-/// More than the pipeline's memory limit lets it hold.
+/// Maximum size of a block, above the pipeline's memory limit.
 const MAX_BLOCK_BYTES: usize = 4 << 20;
 
-/// What is in a file.
+/// The content of a file.
 pub(super) struct Expected {
     schema: Schema,
     features: Features,
     options: PlanOptions,
-    /// Its records up to the first fault.
+    /// The records before the first error.
     pub(super) records: Vec<Value>,
     pub(super) end: End,
 }
 
-/// How a file ends.
+/// The end of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
-    /// As it should.
+    /// The file ends without an error.
     Whole,
-    /// With a fault outside blocks, behind all records of the blocks before.
+    /// An error outside blocks, after all records of the blocks before it.
     Framing,
-    /// With a block that is at fault; behind so many records of the blocks before it.
+    /// An error in a block, after `whole` records of the blocks before it.
     Block { whole: usize },
-    /// With what the plan may read otherwise: a fault where it skips, or more than is read here.
+    /// The plan may read on: it skips the values with the error, or there are too many records for
+    /// this reader.
     Unknown,
 }
 
-/// The schema of a file, if that and the header are good.
+/// The schema of a file with a valid header.
 pub(super) fn schema(file: &[u8]) -> Option<Schema> {
     let blocks = BlockReader::new(file).ok()?;
     Schema::parse_lenient(blocks.header().schema()).ok()
 }
 
-/// Reads a file whose header and schema are good.
+/// Reads a file with a valid header and schema.
 pub(super) fn read(
     file: &[u8],
     schema: Schema,
@@ -61,7 +62,7 @@ pub(super) fn read(
         match inflater.decompress(codec, &block.payload, &mut inflated, MAX_BLOCK_BYTES) {
             Ok(()) => {}
             Err(DecompressError::TooLarge { .. }) => break End::Unknown,
-            // The payload of a block without records is not looked at if it is empty.
+            // The pipeline does not decompress an empty payload of a block without records.
             Err(_) if block.count == 0 && block.payload.is_empty() => continue,
             Err(_) => {
                 break End::Block {
@@ -82,7 +83,7 @@ pub(super) fn read(
     }
 }
 
-/// Reads the records of a block; how the file ends if it ends here.
+/// Reads the records of a block. Returns the end of the file if it ends here.
 fn read_block(
     schema: &Schema,
     features: &Features,
@@ -101,7 +102,7 @@ fn read_block(
             Err(error) => {
                 let field = error.field.as_deref().unwrap_or_default();
                 let is_tree_limit = error.kind == DecodeErrorKind::TooManyZeroSizeValues;
-                // Texts that become ids, or bytes, are not checked.
+                // The plan does not check texts that become ids or bytes.
                 let any_bytes = |feature: &Feature| {
                     let convert = &feature.convert;
                     let is_ids =
@@ -122,8 +123,8 @@ fn read_block(
     (position < inflated.len()).then_some(End::Block { whole })
 }
 
-/// Whether a feature is of this field, in it, or around it. Features of elements of arrays and maps
-/// do not count: of those the plan may read less than the reference.
+/// Whether a feature reads this field, a part of it, or a value around it. Features of elements of
+/// arrays and maps do not count, since the plan may read fewer elements than the reference.
 fn is_read(features: &Features, field: &str) -> bool {
     let is_inside = |inner: &str, outer: &str| {
         let rest = inner.strip_prefix(outer);
@@ -134,7 +135,7 @@ fn is_read(features: &Features, field: &str) -> bool {
 }
 
 impl Expected {
-    /// The tensors that some of the records make.
+    /// The tensors of some of the records.
     pub(super) fn tensors(&self, records: Range<usize>) -> Result<ReferenceTensors, RecordError> {
         reference::tensors(
             &self.schema,

@@ -1,4 +1,4 @@
-//! A file read by the pipeline.
+//! Reads a file with the pipeline.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,10 +12,10 @@ use tempfile::NamedTempFile;
 
 use crate::properties::input::Input;
 
-/// Few bytes, so that the limit is reached.
+/// Memory limits; small ones are likely to be reached.
 const MEMORY_LIMITS: [u64; 4] = [1 << 20, 1 << 20, 1 << 16, 1 << 10];
 
-/// How to read.
+/// Options for reading.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) batch_size: usize,
@@ -29,7 +29,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Takes four bytes.
+    /// Random options, from four bytes.
     pub(super) fn any(input: &mut Input<'_>) -> Self {
         let [batch, shuffle, buffer, flags] = input.array();
         Options {
@@ -38,7 +38,7 @@ impl Options {
                 0 => OutOfBounds::Error,
                 _ => OutOfBounds::Drop,
             },
-            // Half of all are in file order.
+            // Half of all cases are in file order.
             shuffle_buffer_size: usize::from(shuffle).saturating_sub(128),
             shuffle_blocks: flags & 6 == 6,
             reader_buffer_size: 1 + 32 * usize::from(buffer),
@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// What came of reading.
+/// The result of reading.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The columns, if the dataset could be built.
@@ -62,11 +62,11 @@ pub(super) struct Outcome {
     /// The features that are dense by a sample.
     pub(super) sampled: Vec<Sampled>,
     pub(super) batches: Vec<Batch>,
-    /// What ended it before the end.
+    /// The error that ended reading.
     pub(super) error: Option<Error>,
 }
 
-/// Reads all batches of a file of these bytes.
+/// Reads all batches of a file with these bytes.
 pub(super) fn read(
     file: &[u8],
     features: Option<&[Feature]>,
@@ -117,7 +117,7 @@ pub(super) fn read(
     outcome
 }
 
-/// A file that is gone once it is dropped; in memory where the system has a place for that.
+/// A temporary file, in memory if the system has a folder for that.
 fn written(bytes: &[u8]) -> NamedTempFile {
     let in_memory = Path::new("/dev/shm");
     let mut builder = tempfile::Builder::new();
@@ -150,13 +150,13 @@ impl Outcome {
         }
     }
 
-    /// Whether the memory limit ended it.
+    /// Whether the memory limit ended reading.
     pub(super) fn is_out_of_memory(&self) -> bool {
         let kind = self.error.as_ref().map(|error| &error.kind);
         matches!(kind, Some(ErrorKind::MemoryLimit { .. }))
     }
 
-    /// Whether there is no feature in the file's schema, or none was asked for.
+    /// Whether the schema has no feature, or none was requested.
     pub(super) fn has_no_features(&self) -> bool {
         let kind = self.error.as_ref().map(|error| &error.kind);
         matches!(
@@ -186,10 +186,10 @@ impl Outcome {
         }
     }
 
-    /// Panics unless the other has the same batches and the same error.
+    /// Panics unless `other` has the same batches and the same error.
     pub(super) fn assert_same(&self, other: &Outcome) {
         assert_eq!(self.spec, other.spec);
-        // Of a block that is at fault and one that is too large, either may be met first.
+        // If one block has an error and another is too large, either can be noticed first.
         let is_settled = !self.is_out_of_memory() && !other.is_out_of_memory();
         for (left, right) in self.batches.iter().zip(&other.batches) {
             assert_eq!(text(left), text(right));
@@ -205,11 +205,12 @@ impl Outcome {
         );
     }
 
-    /// The error without the file, which is another each time.
+    /// The error without the file, whose name varies.
     fn fault(&self) -> Option<(String, String)> {
         self.error.as_ref().map(|error| {
             let kind = match &error.kind {
-                // Zstandard may see another of several faults, as the target for it says.
+                // If a payload has several errors, zstandard may notice another one; see the target
+                // for zstandard.
                 ErrorKind::Container(avro_block::ErrorKind::Decompress(_)) => {
                     "decompressing".to_owned()
                 }
