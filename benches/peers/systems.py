@@ -91,7 +91,7 @@ class Worker:
 
     The process lives as long as the comparison, so the start of a runtime and its first
     allocations do not count. A short-lived process lives for one turn, as the command does,
-    because the place of its memory makes some percent of difference.
+    because the addresses of its memory change its speed by a few percent.
     """
 
     def __init__(
@@ -127,10 +127,7 @@ class Worker:
         return Timing(answer["records"], answer["seconds"], *more)
 
     def peak_memory(self, job: Job, epochs: int) -> tuple[int, int]:
-        """The resident memory before the dataset, and the peak after that.
-
-        Both are those of a new process.
-        """
+        """The resident memory of a new process before the data set is made, and the peak after it."""
         self.close()
         answer = self._ask(vars(job) | {"epochs": epochs, "warm_up": 1})
         return answer["memory_before"], answer["memory_peak"]

@@ -84,7 +84,7 @@ def test_files_that_may_be_avro_are_not_skipped_in_silence(
     content = (tree / "a.avro").read_bytes()
     for name in ("b.avro.gz", "C.AVRO", "sub/e.avro.1", "._f.avro.gz", "README.md"):
         (tree / name).write_bytes(content)
-    told = "give such files by a pattern too if they are to be read"
+    told = "to read such files, give a pattern for them too"
     for recursive, skipped in ((False, "2 files"), (True, "3 files")):
         caplog.clear()
         atds.Dataset(tree, 1000, recursive=recursive)

@@ -98,7 +98,7 @@ impl Workshop {
                 let (block, behind) = (&blocks[visit.place], &blocks[next.place]);
                 if !block.leads_to(behind) {
                     let bytes = behind.next_bytes(next.take());
-                    tools.scratch.load_meanwhile(bytes);
+                    tools.scratch.prefetch_next(bytes);
                 }
             }
             if room.budget.stopped() {

@@ -145,7 +145,7 @@ impl Found {
             return None;
         }
         match CompressedFormat::detect(first) {
-            // Two bytes do not prove it for a whole file.
+            // Zlib's two magic bytes are too few to identify a whole file.
             None | Some(CompressedFormat::Zlib) => {}
             Some(format) => return Some(Found::Compressed(format)),
         }
@@ -276,8 +276,8 @@ impl Found {
             Found::AppleDouble => "give the file of the same name without '._'",
             Found::GitLfsPointer => "fetch the file itself with 'git lfs pull'",
             Found::AvroSchema => {
-                "it describes records and has none; give the data file, and this as \
-                 `reader_schema` if records are to be read so"
+                "it describes records and has none; give the data file. To read it with this schema, \
+                 give the schema as `reader_schema`"
             }
             Found::AvroProtocol | Found::AvroIdl => {
                 "it describes records and has none; give the data file"
@@ -286,8 +286,8 @@ impl Found {
                 "messages without a file are read by MessageDecoder, in Rust and Python"
             }
             Found::Confluent { .. } => {
-                "messages without a file are read by MessageDecoder, in Rust and Python: give it what \
-                 follows the first 5 bytes, and that schema from the registry"
+                "messages without a file are read by MessageDecoder, in Rust and Python: give it the \
+                 schema from the registry, and each message without its first 5 bytes"
             }
             Found::OldAvro => "rewrite it with Avro's tools of that version",
             Found::AvroAt { .. } => "cut off the bytes before it",

@@ -118,7 +118,7 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
                 for ((task, part), cells) in runs.zip(cells) {
                     let gaps = cells - part.values().len();
                     let bytes = part.bytes().len() + gaps * fill.len();
-                    let to = Room::Strings {
+                    let to = PadTarget::Strings {
                         before,
                         offsets: carve(&mut offsets, cells),
                         data: carve(&mut data, bytes),
@@ -130,9 +130,9 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
             (fixed_width, _) => {
                 each_values!(&mut *fixed_width, buffer => buffer.set_len(total), _strings => ());
                 let mut runs = runs;
-                Slot::split(fixed_width, cells, |_, room| {
+                Slot::split(fixed_width, cells, |_, slot| {
                     if let Some((task, part)) = runs.next() {
-                        task.pad(pad(Room::FixedWidth(room), part));
+                        task.pad(pad(PadTarget::FixedWidth(slot), part));
                     }
                 });
             }
@@ -144,7 +144,7 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
 #[derive(Debug)]
 pub(crate) struct Pad<'a> {
     rows: Range<usize>,
-    to: Room<'a>,
+    to: PadTarget<'a>,
     levels: &'a [Level],
     /// For each level a 0, then the end of each list, counted in items of the next level.
     splits: &'a [Buffer<i64>],
@@ -154,7 +154,7 @@ pub(crate) struct Pad<'a> {
 
 /// The slice of a column for the rows of a segment.
 #[derive(Debug)]
-enum Room<'a> {
+enum PadTarget<'a> {
     FixedWidth(Slot<'a>),
     Strings {
         /// Bytes of the strings of earlier segments.
@@ -168,8 +168,8 @@ impl Pad<'_> {
     /// Size of the cells in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match &self.to {
-            Room::FixedWidth(slot) => slot.bytes(),
-            Room::Strings { offsets, data, .. } => size_of_val(*offsets) + data.len(),
+            PadTarget::FixedWidth(slot) => slot.bytes(),
+            PadTarget::Strings { offsets, data, .. } => size_of_val(*offsets) + data.len(),
         }
     }
 
@@ -180,7 +180,7 @@ impl Pad<'_> {
             ($($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*) => {
                 match (self.to, self.values, self.fill) {
                     $((
-                        Room::FixedWidth(Slot::$variant(rest)),
+                        PadTarget::FixedWidth(Slot::$variant(rest)),
                         Values::$variant(values),
                         Scalar::$variant(fill),
                     ) => {
@@ -188,7 +188,7 @@ impl Pad<'_> {
                         write_rows(rows, lists, Cells { rest, values, fill });
                     })*
                     (
-                        Room::Strings { before, offsets, data },
+                        PadTarget::Strings { before, offsets, data },
                         Values::String(values),
                         Scalar::String(fill),
                     ) => {

@@ -56,11 +56,11 @@ pub(super) fn check(data: &[u8]) {
         let Ok(plan) = Plan::compile(schema, &features, &PlanOptions::default()) else {
             continue;
         };
-        hold_against(&plan, &features, &records);
+        compare_with_reference(&plan, &features, &records);
     }
 }
 
-fn hold_against(plan: &Plan, features: &Features, records: &[Value]) {
+fn compare_with_reference(plan: &Plan, features: &Features, records: &[Value]) {
     let schema = &*PARSED;
     let mut data = Vec::new();
     for record in records {

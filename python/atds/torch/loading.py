@@ -82,8 +82,8 @@ def loader(
     """
     if not isinstance(dataset, Dataset):
         raise OptionError(
-            f"dataset must be an atds.torch.Dataset, not {type(dataset).__name__}: what is made of "
-            "one goes into a torch.utils.data.DataLoader with batch_size=None"
+            f"dataset must be an atds.torch.Dataset, not {type(dataset).__name__}: for a data set "
+            "made from one, use a torch.utils.data.DataLoader with batch_size=None"
         )
     num_workers = _options.whole("num_workers", num_workers, 0, MAX_WORKERS)
     for name, instead in _OF_THE_DATASET.items():
@@ -130,8 +130,7 @@ def _start_method() -> str | None:
 
 
 def _unpinned(dataset: Dataset) -> Dataset:
-    """A copy that does not pin memory, for a loader that pins or does not pin itself. It shares the
-    epochs."""
+    """A data set that leaves pinning to the loader. It shares the epochs of ``dataset``."""
     if not dataset.pin_memory:
         return dataset
     other = copy.copy(dataset)

@@ -19,8 +19,8 @@ const MAX_FOLDERS: usize = 1000;
 pub struct NothingFound {
     /// Whether a folder was given, not a pattern.
     pub is_folder: bool,
-    /// Number of folders in the folder, or of folders that match the pattern. If none match, the
-    /// number of folders in which the pattern looks for files.
+    /// Number of folders in the given folder. For a pattern, the number of folders that match, or of
+    /// folders beside the files that the pattern was compared with.
     pub folders: usize,
     /// Number of files in the folders in which the pattern looks for files; none of them match.
     pub beside: usize,
@@ -259,8 +259,8 @@ pub(super) fn alike(mut files: Vec<PathBuf>) -> Option<String> {
     };
     let count = counted(files.len(), "file");
     Some(format!(
-        "{count} not named *.avro {were} skipped, {such_as}{first}: give such files by a pattern \
-         too if they are to be read"
+        "{count} not named *.avro {were} skipped, {such_as}{first}: to read such files, give a \
+         pattern for them too"
     ))
 }
 
@@ -269,8 +269,9 @@ pub(super) fn alike(mut files: Vec<PathBuf>) -> Option<String> {
 struct Below {
     /// Folders in the folder itself.
     folders: usize,
-    /// Names of its files, and those of files in folders below that do not end in `.avro`.
+    /// Names of the files in the folder itself.
     names: Vec<String>,
+    /// Names of the files in folders below, without names that end in `.avro`.
     names_below: Vec<String>,
     /// Whether there are `.avro` files in the folder itself, and below.
     avro_here: bool,

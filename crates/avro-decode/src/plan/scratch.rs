@@ -34,7 +34,7 @@ impl Scratch {
     /// if the following call's data is at another address. It does nothing on machines other than
     /// x86-64.
     #[doc(hidden)]
-    pub fn load_meanwhile(&mut self, bytes: &[u8]) {
+    pub fn prefetch_next(&mut self, bytes: &[u8]) {
         self.state.next_block_prefetch = NextBlockPrefetch::of(bytes);
     }
 
@@ -58,8 +58,8 @@ impl Scratch {
         if !state.entries.is_empty() {
             EntryLists::start(&mut state.entries, plan, slots);
         }
-        // Few plans have operands, and loading recently stored parts of a vector takes as long as
-        // reading a value.
+        // Most plans have no operands. For them, taking the vector would take as long as reading a
+        // value, since its parts were stored just before.
         let operands = match plan.operands {
             0 => Vec::new(),
             _ => std::mem::take(&mut self.operands),

@@ -59,7 +59,7 @@ fn run(
     let features = Features::new(features).map_err(|error| error.to_string())?;
     let plan = Plan::compile(schema, &features, options).map_err(|error| error.to_string())?;
     let batch = execute(&plan, &data, records.len());
-    hold_against_oracle(&batch, schema, records, &features, options);
+    assert_agrees_with_reference(&batch, schema, records, &features, options);
     batch.map_err(|error| error.to_string())
 }
 
@@ -86,7 +86,7 @@ fn execute(plan: &Plan, data: &[u8], records: usize) -> Result<Batch, DecodeErro
 }
 
 /// Panics unless the reference makes the same tensors from the records.
-fn hold_against_oracle(
+fn assert_agrees_with_reference(
     batch: &Result<Batch, DecodeError>,
     schema: &Arc<Schema>,
     records: &[Value],

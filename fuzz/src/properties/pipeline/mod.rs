@@ -57,7 +57,7 @@ fn check(file: &[u8], features: Option<&[Feature]>, options: &Options) {
             assert_eq!(features.spec(), spec);
             let expected = oracle::read(file, schema, &features, &plan_options);
             check_sampled(&one, &expected);
-            hold_against(&one, &expected, options);
+            compare_with_reference(&one, &expected, options);
         }
         (Some(_), None) => panic!("a file without a schema is read"),
         (None, None) => assert!(one.error.is_some()),
@@ -96,11 +96,11 @@ fn checked(features: &[Feature], options: &Options) -> Option<Features> {
     Features::new(features).ok()
 }
 
-fn hold_against(outcome: &Outcome, expected: &Expected, options: &Options) {
+fn compare_with_reference(outcome: &Outcome, expected: &Expected, options: &Options) {
     let known = expected.records.len();
     let delivered: usize = outcome.batches.iter().map(Batch::rows).sum();
     if options.is_in_order() {
-        hold_values_against(outcome, expected);
+        compare_values(outcome, expected);
     }
     if outcome.is_out_of_memory() {
         return;
@@ -136,7 +136,7 @@ fn hold_against(outcome: &Outcome, expected: &Expected, options: &Options) {
 
 /// Compares the batches, whose records are in file order, with the tensors of the reference as far
 /// as those go.
-fn hold_values_against(outcome: &Outcome, expected: &Expected) {
+fn compare_values(outcome: &Outcome, expected: &Expected) {
     let mut start = 0;
     for batch in &outcome.batches {
         let end = start + batch.rows();
