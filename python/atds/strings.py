@@ -198,6 +198,8 @@ class StringArray:
         >>> strings == strings[0].encode()
         array([ True, False, False])
         """
+        if isinstance(other, (bytearray, memoryview)):
+            other = bytes(other)
         if isinstance(other, (str, bytes)):
             string = _as_bytes(other)
             return np.zeros(self.shape, bool)[()] if string is None else self._equals(string)

@@ -217,7 +217,9 @@ def test_strings_are_compared_one_by_one(binary: bool) -> None:
     for word in (*WORDS, b"ab", b"abcd", b"\xff"):
         # NumPy removes a NUL at the end of bytes.
         expected = [known == word for known in WORDS]
-        others: list[Any] = [word, np.bytes_(word)] if not word.endswith(b"\0") else [word]
+        others: list[Any] = [word, bytearray(word), memoryview(word)]
+        if not word.endswith(b"\0"):
+            others.append(np.bytes_(word))
         if word != b"\xff":
             others.append(word.decode())
         for other in others:

@@ -255,8 +255,12 @@ def test_a_batch_with_other_things_in_it(allocator: Allocator) -> None:
     batch = atds.torch.Batch(
         a=torch.arange(6).reshape(2, 3).t(), b="text", c=[1, torch.ones(0)], d={"e": torch.ones(())}
     )
+    batch["f"] = torch.tensor([1 + 2j, 3j]).conj()
+    batch["g"] = batch["f"].imag
     packed = batch.pin_memory()
     assert packed["a"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert packed["f"].tolist() == [1 - 2j, -3j]
+    assert packed["g"].tolist() == [-2, -3]
     assert (packed["b"], packed["c"][0], packed["c"][1].shape) == ("text", 1, (0,))
     assert packed["d"]["e"].item() == 1
     # A tensor on a device cannot be pinned; PyTorch raises the same errors for a tensor alone.

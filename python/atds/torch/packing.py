@@ -112,7 +112,7 @@ class _Layout:
         return (make(packed) for make in self._makers)
 
     def _dense(self, tensor: Tensor) -> Callable[[Tensor], Tensor]:
-        tensor = tensor.contiguous()
+        tensor = tensor.resolve_conj().resolve_neg().contiguous()
         offset = self.size
         self.sources.append((offset, _bytes(tensor)))
         self.size = offset + math.ceil(tensor.nbytes / ALIGNMENT) * ALIGNMENT

@@ -50,20 +50,23 @@ fn standard_input_is_read_by_every_command() {
 #[cfg(unix)]
 fn standard_input_is_given_once() {
     for (args, twice) in [
-        (&["inspect", "-", "-"][..], "FILE is - twice"),
-        (&["inspect", "-", "x.avro", "/dev/stdin"], "FILE is - twice"),
-        (&["bench", "-", "-"], "FILE is - twice"),
+        (&["inspect", "-", "-"][..], "FILE names it twice"),
+        (
+            &["inspect", "-", "x.avro", "/dev/stdin"],
+            "FILE names it twice",
+        ),
+        (&["bench", "-", "-"], "FILE names it twice"),
         (
             &["bench", "-", "--features", "-"],
-            "both FILE and --features are -",
+            "both FILE and --features name it",
         ),
         (
             &["bench", "x", "--features", "-", "--reader-schema", "-"],
-            "both --features and --reader-schema are -",
+            "both --features and --reader-schema name it",
         ),
         (
             &["head", "-", "--features", "-"],
-            "both FILE and --features are -",
+            "both FILE and --features name it",
         ),
         (
             &[
@@ -74,7 +77,7 @@ fn standard_input_is_given_once() {
                 "--reader-schema",
                 "/dev/stdin",
             ],
-            "both FILE and --reader-schema are -",
+            "both FILE and --reader-schema name it",
         ),
     ] {
         let message = misused(args);

@@ -1,4 +1,4 @@
-use super::atds;
+use super::{COMMANDS, atds};
 
 #[test]
 fn version_and_help_are_printed() {
@@ -7,15 +7,7 @@ fn version_and_help_are_printed() {
         format!("atds {}\n", env!("CARGO_PKG_VERSION"))
     );
     let help = atds(&["--help"]).ok();
-    for command in [
-        "demo",
-        "generate",
-        "inspect",
-        "head",
-        "bench",
-        "completions",
-        "man",
-    ] {
+    for command in COMMANDS {
         assert!(
             help.contains(&format!("\n  {command} ")),
             "{command} in {help}"

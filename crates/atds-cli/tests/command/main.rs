@@ -22,6 +22,17 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// The subcommands.
+const COMMANDS: [&str; 7] = [
+    "demo",
+    "generate",
+    "inspect",
+    "head",
+    "bench",
+    "completions",
+    "man",
+];
+
 /// The result of a run of the command.
 struct Ran {
     code: i32,

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{atds, text, write};
+use super::{COMMANDS, atds, text, write};
 
 /// The completions that bash offers for the last word.
 fn completed(script: &str, words: &[&str]) -> Vec<String> {
@@ -33,15 +33,7 @@ fn bash_completes_subcommands_options_and_values() {
     let dir = TempDir::new().unwrap();
     let script = write(dir.path(), "atds.bash", atds(&["completions", "bash"]).ok());
     let offers = |words: &[&str]| completed(&script, words);
-    for command in [
-        "demo",
-        "generate",
-        "inspect",
-        "head",
-        "bench",
-        "completions",
-        "man",
-    ] {
+    for command in COMMANDS {
         let begin = &command[..2];
         let offered = offers(&["atds", begin]);
         assert!(offered.iter().any(|word| word == command), "{offered:?}");
@@ -106,19 +98,11 @@ fn every_subcommand_has_a_manual_page() {
     let dir = TempDir::new().unwrap();
     let folder = dir.path().join("share/man1");
     let said = atds(&["man", "--out", &text(&folder)]).ok();
-    assert_eq!(said, format!("8 pages in {}\n", text(&folder)));
+    let pages = COMMANDS.len() + 1;
+    assert_eq!(said, format!("{pages} pages in {}\n", text(&folder)));
     let main = std::fs::read_to_string(folder.join("atds.1")).unwrap();
     assert_eq!(main, atds(&["man"]).ok());
-    let commands = [
-        "demo",
-        "generate",
-        "inspect",
-        "head",
-        "bench",
-        "completions",
-        "man",
-    ];
-    for command in commands {
+    for command in COMMANDS {
         assert!(main.contains(&format!("atds\\-{command}(1)")), "{command}");
         let path = folder.join(format!("atds-{command}.1"));
         let page = std::fs::read_to_string(&path).unwrap();
