@@ -3,15 +3,19 @@
 FUZZ_SECONDS ?= 60
 ARGS ?=
 TARGET ?=
+# Of `make versus`: the commit to compare with.
+REF ?=
+# Of `make scaling`: a part of it, or "all".
+PART ?= all
 # "all": test the Python package with every framework.
 FRAMEWORKS ?=
 export FRAMEWORKS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-peers wheels packages fuzz bench ratios instructions bench-peers simulate fmt docs doc testdata clean
+.PHONY: help demo test check test-peers wheels packages fuzz bench ratios instructions versus scaling scaling-folder bench-peers simulate fmt docs doc testdata clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Generate sample files, read them shuffled, print statistics and one example (ARGS="--records N")
 	cargo run --release --locked -p atds-cli -- demo $(ARGS)
@@ -42,6 +46,15 @@ ratios: ## Check whether the pipeline keeps its bounds (ARGS="--only NAME"; ARGS
 
 instructions: ## Count the instructions of small fixed workloads (needs valgrind; ARGS="--write" replaces the record)
 	@cargo run --release --locked -p atds-benches --bin instructions -- $(ARGS)
+
+versus: ## Compare this command with that of another commit, REF=COMMIT, in paired runs (ARGS="--help")
+	@PYTHONPATH=benches python3 -m versus "$(REF)" $(ARGS)
+
+scaling: ## Compare n threads with n processes of one thread, up to all cores (PART=cores; ARGS="--help")
+	@benches/scaling/scaling.sh "$(PART)" $(ARGS)
+
+scaling-folder: ## Pack the part `cores` of `make scaling` into target/scaling, to run without a compiler
+	@benches/scaling/scaling.sh folder
 
 bench-peers: ## Compare with other readers of Avro (needs Python 3.11; ARGS="--help", "--quick" or "--write")
 	@benches/peers/run.sh $(ARGS)

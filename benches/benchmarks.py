@@ -20,7 +20,7 @@ def main() -> None:
     options = parse_options()
     subprocess.run([*COMMAND, "--no-run"], cwd=machine.REPOSITORY, check=True)
     state = machine.describe()
-    if state["busy_before"] > machine.QUIET:
+    if machine.is_busy(state):
         print("warning: the machine is busy with something else", file=sys.stderr)
     versions = machine.versions()
     command = [*COMMAND, "--", options.filter] if options.filter else COMMAND

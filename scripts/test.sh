@@ -11,9 +11,15 @@ export PYO3_BUILD_EXTENSION_MODULE=1
 main() {
     step "build" cargo build "${all[@]}" --lib --bins --tests --examples
     step "Rust tests" cargo test "${all[@]}"
+    step "programs that measure" test_benches
     step "generated files as fastavro reads them" read_generated
     step "Python package" test_package
     printf '\nAll %d steps passed in %d s.\n' "$step_number" "$SECONDS"
+}
+
+# Their statistics and tables, and a short run: no speed.
+test_benches() {
+    ATDS="$target/debug/atds" PYTHONPATH=benches scripts/python.sh -m unittest discover --buffer --start-directory benches
 }
 
 read_generated() {

@@ -52,7 +52,7 @@ def make_bench(options: argparse.Namespace, folder: Path) -> Bench:
 def measure(bench: Bench, options: argparse.Namespace) -> dict:
     """Measure the sections of the command line."""
     state = machine.describe()
-    if state["busy_before"] > machine.QUIET:
+    if machine.is_busy(state):
         progress("warning: the machine is busy with something else")
     sections = {}
     for name in options.only or SECTIONS:

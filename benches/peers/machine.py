@@ -23,6 +23,11 @@ def describe() -> dict:
     }
 
 
+def is_busy(machine: dict) -> bool:
+    """Whether other work makes figures doubtful."""
+    return (machine["busy_before"] or 0) > QUIET
+
+
 def versions() -> dict[str, str]:
     """The versions of this repository and its compiler."""
     return {
@@ -33,10 +38,12 @@ def versions() -> dict[str, str]:
 
 def line(machine: dict) -> str:
     """The machine in one line of a record."""
+    busy = machine["busy_before"]
+    busy = "load unknown" if busy is None else f"{busy:.0%} busy"
     return (
         f"- machine: {machine['cpu']}, {machine['cores']} cores,"
         f" {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['kernel']};"
-        f" {machine['busy_before']:.0%} busy before the first run"
+        f" {busy} before the first run"
     )
 
 
@@ -45,12 +52,13 @@ def summary(machine: dict) -> str:
     return f"{machine['cpu']} with {machine['cores']} cores"
 
 
-def _busy_share(seconds: float) -> float:
+def _busy_share(seconds: float) -> float | None:
     before = _cpu_times()
     time.sleep(seconds)
     spent = [after - then for after, then in zip(_cpu_times(), before, strict=True)]
     idle = spent[3] + spent[4]
-    return 1 - idle / sum(spent)
+    # A sandbox may not count.
+    return 1 - idle / sum(spent) if any(spent) else None
 
 
 def _cpu_times() -> list[int]:
@@ -65,7 +73,8 @@ def _first_line(path: str) -> str:
 
 def _first_value(path: str, key: str) -> str:
     with open(path) as file:
-        return next(line.split(":", 1)[1].strip() for line in file if line.startswith(key))
+        found = (line.split(":", 1)[1].strip() for line in file if line.startswith(key))
+        return next(found, "unknown")
 
 
 def _uncommitted() -> str:

@@ -1,6 +1,6 @@
 """Plots of a record, as SVG."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 
@@ -29,13 +29,21 @@ class Line:
     points: dict[int, float]
 
 
-def bars(panels: dict[str, list[Bar]], width: int = 760) -> str:
-    """Panels of horizontal bars, each with its own scale."""
+def bars(
+    panels: dict[str, list[Bar]],
+    width: int = 760,
+    figure: Callable[[float], str] = rounded,
+    mark: float | None = None,
+) -> str:
+    """Panels of horizontal bars, each with its own scale, and with a line at the value `mark`."""
     parts, y = [], 10
     for title, rows in panels.items():
         parts.append(_text(10, y + 14, title, weight="bold"))
         y += 26
-        longest = max(row.value for row in rows)
+        longest = max([row.value for row in rows] + ([] if mark is None else [mark]))
+        if mark is not None:
+            x, bottom = LABELS + (width - LABELS - FIGURES) * mark / longest, y + len(rows) * ROW
+            parts.append(f'<path d="M{x:.1f} {y - 4}V{bottom}" stroke="{INK}"/>')
         for row in rows:
             length = (width - LABELS - FIGURES) * row.value / longest
             middle, color = y + BAR - 3, OURS if row.ours else OTHERS
@@ -43,7 +51,7 @@ def bars(panels: dict[str, list[Bar]], width: int = 760) -> str:
             parts.append(
                 f'<rect x="{LABELS}" y="{y}" width="{length:.1f}" height="{BAR}" fill="{color}"/>'
             )
-            parts.append(_text(LABELS + length + 6, middle, rounded(row.value)))
+            parts.append(_text(LABELS + length + 6, middle, figure(row.value)))
             y += ROW
         y += 14
     return _svg(width, y, parts)

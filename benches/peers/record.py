@@ -1,7 +1,7 @@
 """Dated records: JSON with all figures, Markdown to read."""
 
-import datetime
 import json
+import time
 from pathlib import Path
 
 from . import machine
@@ -11,7 +11,7 @@ FOLDER = machine.REPOSITORY / "benches/record"
 
 def today() -> str:
     """Today's date, for the name of a record."""
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
+    return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def write_json(result: dict, folder: Path = FOLDER) -> Path:

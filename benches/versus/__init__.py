@@ -1,0 +1,1 @@
+"""Compares two builds of the command in paired runs; see benches/README.md."""
