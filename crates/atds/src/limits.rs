@@ -1,67 +1,66 @@
-//! The defaults and limits of a pipeline, and why they are what they are.
+//! The defaults and limits of a pipeline, and the reason for each.
 
-/// Bytes read from a file at a time, as in the original.
+/// Default number of bytes read from a file at a time, as in ATDS.
 pub const DEFAULT_READER_BUFFER_SIZE: usize = 128 << 10;
 
-/// Batches that wait ready: one hides a consumer's jitter, two a reader's.
+/// Default maximum number of prefetched batches. One hides the jitter of the consumer, two that of
+/// the reader.
 pub const DEFAULT_PREFETCH: usize = 2;
 
-/// Bytes of blocks and ready batches. A window of a hundred thousand records of
-/// 10 KB fits; a machine that trains has more.
+/// Default limit on the memory of blocks and ready batches in bytes. A window of a hundred thousand
+/// records of 10 KB fits; machines for training have more memory.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
-/// Records in which an inspection counts nulls: enough for rates of some parts
-/// in a thousand, and read in no time.
+/// Default number of records in which an inspection counts nulls. It is enough for rates of some
+/// parts in a thousand, and is read quickly.
 pub const DEFAULT_SAMPLE: u64 = 1_000;
 
-/// Records that inference looks at, at most: those of a block or two.
+/// Default maximum number of records that inference samples, those of one or two blocks.
 pub const DEFAULT_INFER_SAMPLE: u64 = 1_000;
 
-/// Records that are enough of a sample. Where the first block has fewer, which is so where
-/// records are large, more blocks are read.
+/// Number of records that suffice for a sample. If records are large and the first block has fewer,
+/// more blocks are read.
 pub(crate) const SAMPLE_ENOUGH: u64 = 16;
 
-/// Blocks that a sample is taken from at most, with those that have no records.
+/// Maximum number of blocks that are sampled, including blocks without records.
 pub(crate) const SAMPLE_BLOCKS: usize = 16;
 
-/// Files that are opened at most to find one that has records: some programs write a first
-/// file without any.
+/// Maximum number of files that are opened to find one with records. Some programs write a first
+/// file without records.
 pub(crate) const SAMPLE_FILES: usize = 16;
 
-/// Bytes that a block may have, compressed and decompressed, unless
-/// [`max_block_bytes`](crate::DatasetBuilder::max_block_bytes) says otherwise. Writers make blocks of some ten KB to
-/// some MB; a few put a whole file into one.
+/// Default maximum size of a block in bytes, compressed and decompressed; see
+/// [`max_block_bytes`](crate::DatasetBuilder::max_block_bytes). Writers usually make blocks of some
+/// ten KB to some MB; a few write a whole file as one block.
 pub const MAX_BLOCK_BYTES: usize = 1 << 30;
 
-/// Files with faults that are tolerated which the log of an iteration names: enough to see what
-/// it is about, where a program has written all files alike.
+/// Maximum number of files with tolerated faults that the log of an iteration names. If a program
+/// has written all files alike, these are enough to see the problem.
 pub(crate) const MAX_NAMED_FILES: u64 = 10;
 
-/// Threads that a pipeline may be told to use: more than machines have cores,
-/// fewer than they refuse to start.
+/// Maximum number of threads of a pipeline. It is above the number of cores of machines, and below
+/// the number of threads that they refuse to start.
 pub const MAX_THREADS: usize = 1024;
 
-/// Bytes that may be read from a file at a time.
+/// Maximum number of bytes read from a file at a time.
 pub const MAX_READER_BUFFER_SIZE: usize = 1 << 30;
 
-/// Batches that may wait ready; the queue's places are allocated beforehand.
+/// Maximum number of prefetched batches. The slots of the queue are allocated in advance.
 pub const MAX_PREFETCH: usize = 1024;
 
-/// Threads that read the headers of files: files in a network answer after
-/// milliseconds, and several can be asked at the same time.
+/// Number of threads that read the headers of files. Network file systems answer after
+/// milliseconds, so several requests are sent at the same time.
 pub(crate) const HEADER_THREADS: usize = 16;
 
-/// Bytes of a file's header that are read at a time: most are smaller.
+/// Number of bytes of a header that are read at a time. Most headers are smaller.
 pub(crate) const HEADER_BUFFER_SIZE: usize = 8 << 10;
 
-/// Bytes of schemas that are kept while a data set is built, and of schemas whose
-/// plans are kept: thousands of distinct ones. The others are read or compiled
-/// again when they are needed.
+/// Maximum size in bytes of schemas kept while a data set is built, and of schemas with compiled
+/// plans. Thousands of distinct schemas fit; others are read or compiled again when needed.
 pub(crate) const MAX_SCHEMA_BYTES: usize = 32 << 20;
 
-/// Bytes of dense columns in a batch above which the record counts of its
-/// blocks are held against the bytes of their payloads, before memory is made
-/// of what may be a damaged count.
+/// Size of a batch's dense columns in bytes above which the record counts of its blocks are
+/// checked. A count that the block's payload cannot hold must not allocate memory.
 pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
 
 /// Bytes of buffers of drained blocks that are kept for the next blocks, besides
@@ -142,16 +141,14 @@ pub(crate) const GROUP_BYTES: u64 = 1 << 20;
 /// thousand records has about as many if it is shuffled.
 pub(crate) const GROUP_VISITS: usize = 1024;
 
-/// Bytes that a block which says it has no records is decompressed to, to see that it has
-/// no bytes either.
+/// Maximum decompressed size in bytes of a block that claims no records. It is decompressed to
+/// check that it is empty.
 pub(crate) const MAX_EMPTY_BYTES: usize = 1 << 20;
 
-/// The mean length of generated lists: the probabilities of a Poisson
-/// distribution are made from a factor of e to this power, which must be a
-/// number.
+/// Maximum mean length of generated lists. The probabilities of the Poisson distribution start from
+/// `exp` of this number, which must be finite.
 pub const MAX_MEAN_LENGTH: f64 = 500.0;
 
-/// Values of a generated record on average: some 100 MB, which is more than
-/// anyone's records have, and a block of one still far below
-/// [`MAX_BLOCK_BYTES`].
+/// Maximum mean number of values in a generated record, about 100 MB. A block with one such record
+/// stays far below [`MAX_BLOCK_BYTES`].
 pub const MAX_SAMPLE_VALUES: f64 = 16e6;

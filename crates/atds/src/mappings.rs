@@ -1,4 +1,4 @@
-//! Mapped files: kept from epoch to epoch, and looked after while they are read.
+//! Mapped files. They stay mapped between epochs, and are checked while they are read.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -14,28 +14,27 @@ use bytes::Bytes;
 use crate::limits::FOUND_TOGETHER;
 use crate::{Error, ErrorKind};
 
-/// Bytes of a mapped file after which it is looked at again.
+/// Number of bytes of a mapped file between two checks of its length.
 const CHECK_BYTES: u64 = 256 << 10;
 
-/// Bytes that a fault brings into the page table, on the systems that bring in
-/// more than a page.
+/// Number of bytes that a page fault adds to the page table, on systems that add more than a page.
 const FAULT_AROUND: usize = 64 << 10;
 
-/// Bytes between the ends of blocks that are remembered, at least: those of smaller
-/// blocks are found without, and would take more memory than it is worth.
+/// Minimum distance in bytes between two remembered ends of blocks. The ends of smaller blocks are
+/// found quickly, and would take too much memory.
 const BETWEEN_ENDS: u64 = 4 << 10;
 
-/// The files that a pipeline has mapped. Mapping and unmapping a file costs as
-/// much as a third of reading its records, most of it for the page table: files
-/// that will be read again stay mapped, as far as `limit` allows.
+/// The files that a pipeline has mapped. Mapping and unmapping a file takes up to a third of the
+/// time to read its records, mostly for the page table. So files that will be read again stay
+/// mapped, up to `limit` bytes.
 #[derive(Debug)]
 pub(crate) struct Mappings {
-    /// The most bytes to keep mapped.
+    /// Maximum number of bytes that stay mapped.
     limit: u64,
     kept: HashMap<PathBuf, KeptFile>,
     kept_bytes: u64,
-    /// Files that will not be read again. They are unmapped here, once the
-    /// engine is through with their blocks, rather than by the engine.
+    /// Files that will not be read again. The reader unmaps them once the engine has dropped their
+    /// blocks, so that the engine need not.
     passing: Vec<Mapping>,
 }
 
@@ -49,8 +48,7 @@ impl Mappings {
         }
     }
 
-    /// Maps `file`, which is the one at `path` now, and keeps it mapped if it is
-    /// to be `read_again`.
+    /// Maps `file`, the current file at `path`. Keeps it mapped if it is to be `read_again`.
     pub(crate) fn map(
         &mut self,
         file: File,
@@ -90,13 +88,13 @@ impl Mappings {
         })
     }
 
-    /// Bytes of all files that are mapped.
+    /// Total size in bytes of all mapped files.
     pub(crate) fn bytes(&self) -> u64 {
         let passing = self.passing.iter().map(|mapping| mapping.len() as u64);
         self.kept_bytes + passing.sum::<u64>()
     }
 
-    /// What was kept of the file at `path`, which is not kept any more.
+    /// Removes and returns the kept mapping of the file at `path`.
     fn take(&mut self, path: &Path) -> Option<KeptFile> {
         let kept = self.kept.remove(path)?;
         self.kept_bytes -= kept.mapping.len() as u64;
@@ -112,12 +110,11 @@ struct KeptFile {
     ends: KeptEnds,
 }
 
-/// Where blocks of a file ended when it was read last.
+/// The ends of a file's blocks when it was last read.
 type KeptEnds = Arc<Mutex<Vec<u64>>>;
 
-/// What tells, with its length, whether the file at a path is still the one that
-/// was mapped there. Changes within it need no telling: a mapping shows the file
-/// as it is.
+/// Identifies, together with its length, the file that was mapped from a path. Changed content
+/// needs no check, since a mapping shows the current content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -132,7 +129,7 @@ impl FileId {
         FileId { device, inode }
     }
 
-    /// Other systems' files have no such numbers, and are not kept.
+    /// Files of other systems have no such numbers, and do not stay mapped.
     #[cfg(not(unix))]
     fn of(_: &Metadata) -> Self {
         let (device, inode) = (0, 0);
@@ -140,13 +137,13 @@ impl FileId {
     }
 }
 
-/// A mapped file that others may cut short.
+/// A mapped file that another process may truncate.
 pub(crate) struct MappedFile {
     file: File,
     mapping: Mapping,
-    /// How far it was read when it was looked at last, and some bytes more.
+    /// The offset at which the length is checked again.
     checked: u64,
-    /// Of a file that is kept.
+    /// The ends of blocks, if the file stays mapped.
     ends: Option<Ends>,
 }
 
@@ -155,9 +152,9 @@ impl MappedFile {
         self.mapping.bytes()
     }
 
-    /// An error if the file has become shorter than what is mapped, to be seen
-    /// before what begins at `offset` is read. Between two checks, and for what
-    /// has been framed, a read behind the new end would end the process.
+    /// Checks that the file is not shorter than its mapping, before data from `offset` on is read.
+    /// Between two checks, or in blocks that were framed before, a read after the new end of the
+    /// file would end the process.
     pub(crate) fn check(&mut self, offset: u64, path: &Path) -> Result<(), Error> {
         if offset < self.checked {
             return Ok(());
@@ -166,7 +163,7 @@ impl MappedFile {
         self.check_now(path)
     }
 
-    /// The same whenever it was checked last.
+    /// Like [`check`](Self::check), but checks the length every time.
     pub(crate) fn check_now(&self, path: &Path) -> Result<(), Error> {
         let found = self.file.metadata();
         let now = found.map_err(|error| Error::io(error, path))?.len();
@@ -177,8 +174,7 @@ impl MappedFile {
         Ok(())
     }
 
-    /// Notes that a block ends at `offset`, and has the processor load where the next ones
-    /// ended last time.
+    /// Notes that a block ends at `offset`, and prefetches the next ends of the last epoch.
     pub(crate) fn passed(&mut self, offset: u64) {
         if let Some(ends) = &mut self.ends {
             ends.passed(offset, self.mapping.as_ref());
@@ -186,17 +182,17 @@ impl MappedFile {
     }
 }
 
-/// The ends of a file's blocks. Framing reads nothing else, and only then knows the next:
-/// for each it waits until the processor has found the page and loaded the line, as long
-/// as all else takes that a reader does. Where they were last time tells beforehand; if
-/// they are elsewhere by now, nothing is won.
+/// The ends of a file's blocks. Framing reads only these places, and learns of the next end only
+/// when it has read one. Each read waits for the page and the cache line, which takes as long as
+/// all other work of the reader. So the ends of the last epoch are prefetched. If the blocks have
+/// moved, prefetching has no effect.
 struct Ends {
-    /// Those of the last time, in order.
+    /// The ends of the last epoch, in order.
     last: Vec<u64>,
-    /// Of these so many have been passed, and so many loaded.
+    /// Numbers of ends in `last` that were passed, and that were prefetched.
     passed: usize,
     loaded: usize,
-    /// Those of this time.
+    /// The ends of this epoch so far.
     this: Vec<u64>,
     kept: KeptEnds,
 }
@@ -205,7 +201,7 @@ impl Ends {
     fn new(kept: KeptEnds) -> Self {
         let last = mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
         Ends {
-            // There are likely to be as many.
+            // This epoch probably has as many ends.
             this: Vec::with_capacity(last.len()),
             last,
             passed: 0,
@@ -225,7 +221,8 @@ impl Ends {
         }
         self.loaded = self.loaded.max(self.passed);
         if self.loaded < self.passed + FOUND_TOGETHER {
-            // Looking up where a page is it waits, but not longer for some than for one.
+            // A prefetch waits for the address of the page. The waits of several prefetches
+            // overlap.
             let next = self.last.iter().skip(self.loaded).take(FOUND_TOGETHER);
             for &end in next {
                 let end = usize::try_from(end).unwrap_or(usize::MAX);
@@ -240,17 +237,16 @@ impl Ends {
 impl Drop for Ends {
     fn drop(&mut self) {
         let [last, this] = [&mut self.last, &mut self.this].map(mem::take);
-        // It may not have been read to its end.
+        // The file may not have been read to its end.
         let reached_last = this.last() >= last.last();
         let further = if reached_last { this } else { last };
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = further;
     }
 }
 
-/// Brings mapped bytes into the page table, so that whoever reads them is spared
-/// the faults.
+/// Adds mapped bytes to the page table, so that reading them causes no page faults.
 pub(crate) fn touch(bytes: &[u8]) {
-    // What was read of a block to frame it has brought in its ends.
+    // Framing has already read the ends of the block.
     let inner = bytes.iter().skip(FAULT_AROUND).step_by(FAULT_AROUND);
     inner.for_each(|byte| {
         black_box(*byte);
@@ -261,7 +257,7 @@ pub(crate) fn touch(bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// A file of 50,000 bytes, read to where each of `ends` is.
+    /// Maps a file of 50,000 bytes, and passes each of `ends`.
     fn read(mappings: &mut Mappings, path: &Path, ends: &[u64]) -> MappedFile {
         let file = File::open(path).expect("it is there");
         let mut file = mappings.map(file, path, true).expect("it can be mapped");
@@ -285,18 +281,18 @@ mod tests {
         let far = [1_000, 5_096, 9_192, 30_000, 49_999];
         assert_eq!(remembered(&mappings), far);
 
-        // In part, and with other blocks than before.
+        // The file is read in part, and has other blocks than before.
         let file = read(&mut mappings, &path, &[2_000, 20_000]);
         let ends = file.ends.as_ref().expect("it is kept");
         assert_eq!((ends.passed, ends.loaded), (3, 17));
         drop(file);
         assert_eq!(remembered(&mappings), far);
 
-        // To the end, with fewer.
+        // The file is read to its end, and has fewer blocks.
         drop(read(&mut mappings, &path, &[40_000, 50_000]));
         assert_eq!(remembered(&mappings), [40_000, 50_000]);
 
-        // All but one are passed, and none that is passed is loaded.
+        // All ends but one are passed, and no passed end is prefetched.
         let ends = Vec::from_iter((0..=10).map(|i| 5_000 * i));
         drop(read(&mut mappings, &path, &ends));
         let file = read(&mut mappings, &path, &[49_000]);
@@ -304,7 +300,7 @@ mod tests {
         assert_eq!((ends.passed, ends.loaded), (10, 18));
         drop(file);
 
-        // A file that has grown is another.
+        // A file with another length counts as another file.
         std::fs::write(&path, [7; 50_001]).expect("room");
         drop(read(&mut mappings, &path, &[]));
         assert!(remembered(&mappings).is_empty());

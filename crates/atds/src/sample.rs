@@ -1,4 +1,4 @@
-//! Features from a sample of records: lists that all have one length are dense.
+//! Infers dense features from a sample of records: a list is dense if it always has one length.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,13 +18,13 @@ use crate::plans::parse_schema;
 use crate::source::{FileBlocks, Lenience, Opener, ReadOptions};
 use crate::{Error, ErrorKind};
 
-/// How a sample is taken.
+/// Options of sampling.
 pub(crate) struct SampleOptions<'a> {
-    /// The records that are looked at, at most.
+    /// Maximum number of records that are sampled.
     pub(crate) records: u64,
     pub(crate) plan: &'a PlanOptions,
     pub(crate) lenience: Lenience,
-    /// Bytes that a block may have at most, decompressed, for its records to be looked at.
+    /// Maximum decompressed size in bytes of a block that is sampled.
     pub(crate) max_bytes: usize,
     pub(crate) inputs: &'a OnceInputs,
 }
@@ -39,9 +39,9 @@ impl SampleOptions<'_> {
     }
 }
 
-/// Makes those varlen features of `inferred` dense whose lists all have one length in the first
-/// records of `files`. Reads a block or a few of one file, and nothing where there is no varlen
-/// feature. What is at fault in these records is an error when they are read, not here.
+/// Makes a varlen feature of `inferred` dense if all its lists have one length in the first records
+/// of `files`. Reads one block or a few of one file, and nothing without varlen features. Faults in
+/// these records are reported only when they are read as data.
 pub(crate) fn sample_lengths(
     inferred: &mut Inferred,
     files: &[PathBuf],
@@ -50,7 +50,7 @@ pub(crate) fn sample_lengths(
     let through_maps = through_maps(&inferred.features);
     let is_varlen = |feature: &&Feature| matches!(feature.kind, FeatureKind::Varlen { .. });
     let lists = inferred.features.iter().filter(is_varlen);
-    // That maps have as many entries says nothing of other maps.
+    // Maps of equal size do not mean that other maps have that size.
     let lists = lists.filter(|feature| !through_maps.contains(&*feature.name));
     let lists: Vec<Feature> = lists.cloned().collect();
     if lists.is_empty() || options.records == 0 {
@@ -67,7 +67,7 @@ pub(crate) fn sample_lengths(
     }
 }
 
-/// The names of features of maps: of their keys, or on whose way there is a map.
+/// The names of features that read keys of maps, or values in maps.
 fn through_maps(features: &[Feature]) -> HashSet<String> {
     let paths = features.iter().filter_map(|feature| {
         let path = Path::parse(feature.expression()).ok()?;
@@ -82,7 +82,7 @@ fn through_maps(features: &[Feature]) -> HashSet<String> {
     }
     let through = |steps: &[Step]| {
         let mut maps = maps.iter();
-        // The map's keys, or its values.
+        // The feature reads the map's keys or its values.
         maps.any(|map| steps.len() > map.len() && steps.starts_with(map))
     };
     let through = paths.iter().filter(|(_, steps)| through(steps));
@@ -94,22 +94,22 @@ struct Sample {
     path: PathBuf,
     header: Header,
     blocks: Vec<Block>,
-    /// Whether the file has more blocks, or may have.
+    /// Whether the file may have more blocks.
     has_more: bool,
 }
 
 impl Sample {
-    /// The first records of the first file that has any; `None` if there is none.
+    /// The first records of the first file with records; `None` if no file has any.
     fn read(files: &[PathBuf], options: &SampleOptions<'_>) -> Result<Option<Sample>, Error> {
         for (number, path) in files.iter().enumerate().take(SAMPLE_FILES) {
             let sample = if options.inputs.has(path) {
-                // Only the first one's header has been read.
+                // So far only the first file's header was read.
                 if number > 0 {
                     return Ok(None);
                 }
                 let look = |blocks: &mut FileBlocks| {
                     blocks.set_lenience(&options.lenience);
-                    // More blocks may be long in coming.
+                    // The next blocks of a pipe may take long to arrive.
                     Sample::of_blocks(path, blocks, 1)
                 };
                 options.inputs.look_into(path, look)
@@ -127,7 +127,7 @@ impl Sample {
         Ok(None)
     }
 
-    /// The first block that has records, and more until there are `enough` records.
+    /// The first block with records, and further blocks until there are `enough` records.
     fn of_blocks(path: &std::path::Path, blocks: &mut FileBlocks, enough: u64) -> Sample {
         let mut sample = Sample {
             path: path.to_owned(),
@@ -152,7 +152,8 @@ impl Sample {
         sample
     }
 
-    /// The features whose lists all have one length, as dense ones, with the number of records.
+    /// The features whose lists have one length, as dense features, and the number of records
+    /// sampled.
     fn dense(
         &self,
         lists: &[Feature],
@@ -196,7 +197,7 @@ impl Sample {
         let has_more =
             self.has_more || self.blocks.iter().map(|block| block.count).sum::<u64>() > records;
         if records == 1 && has_more {
-            // One record says nothing of the others.
+            // A single record does not show that other records have the same length.
             return Ok((Vec::new(), records));
         }
         let features = lists.iter().zip(seen).filter_map(|(list, seen)| {
@@ -206,7 +207,7 @@ impl Sample {
         Ok((features.collect(), records))
     }
 
-    /// Puts the dense features in the place of the varlen ones, and says so.
+    /// Replaces the varlen features by the dense ones, and logs it.
     fn apply(&self, inferred: &mut Inferred, (dense, records): (Vec<Feature>, u64)) {
         if dense.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Files as blocks: read plainly or mapped, in file order or by their index.
+//! Reads files as blocks: with plain reads or mapped, in file order or by an index.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::once::{self, OnceInputs, OnceReader, Stop};
 use crate::unpack::{Packing, read_head, unpack};
 use crate::{Error, ErrorKind, Tolerate};
 
-/// How files are read.
+/// Options for reading files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOptions {
     pub(crate) mmap: bool,
@@ -27,7 +27,7 @@ pub(crate) struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// An error if one is out of its range.
+    /// Checks that each option is in its range.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.buffer_size == 0 {
             return Err(Error::option("reader_buffer_size", "above 0"));
@@ -43,7 +43,7 @@ impl ReadOptions {
     }
 }
 
-/// An error if `max_depth` is out of its range.
+/// Checks that `max_depth` is in its range.
 pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
     const { assert!(DEEPEST == 300) };
     match max_depth {
@@ -52,11 +52,11 @@ pub(crate) fn check_depth(max_depth: usize) -> Result<(), Error> {
     }
 }
 
-/// What is passed over in files, and how large their blocks may be.
+/// The faults of files that are tolerated, and the maximum size of their blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lenience {
     pub(crate) tolerate: Tolerate,
-    /// Bytes of a block, compressed and decompressed.
+    /// Maximum size of a block in bytes, compressed and decompressed.
     pub(crate) max_block_bytes: usize,
 }
 
@@ -70,7 +70,7 @@ impl Default for Lenience {
 }
 
 impl Lenience {
-    /// What framing is told.
+    /// The options of the framer.
     pub(crate) fn framing(&self) -> (Limits, TrailingBytes) {
         let mut limits = Limits::default();
         limits.max_block_bytes = self.max_block_bytes as u64;
@@ -83,14 +83,14 @@ impl Lenience {
     }
 }
 
-/// What a file's blocks are known by without decompressing any.
+/// The blocks of a file, found without decompressing any.
 pub(crate) enum WholeIndex {
     Index(BlockIndex),
-    /// The whole file is packed, and has no index.
+    /// The whole file is packed, so it has no index.
     Packed(Packing),
 }
 
-/// The index of a file's blocks; the first one damaged is an error.
+/// The index of a file's blocks. A damaged block is an error.
 pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<WholeIndex, Error> {
     let file = File::open(path).map_err(|error| Error::io(error, path))?;
     let (limits, trailing) = lenience.framing();
@@ -104,7 +104,7 @@ pub(crate) fn whole_index(path: &Path, lenience: &Lenience) -> Result<WholeIndex
     }
 }
 
-/// The number of records of a packed file, from unpacking all of it.
+/// Counts the records of a packed file by unpacking all of it.
 pub(crate) fn count_packed(path: &Path, options: ReadOptions) -> Result<u64, Error> {
     let blocks = FileBlocks::open(path, &mut Opener::once(options), &Stop::default())?;
     let mut records = 0u64;
@@ -117,17 +117,17 @@ pub(crate) fn count_packed(path: &Path, options: ReadOptions) -> Result<u64, Err
 /// Reads the headers of a data set's files.
 #[derive(Debug)]
 pub(crate) struct Headers<'a> {
-    /// How the files are read after that.
+    /// Options for reading the files later.
     pub(crate) options: ReadOptions,
     pub(crate) inputs: &'a OnceInputs,
 }
 
 impl Headers<'_> {
-    /// Reads the header of the file at `path`, and little more. An input that can be read once
+    /// Reads the header of the file at `path`, and little more. An input that can be read only once
     /// stays open for the first iteration.
     ///
     /// # Errors
-    /// Those of [`FileBlocks::open`].
+    /// As [`FileBlocks::open`].
     pub(crate) fn read(&self, path: &Path) -> Result<Header, Error> {
         let look = |blocks: &FileBlocks| {
             if let Some(packing) = blocks.packing {
@@ -168,8 +168,8 @@ pub(crate) fn no_shuffling(packing: Packing, path: &Path) -> Error {
     Error::new(ErrorKind::Packed { packing, reason }).in_file(path)
 }
 
-/// What the whole file at `path` is packed by, and the file at its start, where `error` is that
-/// its first bytes are not Avro's; `None` if the error stands.
+/// The packing of the whole file at `path`, and the file at its start. `error` says that the first
+/// bytes are not Avro's. `None` if the file is not packed, so that the error stands.
 #[cold]
 fn unpacked_instead(error: &Error, path: &Path) -> Result<Option<(Packing, File)>, Error> {
     use avro_block::ErrorKind::{NotAvro, Truncated};
@@ -188,13 +188,13 @@ fn unpacked_instead(error: &Error, path: &Path) -> Result<Option<(Packing, File)
     open().map_err(|error| Error::io(error, path))
 }
 
-/// Opens files, with memory that is used for one after another.
+/// Opens files one after another, and reuses memory for them.
 #[derive(Debug)]
 pub(crate) struct Opener {
     options: ReadOptions,
     buffers: ReadBuffers,
     pub(crate) mappings: Mappings,
-    /// Whether files may be opened again.
+    /// Whether files may be opened again later.
     again: bool,
 }
 
@@ -228,7 +228,8 @@ impl Opener {
 
 /// Blocks from any source of bytes.
 trait BlockStream: Iterator<Item = Result<Block, avro_block::Error>> + Send {
-    /// Bytes after the last block that were left out, once there are no more blocks.
+    /// Number of bytes after the last block that were left out; known once there are no more
+    /// blocks.
     fn trailing_bytes(&self) -> u64;
 
     fn set_lenience(&mut self, lenience: &Lenience);
@@ -251,9 +252,9 @@ pub(crate) struct FileBlocks {
     path: PathBuf,
     header: Header,
     blocks: Box<dyn BlockStream>,
-    /// Blocks that were looked at before they are read.
+    /// Blocks that [`peek`](Self::peek) has read ahead.
     ahead: VecDeque<Result<Block, Error>>,
-    /// Where the next block begins.
+    /// The offset of the next block.
     offset: u64,
     mapped: Option<MappedFile>,
     packing: Option<Packing>,
@@ -268,8 +269,8 @@ impl std::fmt::Debug for FileBlocks {
 }
 
 impl FileBlocks {
-    /// Opens the file and reads its header. A file that is packed as a whole is unpacked while it
-    /// is read; an input that can be read once gives up at `stop`.
+    /// Opens the file and reads its header. A packed file is unpacked while it is read. An input
+    /// that can be read only once gives up at `stop`.
     pub(crate) fn open(path: &Path, opener: &mut Opener, stop: &Stop) -> Result<Self, Error> {
         let io = |error| Error::io(error, path);
         let (file, once) = once::open(path).map_err(io)?;
@@ -344,7 +345,7 @@ impl FileBlocks {
         })
     }
 
-    /// The block that comes after `before` others; it stays to be read.
+    /// The block after the next `before` blocks. All of them are still read later.
     pub(crate) fn peek(&mut self, before: usize) -> Option<&Block> {
         while self.ahead.len() <= before {
             let block = self.next_block()?;
@@ -372,12 +373,13 @@ impl FileBlocks {
         )
     }
 
-    /// Sets what is passed over in the blocks, which were begun with other options perhaps.
+    /// Sets the tolerated faults for the remaining blocks. Reading may have begun with other
+    /// options.
     pub(crate) fn set_lenience(&mut self, lenience: &Lenience) {
         self.blocks.set_lenience(lenience);
     }
 
-    /// What the whole file is packed by.
+    /// The packing of the whole file.
     pub(crate) fn packing(&self) -> Option<Packing> {
         self.packing
     }
@@ -386,7 +388,8 @@ impl FileBlocks {
         &self.header
     }
 
-    /// Bytes after the last block that were left out, once there are no more blocks.
+    /// Number of bytes after the last block that were left out; known once there are no more
+    /// blocks.
     pub(crate) fn trailing_bytes(&self) -> u64 {
         self.blocks.trailing_bytes()
     }
@@ -403,7 +406,7 @@ impl Iterator for FileBlocks {
     }
 }
 
-/// The blocks of a file in any order: those before the first damaged one.
+/// The blocks of a file in any order, up to the first damaged block.
 pub(crate) struct IndexedBlocks {
     path: PathBuf,
     index: BlockIndex,
@@ -418,9 +421,9 @@ enum IndexedBytes {
 }
 
 impl IndexedBlocks {
-    /// Opens the file and indexes its blocks, which decompresses none; `None` for a packed file,
-    /// which has no index. An index of a large file takes a while: `stopped` ends it early, with
-    /// an error.
+    /// Opens the file and indexes its blocks without decompressing any. `None` for a packed file,
+    /// which has no index. Indexing a large file takes a while; `stopped` ends it early with an
+    /// error.
     pub(crate) fn open(
         path: &Path,
         opener: &mut Opener,
@@ -464,7 +467,7 @@ impl IndexedBlocks {
         }))
     }
 
-    /// What is wrong with the first block that is not among these.
+    /// The error of the first block after the indexed ones.
     pub(crate) fn damage(&mut self) -> Option<Error> {
         self.damage.take()
     }
@@ -477,17 +480,17 @@ impl IndexedBlocks {
         self.index.len()
     }
 
-    /// Bytes after the last block that are left out.
+    /// Number of bytes after the last block that are left out.
     pub(crate) fn trailing_bytes(&self) -> u64 {
         self.index.trailing_bytes
     }
 
-    /// Records of all blocks.
+    /// Number of records in all blocks.
     pub(crate) fn records(&self) -> u64 {
         self.index.records()
     }
 
-    /// Records of block `i`.
+    /// Number of records in block `i`.
     pub(crate) fn count(&self, i: usize) -> u64 {
         self.index.entries[i].count
     }
@@ -512,7 +515,7 @@ impl IndexedBlocks {
     }
 }
 
-/// A reader that fails once it is told to stop.
+/// A reader that fails once it was stopped.
 struct Stoppable<R, F> {
     reader: R,
     stopped: F,
@@ -535,11 +538,11 @@ impl<R: Seek, F> Seek for Stoppable<R, F> {
 
 fn read_range(file: &mut File, entry: IndexEntry, buffers: &ReadBuffers) -> io::Result<Bytes> {
     file.seek(SeekFrom::Start(entry.offset))?;
-    // The index has seen this many bytes, so they are no made-up size.
+    // The index has read this many bytes, so the size is real.
     buffers.read_exact(file, entry.len as usize)
 }
 
-/// The block that is all of `bytes`.
+/// The block that `bytes` hold as a whole.
 fn framed(
     bytes: Bytes,
     framer: &mut Framer,
@@ -551,7 +554,7 @@ fn framed(
         Frame::Block(block) => Ok(block),
         _ => {
             framer.finish()?;
-            // Only a file that has changed since it was indexed has no block there.
+            // If no block is there, the file has changed since it was indexed.
             let error = io::Error::from(io::ErrorKind::UnexpectedEof);
             Err(avro_block::Error::new(error, entry.offset, Some(index)))
         }

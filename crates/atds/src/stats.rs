@@ -40,7 +40,7 @@ pub struct Stats {
     pub consumer_wait: Duration,
     /// Time the consumer waited for a batch.
     pub batch_wait: Duration,
-    /// Time since the iteration began, or that it took.
+    /// Time since the iteration began; once it has ended, its duration.
     pub elapsed: Duration,
     /// Threads that decompressed and decoded the last batch.
     pub threads: usize,

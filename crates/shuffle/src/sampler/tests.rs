@@ -71,7 +71,8 @@ fn work_does_not_grow_with_records_or_draws() {
             assert!(words < most, "{words} words: {draws} of 64 * {records}");
         }
     }
-    // A rejection takes at most 3 words, 4/3 times where the deviation is large.
+    // A try takes at most 3 words. If the standard deviation is large, a draw takes 4/3 tries on
+    // average.
     for draws in [100_000_000, 1_000_000_000, 30_000_000_000] {
         let words = words_per_block(&[1_000_000_000; 64], draws);
         assert!(words < 4.0, "{words} words: {draws} of 64 * 10^9");

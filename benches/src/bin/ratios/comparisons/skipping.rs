@@ -1,4 +1,4 @@
-//! One scalar beside all features.
+//! Reading one scalar, compared with reading all features.
 
 use atds::generate::{GenerateOptions, Preset};
 use atds::{Codec, Feature};

@@ -1,4 +1,4 @@
-//! Ids by vocabulary, and of the strings that types become.
+//! Ids from vocabularies, for every type that can be looked up as a string.
 
 use super::*;
 

@@ -18,7 +18,7 @@ use avro_decode::resolve::Resolution;
 use avro_decode::{Features, OutOfBounds, PlanOptions, Schema, Value, reference};
 
 use super::common;
-use values::{Faults, Habits};
+use values::{Faults, TypeTraits};
 
 /// A schema, some features, and the bytes of some records.
 #[derive(Debug)]
@@ -53,13 +53,13 @@ pub(crate) fn case(bytes: Vec<u8>, fault: Option<usize>) -> Case {
     let run_rows: Vec<usize> = runs.map(|_| source.below(5)).collect();
 
     let schema = Arc::new(schemas::schema(&mut source.split(200)));
-    let habits = Habits::any(&mut source);
+    let traits = TypeTraits::any(&mut source);
     let of_values = source.split(250);
     let records = |fault: Option<usize>| {
         let mut source = of_values.clone();
         let mut faults = Faults::new(fault);
         let records = 0..run_rows.iter().sum();
-        let record = |_| values::record(&schema, &habits, &mut source, &mut faults);
+        let record = |_| values::record(&schema, &traits, &mut source, &mut faults);
         records.map(record).collect::<Vec<_>>()
     };
     let good = records(None);

@@ -11,11 +11,11 @@ use super::schemas::is_sparse_name;
 const DEEP: usize = 9;
 
 /// Common properties of a type's values: the number of items, or never null.
-pub(super) struct Habits(u32);
+pub(super) struct TypeTraits(u32);
 
-impl Habits {
+impl TypeTraits {
     pub(super) fn any(source: &mut Source) -> Self {
-        Habits(source.byte().into())
+        TypeTraits(source.byte().into())
     }
 
     /// A number below `n` that is fixed for the type.
@@ -56,13 +56,13 @@ impl Faults {
 
 pub(super) fn record(
     schema: &Schema,
-    habits: &Habits,
+    traits: &TypeTraits,
     source: &mut Source,
     faults: &mut Faults,
 ) -> Value {
     let mut maker = Maker {
         schema,
-        habits,
+        traits,
         source,
         faults,
     };
@@ -71,7 +71,7 @@ pub(super) fn record(
 
 struct Maker<'a> {
     schema: &'a Schema,
-    habits: &'a Habits,
+    traits: &'a TypeTraits,
     source: &'a mut Source,
     faults: &'a mut Faults,
 }
@@ -101,7 +101,7 @@ impl<'a> Maker<'a> {
             }
             Node::Enum(symbols) => Value::Enum(self.source.below(symbols.symbols.len()) as u32),
             Node::Array(item) => {
-                let length = match self.habits.of(ty, 5) {
+                let length = match self.traits.of(ty, 5) {
                     _ if depth >= DEEP => 0,
                     length @ 1..4 => self.faults.length(length as usize, self.source),
                     _ => self.source.below(4),
@@ -126,7 +126,7 @@ impl<'a> Maker<'a> {
 
     /// A random integer, usually a valid index.
     fn integer(&mut self, ty: NodeId, min: i64, max: i64) -> i64 {
-        if self.habits.of(ty, 3) > 0 {
+        if self.traits.of(ty, 3) > 0 {
             return if self.faults.now() {
                 self.source.one_of(&[-1, max, 100, min])
             } else {
@@ -165,7 +165,7 @@ impl<'a> Maker<'a> {
     }
 
     fn map(&mut self, ty: NodeId, value: NodeId, depth: usize) -> Value {
-        let keys = match self.habits.of(ty, 2) {
+        let keys = match self.traits.of(ty, 2) {
             _ if depth >= DEEP => Vec::new(),
             1 if self.faults.now() => vec!["l"],
             1 => vec!["k", "l", "m"],
@@ -190,11 +190,11 @@ impl<'a> Maker<'a> {
             (Some(null), _) if depth >= DEEP => null,
             (Some(null), []) => null,
             (None, &[only]) => only,
-            _ if self.habits.of(ty, 3) > 0 => {
+            _ if self.traits.of(ty, 3) > 0 => {
                 if self.faults.now() {
                     self.source.below(branches.len())
                 } else {
-                    values[self.habits.of(ty, values.len() as u32) as usize]
+                    values[self.traits.of(ty, values.len() as u32) as usize]
                 }
             }
             (Some(null), _) if self.source.below(4) == 3 => null,
