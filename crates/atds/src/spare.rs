@@ -60,7 +60,7 @@ impl Spare {
     /// Bytes that may be decompressed into `buffer`. A part of the slab would be lost if it was
     /// left for larger memory.
     pub(crate) fn limit(&self, buffer: &DecompressBuffer) -> usize {
-        match self.lock().slab.have(buffer.room()) {
+        match self.lock().slab.have(buffer.as_ptr()) {
             true => buffer.capacity(),
             false => usize::MAX,
         }
@@ -71,14 +71,14 @@ impl Spare {
         let mut spare = self.lock();
         let fitting = spare.buffers.range_mut(fits(len));
         if let Some(buffer) = fitting.map(|(_, alike)| alike).find_map(Vec::pop) {
-            if !spare.slab.have(buffer.room()) {
+            if !spare.slab.have(buffer.as_ptr()) {
                 spare.bytes -= buffer.capacity();
             }
             return buffer;
         }
         let part = spare.slab.part(DecompressBuffer::capacity_for(len));
         // One without any memory finds its own.
-        part.map(DecompressBuffer::with_room).unwrap_or_default()
+        part.map(DecompressBuffer::from_memory).unwrap_or_default()
     }
 
     /// Takes a buffer back that a block has waited in.
@@ -119,7 +119,7 @@ impl Buffers {
     /// `most` bytes.
     fn give(&mut self, buffer: DecompressBuffer, most: usize) {
         let capacity = buffer.capacity();
-        if !self.slab.have(buffer.room()) {
+        if !self.slab.have(buffer.as_ptr()) {
             if capacity == 0 || self.bytes + capacity > most {
                 return;
             }
@@ -151,12 +151,12 @@ mod tests {
     fn what_fits_is_kept_and_what_is_roomy_is_copied() {
         let spare = Arc::new(Spare::default());
         let mut buffer = filled(spare.take(16_000), 13_000);
-        let room = buffer.room();
+        let room = buffer.as_ptr();
         let kept = spare.keep(&mut buffer).expect("memory");
         assert_eq!((kept.as_ptr(), kept.len()), (room, 13_000));
         assert_eq!(buffer.capacity(), 0);
         drop(kept);
-        assert_eq!(spare.take(13_000).room(), room);
+        assert_eq!(spare.take(13_000).as_ptr(), room);
 
         let mut buffer = filled(spare.take(16_000), 9_000);
         let copied = spare.keep(&mut buffer).expect("memory");
@@ -169,11 +169,11 @@ mod tests {
     fn a_buffer_that_is_given_back_is_taken_again_by_what_it_fits() {
         let spare = Spare::default();
         let buffer = spare.take(16_000);
-        let room = buffer.room();
+        let room = buffer.as_ptr();
         spare.give(buffer);
-        assert_ne!(spare.take(8_000).room(), room);
-        assert_ne!(spare.take(20_000).room(), room);
-        assert_eq!(spare.take(14_000).room(), room);
+        assert_ne!(spare.take(8_000).as_ptr(), room);
+        assert_ne!(spare.take(20_000).as_ptr(), room);
+        assert_eq!(spare.take(14_000).as_ptr(), room);
     }
 
     #[test]
@@ -191,9 +191,9 @@ mod tests {
         assert_eq!(spare.lock().bytes, kept - capacity);
 
         let part = spare.take(16_000);
-        let room = part.room();
+        let room = part.as_ptr();
         spare.give_misfit(part);
-        assert_eq!(spare.take(16_000).room(), room);
+        assert_eq!(spare.take(16_000).as_ptr(), room);
     }
 
     #[test]

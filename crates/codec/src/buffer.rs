@@ -16,14 +16,14 @@ use crate::DecompressError;
 /// [`Decompressor::decompress`]: crate::Decompressor::decompress
 #[derive(Clone, Default)]
 pub struct DecompressBuffer {
-    room: Room,
-    /// Length of the payload at the front of `room`.
+    memory: Memory,
+    /// Length of the data at the front of `memory`.
     len: usize,
 }
 
 /// Memory that is initialised over its whole length.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Room(BytesMut);
+pub(crate) struct Memory(BytesMut);
 
 impl DecompressBuffer {
     /// An empty buffer, which allocates nothing.
@@ -31,30 +31,23 @@ impl DecompressBuffer {
         Self::default()
     }
 
-    /// An empty buffer that uses the memory of `room`, and allocates only to grow beyond it.
-    #[doc(hidden)]
-    pub fn with_room(room: BytesMut) -> Self {
+    /// An empty buffer over the whole length of `memory`, such as a part of a larger allocation. It
+    /// allocates only to grow beyond `memory`, and then releases it.
+    pub fn from_memory(memory: BytesMut) -> Self {
         DecompressBuffer {
-            room: Room(room),
+            memory: Memory(memory),
             len: 0,
         }
     }
 
     /// Bytes the buffer can hold before it grows.
     pub fn capacity(&self) -> usize {
-        self.room.0.len()
+        self.memory.0.len()
     }
 
-    /// The address of the buffer's memory.
-    #[doc(hidden)]
-    pub fn room(&self) -> *const u8 {
-        self.room.0.as_ptr()
-    }
-
-    /// The capacity to allocate for `len` bytes: the next of few sizes, at most an eighth above
-    /// `len`. Reused buffers for payloads of similar size then soon fit every payload without
+    /// The capacity that a buffer for `len` bytes gets: the next of few sizes, at most an eighth
+    /// above `len`. Reused buffers for payloads of similar size then soon fit every payload without
     /// growing again.
-    #[doc(hidden)]
     pub fn capacity_for(len: usize) -> usize {
         let step = (len / 16).next_power_of_two();
         len.checked_next_multiple_of(step).unwrap_or(len)
@@ -67,7 +60,7 @@ impl DecompressBuffer {
     pub fn assign(&mut self, bytes: &[u8]) -> Result<(), DecompressError> {
         self.len = 0;
         self.grow_to(bytes.len(), usize::MAX)?;
-        self.room.0[..bytes.len()].copy_from_slice(bytes);
+        self.memory.0[..bytes.len()].copy_from_slice(bytes);
         self.len = bytes.len();
         Ok(())
     }
@@ -84,7 +77,7 @@ impl DecompressBuffer {
             return Ok(());
         }
         let capacity = Self::capacity_for(capacity).min(limit.max(capacity));
-        self.room
+        self.memory
             .replace(capacity, self.len)
             .map_err(|_| DecompressError::OutOfMemory)
     }
@@ -105,39 +98,39 @@ impl DecompressBuffer {
         )
     }
 
-    /// The unused memory after the payload, up to `limit` bytes in all.
-    pub(crate) fn spare(&mut self, limit: usize) -> &mut [u8] {
+    /// The free memory after the data, up to `limit` bytes in all.
+    pub(crate) fn free(&mut self, limit: usize) -> &mut [u8] {
         let end = self.capacity().min(limit);
-        &mut self.room.0[self.len.min(end)..end]
+        &mut self.memory.0[self.len.min(end)..end]
     }
 
-    /// All the memory, and the length of the payload in it.
+    /// All the memory, and the length of the data in it.
     #[cfg(feature = "deflate")]
-    pub(crate) fn parts(&mut self) -> (&mut Room, &mut usize) {
-        (&mut self.room, &mut self.len)
+    pub(crate) fn parts(&mut self) -> (&mut Memory, &mut usize) {
+        (&mut self.memory, &mut self.len)
     }
 
-    /// Adds `n` bytes, just written to [`spare`](Self::spare), to the payload.
+    /// Adds `n` bytes, just written to [`free`](Self::free), to the data.
     pub(crate) fn advance(&mut self, n: usize) {
         self.len += n;
         debug_assert!(self.len <= self.capacity());
     }
 }
 
-impl Room {
-    /// Replaces the memory with `len` bytes, and copies the first `kept` bytes over.
-    fn replace(&mut self, len: usize, kept: usize) -> Result<(), TryReserveError> {
-        let mut room = Vec::new();
-        room.try_reserve_exact(len)?;
-        room.extend_from_slice(&self.0[..kept]);
-        room.resize(len, 0);
-        self.0 = Bytes::from(room).into();
+impl Memory {
+    /// Replaces the memory with `len` bytes, and copies the first `copied` bytes over.
+    fn replace(&mut self, len: usize, copied: usize) -> Result<(), TryReserveError> {
+        let mut memory = Vec::new();
+        memory.try_reserve_exact(len)?;
+        memory.extend_from_slice(&self.0[..copied]);
+        memory.resize(len, 0);
+        self.0 = Bytes::from(memory).into();
         Ok(())
     }
 }
 
 #[cfg(feature = "deflate")]
-impl atds_inflate::Output for Room {
+impl atds_inflate::Output for Memory {
     fn bytes(&mut self) -> &mut [u8] {
         &mut self.0
     }
@@ -151,7 +144,7 @@ impl Deref for DecompressBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.room.0[..self.len]
+        &self.memory.0[..self.len]
     }
 }
 

@@ -14,9 +14,9 @@ pub(crate) fn decompress(
     limit: usize,
 ) -> Result<(), DecompressError> {
     let mut decoder = Decompress::new(false);
-    stream::decompress(CODEC, payload, out, limit, |payload, room| {
+    stream::decompress(CODEC, payload, out, limit, |payload, free| {
         let before = (decoder.total_in(), decoder.total_out());
-        let status = decoder.decompress(payload, room).map_err(corrupt)?;
+        let status = decoder.decompress(payload, free).map_err(corrupt)?;
         let step = StreamStep {
             read: (decoder.total_in() - before.0) as usize,
             written: (decoder.total_out() - before.1) as usize,

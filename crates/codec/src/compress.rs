@@ -62,8 +62,7 @@ impl Compressor {
         self.codec
     }
 
-    /// Compresses one block's `decompressed` records into `out`, and replaces the contents of
-    /// `out`.
+    /// Compresses `decompressed` into `out`, and replaces the contents of `out`.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ impl Decompressor {
         self.bad_checksums
     }
 
-    /// Decompresses one block's `payload` into `out`, and replaces the contents of `out`.
+    /// Decompresses `payload` into `out`, and replaces the contents of `out`.
     ///
     /// `out` grows to `limit` bytes at most, in proportion to the real contents of the payload. A
     /// size that the payload declares is trusted only as far as its codec can encode it. With
@@ -98,7 +98,7 @@ impl Decompressor {
         result
     }
 
-    /// Decompresses the payloads of several blocks, each as [`decompress`](Self::decompress) does,
+    /// Decompresses several payloads, each as [`decompress`](Self::decompress) does,
     /// and sets each job's `result`. The jobs are independent of one another.
     ///
     /// With [`Codec::Deflate`] on a processor with AVX2 and BMI2, this is up to 1.5 times as fast
@@ -187,7 +187,7 @@ fn copy(payload: &[u8], out: &mut DecompressBuffer, limit: usize) -> Result<(), 
         return Err(DecompressError::TooLarge { limit });
     }
     out.grow_to(payload.len(), limit)?;
-    out.spare(limit)[..payload.len()].copy_from_slice(payload);
+    out.free(limit)[..payload.len()].copy_from_slice(payload);
     out.advance(payload.len());
     Ok(())
 }

@@ -32,8 +32,8 @@ impl Decompress {
         let decoder = self.single.get_or_insert_with(Decompressor::new);
         let most = payload.len().saturating_mul(DEFLATE_MAX_RATIO);
         loop {
-            let room = out.spare(limit);
-            match decoder.deflate_decompress(payload, room) {
+            let free = out.free(limit);
+            match decoder.deflate_decompress(payload, free) {
                 Ok(written) => {
                     out.advance(written);
                     return Ok(());
@@ -41,10 +41,10 @@ impl Decompress {
                 Err(DecompressionError::BadData) => return Err(corrupt()),
                 // This arm comes before the limit is checked, so that the error does not depend on
                 // the buffer's first size.
-                Err(DecompressionError::InsufficientSpace) if room.len() >= most => {
+                Err(DecompressionError::InsufficientSpace) if free.len() >= most => {
                     return Err(corrupt());
                 }
-                Err(DecompressionError::InsufficientSpace) if room.len() >= limit => {
+                Err(DecompressionError::InsufficientSpace) if free.len() >= limit => {
                     return Err(DecompressError::TooLarge { limit });
                 }
                 Err(DecompressionError::InsufficientSpace) => out.grow(limit)?,
@@ -75,7 +75,7 @@ impl Decompress {
 
 impl fmt::Debug for Decompress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Inflate(deflate)")
+        f.write_str("Decompress(deflate)")
     }
 }
 

@@ -4,8 +4,8 @@
 /// ratio too high costs memory, a ratio too low costs a second pass.
 pub(crate) const FIRST_RATIO: usize = 4;
 
-/// Highest compression ratio predicted from the previous block. Decompression bombs reach 1,000 and
-/// more, and must not make the buffers of later blocks large.
+/// Highest compression ratio predicted from the previous payload. Decompression bombs reach 1,000
+/// and more, and must not make the buffers of later payloads large.
 pub(crate) const MAX_GUESSED_RATIO: usize = 16;
 
 /// Initial size of a decompress buffer, so that small payloads do not need several doublings.

@@ -44,7 +44,7 @@ pub(crate) fn decompress_unchecked(
     }
 
     out.grow_to(len, limit)?;
-    let written = Decoder::new().decompress(stream, &mut out.spare(limit)[..len]);
+    let written = Decoder::new().decompress(stream, &mut out.free(limit)[..len]);
     out.advance(written.map_err(corrupt)?);
     Ok(())
 }

@@ -23,17 +23,17 @@ pub(crate) fn decompress(
     mut step: impl FnMut(&[u8], &mut [u8]) -> Result<StreamStep, DecompressError>,
 ) -> Result<(), DecompressError> {
     loop {
-        if out.spare(limit).is_empty() {
+        if out.free(limit).is_empty() {
             out.grow(limit)?;
         }
-        let spare = out.spare(limit);
-        let at_limit = spare.is_empty();
+        let free = out.free(limit);
+        let at_limit = free.is_empty();
         // At the limit, the decoder may still need to read the stream's end, but may not write
         // another byte.
         let mut probe = [0];
-        let room = if at_limit { &mut probe[..] } else { spare };
+        let target = if at_limit { &mut probe[..] } else { free };
 
-        let done = step(payload, room)?;
+        let done = step(payload, target)?;
         if at_limit && done.written > 0 {
             return Err(DecompressError::TooLarge { limit });
         }

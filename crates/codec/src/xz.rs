@@ -39,10 +39,10 @@ fn decompress_with(
     limit: usize,
 ) -> Result<(), DecompressError> {
     let mut decoder = Stream::new_stream_decoder(XZ_MEMORY, flags).map_err(corrupt)?;
-    stream::decompress(CODEC, payload, out, limit, |payload, room| {
+    stream::decompress(CODEC, payload, out, limit, |payload, free| {
         let before = (decoder.total_in(), decoder.total_out());
         let status = decoder
-            .process(payload, room, Action::Finish)
+            .process(payload, free, Action::Finish)
             .map_err(corrupt)?;
         Ok(StreamStep {
             read: (decoder.total_in() - before.0) as usize,
@@ -95,8 +95,8 @@ pub(crate) fn compress(
     }
 }
 
-/// An encoder whose dictionary is no larger than the block. A preset's own dictionary, up to 64
-/// MiB, would be allocated for every block, by the reader too.
+/// An encoder whose dictionary is no larger than the data. A preset's own dictionary, up to 64
+/// MiB, would be allocated for every payload, by the reader too.
 fn encoder(level: Option<i32>, len: usize) -> Result<Stream, Error> {
     let level = level.map_or(DEFAULT_LEVEL, |level| level as u32);
     let mut options = LzmaOptions::new_preset(level)?;

@@ -52,13 +52,13 @@ impl Decompress {
             none => none.insert(new_context()?),
         };
         let mut frame = None;
-        stream::decompress(CODEC, payload, out, limit, |payload, room| {
+        stream::decompress(CODEC, payload, out, limit, |payload, free| {
             let current = match &mut frame {
                 Some(frame) => frame,
                 none => none.insert(Frame::begin(payload)?),
             };
             let mut input = InBuffer::around(payload);
-            let mut output = OutBuffer::around(room);
+            let mut output = OutBuffer::around(free);
             let left = context
                 .decompress_stream(&mut output, &mut input)
                 .map_err(corrupt)?;

@@ -4,11 +4,11 @@
 //! Nothing here needs libFuzzer. A test of the crate `atds` also checks the properties, on the
 //! seeds and on inputs that fuzzing found.
 
+mod decompress;
 mod expression;
 mod filter;
 mod framing;
 mod header;
-mod inflate;
 mod inflate_twin;
 mod input;
 mod pipeline;
@@ -58,7 +58,7 @@ const FRAMED: Memory = Memory {
 };
 
 /// Two buffers of the largest limit, and the working memory of codecs written in Rust.
-const INFLATED: Memory = Memory {
+const DECOMPRESSED: Memory = Memory {
     fixed: 32 * MIB,
     per_byte: 1 << 8,
 };
@@ -101,33 +101,35 @@ pub const INDEX_VS_FRAMER: Property =
 
 /// Deflate: any payload is decompressed within the limit or refused, always with the same result.
 /// Compressed data decompresses to the original.
-pub const INFLATE_DEFLATE: Property = Property::new("inflate_deflate", INFLATED, |data| {
-    inflate::check(Codec::Deflate, data);
+pub const DECOMPRESS_DEFLATE: Property =
+    Property::new("decompress_deflate", DECOMPRESSED, |data| {
+        decompress::check(Codec::Deflate, data);
+    });
+
+/// The property of [`DECOMPRESS_DEFLATE`] for snappy.
+pub const DECOMPRESS_SNAPPY: Property = Property::new("decompress_snappy", DECOMPRESSED, |data| {
+    decompress::check(Codec::Snappy, data);
 });
 
-/// The property of [`INFLATE_DEFLATE`] for snappy.
-pub const INFLATE_SNAPPY: Property = Property::new("inflate_snappy", INFLATED, |data| {
-    inflate::check(Codec::Snappy, data);
+/// The property of [`DECOMPRESS_DEFLATE`] for zstandard.
+pub const DECOMPRESS_ZSTANDARD: Property =
+    Property::new("decompress_zstandard", DECOMPRESSED, |data| {
+        decompress::check(Codec::Zstandard, data);
+    });
+
+/// The property of [`DECOMPRESS_DEFLATE`] for bzip2.
+pub const DECOMPRESS_BZIP2: Property = Property::new("decompress_bzip2", DECOMPRESSED, |data| {
+    decompress::check(Codec::Bzip2, data);
 });
 
-/// The property of [`INFLATE_DEFLATE`] for zstandard.
-pub const INFLATE_ZSTANDARD: Property = Property::new("inflate_zstandard", INFLATED, |data| {
-    inflate::check(Codec::Zstandard, data);
-});
-
-/// The property of [`INFLATE_DEFLATE`] for bzip2.
-pub const INFLATE_BZIP2: Property = Property::new("inflate_bzip2", INFLATED, |data| {
-    inflate::check(Codec::Bzip2, data);
-});
-
-/// The property of [`INFLATE_DEFLATE`] for xz.
-pub const INFLATE_XZ: Property = Property::new("inflate_xz", INFLATED, |data| {
-    inflate::check(Codec::Xz, data);
+/// The property of [`DECOMPRESS_DEFLATE`] for xz.
+pub const DECOMPRESS_XZ: Property = Property::new("decompress_xz", DECOMPRESSED, |data| {
+    decompress::check(Codec::Xz, data);
 });
 
 /// Raw deflate streams inflated several at once have the results of the bit-by-bit twin and of
 /// libdeflate.
-pub const INFLATE_TWIN: Property = Property::new("inflate_twin", INFLATED, inflate_twin::check);
+pub const INFLATE_TWIN: Property = Property::new("inflate_twin", DECOMPRESSED, inflate_twin::check);
 
 /// Parsing a printed schema gives the same schema, and its inferred features compile.
 pub const SCHEMA: Property = Property::new("schema", PARSED, schema::check);
@@ -161,11 +163,11 @@ pub const ALL: [Property; 17] = [
     HEADER,
     FRAMER_CHUNKED,
     INDEX_VS_FRAMER,
-    INFLATE_DEFLATE,
-    INFLATE_SNAPPY,
-    INFLATE_ZSTANDARD,
-    INFLATE_BZIP2,
-    INFLATE_XZ,
+    DECOMPRESS_DEFLATE,
+    DECOMPRESS_SNAPPY,
+    DECOMPRESS_ZSTANDARD,
+    DECOMPRESS_BZIP2,
+    DECOMPRESS_XZ,
     INFLATE_TWIN,
     SCHEMA,
     EXPRESSION,

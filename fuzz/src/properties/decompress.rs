@@ -8,9 +8,9 @@ use super::input::Input;
 const LIMITS: [usize; 6] = [1 << 20, 0, 1, 100, 5000, 1 << 16];
 
 /// The minimum first size of a buffer.
-const SMALLEST_ROOM: usize = 4096;
+const MIN_CAPACITY: usize = 4096;
 
-/// See [`INFLATE_DEFLATE`](super::INFLATE_DEFLATE).
+/// See [`DECOMPRESS_DEFLATE`](super::DECOMPRESS_DEFLATE).
 pub(super) fn check(codec: Codec, data: &[u8]) {
     let mut input = Input::new(data);
     let limit = LIMITS[usize::from(input.byte()) % LIMITS.len()];
@@ -20,14 +20,14 @@ pub(super) fn check(codec: Codec, data: &[u8]) {
 }
 
 fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
-    let (mut inflater, mut fresh) = (Decompressor::new(), DecompressBuffer::new());
-    let result = inflater.decompress(codec, payload, &mut fresh, limit);
+    let (mut decompressor, mut fresh) = (Decompressor::new(), DecompressBuffer::new());
+    let result = decompressor.decompress(codec, payload, &mut fresh, limit);
     assert!(fresh.capacity() <= limit, "{} bytes", fresh.capacity());
     match &result {
         Ok(()) => {
             // The first size is four bytes for each byte of the payload.
             let guess = 5 * payload.len();
-            let most = (2 * fresh.len()).max(guess).max(SMALLEST_ROOM);
+            let most = (2 * fresh.len()).max(guess).max(MIN_CAPACITY);
             assert!(fresh.capacity() <= most, "{fresh:?}");
         }
         Err(_) => assert!(fresh.is_empty(), "no payload is left of one that failed"),
@@ -36,22 +36,22 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
     // The decompressor and the buffer were used for other payloads, and for a part of this one.
     let mut used = DecompressBuffer::new();
     let mut again = |payload: &[u8], limit| {
-        let result = inflater.decompress(codec, payload, &mut used, limit);
+        let result = decompressor.decompress(codec, payload, &mut used, limit);
         result.map(|()| used.to_vec())
     };
     let fastest = codec.levels().map(|levels| *levels.start());
     let other = again(&compressed(codec, fastest, &[7; 9000]), 1 << 20);
     assert_eq!(other, Ok(vec![7; 9000]));
     let half = &payload[..payload.len() / 2];
-    assert_same(codec, again(half, limit), inflate(codec, half, limit));
+    assert_same(codec, again(half, limit), decompress(codec, half, limit));
     let result = result.map(|()| fresh.to_vec());
     assert_same(codec, again(payload, limit), result.clone());
 
     // Another limit changes only which payloads are too large.
     match result {
-        Ok(inflated) => {
-            let exact = inflated.len();
-            assert_same(codec, again(payload, exact), Ok(inflated));
+        Ok(data) => {
+            let exact = data.len();
+            assert_same(codec, again(payload, exact), Ok(data));
             if let Some(limit) = exact.checked_sub(1) {
                 let result = again(payload, limit);
                 if codec == Codec::Zstandard {
@@ -70,15 +70,15 @@ fn any_payload(codec: Codec, payload: &[u8], limit: usize) {
     }
 }
 
-type Inflated = Result<Vec<u8>, DecompressError>;
+type Decompressed = Result<Vec<u8>, DecompressError>;
 
-fn inflate(codec: Codec, payload: &[u8], limit: usize) -> Inflated {
+fn decompress(codec: Codec, payload: &[u8], limit: usize) -> Decompressed {
     let mut out = DecompressBuffer::new();
     let result = Decompressor::new().decompress(codec, payload, &mut out, limit);
     result.map(|()| out.to_vec())
 }
 
-fn assert_same(codec: Codec, used: Inflated, fresh: Inflated) {
+fn assert_same(codec: Codec, used: Decompressed, fresh: Decompressed) {
     if codec == Codec::Zstandard {
         // Zstandard's library accepts more if the buffer holds the whole frame, such as blocks
         // larger than the window. An invalid payload may pass or fail, but the bytes must not
@@ -91,20 +91,20 @@ fn assert_same(codec: Codec, used: Inflated, fresh: Inflated) {
     }
 }
 
-fn round_trip(codec: Codec, level: u8, inflated: &[u8]) {
+fn round_trip(codec: Codec, level: u8, data: &[u8]) {
     let level = codec.levels().and_then(|mut levels| {
         let count = levels.clone().count() + 1;
         levels.nth(usize::from(level) % count)
     });
-    let payload = compressed(codec, level, inflated);
-    let result = inflate(codec, &payload, inflated.len());
-    assert_eq!(result.as_deref(), Ok(inflated), "level {level:?}");
+    let payload = compressed(codec, level, data);
+    let result = decompress(codec, &payload, data.len());
+    assert_eq!(result.as_deref(), Ok(data), "level {level:?}");
 }
 
-fn compressed(codec: Codec, level: Option<i32>, inflated: &[u8]) -> Vec<u8> {
+fn compressed(codec: Codec, level: Option<i32>, data: &[u8]) -> Vec<u8> {
     let mut payload = Vec::new();
     Compressor::new(codec, level)
-        .and_then(|mut compressor| compressor.compress(inflated, &mut payload))
+        .and_then(|mut compressor| compressor.compress(data, &mut payload))
         .expect("anything can be compressed");
     payload
 }

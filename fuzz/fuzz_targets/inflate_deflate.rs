@@ -1,4 +1,0 @@
-//! See [`INFLATE_DEFLATE`](atds_fuzz::properties::INFLATE_DEFLATE).
-#![no_main]
-
-atds_fuzz::target!(INFLATE_DEFLATE);
