@@ -71,7 +71,8 @@ mod tests {
     use crate::encode::write_long;
 
     proptest! {
-        /// As one string after the other is read, and checked by the standard library.
+        /// Runs of strings give the same result as strings read one by one and checked by the standard
+        /// library.
         #[test]
         fn strings_are_read_as_one_by_one(
             all in prop::collection::vec(
@@ -105,8 +106,8 @@ mod tests {
             }
         }
 
-        /// Characters that end in the length behind them are not taken for whole, however
-        /// many bytes that length takes.
+        /// A truncated character at the end of a string is found, even if the bytes of the next length
+        /// would complete it.
         #[test]
         fn a_length_is_no_end_of_a_character(
             cut in prop::sample::select(vec![&b"\xc3"[..], b"\xe8\xaa", b"\xf0\x9f\xa6"]),
@@ -131,7 +132,7 @@ mod tests {
             prop_assert!(read(1, 1 + cut.len(), true));
         }
 
-        /// Whatever follows one string, and whichever byte of it is bad.
+        /// A bad byte is found at each position of a string, with any data after the string.
         #[test]
         fn one_string_is_read_whatever_follows(
             length in 0usize..40,
@@ -158,7 +159,7 @@ mod tests {
             }
         }
 
-        /// Where a string is not all there, that is found.
+        /// A string that is cut short is found.
         #[test]
         fn a_string_that_is_cut_short_is_found(length in 1usize..40, cut in 1usize..40) {
             let mut data = Vec::new();
