@@ -44,7 +44,7 @@ def jax_arrays(values: Any, place: Place | None = None) -> Any:
         raise TypeError(f"JAX has no strings: {IDS}")
     if isinstance(values, np.ndarray) and values.dtype.itemsize == 8 and not _wide(jax):
         raise OptionError(
-            f"JAX would take 32 bits of these {values.dtype} values: switch jax_enable_x64 on "
+            f"JAX would keep 32 bits of these {values.dtype} values: switch jax_enable_x64 on "
             "(jax.config.update('jax_enable_x64', True)), or ask for a dtype of 32 bits with cast="
         )
     return (place or jax.numpy.from_dlpack)(values)

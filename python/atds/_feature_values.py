@@ -49,7 +49,7 @@ def _dimensions(name: str, shape: Any) -> tuple[int | None, ...]:
 
 
 def _no_shape(name: str, shape: Any) -> FeatureError:
-    return FeatureError(f"{name} is {shape!r}, which is no list of dimensions such as [8] or []")
+    return FeatureError(f"{name} is {shape!r}, which is not a list of dimensions such as [8] or []")
 
 
 def integer(name: str, value: Any) -> int:
@@ -57,13 +57,13 @@ def integer(name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise FeatureError(f"{name} is {value!r}, which is no whole number") from None
+        raise FeatureError(f"{name} is {value!r}, which is not a whole number") from None
 
 
 def text(name: str, value: Any) -> str:
     """A string that can be encoded as UTF-8."""
     if not isinstance(value, str):
-        raise FeatureError(f"{name} is {value!r}, which is no str")
+        raise FeatureError(f"{name} is {value!r}, which is not a str")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -85,7 +85,7 @@ def known_name(name: str, value: Any, literal: Any) -> None:
         return
     nearest = difflib.get_close_matches(str(value), names, n=1)
     meant = f" (did you mean '{nearest[0]}'?)" if nearest else ""
-    raise FeatureError(f"{name} is {value!r}{meant}: it may be {', '.join(names)}")
+    raise FeatureError(f"{name} is {value!r}{meant}: it must be one of {', '.join(names)}")
 
 
 def index_keys(keys: Any) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ class Dataset:
         if found is not None and found[1] > 1 and is_shuffled and not self._seed_is_given:
             raise OptionError(
                 "seed must be given where several shards shuffle files or blocks, and be the same "
-                "for all of them: with orders of their own they would read some records twice and "
+                "for all of them: in different orders, some records would be read twice and "
                 "others never"
             )
         return found
@@ -158,7 +158,7 @@ class Dataset:
     ) -> _native.Dataset:
         """The native data set, with a limit for an automatic number of threads."""
         if not self._inputs.is_here():
-            refuse(self._inputs, "it is read by the process that opened it, not by one it forks")
+            refuse(self._inputs, "an iteration belongs to the process that began it, not to a forked process")
             self._inputs = _native.Files(self._files, False)
         native = _native.Dataset(
             self._inputs,
@@ -322,7 +322,7 @@ class Dataset:
         return latest.snapshot()
 
     def __getstate__(self) -> dict[str, Any]:
-        refuse(self._inputs, "it is read by the process that opened it, so that it is not pickled")
+        refuse(self._inputs, "an iteration belongs to the process that began it, and cannot be pickled")
         made_here = ("_inputs", "_lock", "_latest", "_less", "_made")
         return {key: value for key, value in vars(self).items() if key not in made_here}
 

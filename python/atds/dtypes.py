@@ -97,4 +97,4 @@ def _unknown(dtype: Any) -> FeatureError:
     names = ", ".join(DTYPES)
     nearest = difflib.get_close_matches(str(shown), DTYPES, n=1)
     meant = f" (did you mean '{nearest[0]}'?)" if nearest else ""
-    return FeatureError(f"dtype {shown!r} is not one of a column{meant}: it may be {names}")
+    return FeatureError(f"dtype {shown!r} is unknown{meant}: it must be one of {names}")

@@ -199,7 +199,7 @@ def _sparse(feature: Any) -> Feature:
 def _ragged(feature: Any) -> Feature:
     if feature.partitions:
         raise FeatureError(
-            "partitions are of lists that stand end to end, and Avro has lists in lists: ask for "
+            "partitions= is not supported: Avro nests lists instead. Give "
             "atds.VarLenFeature(dtype, rank=2, layout='ragged')"
         )
     return VarLenFeature(feature.dtype, layout="ragged", expression=feature.value_key)

@@ -46,7 +46,7 @@ def _path(path: Any) -> str:
         said = os.fsdecode(path)
     except TypeError:
         raise OptionError(
-            f"filenames has {path!r}, which is no path, pattern or folder: give a str or a Path"
+            f"filenames has {path!r}, which is not a path, pattern or folder: give a str or a Path"
         ) from None
     if not said or "\0" in said:
         raise OptionError(f"filenames has {said!r}, which no file can have as its path")
@@ -126,7 +126,7 @@ def refuse(files: _native.Files, reason: str) -> None:
     """
     for path in files.read_once():
         raise ReadOnceError(
-            f"{path}: this is a pipe, a socket or a device, which can be read once: {reason}",
+            f"{path}: this is a pipe, a socket or a device, which can be read only once: {reason}",
             file=path,
         )
 

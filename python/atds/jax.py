@@ -270,19 +270,19 @@ def _entries(nse: Any, spec: Mapping[str, TensorSpec]) -> dict[str, int]:
     if not isinstance(nse, Mapping):
         nse = dict.fromkeys(sparse, _options.optional("nse", nse, 0, _MOST))
         if not sparse:
-            raise OptionError("nse is given, and no column is a BCOO: leave it out")
+            raise OptionError("nse is given, but no column is a BCOO: leave it out")
     for name, entries in nse.items():
         _options.whole(f"nse of '{name}'", entries, 0, _MOST)
         if name not in sparse:
             raise OptionError(
-                f"nse is given for {name!r}, which is no column that is a BCOO; those are "
+                f"nse is given for {name!r}, which is not a BCOO column; the BCOO columns are "
                 f"{', '.join(map(repr, sparse)) or 'none'}"
             )
         shape = spec[name].shape[1:]
         if None in shape:
             raise OptionError(
-                f"feature '{name}' has a dimension that varies from batch to batch, {shape}, and so "
-                "its shape does, whatever nse= is: give nse= by name, for other columns"
+                f"feature '{name}' has a dimension that varies from batch to batch, {shape}, so "
+                "that nse= cannot fix its shape: give nse= as a dict of the other columns"
             )
     return {name: int(entries) for name, entries in nse.items()}
 

@@ -23,5 +23,5 @@ def schema_text(schema: Any) -> str:
         return schema if isinstance(schema, str) else json.dumps(schema)
     except (TypeError, ValueError) as error:
         raise SchemaError(
-            f"a schema is the text of its JSON, or what json.loads makes of it: {error}"
+            f"a schema must be JSON text, or the value that json.loads returns for it: {error}"
         ) from None

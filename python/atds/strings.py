@@ -115,7 +115,7 @@ class StringArray:
         self, dtype: Any = None, copy: bool | None = None
     ) -> np.ndarray[Any, np.dtype[Any]]:
         if copy is False:
-            raise ValueError("strings are made into objects, which cannot be without a copy")
+            raise ValueError("strings become Python objects, which needs a copy")
         array = self.to_numpy()
         return array if dtype is None else array.astype(dtype)
 
@@ -158,7 +158,7 @@ class StringArray:
                 return self._part(place, 1, self.shape[1:])
             return self._at(place)
         if isinstance(place, StringArray):
-            raise IndexError("strings are no places: give numbers, a mask or a slice")
+            raise IndexError("strings are not indices: give numbers, a mask or a slice")
         chosen = np.arange(self.size).reshape(self.shape)[place]
         if isinstance(chosen, np.ndarray):
             return self._chosen(chosen)

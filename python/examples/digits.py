@@ -89,7 +89,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         *learnt, kept = write_digits(Path(folder))
         share = accuracy(train(learnt, options.epochs), [kept])
-    print(f"{share:.1%} of digits that were not learnt from are told right")
+    print(f"{share:.1%} of the test digits are classified correctly")
     if share <= 0.9:
         sys.exit("that is not above 90 %")
 

@@ -80,7 +80,7 @@ def make_data(folder: Path, records: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--records", type=int, default=20_000, help="number of records to make")
+    parser.add_argument("--records", type=int, default=20_000, help="number of records")
     parser.add_argument("--epochs", type=int, default=3, help="number of epochs")
     parser.add_argument("--batch-size", type=int, default=128, help="number of records in a batch")
     options = parser.parse_args()

@@ -119,10 +119,10 @@ def with_click(record: Any) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--records", type=int, default=20_000, help="number of records to make")
+    parser.add_argument("--records", type=int, default=20_000, help="number of records")
     parser.add_argument("--epochs", type=int, default=3, help="number of epochs")
     parser.add_argument("--batch-size", type=int, default=128, help="number of records in a batch")
-    parser.add_argument("--workers", type=int, default=0, help="processes that read")
+    parser.add_argument("--workers", type=int, default=0, help="number of worker processes")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         make_data(Path(folder), options.records)

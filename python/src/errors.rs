@@ -27,7 +27,7 @@ impl<T> OrRaise<T> for Result<T, Error> {
 pub(crate) fn fork_error(py: Python<'_>, what: &str) -> PyErr {
     let message = format!(
         "{what} was made before a fork, in the parent process, whose threads are not in this one: \
-         make it in this process (iterate over the dataset anew), or start worker processes with \
+         make it in this process (iterate over the dataset again), or start worker processes with \
          the 'spawn' or 'forkserver' method"
     );
     plain(py, "ForkError", &message)

@@ -157,7 +157,7 @@ fn forward(py: Python<'_>, queue: &Queue) -> PyResult<()> {
         log_in_python(py, level, &text)?;
     }
     if dropped > 0 {
-        let text = format!("{dropped} log records after these were dropped: too many waited");
+        let text = format!("{dropped} later log records were dropped: too many were waiting");
         log_in_python(py, Level::Warn, &text)?;
     }
     Ok(())

@@ -64,7 +64,7 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"filenames": ["a.avro", 3]},
-        "filenames has 3, which is no path, pattern or folder: give a str or a Path",
+        "filenames has 3, which is not a path, pattern or folder: give a str or a Path",
     ),
     ({"filenames": ""}, "filenames has '', which no file can have as its path"),
     ({"filenames": "a\0b"}, r"filenames has 'a\x00b', which no file can have as its path"),
@@ -118,7 +118,7 @@ FEATURES: list[tuple[Any, str]] = [
         {"s_label": "int32"},
         "feature 's_label' is a str: give one such as atds.DenseFeature([], 'int32')",
     ),
-    ({3: DENSE["s_label"]}, "a feature's name is 3, which is no str"),
+    ({3: DENSE["s_label"]}, "a feature's name is 3, which is not a str"),
     ({"\udcff": DENSE["s_label"]}, r"a feature's name is '\udcff', which cannot be UTF-8"),
     (
         {"s_country": atds.DenseFeature([], "int64")},
@@ -141,11 +141,11 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         {"d0": atds.DenseFeature([2, 4], "float32")},
-        "{file}: feature 'd0': the shape has rank 2, the schema 1",
+        "{file}: feature 'd0': the shape has rank 2, but the schema has rank 1",
     ),
     (
         {"sp0": atds.SparseFeature([10, 10], "float32")},
-        "{file}: feature 'sp0': the shape has rank 2, the schema 1",
+        "{file}: feature 'sp0': the shape has rank 2, but the schema has rank 1",
     ),
     (
         {"d0": atds.SparseFeature([10], "float32")},

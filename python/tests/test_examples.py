@@ -36,7 +36,7 @@ def test_digits_are_told_apart() -> None:
     need("sklearn")
     need("tqdm")
     done = run("digits.py", "--epochs", "5")
-    share = re.match(r"^(\S+)% of digits that were not learnt from are told right$", done.stdout)
+    share = re.match(r"^(\S+)% of the test digits are classified correctly$", done.stdout)
     assert share is not None, done.stdout
     assert float(share[1]) > 90
     # The bar shows the number of batches in four of five files. It may be drawn in full more than

@@ -14,7 +14,7 @@ ARGUMENTS: list[tuple[Any, str]] = [
     (
         lambda: atds.DenseFeature([], "flaot32"),
         (
-            "dtype 'flaot32' is not one of a column (did you mean 'float32'?): it may be int8, int16, "
+            "dtype 'flaot32' is unknown (did you mean 'float32'?): it must be one of int8, int16, "
             "int32, int64, uint8, uint16, float16, bfloat16, float32, float64, bool, string, bytes"
         ),
     ),
@@ -32,11 +32,11 @@ ARGUMENTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: atds.DenseFeature("8", "int32"),
-        "shape is '8', which is no list of dimensions such as [8] or []",
+        "shape is '8', which is not a list of dimensions such as [8] or []",
     ),
     (
         lambda: atds.DenseFeature([1.5], "int32"),
-        "shape is [1.5], which is no list of dimensions such as [8] or []",
+        "shape is [1.5], which is not a list of dimensions such as [8] or []",
     ),
     (
         lambda: atds.VarlenFeature([0], "int32"),
@@ -44,7 +44,7 @@ ARGUMENTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: atds.SparseFeature([5], "int32", "csr"),  # type: ignore[arg-type]
-        "layout is 'csr': it may be coo, ragged",
+        "layout is 'csr': it must be one of coo, ragged",
     ),
     (
         lambda: atds.SparseFeature(dtype="int32"),
@@ -65,14 +65,14 @@ ARGUMENTS: list[tuple[Any, str]] = [
         lambda: atds.VarLenFeature("int32", rank=-1),
         "rank is the levels of lists, 0 or more, not -1",
     ),
-    (lambda: atds.VarLenFeature("int32", rank=1.5), "rank is 1.5, which is no whole number"),  # type: ignore[arg-type]
+    (lambda: atds.VarLenFeature("int32", rank=1.5), "rank is 1.5, which is not a whole number"),  # type: ignore[arg-type]
     (
         lambda: atds.DenseFeature([], "int32", expression=b"x"),  # type: ignore[arg-type]
-        "expression is b'x', which is no str",
+        "expression is b'x', which is not a str",
     ),
     (
         lambda: atds.DenseFeature([], "int32", mask=3),  # type: ignore[arg-type]
-        "mask is 3, which is no str",
+        "mask is 3, which is not a str",
     ),
     (
         lambda: atds.DenseFeature([], "int32", cast="yes"),  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ ARGUMENTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: atds.SparseFeature(index_key="i", value_key=3, dtype="int32", size=5),  # type: ignore[arg-type]
-        "value_key is 3, which is no str",
+        "value_key is 3, which is not a str",
     ),
     (
         lambda: atds.SparseFeature(
@@ -103,13 +103,13 @@ ARGUMENTS: list[tuple[Any, str]] = [
     (
         lambda: atds.DenseFeature([], "int64", unit="milis"),  # type: ignore[arg-type]
         (
-            "unit is 'milis' (did you mean 'millis'?): it may be days, hours, minutes, seconds, "
+            "unit is 'milis' (did you mean 'millis'?): it must be one of days, hours, minutes, seconds, "
             "millis, micros, nanos"
         ),
     ),
     (
         lambda: atds.DenseFeature([], "int64", hash_buckets="many"),  # type: ignore[arg-type]
-        "hash_buckets is 'many', which is no whole number",
+        "hash_buckets is 'many', which is not a whole number",
     ),
     (
         lambda: atds.DenseFeature([], "int64", vocabulary="words.txt"),

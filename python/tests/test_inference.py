@@ -170,11 +170,11 @@ def test_logical_types_that_are_not_taken(write: Write, caplog: pytest.LogCaptur
         atds.Dataset(path, 10)
     assert [one.getMessage() for one in caplog.records] == [
         (
-            "schema, at /fields/0/type: logicalType 'timestamp-millis' is not taken: it is of "
+            "schema, at /fields/0/type: logicalType 'timestamp-millis' is ignored: it is of "
             "long and not of string"
         ),
         (
-            "schema, at /fields/0/type/items: logicalType 'date' is not taken: it is of int and "
+            "schema, at /fields/0/type/items: logicalType 'date' is ignored: it is of int and "
             "not of long"
         ),
     ]

@@ -277,7 +277,7 @@ def test_packed_files(tmp_path: Path, numbers: str, caplog: pytest.LogCaptureFix
     # A pickled data set keeps the count.
     assert len(pickle.loads(pickle.dumps(dataset))) == 16
     assert len(caplog.records) == 1
-    assert "gzip is around the whole file" in caplog.records[0].getMessage()
+    assert "the whole file is packed as gzip" in caplog.records[0].getMessage()
     with pytest.raises(atds.OptionError, match="shuffle_blocks"):
         atds.Dataset(path, 64, NUMBER, shuffle_blocks=True)
     path.write_bytes(path.read_bytes()[:-50])

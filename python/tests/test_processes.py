@@ -60,7 +60,7 @@ def test_a_forked_child_cannot_use_the_iterator(clicks: str) -> None:
     )
     assert said == (
         "this iterator was made before a fork, in the parent process, whose threads are not in "
-        "this one: make it in this process (iterate over the dataset anew), or start worker "
+        "this one: make it in this process (iterate over the dataset again), or start worker "
         "processes with the 'spawn' or 'forkserver' method"
     )
     assert issubclass(atds.ForkError, RuntimeError)

@@ -221,7 +221,7 @@ def test_a_logical_type_that_is_not_taken(tmp_path: Path) -> None:
     schema = record(x={"type": "int", "logicalType": "timestamp-millis"})
     path.write_bytes(container(schema, block(1, long(1))))
     features = {"x": atds.DenseFeature([], "int64", unit="seconds")}
-    with pytest.raises(atds.FeatureError, match="'timestamp-millis' is not taken: it is of long"):
+    with pytest.raises(atds.FeatureError, match="'timestamp-millis' is ignored: it is of long"):
         atds.Dataset(path, 8, features)
 
 

@@ -331,7 +331,7 @@ def test_two_threads_take_each_batch_once(numbers: str) -> None:
             {"rank": 0, "world_size": 2, "shuffle_files": True},
             (
                 "seed must be given where several ranks shuffle files or blocks, and be the same "
-                "on all of them: with orders of their own they would read some records twice and "
+                "on all of them: in different orders, some records would be read twice and "
                 "others never"
             ),
         ),

@@ -16,7 +16,7 @@ use crate::{figures, progress};
 /// Make sample files in a temporary folder, read them shuffled, print figures and one example.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Number of records to make and read
+    /// Number of number of records and read
     #[arg(long, value_name = "N", default_value_t = 40_960)]
     records: u64,
     /// Print the figures and the example as JSON

@@ -15,7 +15,7 @@ use crate::json_text::json_text;
 use crate::lenience::Lenience;
 use crate::{inputs, progress, units};
 
-/// Print the first records of a file as JSON: a line for each, or the tensors of all.
+/// Print the first records of a file as JSON, one record a line, or as tensors.
 ///
 /// A union is printed as its value alone, an enum as its symbol. Bytes and fixed are text with a
 /// character of U+0000 to U+00FF for each byte. NaN and the infinities are the strings "NaN",

@@ -20,9 +20,9 @@ pub(crate) fn check_stdin<'a>(
     let mut stdin = arguments.filter(|(_, path)| is_stdin(path));
     match (stdin.next(), stdin.next()) {
         (Some((first, _)), Some((second, _))) => Err(Failure::conflict(if first == second {
-            format!("standard input can be read once, but {first} names it twice")
+            format!("standard input can be read only once, but {first} names it twice")
         } else {
-            format!("standard input can be read once, but both {first} and {second} name it")
+            format!("standard input can be read only once, but both {first} and {second} name it")
         })),
         _ => Ok(()),
     }

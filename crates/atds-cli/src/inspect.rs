@@ -319,7 +319,7 @@ fn print_notes(found: &Inspection, out: &mut dyn Write) -> io::Result<()> {
     if found.notes.is_empty() {
         return Ok(());
     }
-    writeln!(out, "  notes: not by the specification")?;
+    writeln!(out, "  notes: breaks of the Avro specification")?;
     for note in &found.notes {
         match &*note.path {
             "" => writeln!(out, "    {}", note.kind),

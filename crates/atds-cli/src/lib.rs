@@ -62,10 +62,10 @@ const EXIT_CODES: [(&str, &str); 4] = [
         "0",
         "all went well, or the reader of standard output closed it",
     ),
-    ("1", "a data file is at fault, or the system that keeps it"),
+    ("1", "a data file is damaged or cannot be read"),
     (
         "2",
-        "the command line, the features file or the reader schema is at fault",
+        "the command line, the features file or the reader schema is invalid",
     ),
     (
         "128 + N",

@@ -173,8 +173,8 @@ impl Dataset {
         }
         if !std::mem::replace(is_logged, true) {
             log::warn!(
-                "{}: {packing} is around the whole file, so that counting records unpacks all of \
-                 such files, as long as it takes to read them; it is done once for this data set",
+                "{}: the whole file is packed as {packing}, so that counting its records takes \
+                 as long as reading it; this is done once for the data set",
                 path.display()
             );
         }

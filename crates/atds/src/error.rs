@@ -85,8 +85,8 @@ pub enum ErrorKind {
     Scheme(String),
     /// A `file://` URL with the name of a machine.
     #[error(
-        "a file of the machine '{host}' is not read: copy or mount it, and give its path. If it is of \
-         this machine, give '{path}', or a URL with three slashes, 'file:///...'"
+        "files of other machines are not read, and this one is of '{host}': copy or mount it, and \
+         give its path. If it is on this machine, give '{path}', or a URL with three slashes, 'file:///...'"
     )]
     Host {
         /// The machine.
@@ -95,7 +95,7 @@ pub enum ErrorKind {
         path: String,
     },
     /// An input that can be read only once, such as a pipe, would have to be read more often.
-    #[error("this is {input}, which can be read once: {reason}")]
+    #[error("this is {input}, which can be read only once: {reason}")]
     ReadOnce {
         /// The kind of input: `a pipe`.
         input: &'static str,
@@ -103,7 +103,9 @@ pub enum ErrorKind {
         reason: &'static str,
     },
     /// A file is packed as a whole, but the options need a plain file.
-    #[error("{packing} is around the whole file, which can be read from its start only: {reason}")]
+    #[error(
+        "the whole file is packed as {packing}, so it can be read from its start only: {reason}"
+    )]
     Packed {
         /// The format of the packing.
         packing: Packing,
@@ -176,8 +178,8 @@ pub enum ErrorKind {
     /// Two writer schemas have the same fingerprint, which does not cover logical types, but differ
     /// in logical types.
     #[error(
-        "two writer schemas with this fingerprint are not read alike, and messages do not tell \
-         them apart"
+        "two writer schemas have this fingerprint but differ in their logical types, and \
+         messages do not say which one they have"
     )]
     SameFingerprint,
     /// A schema from which no feature can be inferred.
@@ -192,7 +194,7 @@ pub enum ErrorKind {
         left_out: Vec<LeftOut>,
     },
     /// A block claims more records than its bytes can hold.
-    #[error("{} cannot be in a payload of {}", words::counted(*records, "record"), words::counted(*bytes, "byte"))]
+    #[error("a payload of {} cannot hold {}", words::counted(*bytes, "byte"), words::counted(*records, "record"))]
     TooManyRecords {
         /// Number of records that the block claims.
         records: u64,
@@ -211,8 +213,8 @@ pub enum ErrorKind {
     /// An array has another length than the arrays of the sample from which its feature was
     /// inferred.
     #[error(
-        "an array of {actual} values, where all arrays of the {records} records sampled have \
-         {expected}, so that the feature was inferred as dense: name the column in `features`, as \
+        "an array of {actual} values; the feature was inferred as dense because all arrays \
+         of the {records} sampled records have {expected}: name the column in `features`, as \
          varlen, or dense with `truncate` or a `default`"
     )]
     SampledLength {
@@ -259,7 +261,7 @@ pub enum ErrorKind {
         now: u64,
     },
     /// The number of records of a file has changed since they were counted.
-    #[error("the file has {} now, and had {counted} when they were counted", words::counted(*found, "record"))]
+    #[error("the file has {} now, but had {counted} when they were counted", words::counted(*found, "record"))]
     RecordsChanged {
         /// Number of records when they were counted.
         counted: u64,
@@ -326,12 +328,12 @@ impl fmt::Display for Remedy<'_> {
         match self.0 {
             Some(other) => write!(
                 f,
-                "; {other} has it: give the feature a `default` or a `mask`, or read all by a \
-                 `reader_schema` that has a default for the field",
+                "; {other} has it: give the feature a `default` or a `mask`, or read all \
+                 files with a `reader_schema` that has a default for the field",
             ),
             None => f.write_str(
-                " (a `default` or a `mask` stands for a field that some of the schemas lack, not \
-                 for one that all of them lack: a `reader_schema` can add that)",
+                " (a `default` or a `mask` fills a field that some of the schemas lack, not one \
+                 that all of them lack: a `reader_schema` can add the field)",
             ),
         }
     }
@@ -477,7 +479,7 @@ impl fmt::Display for Other<'_> {
         match self.0.as_deref() {
             None => f.write_str("not that of the feature"),
             Some((place, shape)) => {
-                write!(f, "not {shape}, as of the first record of the batch")?;
+                write!(f, "not {shape}, the shape of the first record of the batch")?;
                 match place.file {
                     None => write!(f, ", message {}", place.record.unwrap_or(0)),
                     Some(_) => write!(f, " ({})", At(place)),

@@ -370,7 +370,7 @@ pub fn inference_warnings(inferred: &Inferred) -> Vec<String> {
             more => format!("{more} more values are"),
         };
         sentences.push(format!(
-            "{values} left out, rounded or of another type than said"
+            "{values} left out, rounded or read as another type"
         ));
     }
     sentences

@@ -220,8 +220,8 @@ impl Sample {
             format!("'{}' {shape:?}", feature.name.escape_debug())
         });
         log::info!(
-            "{}: read as dense tensors, because in all {records} records sampled their lists \
-             have one length: {}; a longer list, or a shorter one where there is no mask, is an \
+            "{}: inferred as dense, because all lists of the {records} sampled records have \
+             the same length: {}. A longer list, or without a mask a shorter one, will be an \
              error: name such a column in `features`",
             self.path.display(),
             listed_as(columns)

@@ -276,11 +276,11 @@ impl Found {
             Found::AppleDouble => "give the file of the same name without '._'",
             Found::GitLfsPointer => "fetch the file itself with 'git lfs pull'",
             Found::AvroSchema => {
-                "it describes records and has none; give the data file. To read it with this schema, \
+                "it describes records but has none; give the data file. To read it with this schema, \
                  give the schema as `reader_schema`"
             }
             Found::AvroProtocol | Found::AvroIdl => {
-                "it describes records and has none; give the data file"
+                "it describes records but has none; give the data file"
             }
             Found::SingleObject => {
                 "messages without a file are read by MessageDecoder, in Rust and Python"
@@ -300,7 +300,7 @@ impl Found {
                  file again"
             }
             Found::Zeros => {
-                "it was allocated and never written, or lost its contents; copy it again"
+                "the file was allocated but never written, or lost its contents; copy it again"
             }
             Found::SecondFile | Found::Whitespace | Found::Padding { .. } | Found::Unknown => {
                 return None;

@@ -153,15 +153,15 @@ fn not_a_block(found: Found, cause: &ErrorKind) -> String {
     const OPTION: &str = "`tolerate` 'trailing-file-bytes'";
     match found {
         Found::SecondFile => format!(
-            "another Avro file begins after the last block, as in what 'cat a.avro b.avro' \
-             writes: keep the files apart, or leave out all but the first with {OPTION}"
+            "another Avro file begins after the last block, as if written by 'cat a.avro \
+             b.avro': keep the files apart, or leave out all but the first with {OPTION}"
         ),
         Found::Unknown => {
             format!("{cause}; if these bytes are no part of the file, {OPTION} leaves them out")
         }
         found => format!(
-            "{found} where a block should begin: cut off the bytes after the last block, or leave it \
-             out with {OPTION}"
+            "{found} where a block should begin: cut off the bytes after the last block, or leave \
+             them out with {OPTION}"
         ),
     }
 }

@@ -80,7 +80,7 @@ struct LengthRemedy {
 impl fmt::Display for LengthRemedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.actual > self.expected {
-            "; `truncate` leaves out the values beyond"
+            "; `truncate` drops the rest"
         } else {
             "; a dense feature with a `default` or a `mask` fills the rest"
         })
@@ -150,7 +150,7 @@ pub enum DecodeErrorKind {
         branches: usize,
     },
     /// The items of a block do not have the size that the block's header declares.
-    #[error("a block of items takes {}, and says {declared}", counted(*actual, "byte"))]
+    #[error("a block of items has {}, but its header says {declared}", counted(*actual, "byte"))]
     BadBlockSize {
         /// The size in the block's header, in bytes.
         declared: usize,
@@ -200,7 +200,7 @@ pub enum DecodeErrorKind {
     /// Defaults of fields that only the reader has would add more than
     /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) values and bytes to a value.
     #[error(
-        "defaults of more than {} values and bytes",
+        "defaults would add more than {} values and bytes",
         crate::limits::MAX_FILLED_PARTS
     )]
     DefaultsTooLarge,
@@ -208,7 +208,7 @@ pub enum DecodeErrorKind {
     #[error("a null, where the feature has neither a `default` nor a `mask`")]
     Null,
     /// The index of a sparse entry is null: an index has no default.
-    #[error("the index of a sparse entry is null, and no default stands for one")]
+    #[error("the index of a sparse entry is null, and indices have no default")]
     NullIndex,
     /// An array has no element at the index in the expression.
     #[error("an array has no element [{index}]")]
@@ -280,8 +280,8 @@ pub enum DecodeErrorKind {
     /// A decimal's unscaled number is not in the range of int64, once it has the column's number of
     /// digits after the point.
     #[error(
-        "an unscaled decimal of {value} is not in the range of int64 with scale {to} for {from}: read \
-         it as float64"
+        "the decimal with the unscaled number {value} and scale {from} is not in the range of int64 \
+         at scale {to}: read it as float64"
     )]
     DecimalOverflow {
         /// The unscaled number.
@@ -294,7 +294,7 @@ pub enum DecodeErrorKind {
     /// A decimal that is read as a float has more than
     /// [`MAX_DECIMAL_BYTES`](crate::limits::MAX_DECIMAL_BYTES) bytes.
     #[error(
-        "a decimal of {length} bytes, where at most {} are made a float",
+        "a decimal of {length} bytes is too long for a float: the maximum is {} bytes",
         crate::limits::MAX_DECIMAL_BYTES
     )]
     DecimalTooLong {
@@ -318,7 +318,7 @@ fn deeper(limit: usize) -> String {
     if limit < DEEPEST {
         format!(": raise `max_depth`, to {DEEPEST} at most")
     } else {
-        ", which is the most that is read".to_owned()
+        ", the maximum".to_owned()
     }
 }
 

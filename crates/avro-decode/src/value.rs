@@ -109,7 +109,7 @@ impl ValueError {
 #[non_exhaustive]
 pub enum ValueErrorKind {
     /// The value is of another type.
-    #[error("the schema has {expected}, the value is {found}")]
+    #[error("the schema has {expected}, but the value is {found}")]
     WrongType {
         /// The schema's type.
         expected: &'static str,
@@ -117,7 +117,7 @@ pub enum ValueErrorKind {
         found: &'static str,
     },
     /// A record has too many or too few fields.
-    #[error("the schema has {}, the value {found}", counted(*expected, "field"))]
+    #[error("the schema has {}, but the value has {found}", counted(*expected, "field"))]
     FieldCount {
         /// Number of fields of the schema's record.
         expected: usize,
@@ -125,7 +125,7 @@ pub enum ValueErrorKind {
         found: usize,
     },
     /// A `fixed` has another size.
-    #[error("the schema has a fixed of {}, the value {found}", counted(*expected, "byte"))]
+    #[error("the schema has a fixed of {}, but the value has {found}", counted(*expected, "byte"))]
     FixedSize {
         /// The schema's size.
         expected: usize,
@@ -184,7 +184,7 @@ pub enum ValueErrorKind {
     /// Defaults of fields that only the reader has would add more than
     /// [`MAX_FILLED_PARTS`](crate::limits::MAX_FILLED_PARTS) values and bytes to the value.
     #[error(
-        "defaults of more than {} values and bytes",
+        "defaults would add more than {} values and bytes",
         crate::limits::MAX_FILLED_PARTS
     )]
     DefaultsTooLarge,

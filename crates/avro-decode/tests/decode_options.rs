@@ -229,7 +229,7 @@ fn depth_is_an_option_and_never_overflows() {
                             let remedy = if limit < DEEPEST {
                                 "raise `max_depth`"
                             } else {
-                                "deeper than 300, which is the most that is read"
+                                "deeper than 300, the maximum"
                             };
                             assert!(error.to_string().contains(remedy), "{error}");
                         }

@@ -97,13 +97,13 @@ fn what_is_read_and_noted() {
             r#"{"type": "record", "fields": [{"name": "x", "type": "int"}]}"#,
             &[2],
             json!({"x": 1}),
-            &[r#": no "name""#, "/name"],
+            &[r#": the attribute "name" is missing"#, "/name"],
         ),
         (
             r#"{"type": "record", "name": null, "fields": [{"name": "x", "type": "int"}]}"#,
             &[2],
             json!({"x": 1}),
-            &[r#": no "name""#, "/name"],
+            &[r#": the attribute "name" is missing"#, "/name"],
         ),
         (
             r#"{"type": "record", "name": 7, "fields": [{"name": "x", "type": "int"}]}"#,
@@ -184,7 +184,7 @@ fn what_is_read_and_noted() {
             &[2, 4],
             json!({"": 1, "true": 2}),
             &[
-                r#"/fields/0: no "name""#,
+                r#"/fields/0: the attribute "name" is missing"#,
                 r#"/fields/0/name: "" is not a name"#,
                 r#"/fields/1: "name" is not a string"#,
             ],

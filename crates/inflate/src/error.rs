@@ -17,14 +17,16 @@ pub enum Error {
     },
     /// A repetition of code lengths has no length before it, or goes past the last (RFC 1951,
     /// 3.2.7).
-    #[error("a repetition of code lengths that is out of place")]
+    #[error("a repeated code length with none before it, or too many repetitions")]
     Repetition,
     /// The lengths of a code's words belong to no code, or leave words unused. Only a single word
     /// of one bit may leave the other unused (RFC 1951, 3.2.7).
-    #[error("a code with too many words or too few")]
+    #[error("a Huffman code with too many or too few code words")]
     Code,
     /// A match begins before the start of the stream.
-    #[error("a match at distance {distance}, at byte {written} of the stream")]
+    #[error(
+        "a match at byte {written} of the stream begins {distance} bytes earlier, before the stream"
+    )]
     Distance {
         /// The distance back.
         distance: u16,

@@ -31,7 +31,7 @@ pub enum SpecErrorKind {
     #[error("the name is given twice")]
     DuplicateName,
     /// A dimension is 0 or negative.
-    #[error("dimensions are above 0, or -1 for unknown where the column is not dense")]
+    #[error("a dimension must be above 0; where the column is not dense, -1 stands for unknown")]
     BadDimension,
     /// A sparse, padded or ragged shape has no dimension.
     #[error("the shape is empty; sparse, padded and ragged columns have at least one dimension")]
@@ -43,7 +43,7 @@ pub enum SpecErrorKind {
         rank: usize,
     },
     /// A padded column is filled with a value of another dtype.
-    #[error("the fill is {fill}, the column {column}")]
+    #[error("the fill value is {fill}, but the column is {column}")]
     FillDType {
         /// The dtype of the fill.
         fill: crate::DType,

@@ -101,7 +101,7 @@ class _Counted(Iterator[Arrays]):
     def _changed(self, word: str) -> Exception:
         return ValueError(
             f"the files have {word} than the {self._count} batches that were counted when the data "
-            "set was made: make it again, or with check_files=False, by which it counts none"
+            "set was made: make it again, or give check_files=False so that none are counted"
         )
 
     def close(self) -> None:

@@ -233,10 +233,10 @@ class Dataset(IterableDataset[Batch]):
             raise OptionError(_collates())
         if caller.splitter is not None and self._rank is None:
             raise OptionError(
-                f"{caller.splitter} splits what the data set yields among ranks, and the data set "
-                "shares the records among them already, so that some would be lost: give the data "
-                "set itself to a DataLoader; or give it rank=0, world_size=1, by which each rank "
-                "reads all records"
+                f"{caller.splitter} splits the batches among ranks, but the data set has already "
+                "split the records among them, so that some would be lost: give the data set "
+                "itself to a DataLoader; or give it rank=0, world_size=1, so that each rank reads all "
+                "records"
             )
         if caller.dispatcher is None:
             return
@@ -254,7 +254,7 @@ class Dataset(IterableDataset[Batch]):
             if not isinstance(spec, ArraySpec) or None in spec.shape[1:]:
                 raise FeatureError(
                     f"feature '{name}' cannot be split by Accelerate's dispatcher, which takes "
-                    f"dense features of a fixed shape alone: {_NO_DISPATCH}, by which each rank "
+                    f"dense features of a fixed shape alone: {_NO_DISPATCH}, so that each rank "
                     "reads its own records"
                 )
 
@@ -278,8 +278,8 @@ class Dataset(IterableDataset[Batch]):
             return 0, 1
         if self._pin_memory:
             raise OptionError(
-                "pin_memory=True cannot be in a worker process, whose memory is not the one that "
-                "is copied from: use atds.torch.loader, or give pin_memory=True to the DataLoader "
+                "pin_memory=True is not possible in a worker process, which cannot pin memory of the "
+                "training process: use atds.torch.loader, or give pin_memory=True to the DataLoader "
                 "instead"
             )
         if info.num_workers > MAX_WORKERS:
@@ -336,7 +336,7 @@ class Dataset(IterableDataset[Batch]):
         if world_size > 1 and shuffled and not self._seed_is_given:
             raise OptionError(
                 "seed must be given where several ranks shuffle files or blocks, and be the same "
-                "on all of them: with orders of their own they would read some records twice and "
+                "on all of them: in different orders, some records would be read twice and "
                 "others never"
             )
         found = rank_share(
@@ -449,8 +449,8 @@ class Dataset(IterableDataset[Batch]):
 def _collates() -> str:
     """The error message for a ``DataLoader`` that would stack batches."""
     said = (
-        "the data set yields whole batches, and this DataLoader has a batch_size, by which it "
-        "would stack several: give it batch_size=None"
+        "the data set yields whole batches, and this DataLoader's batch_size would stack "
+        "several of them: give it batch_size=None"
     )
     if "accelerate" in sys.modules:
         said += ", and Accelerate no split_batches=True"

@@ -117,8 +117,8 @@ def dispatched_share(
     ranks = dispatcher.world_size
     if dispatcher.splits_each and batch_size % ranks:
         raise OptionError(
-            f"batch_size must be a multiple of {ranks}, not {batch_size}, where Accelerate splits "
-            f"each batch among {ranks} ranks (split_batches=True)"
+            f"batch_size must be a multiple of {ranks}, not {batch_size}, because Accelerate "
+            f"splits each batch among {ranks} ranks (split_batches=True)"
         )
     step = batch_size if dispatcher.splits_each else batch_size * ranks
     multiple = step if drop_remainder or not dispatcher.in_order else ranks
@@ -150,7 +150,7 @@ def report(share: Share, uneven: Uneven) -> str | None:
     if uneven == "keep":
         return f"{said}: uneven='keep' leaves it so, and collective operations may wait for ever"
     if uneven == "pad":
-        return f"{said}: those with fewer repeat records in a batch under a mask that is false"
+        return f"{said}: ranks with fewer repeat records in a last batch whose mask is false"
     return (
         f"{said}: the last is dropped on these, here {share.dropped_records} records, on all "
         f"ranks {share.total_dropped_records}"

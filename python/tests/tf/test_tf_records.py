@@ -168,7 +168,7 @@ def test_a_pipe_is_read_once(three: list[str], tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     content = Path(three[0]).read_bytes()
-    again = "which can be read once: an earlier iteration has read it"
+    again = "which can be read only once: an earlier iteration has read it"
 
     def write() -> None:
         threading.Thread(target=pipe.write_bytes, args=[content]).start()

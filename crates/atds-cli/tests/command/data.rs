@@ -39,7 +39,7 @@ fn standard_input_is_read_by_every_command() {
             let args = [&["bench", stdin], option].concat();
             let message = piped(&args, &bytes).fails_with(2);
             assert!(
-                message.contains("a pipe, which can be read once"),
+                message.contains("a pipe, which can be read only once"),
                 "{message}"
             );
         }
@@ -83,7 +83,7 @@ fn standard_input_is_given_once() {
         let message = misused(args);
         assert_eq!(
             message,
-            format!("standard input can be read once, but {twice}"),
+            format!("standard input can be read only once, but {twice}"),
             "{args:?}"
         );
     }

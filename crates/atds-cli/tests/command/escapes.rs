@@ -128,7 +128,7 @@ fn reasons_are_escaped_once() {
     let fields = serde_json::json!([{"name": "f", "type": decimal}]);
     let schema = serde_json::json!({"type": "record", "name": "R", "fields": fields});
     let file = file(dir.path(), &schema);
-    let note = r#"its precision is "9", which is no number of digits"#;
+    let note = r#"its precision is "9", which is not a number of digits"#;
     let found = atds(&["inspect", "--json", &file]).json();
     let notes = found["notes"].as_array().unwrap();
     let told = |value: &Value| value["note"].as_str().unwrap().contains(note);

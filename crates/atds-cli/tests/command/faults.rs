@@ -181,7 +181,7 @@ fn a_reader_schema_at_fault_is_a_fault_of_usage() {
         let schema = files.write("s.avsc", r#"{"type": "record", "name": "R"}"#);
         assert_eq!(
             run(&schema).fails_with(2),
-            format!("reader schema {schema}: schema: no \"fields\"")
+            format!("reader schema {schema}: schema: the attribute \"fields\" is missing")
         );
         let gone = text(&files.dir.path().join("gone.avsc"));
         let message = run(&gone).fails_with(2);

@@ -119,7 +119,7 @@ fn refuses_features_without_samples() {
     let features = write(dir.path(), "f.json", features);
     let args = ["generate", &folder, "--features", &features];
     let expected =
-        "feature 'x': 'a.b' is not the name of a field, which is all that samples are made for";
+        "feature 'x': 'a.b' is not the name of a field: samples are made for fields only";
     assert_eq!(
         atds(&args).fails_with(2),
         format!("features file {features}: {expected}")

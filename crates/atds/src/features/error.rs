@@ -74,7 +74,7 @@ pub enum EntryErrorKind {
         key: &'static str,
     },
     /// A key that features of the kind do not have.
-    #[error("{kind} has no '{key}', but {}", Listed(known))]
+    #[error("{kind} has no key '{key}'; its keys are {}", Listed(known))]
     UnknownKey {
         /// The key.
         key: String,
@@ -110,7 +110,7 @@ pub enum EntryErrorKind {
         keys: [&'static str; 2],
     },
     /// A default that does not fit the dtype.
-    #[error("'default' has {found}, which is no {dtype}")]
+    #[error("'default' has {found}, which is not of dtype {dtype}")]
     DefaultValue {
         /// The value.
         found: String,
@@ -125,10 +125,10 @@ pub enum EntryErrorKind {
         expected: Vec<usize>,
     },
     /// A default of a `fixed_len_sequence` that does not allow gaps.
-    #[error("'default' fills gaps, which \"allow_missing\": true allows")]
+    #[error("'default' needs \"allow_missing\": true")]
     DefaultWithoutGaps,
     /// A file of words that cannot be read.
-    #[error("'vocabulary' is in {}: {error}", .path.display())]
+    #[error("'vocabulary', file {}: {error}", .path.display())]
     File {
         /// The file.
         path: PathBuf,

@@ -130,14 +130,14 @@ mod tests {
             ),
             (
                 "file://host/a",
-                "file://host/a: a file of the machine 'host' is not read: copy or mount it, and give \
-                 its path. If it is of this machine, give 'host/a', or a URL with three slashes, \
+                "file://host/a: files of other machines are not read, and this one is of 'host': \
+                 copy or mount it, and give its path. If it is on this machine, give 'host/a', or a URL with three slashes, \
                  'file:///...'",
             ),
             (
                 "file://data/my%20x.avro",
-                "file://data/my%20x.avro: a file of the machine 'data' is not read: copy or mount it, \
-                 and give its path. If it is of this machine, give 'data/my x.avro', or a URL with \
+                "file://data/my%20x.avro: files of other machines are not read, and this one is of \
+                 'data': copy or mount it, and give its path. If it is on this machine, give 'data/my x.avro', or a URL with \
                  three slashes, 'file:///...'",
             ),
         ] {

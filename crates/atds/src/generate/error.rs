@@ -88,13 +88,13 @@ impl ShapeError {
 #[non_exhaustive]
 pub enum ShapeErrorKind {
     /// The expression is not just the name of a field.
-    #[error("'{expression}' is not the name of a field, which is all that samples are made for")]
+    #[error("'{expression}' is not the name of a field: samples are made for fields only")]
     Expression {
         /// The expression.
         expression: String,
     },
     /// Another feature reads the same field.
-    #[error("another feature is of the field '{field}' too")]
+    #[error("another feature reads the field '{field}', too")]
     DuplicateField {
         /// The field.
         field: String,
@@ -103,7 +103,7 @@ pub enum ShapeErrorKind {
     #[error("samples are made for dense and varlen features, and for sparse ones of a shape")]
     Kind,
     /// No Avro type is read as the dtype.
-    #[error("samples of {dtype} are made only where it is cast")]
+    #[error("samples of {dtype} are made only with a cast")]
     DType {
         /// The dtype.
         dtype: DType,
@@ -115,6 +115,6 @@ pub enum ShapeErrorKind {
     #[error("the shape has 2^64 cells or more")]
     TooManyCells,
     /// The feature would give records more than [`MAX_SAMPLE_VALUES`] values.
-    #[error("with it records have more than {MAX_SAMPLE_VALUES} values")]
+    #[error("with this feature, records would have more than {MAX_SAMPLE_VALUES} values")]
     TooManyValues,
 }

@@ -41,7 +41,7 @@ impl<T> Writers<T> {
             (Framing::Raw, [schema]) => make(schema).map(Writers::Raw),
             (Framing::Raw, _) => Err(Error::option(
                 "writer_schema",
-                "one only, unless messages are single objects, which say theirs",
+                "one only, unless messages are single objects, whose header names their schema",
             )),
             (Framing::SingleObject, _) => by_fingerprint(schemas, make).map(Writers::SingleObject),
         }

@@ -50,7 +50,7 @@ fn what_is_not_avro() {
     messages.file(
         "zeros",
         &[0; 100],
-        r#"x.avro: byte 0: not an Avro object container file but NUL bytes: it was allocated and never written, or lost its contents; copy it again"#,
+        r#"x.avro: byte 0: not an Avro object container file but NUL bytes: the file was allocated but never written, or lost its contents; copy it again"#,
     );
 }
 
@@ -295,7 +295,7 @@ fn a_schema_text_that_is_none() {
     file(
         "a number",
         "7",
-        "x.avro: schema: a type is a string, an object or an array",
+        "x.avro: schema: a type must be a string, an object or an array",
     );
     file(
         "an unknown type",
@@ -305,7 +305,7 @@ fn a_schema_text_that_is_none() {
     file(
         "no fields",
         r#"{"type": "record", "name": "R"}"#,
-        r#"x.avro: schema: no "fields""#,
+        r#"x.avro: schema: the attribute "fields" is missing"#,
     );
     file(
         "a name that is too long",

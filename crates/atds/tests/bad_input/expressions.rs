@@ -48,23 +48,26 @@ fn expressions() {
         "friends.age",
         "'friends' is array of record 'com.x.Friend': a field of its elements is 'friends[*].age'",
     );
-    case("id[0]", "'id' is int, which has no '[0]'");
-    case("map[0]", "'map' is map of int, which has no '[0]'");
+    case("id[0]", "'id' is int, to which '[0]' does not apply");
+    case(
+        "map[0]",
+        "'map' is map of int, to which '[0]' does not apply",
+    );
     case(
         "friends['a']",
-        "'friends' is array of record 'com.x.Friend', which has no '['a']'",
+        "'friends' is array of record 'com.x.Friend', to which '['a']' does not apply",
     );
     case("id.x", "'id' is int, not a record, so it has no fields");
-    case("name[*]", "'name' is string, which has no '[*]'");
+    case("name[*]", "'name' is string, to which '[*]' does not apply");
     case(
         "union",
         r#"the values are ["null", "int", "string", "enum 'com.x.Suit'"], read as string, not int32; ask for ids, by `hash_buckets` or a `vocabulary`"#,
     );
     case(
         "union:long",
-        "there is no branch 'long', but 'null', 'int', 'string', 'com.x.Suit'",
+        "the union has no branch 'long', only 'null', 'int', 'string', 'com.x.Suit'",
     );
-    case("id:long", "there is no branch 'long', but 'int'");
+    case("id:long", "the union has no branch 'long', only 'int'");
     case("id:int", "no error");
     case("union:int", "no error");
     case(

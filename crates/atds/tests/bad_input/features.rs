@@ -18,7 +18,7 @@ fn columns() {
     case(&[], "`features` must be at least one, or not given");
     case(
         &[ColumnSpec::dense("pair", &[0], float)],
-        "feature 'pair': dimensions are above 0, or -1 for unknown where the column is not dense",
+        "feature 'pair': a dimension must be above 0; where the column is not dense, -1 stands for unknown",
     );
     case(
         &[ColumnSpec::dense("pair", &[usize::MAX, 2], float)],
@@ -34,11 +34,11 @@ fn columns() {
     );
     case(
         &[ColumnSpec::sparse("cells", &[0], float)],
-        "feature 'cells': dimensions are above 0, or -1 for unknown where the column is not dense",
+        "feature 'cells': a dimension must be above 0; where the column is not dense, -1 stands for unknown",
     );
     case(
         &[ColumnSpec::sparse("cells", &[-2], float)],
-        "feature 'cells': dimensions are above 0, or -1 for unknown where the column is not dense",
+        "feature 'cells': a dimension must be above 0; where the column is not dense, -1 stands for unknown",
     );
     case(
         &[ColumnSpec::varlen("list", &[], float).with_layout(Layout::Ragged)],
@@ -46,11 +46,11 @@ fn columns() {
     );
     case(
         &[ColumnSpec::varlen("list", &[0], float)],
-        "feature 'list': dimensions are above 0, or -1 for unknown where the column is not dense",
+        "feature 'list': a dimension must be above 0; where the column is not dense, -1 stands for unknown",
     );
     case(
         &[ColumnSpec::varlen("list", &[i64::MIN], float)],
-        "feature 'list': dimensions are above 0, or -1 for unknown where the column is not dense",
+        "feature 'list': a dimension must be above 0; where the column is not dense, -1 stands for unknown",
     );
     let id = || ColumnSpec::dense("id", &[], long);
     case(&[id(), id()], "feature 'id': the name is given twice");
@@ -184,34 +184,36 @@ fn entries_of_features_files() {
     let common = "'kind', 'dtype', 'expression', 'default', 'mask', 'row_mask', 'truncate', 'cast', 'hash_buckets', 'vocabulary', 'unknown', 'unit'";
     case(
         r#""kind": "dense", "dtype": "int32", "layout": "coo""#,
-        &format!("'dense' has no 'layout', but 'shape', {common}"),
+        &format!("'dense' has no key 'layout'; its keys are 'shape', {common}"),
     );
     case(
         r#""kind": "varlen", "dtype": "int32", "rank": 1"#,
-        &format!("'varlen' has no 'rank', but 'shape', 'layout', {common}"),
+        &format!("'varlen' has no key 'rank'; its keys are 'shape', 'layout', {common}"),
     );
     case(
         r#""kind": "var_len", "dtype": "int32", "size": 1"#,
-        &format!("'var_len' has no 'size', but 'rank', 'shape', 'layout', {common}"),
+        &format!("'var_len' has no key 'size'; its keys are 'rank', 'shape', 'layout', {common}"),
     );
     case(
         r#""kind": "fixed_len", "dtype": "int32", "allow_missing": true"#,
-        &format!("'fixed_len' has no 'allow_missing', but 'shape', {common}"),
+        &format!("'fixed_len' has no key 'allow_missing'; its keys are 'shape', {common}"),
     );
     case(
         r#""kind": "fixed_len_sequence", "dtype": "int32", "fill": 3"#,
-        &format!("'fixed_len_sequence' has no 'fill', but 'shape', 'allow_missing', {common}"),
+        &format!(
+            "'fixed_len_sequence' has no key 'fill'; its keys are 'shape', 'allow_missing', {common}"
+        ),
     );
     case(
         r#""kind": "sparse", "dtype": "int32", "keys": []"#,
         &format!(
-            "'sparse' has no 'keys', but 'shape', 'layout', 'index_key', 'value_key', 'size', {common}"
+            "'sparse' has no key 'keys'; its keys are 'shape', 'layout', 'index_key', 'value_key', 'size', {common}"
         ),
     );
     case(
         r#""kind": "sparse", "dtype": "int32", "shape": [3], "index_key": "i""#,
         &format!(
-            "'sparse' with keys has no 'shape', but 'index_key', 'value_key', 'size', 'already_sorted', 'layout', {common}"
+            "'sparse' with keys has no key 'shape'; its keys are 'index_key', 'value_key', 'size', 'already_sorted', 'layout', {common}"
         ),
     );
 }
@@ -246,7 +248,7 @@ fn defaults_of_features_files() {
         let found = serde_json::from_str::<serde_json::Value>(json).unwrap();
         case(
             &format!(r#""kind": "dense", "dtype": "{dtype}", "default": {json}"#),
-            &format!("'default' has {found}, which is no {dtype}"),
+            &format!("'default' has {found}, which is not of dtype {dtype}"),
         );
     }
     let dense = r#""kind": "dense", "shape": [2, 2], "dtype": "int32", "default""#;
@@ -263,7 +265,7 @@ fn defaults_of_features_files() {
     }
     case(
         &format!("{dense}: [[1, 2], [3, \"4\"]]"),
-        r#"'default' has "4", which is no int32"#,
+        r#"'default' has "4", which is not of dtype int32"#,
     );
     case(
         r#""kind": "fixed_len", "shape": [null, 2], "dtype": "int32", "default": [[1, 2]]"#,
@@ -279,7 +281,7 @@ fn defaults_of_features_files() {
     );
     case(
         r#""kind": "fixed_len_sequence", "shape": [2], "dtype": "int32", "default": 1"#,
-        r#"'default' fills gaps, which "allow_missing": true allows"#,
+        r#"'default' needs "allow_missing": true"#,
     );
     let long = format!(
         r#""kind": "dense", "dtype": "int32", "default": "{}""#,
@@ -287,7 +289,10 @@ fn defaults_of_features_files() {
     );
     case(
         &long,
-        &format!("'default' has \"{}.., which is no int32", "é".repeat(39)),
+        &format!(
+            "'default' has \"{}.., which is not of dtype int32",
+            "é".repeat(39)
+        ),
     );
 }
 

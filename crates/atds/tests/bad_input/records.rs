@@ -90,7 +90,7 @@ fn lengths_and_counts() {
         "list size wrong",
         LIST,
         &longs(&[-1, 3, 7, 0]),
-        "x.avro: block 0 at byte 639: record 1: field 'list': a block of items takes 1 byte, and says 3",
+        "x.avro: block 0 at byte 639: record 1: field 'list': a block of items has 1 byte, but its header says 3",
     );
     case(
         "list item beyond int",
@@ -132,7 +132,7 @@ fn lengths_and_counts() {
         "pair of three",
         PAIR,
         &[6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 3 values, where the shape says 2; `truncate` leaves out the values beyond",
+        "x.avro: block 0 at byte 625: record 1: field 'pair': an array of 3 values, where the shape says 2; `truncate` drops the rest",
     );
     case(
         "pair of none",

@@ -131,7 +131,7 @@ fn dense_features() {
                 dtype.name()
             };
             let expected = if is_bytes && asked == DType::UInt8 {
-                "x.avro: feature 'f': the shape has rank 0, the schema 1".to_owned()
+                "x.avro: feature 'f': the shape has rank 0, but the schema has rank 1".to_owned()
             } else {
                 format!(
                     "x.avro: feature 'f': the values are {}, read as {dtypes}, not {asked}{instead}",
@@ -154,19 +154,19 @@ fn dense_features() {
         LONGS,
         &[],
         DType::Int64,
-        "x.avro: feature 'f': the shape has rank 0, the schema 1",
+        "x.avro: feature 'f': the shape has rank 0, but the schema has rank 1",
     );
     case(
         LONGS,
         &[2, 2],
         DType::Int64,
-        "x.avro: feature 'f': the shape has rank 2, the schema 1",
+        "x.avro: feature 'f': the shape has rank 2, but the schema has rank 1",
     );
     case(
         r#""long" "#,
         &[3],
         DType::Int64,
-        "x.avro: feature 'f': the shape has rank 1, the schema 0",
+        "x.avro: feature 'f': the shape has rank 1, but the schema has rank 0",
     );
     case(
         r#""null""#,
@@ -233,7 +233,7 @@ fn varlen_features() {
         LONGS,
         &[-1, -1],
         DType::Int64,
-        "x.avro: feature 'f': the shape has rank 2, the schema 1",
+        "x.avro: feature 'f': the shape has rank 2, but the schema has rank 1",
     );
     case(
         LONGS,
@@ -245,7 +245,7 @@ fn varlen_features() {
         r#""long""#,
         &[-1],
         DType::Int64,
-        "x.avro: feature 'f': the shape has rank 1, the schema 0",
+        "x.avro: feature 'f': the shape has rank 1, but the schema has rank 0",
     );
     case(
         r#"{"type": "array", "items": ["int", "string"]}"#,
@@ -352,13 +352,13 @@ fn sparse_features() {
         "rank above",
         &record(&[i0, values]),
         &[3, 3],
-        "x.avro: feature 'f': the shape has rank 2, the schema 1",
+        "x.avro: feature 'f': the shape has rank 2, but the schema has rank 1",
     );
     case(
         "rank below",
         &record(&[i0, i1, values]),
         &[3],
-        "x.avro: feature 'f': the shape has rank 1, the schema 2",
+        "x.avro: feature 'f': the shape has rank 1, but the schema has rank 2",
     );
 }
 

@@ -136,7 +136,7 @@ fn arrays_of_fixed_dimensions() {
         "dense, inner long",
         array(&[&[1, 2], &[3, 4, 5]]),
         dense(),
-        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 3 values, where the shape says 2; `truncate` leaves out the values beyond",
+        "x.avro: block 0 at byte 198: record 1: field 'f': an array of 3 values, where the shape says 2; `truncate` drops the rest",
     );
     case(
         "dense, outer short",
@@ -154,7 +154,7 @@ fn arrays_of_fixed_dimensions() {
         "varlen, outer long",
         array(&[&[1], &[2], &[3]]),
         varlen(),
-        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 3 values, where the shape says 2; `truncate` leaves out the values beyond",
+        "x.avro: block 0 at byte 193: record 1: field 'f': an array of 3 values, where the shape says 2; `truncate` drops the rest",
     );
     case(
         "varlen, outer short",

@@ -61,7 +61,7 @@ fn a_pipe_is_read_whole_and_once() {
     for mut again in [dataset.iter(), dataset.epoch(1), dataset.clone().iter()] {
         let error = again.next().unwrap().unwrap_err();
         let expected =
-            "p: this is a pipe, which can be read once: it has been read, or is being read";
+            "p: this is a pipe, which can be read only once: it has been read, or is being read";
         assert_eq!(folder.message(&error), expected);
         assert!(again.next().is_none());
     }
@@ -106,7 +106,7 @@ fn what_needs_more_than_once_is_refused_at_once() {
             }
         ));
         let message = folder.message(error);
-        let start = "p: this is a pipe, which can be read once: ";
+        let start = "p: this is a pipe, which can be read only once: ";
         message.strip_prefix(start).unwrap().to_owned()
     };
     // The pipe has no writer, so opening it would block.

@@ -78,13 +78,13 @@ fn one_of_several_schemas_without_the_features() {
         format!(
             "schema {fingerprint:016x}: feature 'x': the schema has no field 'x': the record \
              'R' has 'y'; another \
-         writer's schema has it: give the feature a `default` or a `mask`, or read all by a \
-         `reader_schema` that has a default for the field"
+         writer's schema has it: give the feature a `default` or a `mask`, or read all \
+         files with a `reader_schema` that has a default for the field"
         )
     );
     assert_eq!(
         build_error(decoder),
-        "`writer_schema` must be one only, unless messages are single objects, which say theirs"
+        "`writer_schema` must be one only, unless messages are single objects, whose header names their schema"
     );
 }
 
@@ -105,8 +105,8 @@ fn schemas_that_messages_do_not_tell_apart() {
     assert_eq!(
         build_error(decoder.framing(Framing::SingleObject)),
         format!(
-            "schema {fingerprint:016x}: two writer schemas with this fingerprint are not read \
-             alike, and messages do not tell them apart"
+            "schema {fingerprint:016x}: two writer schemas have this fingerprint but differ \
+             in their logical types, and messages do not say which one they have"
         )
     );
 }
@@ -240,11 +240,11 @@ fn schemas_that_cannot_be_resolved() {
         error.to_string(),
         format!(
             "schema {fingerprint:016x}: field 'x': the writer's record 'R' has no such field, and \
-             there is no default"
+             the reader's field has no default"
         )
     );
     assert_eq!(
         several.build().unwrap_err().to_string(),
-        "`writer_schema` must be one only, unless messages are single objects, which say theirs"
+        "`writer_schema` must be one only, unless messages are single objects, whose header names their schema"
     );
 }

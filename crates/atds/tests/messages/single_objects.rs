@@ -99,7 +99,7 @@ fn a_field_that_one_writer_lacks() {
             error.ends_with(
                 "feature 'weight': the schema has no field 'weight': the record 'x.y.R' has 'id', \
                  'text'; another writer's schema has it: give the feature a `default` or a \
-                 `mask`, or read all by a `reader_schema` that has a default for the field"
+                 `mask`, or read all files with a `reader_schema` that has a default for the field"
             ),
             "{error}"
         );

@@ -126,8 +126,8 @@ fn a_field_that_a_file_lacks() {
 
     // Without a default and a mask, the error names a file that has the field, whichever file comes
     // first.
-    let remedy = "has it: give the feature a `default` or a `mask`, or read all by a \
-                  `reader_schema` that has a default for the field";
+    let remedy = "has it: give the feature a `default` or a `mask`, or read all \
+                  files with a `reader_schema` that has a default for the field";
     let lacks = "feature 'y': the schema has no field 'y': the record 'Row' has 'x'";
     assert_eq!(
         refused(builder(&paths, [x(), y()]).build(), &folder),
@@ -162,8 +162,8 @@ fn a_field_that_all_files_lack() {
         assert_eq!(
             refused(built.build(), &folder),
             "00000.avro: feature 'y': the schema has no field 'yy': the record 'Row' has 'x' (a \
-             `default` or a `mask` stands for a field that some of the schemas lack, not for one \
-             that all of them lack: a `reader_schema` can add that)"
+             `default` or a `mask` fills a field that some of the schemas lack, not one that all \
+             of them lack: a `reader_schema` can add the field)"
         );
     }
     // Without a default or a mask, the error does not mention them.

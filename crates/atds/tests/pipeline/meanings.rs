@@ -52,7 +52,7 @@ fn every_pair_of_types_is_converted_or_an_error_that_names_both_files() {
                             error.starts_with("b.avro: feature 'x': the values are "),
                             "{pair}: {error}"
                         );
-                        let columns = " in 'a.avro', which says what the column holds";
+                        let columns = " in 'a.avro', which fixed the column's type";
                         let rest = error.split_once(columns).map(|(_, rest)| rest);
                         assert!(
                             rest.is_some_and(
@@ -80,8 +80,8 @@ fn the_remedies_work() {
     assert_eq!(
         folder.message(&error),
         "b.avro: feature 'x': the values are timestamps in micros (long (timestamp-micros)), but \
-         timestamps in millis (long (timestamp-millis)) in 'a.avro', which says what the column \
-         holds: give the feature a `unit`, or a `reader_schema` that has the finer unit"
+         timestamps in millis (long (timestamp-millis)) in 'a.avro', which fixed the column's \
+         type: give the feature a `unit`, or a `reader_schema` that has the finer unit"
     );
     assert_eq!(read(&folder, ReadAs::Unit).unwrap(), ["0"; 6]);
     let with_reader = |reader: Kind, form: ReadAs| {

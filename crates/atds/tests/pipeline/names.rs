@@ -249,7 +249,7 @@ fn an_expression_that_needs_quotes() {
     let error = built(Feature::dense("f", &[], DType::Int32).at("user-id")).unwrap_err();
     assert_eq!(
         folder.message(&error),
-        "feature 'f': a name of other characters than letters, digits and '_' stands in quotes: write 'user-id' at character 5 of 'user-id'"
+        "feature 'f': a name with characters other than letters, digits and '_' needs quotes: write 'user-id' at character 5 of 'user-id'"
     );
     built(Feature::dense("f", &[], DType::Int32).at("'user-id'")).unwrap();
     let error = built(Feature::dense("user-if", &[], DType::Int32)).unwrap_err();

@@ -221,7 +221,7 @@ fn a_file_that_has_changed_since_it_was_counted_is_an_error() {
                 found: 41
             }
         ));
-        let said = "the file has 41 records now, and had 42 when they were counted";
+        let said = "the file has 41 records now, but had 42 when they were counted";
         assert!(error.to_string().contains(said), "{error}");
     }
 }

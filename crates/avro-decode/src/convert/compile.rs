@@ -569,7 +569,7 @@ pub(crate) fn in_words((schema, id): (&Schema, NodeId)) -> String {
         (Some(logical), _) => format!("{name} ({})", logical.name()),
         (None, Some((logical, why))) => {
             let (logical, why) = (Shown(logical), Shown(why));
-            format!("{name} (logicalType '{logical}' is not taken: {why})")
+            format!("{name} (logicalType '{logical}' is ignored: {why})")
         }
         (None, None) => name,
     }

@@ -193,14 +193,14 @@ impl Meaning {
                 "give the feature a `unit`, or a `reader_schema` that has the finer unit"
             }
             (M::Time { clock, .. }, M::Time { clock: other, .. }) if clock.meets(*other) => {
-                "give the feature a `unit`, which counts both from 1970-01-01"
+                "give the feature a `unit`: both then count from 1970-01-01"
             }
             (M::Time { .. }, M::Time { .. }) => {
-                "a `reader_schema` that has a plain int or long there reads both as bare numbers"
+                "give a `reader_schema` with a plain int or long there, which reads both as bare numbers"
             }
             (M::Time { .. }, M::Number) | (M::Number, M::Time { .. }) => {
-                "say what they are by a `reader_schema`: with the logical type, or with a plain \
-                 int or long, which reads both as bare numbers"
+                "give a `reader_schema` with the logical type, or with a plain int or long, \
+                 which reads both as bare numbers"
             }
             (M::Symbols(_), M::Symbols(_)) => {
                 "read them as strings, or give the feature a `vocabulary`, or a `reader_schema` \
@@ -216,7 +216,7 @@ impl Meaning {
             (M::UuidBytes, M::Uuid | M::Text) | (M::Uuid | M::Text, M::UuidBytes) => {
                 "read them as strings, which are the text of either"
             }
-            _ => "give a `reader_schema` that says what they are, or read such files on their own",
+            _ => "give a `reader_schema` that fixes their type, or read such files on their own",
         }
     }
 }
@@ -231,9 +231,9 @@ impl Meaning {
                 "give a `reader_schema` that has the finer unit"
             }
             (M::Time { .. }, M::Time { .. } | M::Number) | (M::Number, M::Time { .. }) => {
-                "a `reader_schema` that has a plain int or long there reads both as bare numbers"
+                "give a `reader_schema` with a plain int or long there, which reads both as bare numbers"
             }
-            _ => "give a `reader_schema` that says what they are, or read such files on their own",
+            _ => "give a `reader_schema` that fixes their type, or read such files on their own",
         }
     }
 }

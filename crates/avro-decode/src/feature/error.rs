@@ -40,7 +40,7 @@ pub enum FeatureErrorKind {
     #[error("its mask '{}' has the name of another column: give it a name of its own", Shown(.0))]
     MaskName(String),
     /// Its default is of another dtype.
-    #[error("the default is {default}, the feature {dtype}")]
+    #[error("the default is {default}, but the feature is {dtype}")]
     DefaultDType {
         /// The default's dtype.
         default: DType,
@@ -48,7 +48,7 @@ pub enum FeatureErrorKind {
         dtype: DType,
     },
     /// Its default has another number of values than its shape.
-    #[error("the default has {}, a row has {row_len}", counted(*default, "value"))]
+    #[error("the default has {}, but a row has {row_len}", counted(*default, "value"))]
     DefaultLength {
         /// Number of values in the default.
         default: usize,
@@ -57,26 +57,26 @@ pub enum FeatureErrorKind {
     },
     /// It has a default for each element, but its shape is not known.
     #[error(
-        "only a dense feature of known shape has a default for each place; others take one value"
+        "only a dense feature of known shape takes a default for each element; other features take one value"
     )]
     DefaultForEachPlace,
     /// A dimension varies and shorter lists need padding, but there is no default and no mask.
-    #[error("a dimension that varies is padded, which takes a `default` or a `mask`")]
+    #[error("shorter lists are padded where a dimension varies: give a `default` or a `mask`")]
     PaddingWithoutDefault,
     /// It is truncated, but has no dimension of known length.
     #[error(
-        "`truncate` cuts lists to the lengths in `shape`, which has none here: give one, or \
-         leave `truncate` out"
+        "`truncate` cuts lists to the lengths in `shape`, but `shape` has none: give one, \
+         or leave `truncate` out"
     )]
     NothingToTruncate,
     /// `sort` is set for ATDS's sparse feature, whose entries always keep the order of the data.
-    #[error("a sparse record's entries are not sorted")]
+    #[error("`sort` is not for a sparse record, whose entries keep the order of the data")]
     SortedRecord,
     /// The expression of ATDS's sparse feature leads to a list of its records.
     #[error("a row is one sparse record, but a '[*]', a slice or a filter leads to many")]
     ManySparseRecords,
     /// A sparse feature has no index key.
-    #[error("a sparse feature has at least one index key")]
+    #[error("a sparse feature needs at least one index key")]
     NoIndexKey,
     /// The number of sizes of a sparse feature differs from the number of its index keys.
     #[error("{} for {}", counted(*sizes, "size"), counted(*keys, "index key"))]

@@ -95,7 +95,7 @@ fn values_that_do_not_fit() {
     let error = printed(record, &Value::Record(vec![Value::Null])).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a: the schema has int, the value is null"
+        "a: the schema has int, but the value is null"
     );
     assert_eq!(
         printed(record, &Value::Record(vec![])).unwrap_err().kind,

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::print::field_step;
 use crate::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
 use crate::shown::Shown;
+use crate::words::counted;
 
 /// A text that is not a path expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub enum PathErrorKind {
     #[error("expected {0}")]
     Expected(&'static str),
     /// A name without quotes continues with a character that is only allowed in quotes.
-    #[error("a name of other characters than letters, digits and '_' stands in quotes: write {}{}", Shown(&field_step(name)), themselves(name))]
+    #[error("a name with characters other than letters, digits and '_' needs quotes: write {}{}", Shown(&field_step(name)), themselves(name))]
     NeedsQuotes {
         /// The whole name as it was probably meant.
         name: String,
@@ -60,32 +61,33 @@ pub enum PathErrorKind {
     #[error("number too large for 64 bits")]
     NumberTooLarge,
     /// Brackets hold a single value that is not an index or a key.
-    #[error(
-        "neither an index, nor a slice such as [0:4], nor a key in quotes, nor a filter with '='"
-    )]
+    #[error("expected an index, a slice such as [0:4], a key in quotes, or a filter with '='")]
     NotAStep,
     /// An index is negative.
-    #[error("an index counts from 0; [{0}:] is the slice from there, back from the end")]
+    #[error(
+        "an index cannot be negative; the slice [{0}:] has the last {last}",
+        last = counted(.0.unsigned_abs(), "element")
+    )]
     NegativeIndex(i64),
     /// A slice has a second `:`.
-    #[error("a slice has no step: [start:end] are all elements between the two")]
+    #[error("a slice has no step: [start:end] selects all elements from start to end")]
     SliceStep,
     /// Brackets hold two numbers without a `:` between them.
     #[error("a slice is written with a ':', such as [0:4] or [:4]")]
     NotASlice,
     /// A filter has an empty side.
-    #[error("a filter without a {0} side")]
+    #[error("the filter has no {0} side")]
     MissingSide(Side),
     /// A filter has more than one `=`.
-    #[error("a filter with a second '='")]
+    #[error("the filter has a second '='")]
     SecondEquals,
     /// A filter has two constants, so it does not depend on the data.
-    #[error("a filter of two constants; a field in quotes has a '.' before it: .'name'")]
+    #[error(
+        "both sides of the filter are constants; a field in quotes has a '.' before it: .'name'"
+    )]
     BothConstant,
     /// A path in a filter contains `[*]`, a slice or a filter, and not just indices and keys.
-    #[error(
-        "neither an index nor a key in quotes, so that a side of the filter is not a single value"
-    )]
+    #[error("a side of a filter is a single value: expected an index or a key in quotes")]
     NotSingle,
 }
 
@@ -152,7 +154,7 @@ fn themselves(name: &str) -> &'static str {
     if Shown(name).to_string() == name {
         ""
     } else {
-        ", with the characters that are escaped here as they are,"
+        ", with each escape replaced by its character,"
     }
 }
 

@@ -119,8 +119,8 @@ impl fmt::Display for AfterList<'_> {
             return Ok(());
         }
         f.write_str(
-            "; the steps after a '[*]' or a filter are those of each element: the first elements \
-             are those of a slice in place of the '[*]', or with `truncate`",
+            "; the steps after a '[*]' or a filter apply to each element: for the first \
+             elements, write a slice in place of the '[*]', or use `truncate`",
         )
     }
 }
@@ -255,7 +255,11 @@ pub enum PlanErrorKind {
         schema_type: String,
     },
     /// A step that a type does not have, such as an index of a map.
-    #[error("{} is {schema_type}, which has no '{}'", At(through), Shown(step))]
+    #[error(
+        "{} is {schema_type}, to which '{}' does not apply",
+        At(through),
+        Shown(step)
+    )]
     WrongStep {
         /// The path to the type.
         through: String,
@@ -266,7 +270,7 @@ pub enum PlanErrorKind {
     },
     /// A slice of a type that is not an array.
     #[error(
-        "{} is {schema_type}, and a slice such as '{}' is of an array{}",
+        "{} is {schema_type}, but a slice such as '{}' needs an array{}",
         At(through),
         Shown(step),
         AfterList(through)
@@ -310,7 +314,11 @@ pub enum PlanErrorKind {
         expressions: Vec<String>,
     },
     /// A union has no branch with the name in the expression.
-    #[error("there is no branch '{}', but {}", Shown(branch), Quoted(branches))]
+    #[error(
+        "the union has no branch '{}', only {}",
+        Shown(branch),
+        Quoted(branches)
+    )]
     NoSuchBranch {
         /// The name.
         branch: String,
@@ -338,8 +346,8 @@ pub enum PlanErrorKind {
     },
     /// A filter compares an enum with a text that is not one of its symbols.
     #[error(
-        "the enum has no symbol '{}'{}, but {}; if it is a symbol of other files, read all by a \
-         `reader_schema` whose enum has it",
+        "the enum has no symbol '{}'{}, only {}; if other files have the symbol, read all files \
+         with a `reader_schema` whose enum has it",
         Shown(symbol),
         DidYouMean(nearest),
         Quoted(symbols)
@@ -389,7 +397,7 @@ pub enum PlanErrorKind {
     },
     /// The number of nested arrays differs from the rank of the shape.
     #[error(
-        "the shape has rank {rank}{}, the schema {schema_rank}",
+        "the shape has rank {rank}{}, but the schema has rank {schema_rank}",
         if *has_batch { ", of which the first dimension is the batch" } else { "" }
     )]
     RankMismatch {
@@ -401,7 +409,7 @@ pub enum PlanErrorKind {
         schema_rank: usize,
     },
     /// The innermost dimension of durations is not 3.
-    #[error("a duration is 3 numbers, where the shape says {length}")]
+    #[error("a duration is 3 numbers, but the shape says {length}")]
     DurationShape {
         /// The dimension.
         length: usize,

@@ -46,23 +46,23 @@ impl fmt::Display for MeaningError {
             origin,
             of,
         } = self;
-        let (values, holds, remedy) = match of {
-            MeaningOf::Values(_) => ("values", "the column holds", found.remedy(column)),
-            MeaningOf::Indices(..) => ("indices", "they are", found.remedy_by_schema(column)),
+        let (values, fixed, remedy) = match of {
+            MeaningOf::Values(_) => ("values", "the column's type", found.remedy(column)),
+            MeaningOf::Indices(..) => ("indices", "their type", found.remedy_by_schema(column)),
             MeaningOf::Operand(..) | MeaningOf::RootOperand(_) => (
                 "values that a filter compares",
-                "they are",
+                "their type",
                 found.remedy_by_schema(column),
             ),
         };
         write!(f, "the {values} are {found} ({schema_type}), but ")?;
         match origin {
             Some(origin) => write!(f, "{column} ({column_type}) in {origin}")?,
-            None => write!(f, "{column} ({column_type}) by the schema before")?,
+            None => write!(f, "{column} ({column_type}) in the schema before")?,
         }
-        write!(f, ", which says what {holds}")?;
+        write!(f, ", which fixed {fixed}")?;
         if let Some(symbol) = found.symbol_beyond(column) {
-            write!(f, " and lacks '{}'", Shown(symbol))?;
+            write!(f, "; '{}' has no number there", Shown(symbol))?;
         }
         write!(f, ": {remedy}")
     }

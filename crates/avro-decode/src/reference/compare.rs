@@ -54,7 +54,7 @@ impl fmt::Display for ColumnPart {
 #[non_exhaustive]
 pub enum DifferenceKind {
     /// The part is of another kind or dtype.
-    #[error("another than expected")]
+    #[error("of another kind than expected")]
     Other,
     /// The length differs.
     #[error("{}, expected {expected}", counted(*actual, "element"))]

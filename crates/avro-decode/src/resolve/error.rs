@@ -121,7 +121,7 @@ impl fmt::Display for ResolveError {
             ResolveErrorKind::MissingField { nearest } => {
                 write!(
                     f,
-                    "the writer's {writer} has no such field, and there is no default"
+                    "the writer's {writer} has no such field, and the reader's field has no default"
                 )?;
                 match nearest {
                     Some(nearest) => write!(f, "; did you mean '{}'?", Shown(nearest)),
@@ -140,7 +140,7 @@ impl fmt::Display for ResolveError {
             ResolveErrorKind::TooLarge => write!(
                 f,
                 "{writer} cannot be read as {reader}: more than {MAX_RESOLVED_PARTS} types, fields, \
-                 symbols and branches meet"
+                 symbols and branches are compared"
             ),
         }
     }

@@ -34,7 +34,7 @@ impl std::error::Error for SchemaError {}
 #[non_exhaustive]
 pub enum SchemaErrorKind {
     /// The text is longer than [`MAX_SCHEMA_BYTES`].
-    #[error("{bytes} bytes of text, more than {MAX_SCHEMA_BYTES}")]
+    #[error("the text has {bytes} bytes, more than {MAX_SCHEMA_BYTES}")]
     TooLong {
         /// Bytes of the text.
         bytes: usize,
@@ -54,10 +54,10 @@ pub enum SchemaErrorKind {
     #[error("types are nested deeper than {MAX_SCHEMA_DEPTH}, or JSON deeper than 127")]
     TooDeep,
     /// A type is neither a string, nor an object, nor an array.
-    #[error("a type is a string, an object or an array")]
+    #[error("a type must be a string, an object or an array")]
     NotAType,
     /// A required attribute is missing.
-    #[error("no \"{0}\"")]
+    #[error("the attribute \"{0}\" is missing")]
     Missing(&'static str),
     /// An attribute violates its definition.
     #[error("\"{attribute}\" is not {expected}")]
@@ -68,7 +68,7 @@ pub enum SchemaErrorKind {
         expected: &'static str,
     },
     /// A logical type is invalid for its type, so it is ignored.
-    #[error("logicalType '{}' is not taken: {}", Shown(name), Shown(why))]
+    #[error("logicalType '{}' is ignored: {}", Shown(name), Shown(why))]
     LogicalTypeNotTaken {
         /// The logical type's name.
         name: String,

@@ -174,7 +174,7 @@ fn decimal(node: &Node, attributes: &Map<String, Json>) -> Result<LogicalType, S
         Some(json) => match digits(json) {
             Some(digits) => Ok(Some(digits)),
             None => Err(format!(
-                "its {attribute} is {json}, which is no number of digits"
+                "its {attribute} is {json}, which is not a number of digits"
             )),
         },
     };

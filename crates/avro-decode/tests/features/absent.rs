@@ -187,12 +187,12 @@ fn with_nothing_for_it() {
     assert!(refused(SCHEMA, int("u.y")).contains("the schema has no field 'u.y'"));
     assert!(refused(SCHEMA, int("n")).contains("'n' is null in every record"));
     assert!(refused(SCHEMA, int("n.y")).contains("'n' is null in every record"));
-    assert!(refused(SCHEMA, int("b:long")).contains("there is no branch 'long'"));
-    assert!(refused(SCHEMA, int("x:long")).contains("there is no branch 'long'"));
+    assert!(refused(SCHEMA, int("b:long")).contains("the union has no branch 'long'"));
+    assert!(refused(SCHEMA, int("x:long")).contains("the union has no branch 'long'"));
     // More lists than dimensions are an error even for a missing field.
     assert_eq!(
         refused(SCHEMA, filled(int("l[*].y"))),
-        "feature 'c': the shape has rank 0, the schema 1"
+        "feature 'c': the shape has rank 0, but the schema has rank 1"
     );
 }
 

@@ -66,6 +66,6 @@ fn few_bytes_become_only_so_many_defaults() {
     assert!(new(7).starts_with("x: "));
     assert_eq!(
         new(8),
-        "record 0, field 'a[*].new', byte 8: defaults of more than 4194304 values and bytes"
+        "record 0, field 'a[*].new', byte 8: defaults would add more than 4194304 values and bytes"
     );
 }

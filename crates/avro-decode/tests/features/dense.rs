@@ -48,7 +48,7 @@ fn a_list_is_no_scalar() {
                 LISTS,
                 Feature::fixed_len("x", &[], DType::Int64).at(expression)
             ),
-            "feature 'x': the shape has rank 0, the schema 1"
+            "feature 'x': the shape has rank 0, but the schema has rank 1"
         );
     }
 }
@@ -76,8 +76,7 @@ const SPANS: &str = r#"[
 #[test]
 fn durations_are_three_numbers() {
     for length in [2, 4] {
-        let message =
-            format!("feature 'd': a duration is 3 numbers, where the shape says {length}");
+        let message = format!("feature 'd': a duration is 3 numbers, but the shape says {length}");
         let dense = Feature::dense("d", &[2, length], DType::Int64).with_mask("m");
         assert_eq!(refused(DURATIONS, dense), message);
         let padded = Feature::fixed_len("d", &[None, Some(length)], DType::Int64).with_mask("m");

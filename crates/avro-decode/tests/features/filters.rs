@@ -23,15 +23,15 @@ fn constants_are_symbols_of_the_enum() {
     for filter in ["colour='gren'", "'gren'=colour", "@paint='gren'"] {
         assert_eq!(
             refused(CARS, ages(filter)),
-            "feature 'x': the enum has no symbol 'gren' (did you mean 'green'?), but 'red', \
-             'green'; if it is a symbol of other files, read all by a `reader_schema` whose enum has \
+            "feature 'x': the enum has no symbol 'gren' (did you mean 'green'?), only 'red', \
+             'green'; if other files have the symbol, read all files with a `reader_schema` whose enum has \
              it"
         );
     }
     assert_eq!(
         refused(CARS, ages("colour='purple'")),
-        "feature 'x': the enum has no symbol 'purple', but 'red', 'green'; if it is a symbol of other \
-         files, read all by a `reader_schema` whose enum has it"
+        "feature 'x': the enum has no symbol 'purple', only 'red', 'green'; if other files have the \
+         symbol, read all files with a `reader_schema` whose enum has it"
     );
     let records = r#"[{"paint": "red", "cars": [
         {"colour": "green", "age": 1}, {"colour": null, "age": 2}, {"colour": "red", "age": 3}

@@ -151,7 +151,7 @@ fn an_index_is_never_missing() {
     let feature = filled(Feature::sparse_keys("s", &["i"], "v", &[9], DType::Int32));
     assert_eq!(
         tensors(ENTRIES, rows, feature.at("x[*]")),
-        "record 0, field 'x[*]', byte 5: the index of a sparse entry is null, and no default stands for one"
+        "record 0, field 'x[*]', byte 5: the index of a sparse entry is null, and indices have no default"
     );
 }
 

@@ -66,7 +66,7 @@ fn dense_features_have_the_length_of_the_slice() {
     assert_eq!(
         tensors(SCHEMA, RECORDS, two.clone()),
         "record 0, field 'd[1:]', byte 0: an array of 5 values, where the shape says 2; \
-         `truncate` leaves out the values beyond"
+         `truncate` drops the rest"
     );
     assert_eq!(
         tensors(SCHEMA, RECORDS, two.with_truncate()),
@@ -102,9 +102,9 @@ fn a_slice_of_what_a_filter_keeps_is_refused() {
     let prices = Feature::var_len("x", DType::Float64).at("items[id='a'][0:4].price");
     assert_eq!(
         refused(SCHEMA, prices),
-        "feature 'x': 'items[*]' is record 'Item', and a slice such as '[0:4]' is of an array; the \
-         steps after a '[*]' or a filter are those of each element: the first elements are those \
-         of a slice in place of the '[*]', or with `truncate`"
+        "feature 'x': 'items[*]' is record 'Item', but a slice such as '[0:4]' needs an array; the \
+         steps after a '[*]' or a filter apply to each element: for the first elements, write a \
+         slice in place of the '[*]', or use `truncate`"
     );
 }
 

@@ -90,7 +90,7 @@ fn varlen_lists_may_be_shorter() {
         truncated(Feature::varlen("m", &[1, -1], DType::Int32)),
         "m: [1, 2, 3, 1, 2] at [[0, 0, 0], [0, 0, 1], [0, 0, 2], [1, 0, 0], [1, 0, 1]] of [2, 1, 3]"
     );
-    assert!(tensors(SCHEMA, RECORDS, m).contains("`truncate` leaves out"));
+    assert!(tensors(SCHEMA, RECORDS, m).contains("`truncate` drops"));
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn what_has_no_length_to_be_cut_to() {
         Feature::sparse("d", &[-1], DType::Int64),
     ] {
         assert!(refused(SCHEMA, feature.with_truncate()).ends_with(
-            "`truncate` cuts lists to the lengths in `shape`, which has none here: give one, \
-                 or leave `truncate` out"
+            "`truncate` cuts lists to the lengths in `shape`, but `shape` has none: give \
+                 one, or leave `truncate` out"
         ));
     }
 }

@@ -85,7 +85,7 @@ fn names_that_need_quotes() {
             "{text}: {error}"
         );
         let message = format!(
-            "a name of other characters than letters, digits and '_' stands in quotes: write \
+            "a name with characters other than letters, digits and '_' needs quotes: write \
              {write} at character {} of '{text}'",
             error.character()
         );
@@ -98,9 +98,8 @@ fn names_that_need_quotes() {
         ("x\u{7f}.y", r"'x\u{7f}'"),
     ] {
         let message = refused(text).to_string();
-        let expected = format!(
-            "write {write}, with the characters that are escaped here as they are, at character "
-        );
+        let expected =
+            format!("write {write}, with each escape replaced by its character, at character ");
         assert!(message.contains(&expected), "{message}");
     }
     let error = Reference::parse("@@a").unwrap_err();
@@ -124,7 +123,7 @@ fn what_is_not_for_brackets() {
         assert_refused(text, kind, offset, &format!("expected {expected}"));
     }
     let not_a_step =
-        "neither an index, nor a slice such as [0:4], nor a key in quotes, nor a filter with '='";
+        "expected an index, a slice such as [0:4], a key in quotes, or a filter with '='";
     for text in [
         "a[key]", "a[1.5]", "a[true]", "a[@x.y ]", "a['k'.b]", "a[.'k']",
     ] {
@@ -139,7 +138,7 @@ fn slices_that_are_none() {
             "a[-3]",
             2,
             Kind::NegativeIndex(-3),
-            "an index counts from 0; [-3:] is the slice from there, back from the end",
+            "an index cannot be negative; the slice [-3:] has the last 3 elements",
         ),
         ("a[1:5:2]", 5, Kind::SliceStep, STEP),
         ("a[::2]", 3, Kind::SliceStep, STEP),
@@ -194,12 +193,11 @@ fn slices_that_are_none() {
     }
 }
 
-const STEP: &str = "a slice has no step: [start:end] are all elements between the two";
+const STEP: &str = "a slice has no step: [start:end] selects all elements from start to end";
 const COLON: &str = "a slice is written with a ':', such as [0:4] or [:4]";
 const END: &str = "the end of a slice, or ']'";
 const LARGE: &str = "number too large for 64 bits";
-const SINGLE: &str =
-    "neither an index nor a key in quotes, so that a side of the filter is not a single value";
+const SINGLE: &str = "a side of a filter is a single value: expected an index or a key in quotes";
 
 #[test]
 fn brackets_that_do_not_close() {
@@ -265,11 +263,11 @@ fn numbers_that_are_too_large() {
 fn filters_without_a_side() {
     let left = Kind::MissingSide(Side::Left);
     for text in ["a[=1]", "a[=]", "a[==x]"] {
-        assert_refused(text, left.clone(), 2, "a filter without a left side");
+        assert_refused(text, left.clone(), 2, "the filter has no left side");
     }
     let right = Kind::MissingSide(Side::Right);
     for (text, offset) in [("a[x=]", 4), ("a[x= ]", 5), ("a[x=", 4)] {
-        let message = "a filter without a right side";
+        let message = "the filter has no right side";
         assert_refused(text, right.clone(), offset, message);
     }
     for (text, offset) in [("a[x=?]", 4), ("a[x=*]", 4), ("a[x=!y]", 4)] {
@@ -282,7 +280,7 @@ fn filters_without_a_side() {
 #[test]
 fn filters_with_other_than_one_equals() {
     for (text, offset) in [("a[x==1]", 4), ("a[x=1=2]", 5), ("a['k'=x = y]", 8)] {
-        let message = "a filter with a second '='";
+        let message = "the filter has a second '='";
         assert_refused(text, Kind::SecondEquals, offset, message);
     }
     for (text, offset) in [("a[x", 3), ("a[x y]", 4), ("a[x!=1]", 3)] {
@@ -293,7 +291,7 @@ fn filters_with_other_than_one_equals() {
 #[test]
 fn filters_of_constants() {
     for text in ["a[1=1]", "a['k'='v']", "a[true=1.5]"] {
-        let message = "a filter of two constants; a field in quotes has a '.' before it: .'name'";
+        let message = "both sides of the filter are constants; a field in quotes has a '.' before it: .'name'";
         assert_refused(text, Kind::BothConstant, 2, message);
     }
 }
@@ -311,7 +309,7 @@ fn sides_that_are_not_a_single_value() {
         ("a[x[", 4),
     ];
     for (text, offset) in cases {
-        let message = "neither an index nor a key in quotes, so that a side of the filter is not a single value";
+        let message = "a side of a filter is a single value: expected an index or a key in quotes";
         assert_refused(text, Kind::NotSingle, offset, message);
     }
     // Recursion would overflow the stack.

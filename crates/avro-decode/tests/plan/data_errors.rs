@@ -65,7 +65,7 @@ fn array_length() {
     assert_eq!(
         triple(&[4, 2, 2, 4, 2, 2, 0]),
         "record 0, field 'x', byte 0: an array of 4 values, where the shape says 3\
-         ; `truncate` leaves out the values beyond"
+         ; `truncate` drops the rest"
     );
 }
 
@@ -182,7 +182,7 @@ fn bad_union_branch() {
 fn bad_blocks() {
     assert_eq!(
         triple(&[1, 4, 2, 0, 0]),
-        "record 0, field 'x', byte 3: a block of items takes 1 byte, and says 2"
+        "record 0, field 'x', byte 3: a block of items has 1 byte, but its header says 2"
     );
     assert_eq!(
         triple(&[6, 2]),

@@ -204,9 +204,9 @@ fn with_a_unit_all_times_are_in_that() {
     assert_eq!(
         refusal(&timestamp("millis"), &local, seconds()),
         "feature 'x': the values are local timestamps in seconds (long (local-timestamp-millis)), \
-         but timestamps in seconds (long (timestamp-millis)) in first.avro, which says \
-         what the column holds: a `reader_schema` that has a plain int or long there reads both as bare \
-         numbers"
+         but timestamps in seconds (long (timestamp-millis)) in first.avro, which \
+         fixed the column's type: give a `reader_schema` with a plain int or long there, which reads both \
+         as bare numbers"
     );
 }
 
@@ -244,7 +244,7 @@ fn decimals_get_the_digits_of_the_column() {
     assert_eq!(
         refusal(&decimal(2), &decimal(4), feature()),
         "feature 'x': the values are unscaled decimals of scale 4 (bytes (decimal)), but unscaled \
-         decimals of scale 2 (bytes (decimal)) in first.avro, which says what the column holds: \
+         decimals of scale 2 (bytes (decimal)) in first.avro, which fixed the column's type: \
          read them as float64, which is the number itself"
     );
     // As bytes or ids, decimals must have one scale and size.
@@ -292,7 +292,7 @@ fn symbols_have_the_numbers_of_the_first_enum() {
         assert_eq!(
             error,
             "feature 'x': the values are the numbers of the symbols 'B', 'D' (enum 'E'), but the numbers of the symbols 'A', 'B', 'C' (enum 'E') in \
-             first.avro, which says what the column holds and lacks 'D': read them as strings, or give the feature a `vocabulary`, or a \
+             first.avro, which fixed the column's type; 'D' has no number there: read them as strings, or give the feature a `vocabulary`, or a \
              `reader_schema` whose enum has all symbols"
         );
     }
@@ -381,7 +381,7 @@ fn filters_compare_what_the_first_schema_has() {
     assert!(
         error.contains("the values that a filter compares are timestamps in micros")
             && error.contains("but timestamps in millis")
-            && error.ends_with("what they are: give a `reader_schema` that has the finer unit"),
+            && error.ends_with("fixed their type: give a `reader_schema` that has the finer unit"),
         "{error}"
     );
 }

@@ -106,27 +106,27 @@ fn wrong_step() {
         (
             map,
             "x[0]",
-            "feature 'c': 'x' is map of int, which has no '[0]'",
+            "feature 'c': 'x' is map of int, to which '[0]' does not apply",
         ),
         (
             INTS,
             "x['k']",
-            "feature 'c': 'x' is array of int, which has no '['k']'",
+            "feature 'c': 'x' is array of int, to which '['k']' does not apply",
         ),
         (
             INNER,
             "x[*]",
-            "feature 'c': 'x' is record 'Inner', which has no '[*]'",
+            "feature 'c': 'x' is record 'Inner', to which '[*]' does not apply",
         ),
         (
             r#""string""#,
             "x[0:4]",
-            "feature 'c': 'x' is string, and a slice such as '[0:4]' is of an array",
+            "feature 'c': 'x' is string, but a slice such as '[0:4]' needs an array",
         ),
         (
             map,
             "x[:2]",
-            "feature 'c': 'x' is map of int, and a slice such as '[:2]' is of an array",
+            "feature 'c': 'x' is map of int, but a slice such as '[:2]' needs an array",
         ),
     ] {
         assert_eq!(message(ty, scalar(expression, DType::Int32)), expected);
@@ -154,13 +154,13 @@ fn union() {
 fn no_such_branch() {
     let union = r#"["null", "int", {"type": "fixed", "name": "a.F", "size": 1},
         {"type": "enum", "name": "b.F", "symbols": ["A"]}]"#;
-    let expected = "there is no branch 'F', but 'null', 'int', 'a.F', 'b.F'";
+    let expected = "the union has no branch 'F', only 'null', 'int', 'a.F', 'b.F'";
     let feature = scalar("x:F", DType::String);
     assert_eq!(message(union, feature), format!("feature 'c': {expected}"));
     let feature = scalar("x:long", DType::Int64);
     assert_eq!(
         message(r#""int""#, feature),
-        "feature 'c': there is no branch 'long', but 'int'"
+        "feature 'c': the union has no branch 'long', only 'int'"
     );
 }
 
@@ -265,39 +265,39 @@ fn not_an_element() {
 fn rank_mismatch() {
     assert_eq!(
         message(INTS, int("x")),
-        "feature 'x': the shape has rank 0, the schema 1"
+        "feature 'x': the shape has rank 0, but the schema has rank 1"
     );
     assert_eq!(
         message(INTS, ColumnSpec::varlen("x", &[UNKNOWN, 2], DType::Int32)),
-        "feature 'x': the shape has rank 2, the schema 1"
+        "feature 'x': the shape has rank 2, but the schema has rank 1"
     );
     // One list fills several dimensions, but it cannot fill none, and not only some of them.
     let fixed_len = |shape: &[Option<usize>]| Feature::fixed_len("x", shape, DType::Int32);
     assert_eq!(
         message(INTS, fixed_len(&[])),
-        "feature 'x': the shape has rank 0, the schema 1"
+        "feature 'x': the shape has rank 0, but the schema has rank 1"
     );
     let nested = format!(r#"{{"type": "array", "items": {INTS}}}"#);
     // The message has the number of dimensions of the feature.
     assert_eq!(
         message(&nested, fixed_len(&[None])),
-        "feature 'x': the shape has rank 1, of which the first dimension is the batch, the schema 2"
+        "feature 'x': the shape has rank 1, of which the first dimension is the batch, but the schema has rank 2"
     );
     assert_eq!(
         message(INTS, fixed_len(&[None])),
-        "feature 'x': the shape has rank 1, of which the first dimension is the batch, the schema 1"
+        "feature 'x': the shape has rank 1, of which the first dimension is the batch, but the schema has rank 1"
     );
     assert_eq!(
         message(&nested, fixed_len(&[None]).at("x[*]")),
-        "feature 'x': the shape has rank 1, the schema 2"
+        "feature 'x': the shape has rank 1, but the schema has rank 2"
     );
     assert_eq!(
         message(&nested, fixed_len(&[None, None]).at("x[*]")),
-        "feature 'x': the shape has rank 2, of which the first dimension is the batch, the schema 2"
+        "feature 'x': the shape has rank 2, of which the first dimension is the batch, but the schema has rank 2"
     );
     assert_eq!(
         message(&nested, fixed_len(&[Some(2), Some(2), Some(2)])),
-        "feature 'x': the shape has rank 3, the schema 2"
+        "feature 'x': the shape has rank 3, but the schema has rank 2"
     );
 }
 
@@ -305,11 +305,11 @@ fn rank_mismatch() {
 fn duration_dimension() {
     assert_eq!(
         message(DURATION, Feature::dense("x", &[4], DType::Int64)),
-        "feature 'x': a duration is 3 numbers, where the shape says 4"
+        "feature 'x': a duration is 3 numbers, but the shape says 4"
     );
     assert_eq!(
         message(DURATION, Feature::dense("x", &[], DType::Int64)),
-        "feature 'x': the shape has rank 0, the schema 1"
+        "feature 'x': the shape has rank 0, but the schema has rank 1"
     );
 }
 
@@ -354,17 +354,17 @@ fn the_rank_of_an_expression_that_ends_by_naming_its_type() {
         (
             "\"int\"",
             pair(DType::Int32).at("x:int"),
-            "feature 'c': the shape has rank 1, the schema 0",
+            "feature 'c': the shape has rank 1, but the schema has rank 0",
         ),
         (
             DURATION,
             pair(DType::Int64).at("x:D"),
-            "feature 'c': a duration is 3 numbers, where the shape says 2",
+            "feature 'c': a duration is 3 numbers, but the shape says 2",
         ),
         (
             "\"bytes\"",
             Feature::dense("c", &[], DType::UInt8).at("x:bytes"),
-            "feature 'c': the shape has rank 0, the schema 1",
+            "feature 'c': the shape has rank 0, but the schema has rank 1",
         ),
     ] {
         assert_eq!(message(ty, feature), expected);

@@ -50,7 +50,7 @@ fn not_sparse() {
 fn rank() {
     assert_eq!(
         sparse(&[("indices0", LONGS), ("indices1", LONGS), ("values", INTS)]),
-        "feature 'x': the shape has rank 1, the schema 2"
+        "feature 'x': the shape has rank 1, but the schema has rank 2"
     );
 }
 

@@ -13,7 +13,7 @@ fn a_field_that_the_writer_lacks() {
     let error = refused(&writer, &reader);
     assert_eq!(
         error.to_string(),
-        "field 'adress': the writer's record 'R' has no such field, and there is no default; did \
+        "field 'adress': the writer's record 'R' has no such field, and the reader's field has no default; did \
          you mean 'address'?"
     );
     assert_eq!(
@@ -29,7 +29,7 @@ fn a_field_that_the_writer_lacks() {
     let error = refused(&writer, &record(r#"{"name": "zip", "type": "int"}"#));
     assert_eq!(
         error.to_string(),
-        "field 'zip': the writer's record 'R' has no such field, and there is no default"
+        "field 'zip': the writer's record 'R' has no such field, and the reader's field has no default"
     );
 }
 
@@ -88,11 +88,11 @@ fn values_that_are_not_the_writers() {
     };
     assert_eq!(
         refused(0, Value::Null),
-        "the schema has int, the value is null"
+        "the schema has int, but the value is null"
     );
     assert_eq!(
         refused(1, Value::Fixed(vec![])),
-        "the schema has a fixed of 1 byte, the value 0"
+        "the schema has a fixed of 1 byte, but the value has 0"
     );
     assert_eq!(
         refused(2, Value::Enum(1)),
@@ -100,11 +100,11 @@ fn values_that_are_not_the_writers() {
     );
     assert_eq!(
         refused(3, Value::Record(vec![Value::Null])),
-        "the schema has 0 fields, the value 1"
+        "the schema has 0 fields, but the value has 1"
     );
     assert_eq!(
         refused(3, Value::Int(1)),
-        "the schema has record, the value is int"
+        "the schema has record, but the value is int"
     );
     assert_eq!(refused(4, Value::Null), "union branch 4 where there are 4");
     let error = reference::resolve(&resolution, &Value::Int(1)).unwrap_err();
@@ -145,7 +145,7 @@ fn damaged_data() {
     );
     assert_eq!(
         failed(&[1, 0, 0, 1, 4, 2, 0]).to_string(),
-        "field 'a', byte 6: a block of items takes 1 byte, and says 2"
+        "field 'a', byte 6: a block of items has 1 byte, but its header says 2"
     );
     assert_eq!(
         failed(&[1, 0, 0, 9, 0]).to_string(),

@@ -79,14 +79,14 @@ fn defaults_in_many_records() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "field 'f', byte 4: defaults of more than 4194304 values and bytes"
+        "field 'f', byte 4: defaults would add more than 4194304 values and bytes"
     );
     let value =
         reference::decode(&resolution.writer, resolution.writer.root(), &data, &mut 0).unwrap();
     let error = reference::resolve(&resolution, &value).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "f: defaults of more than 4194304 values and bytes"
+        "f: defaults would add more than 4194304 values and bytes"
     );
 }
 
@@ -198,7 +198,7 @@ fn pairs_of_types() {
     assert_eq!(
         error.to_string(),
         "record 'Root' cannot be read as record 'Root': more than 2097152 types, fields, symbols \
-         and branches meet"
+         and branches are compared"
     );
     // All unions have one branch with that name.
     let same = format!("[{}]", record("c.R"));

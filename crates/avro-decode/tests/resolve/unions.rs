@@ -149,7 +149,7 @@ fn what_cannot_be_read_in_a_branch_is_an_error_where_data_has_it() {
     );
     assert_eq!(
         error.to_string(),
-        "field 'b': the writer's record 'I' has no such field, and there is no default"
+        "field 'b': the writer's record 'I' has no such field, and the reader's field has no default"
     );
 }
 

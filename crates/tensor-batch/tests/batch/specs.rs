@@ -34,7 +34,7 @@ fn dimensions_are_above_0_or_unknown() {
         assert_eq!(kind, SpecErrorKind::BadDimension);
         assert_eq!(
             message,
-            "column 'a': dimensions are above 0, or -1 for unknown where the column is not dense"
+            "column 'a': a dimension must be above 0; where the column is not dense, -1 stands for unknown"
         );
     }
 }
@@ -67,7 +67,7 @@ fn a_fill_is_of_the_dtype_of_its_column() {
     assert_eq!(kind, SpecErrorKind::FillDType { fill, column });
     assert_eq!(
         message,
-        "column 'a': the fill is float32, the column float64"
+        "column 'a': the fill value is float32, but the column is float64"
     );
 }
 

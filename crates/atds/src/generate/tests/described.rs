@@ -77,7 +77,7 @@ fn features_without_samples_are_refused() {
     let sparse = |shape: &[i64]| Feature::sparse("x", shape, DType::Int32);
     let cases: [(&str, Feature); 9] = [
         (
-            "'x.y' is not the name of a field, which is all that samples are made for",
+            "'x.y' is not the name of a field: samples are made for fields only",
             dense().at("x.y"),
         ),
         (
@@ -85,11 +85,11 @@ fn features_without_samples_are_refused() {
             Feature::sparse_keys("x", &["a"], "b", &[10], DType::Int32),
         ),
         (
-            "samples of float16 are made only where it is cast",
+            "samples of float16 are made only with a cast",
             Feature::dense("x", &[], DType::Float16),
         ),
         (
-            "samples of uint16 are made only where it is cast",
+            "samples of uint16 are made only with a cast",
             Feature::dense("x", &[], DType::UInt16),
         ),
         (

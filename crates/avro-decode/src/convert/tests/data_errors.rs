@@ -55,7 +55,7 @@ fn decimal_too_long_for_a_float() {
     let (message, position) = fault(&decimal_type(1), DType::Float64, Convert::Exact, &data);
     assert_eq!(
         message,
-        "a decimal of 1025 bytes, where at most 1024 are made a float"
+        "a decimal of 1025 bytes is too long for a float: the maximum is 1024 bytes"
     );
     assert_eq!(position, longest.len());
 }
