@@ -83,7 +83,9 @@ def _column(name: str, column: Any, spec: TensorSpec | None) -> Node:
         return _nest(column)(entries)
     if isinstance(column, (np.ndarray, StringArray, BFloat16Array)):
         return _dense(column, spec)
-    raise TypeError(f"column {name!r} is a {type(column).__name__}, which cannot be a column of a batch")
+    raise TypeError(
+        f"column {name!r} is a {type(column).__name__}, which cannot be a column of a batch"
+    )
 
 
 def _dense(column: Any, spec: TensorSpec | None) -> Node:

@@ -158,7 +158,10 @@ class Dataset:
     ) -> _native.Dataset:
         """The native data set, with a limit for an automatic number of threads."""
         if not self._inputs.is_here():
-            refuse(self._inputs, "an iteration belongs to the process that began it, not to a forked process")
+            refuse(
+                self._inputs,
+                "an iteration belongs to the process that began it, not to a forked process",
+            )
             self._inputs = _native.Files(self._files, False)
         native = _native.Dataset(
             self._inputs,
@@ -322,7 +325,9 @@ class Dataset:
         return latest.snapshot()
 
     def __getstate__(self) -> dict[str, Any]:
-        refuse(self._inputs, "an iteration belongs to the process that began it, and cannot be pickled")
+        refuse(
+            self._inputs, "an iteration belongs to the process that began it, and cannot be pickled"
+        )
         made_here = ("_inputs", "_lock", "_latest", "_less", "_made")
         return {key: value for key, value in vars(self).items() if key not in made_here}
 

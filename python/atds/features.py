@@ -119,7 +119,7 @@ _CONVERSIONS = ("cast", "hash_buckets", "vocabulary", "unknown", "unit")
 
 @dataclass(frozen=True, repr=False)
 class DenseFeature(Feature):
-    """A tensor ``[B, *shape]``: every record has a value for each place.
+    """A tensor ``[B, *shape]``: every record has a value for each element.
 
     An array of another length is an error, with two exceptions: a default or a mask fills up a
     shorter array, and ``truncate=True`` truncates a longer one. A dimension of None is the longest

@@ -328,7 +328,9 @@ def test_what_is_no_column(make: Any) -> None:
     need("pyarrow")
     (batch, *_) = make()
     batch["n"] = [1, 2]
-    with pytest.raises(TypeError, match="^column 'n' is a list, which cannot be a column of a batch$"):
+    with pytest.raises(
+        TypeError, match="^column 'n' is a list, which cannot be a column of a batch$"
+    ):
         batch.to_arrow()
     batch["n"] = np.arange(3)
     with pytest.raises(ValueError, match="^column 'n' has 3 rows, but the batch 2$"):

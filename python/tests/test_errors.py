@@ -156,7 +156,7 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         {"d0": atds.DenseFeature([None], "float32")},
-        "feature 'd0': a dimension that varies is padded, which takes a default= or a mask=",
+        "feature 'd0': shorter lists are padded where a dimension varies: give a default= or a mask=",
     ),
     (
         {"s_label": atds.DenseFeature([], "int32", default="x")},
@@ -309,7 +309,7 @@ def test_schemas_that_do_not_resolve(write: Any) -> None:
         atds.Dataset(file, 8, features, reader_schema='{"type": "recrod"}')
     with pytest.raises(atds.SchemaError, match=r"^reader_schema: "):
         atds.infer_features(file, reader_schema="nothing")
-    said = "a schema is the text of its JSON, or what json.loads makes of it: "
+    said = "a schema must be JSON text, or the value that json.loads returns for it: "
     given: list[Any] = [object(), b"\xff", {"type": {1}}]
     for schema in given:
         found = message(atds.SchemaError, lambda s=schema: atds.Dataset(file, 8, reader_schema=s))

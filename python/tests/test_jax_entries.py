@@ -140,7 +140,10 @@ def test_more_entries_than_there_is_room_for(sparse: str) -> None:
         (-1, r"^nse must be a whole number, 0 to 2,147,483,647, or None, not -1$"),
         ("x", "^nse must be a whole number"),
         ({"s": 1.5}, r"^nse of 's' must be a whole number, 0 to .*, not 1.5$"),
-        ({"t": 5}, r"^nse is given for 't', which is not a BCOO column; the BCOO columns are 's', 'v'"),
+        (
+            {"t": 5},
+            r"^nse is given for 't', which is not a BCOO column; the BCOO columns are 's', 'v'",
+        ),
         (100, r"^feature 'v' has a dimension that varies from batch to batch, \(None,\), and so"),
     ],
 )

@@ -144,7 +144,7 @@ def test_what_cannot_be_dispatched(accelerate: Reports, case: str, error: str) -
 
 def test_records_that_are_split_twice(accelerate: Reports) -> None:
     said = errors(accelerate, "not dispatched, rows")
-    assert said.startswith("OptionError: IterableDatasetShard splits what the data set yields")
+    assert said.startswith("OptionError: IterableDatasetShard splits the batches among ranks")
     assert "give it rank=0, world_size=1" in said
     # Accelerate drops the remainder of 16 records for two ranks, as drop_last=True asks.
     assert_read_once(accelerate, "not dispatched, rows, alone", dropped=9, batches=62)

@@ -94,7 +94,7 @@ def test_a_loader_of_a_later_accelerate(numbers: str) -> None:
             yield from self.dataset
 
     LaterLoader.__module__ = "accelerate.later"
-    with pytest.raises(atds.OptionError, match="LaterLoader splits what the data set yields"):
+    with pytest.raises(atds.OptionError, match="LaterLoader splits the batches among ranks"):
         list(LaterLoader(atds.torch.Dataset(numbers, 32, NUMBER)))
     remedied = atds.torch.Dataset(numbers, 32, NUMBER, rank=0, world_size=1)
     assert flat([b["n"].tolist() for b in LaterLoader(remedied)]) == list(range(1000))

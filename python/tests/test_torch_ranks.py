@@ -171,7 +171,7 @@ def test_a_batch_that_only_some_ranks_have_is_made_up_for(
             )
         assert sorted(rows) == list(range(199))
     assert [dataset.share.padding for dataset in ranks] == [1, 1, 0]
-    assert "those with fewer repeat records in a batch under a mask" in caplog.text
+    assert "ranks with fewer repeat records in a last batch whose mask is false" in caplog.text
 
 
 def test_a_batch_that_only_some_ranks_have_is_kept(

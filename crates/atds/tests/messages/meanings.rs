@@ -50,7 +50,7 @@ fn every_pair_of_types_is_converted_or_an_error_that_names_both_schemas() {
                             [first, second].map(|kind| schema(kind).fingerprint());
                         let error = error.to_string();
                         let start = format!("schema {second:016x}: feature 'x': the values are ");
-                        let origin = format!(" in schema {first:016x}, which says what");
+                        let origin = format!(" in schema {first:016x}, which fixed");
                         assert!(error.starts_with(&start), "{pair}: {error}");
                         assert!(error.contains(&origin), "{pair}: {error}");
                     }

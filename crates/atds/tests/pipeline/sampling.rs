@@ -140,8 +140,8 @@ fn a_list_of_another_length_is_an_error_that_says_so() {
         ));
         let text = error.to_string();
         let expected = format!(
-            "record 1: field 'v': an array of {length} values, where all arrays of the 20 records \
-             sampled records have 2: name the column in \
+            "record 1: field 'v': an array of {length} values; the feature was inferred as \
+             dense because all arrays of the 20 sampled records have 2: name the column in \
              `features`, as varlen, or dense with `truncate` or a `default`"
         );
         assert!(text.ends_with(&expected), "{text}");
