@@ -12,7 +12,7 @@ from atds.errors import OptionError
 from atds.strings import StringArray
 
 #: A function that places an array on a device or sharding.
-Place: TypeAlias = Callable[[Any], Any]
+DevicePut: TypeAlias = Callable[[Any], Any]
 
 IDS = "ask for ids with hash_buckets= or vocabulary="
 
@@ -33,8 +33,8 @@ def tf_values(tf: Any, values: Any) -> Any:
     return tf.bitcast(tf.convert_to_tensor(values.bits), tf.bfloat16)
 
 
-def jax_arrays(values: Any, place: Place | None = None) -> Any:
-    """An array as a JAX array. It shares the memory if that is aligned and ``place`` is None.
+def jax_arrays(values: Any, device_put: DevicePut | None = None) -> Any:
+    """An array as a JAX array. It shares the memory if that is aligned and ``device_put`` is None.
 
     Raises:
         OptionError: The values have 64 bits, which JAX would cut to 32.
@@ -47,21 +47,23 @@ def jax_arrays(values: Any, place: Place | None = None) -> Any:
             f"JAX would keep 32 bits of these {values.dtype} values: switch jax_enable_x64 on "
             "(jax.config.update('jax_enable_x64', True)), or ask for a dtype of 32 bits with cast="
         )
-    return (place or jax.numpy.from_dlpack)(values)
+    return (device_put or jax.numpy.from_dlpack)(values)
 
 
-def jax_indices(indices: Any, dense_shape: tuple[int, ...], place: Place | None = None) -> Any:
+def jax_indices(
+    indices: Any, dense_shape: tuple[int, ...], device_put: DevicePut | None = None
+) -> Any:
     """Indices as a JAX array; int32 unless 64 bits are enabled."""
     jax = need("jax", "to_jax")
-    place = place or jax.numpy.from_dlpack
+    device_put = device_put or jax.numpy.from_dlpack
     if _wide(jax):
-        return place(indices)
+        return device_put(indices)
     if max(dense_shape, default=0) > np.iinfo(np.int32).max:
         raise OptionError(
             f"a dimension of the dense shape {dense_shape} is beyond 32 bits: switch "
             "jax_enable_x64 on (jax.config.update('jax_enable_x64', True))"
         )
-    return place(indices.astype(np.int32))
+    return device_put(indices.astype(np.int32))
 
 
 def _wide(jax: Any) -> bool:

@@ -98,9 +98,9 @@ class BFloat16Array:
     def __len__(self) -> int:
         return len(self.bits)
 
-    def __getitem__(self, place: Any) -> BFloat16Array:
+    def __getitem__(self, index: Any) -> BFloat16Array:
         """Part of the array, as an array."""
-        return BFloat16Array(np.asarray(self.bits[place]))
+        return BFloat16Array(np.asarray(self.bits[index]))
 
     def __repr__(self) -> str:
         return f"BFloat16Array({np.array2string(self.to_float32(), separator=', ')})"

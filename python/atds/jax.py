@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from atds import _native, _options
-from atds._convert import Place, jax_arrays, jax_indices
+from atds._convert import DevicePut, jax_arrays, jax_indices
 from atds._options import Shard
 from atds._packages import need
 from atds.bfloat16 import BFloat16Array
@@ -134,7 +134,7 @@ def iterate(
     native = chosen._here
     if shard is not None:
         native = dataset._slice(native, dataset.num_records, shard)
-    return Batches(dataset._next_epoch(native), buckets, _place(device), entries)
+    return Batches(dataset._next_epoch(native), buckets, _device_put(device), entries)
 
 
 class Batches(Iterator[dict[str, Any]]):
@@ -148,12 +148,12 @@ class Batches(Iterator[dict[str, Any]]):
         self,
         batches: _native.Batches,
         buckets: Mapping[str, int | None],
-        place: Place,
+        device_put: DevicePut,
         entries: Mapping[str, int],
     ) -> None:
         self._batches = batches
         self._buckets = buckets
-        self._place = place
+        self._device_put = device_put
         self._entries = entries
 
     def __next__(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class Batches(Iterator[dict[str, Any]]):
                 if owner == name:
                     batch[mask] = np.pad(batch[mask], (0, entries - found))
         return {
-            name: _column(column, self._buckets.get(name), self._place)
+            name: _column(column, self._buckets.get(name), self._device_put)
             for name, column in batch.items()
         }
 
@@ -197,21 +197,21 @@ class Batches(Iterator[dict[str, Any]]):
         return self._batches.stats()
 
 
-def _column(column: Any, buckets: int | None, place: Place) -> Column:
+def _column(column: Any, buckets: int | None, device_put: DevicePut) -> Column:
     """A column as JAX arrays. If ``buckets`` is given, the values are ids below it."""
     if isinstance(column, SparseTensor):
-        values = _values(column.values, buckets, place)
-        indices = jax_indices(column.indices, column.dense_shape, place)
+        values = _values(column.values, buckets, device_put)
+        indices = jax_indices(column.indices, column.dense_shape, device_put)
         coo: BCOO = _BCOO((values, indices), shape=column.dense_shape)
         return coo
     if isinstance(column, RaggedTensor):
-        splits = (_row_splits(splits, place) for splits in column.row_splits)
-        return (_values(column.values, buckets, place), *splits)
+        splits = (_row_splits(splits, device_put) for splits in column.row_splits)
+        return (_values(column.values, buckets, device_put), *splits)
     if isinstance(column, RaggedSparseTensor):
-        indices = jax_indices(column.indices, column.dense_shape, place)
-        values = _values(column.values, buckets, place)
-        return (indices, values, _row_splits(column.row_splits, place))
-    array: Array = _values(column, buckets, place)
+        indices = jax_indices(column.indices, column.dense_shape, device_put)
+        values = _values(column.values, buckets, device_put)
+        return (indices, values, _row_splits(column.row_splits, device_put))
+    array: Array = _values(column, buckets, device_put)
     return array
 
 
@@ -230,27 +230,27 @@ def _padded(column: SparseTensor, entries: int) -> SparseTensor:
     )
 
 
-def _values(values: Any, buckets: int | None, place: Place) -> Array:
+def _values(values: Any, buckets: int | None, device_put: DevicePut) -> Array:
     if buckets is None:
-        array: Array = jax_arrays(values, place)
+        array: Array = jax_arrays(values, device_put)
     else:
-        array = jax_indices(values, (buckets,), place)
+        array = jax_indices(values, (buckets,), device_put)
     return array
 
 
-def _row_splits(splits: Any, place: Place) -> Array:
-    indices: Array = jax_indices(splits, (int(splits[-1]),), place)
+def _row_splits(splits: Any, device_put: DevicePut) -> Array:
+    indices: Array = jax_indices(splits, (int(splits[-1]),), device_put)
     return indices
 
 
-def _place(device: Device | Sharding | None) -> Place:
+def _device_put(device: Device | Sharding | None) -> DevicePut:
     """A function that places arrays on a device. Arrays that are there already are not copied."""
     if device is None:
         device = jax.config.jax_default_device
     if isinstance(device, str):
         device = jax.local_devices(backend=device)[0]
     if _has_the_memory(jax.local_devices()[0] if device is None else device):
-        from_dlpack: Place = jax.numpy.from_dlpack
+        from_dlpack: DevicePut = jax.numpy.from_dlpack
         return from_dlpack
     # Without a device, JAX may move arrays to the device of other operands.
     return lambda values: jax.device_put(np.asarray(values), device)

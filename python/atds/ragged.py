@@ -73,9 +73,9 @@ class RaggedTensor(tuple[Any, ...]):
         _only_numbers(self.values, "SciPy")
         splits = self._one_level("SciPy")
         lengths = np.diff(splits)
-        places = np.arange(len(self.values)) - np.repeat(splits[:-1], lengths)
+        columns = np.arange(len(self.values)) - np.repeat(splits[:-1], lengths)
         shape = (len(lengths), int(lengths.max(initial=0)))
-        return sparse.csr_array((self.values, places, splits), shape=shape)
+        return sparse.csr_array((self.values, columns, splits), shape=shape)
 
     def to_torch(self) -> Any:
         """A ``torch.nested`` tensor of the jagged layout over the same memory.

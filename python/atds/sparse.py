@@ -139,21 +139,21 @@ def dense(
             f"a dense array of the shape {list(shape)} has {size:,} bytes, and max_bytes is "
             f"{max_bytes:,}: keep it sparse, or set max_bytes"
         )
-    places = tuple(indices[:, axis] for axis in range(len(shape)))
+    coordinates = tuple(indices[:, axis] for axis in range(len(shape)))
     array = np.zeros(shape, dtype)
     if isinstance(values, StringArray):
-        _check_distinct(places, shape)
+        _check_distinct(coordinates, shape)
         array[...] = b"" if values.dtype == "bytes" else ""
-        array[places] = values.to_numpy()
+        array[coordinates] = values.to_numpy()
     elif dtype == bool:
-        np.logical_or.at(array, places, values)
+        np.logical_or.at(array, coordinates, values)
     else:
-        np.add.at(array, places, values)
+        np.add.at(array, coordinates, values)
     return array
 
 
-def _check_distinct(places: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    known, counts = np.unique(np.ravel_multi_index(places, shape), return_counts=True)
+def _check_distinct(coordinates: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    known, counts = np.unique(np.ravel_multi_index(coordinates, shape), return_counts=True)
     for several in known[counts > 1]:
         at = [int(index) for index in np.unravel_index(several, shape)]
         raise ValueError(f"several strings have the indices {at}, and cannot be summed")

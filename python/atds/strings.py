@@ -127,8 +127,8 @@ class StringArray:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, place: Any) -> Any:
-        """The string, or the array of strings, at ``place``, as in NumPy. ``place`` is a whole
+    def __getitem__(self, index: Any) -> Any:
+        """The string, or the array of strings, at ``index``, as in NumPy. ``index`` is a whole
         number (negative from the end), a slice, a mask, a list or array of numbers, ``...``,
         ``None``, or a tuple of these.
 
@@ -144,22 +144,22 @@ class StringArray:
         Raises:
             IndexError: An index is out of range, or a mask has another length.
         """
-        if isinstance(place, slice):
-            places = range(len(self))[place]
-            if places.step == 1:
-                return self._part(places.start, len(places), (len(places), *self.shape[1:]))
-        elif isinstance(place, (int, np.integer)) and not isinstance(place, bool) and self.shape:
-            if not -len(self) <= place < len(self):
+        if isinstance(index, slice):
+            indices = range(len(self))[index]
+            if indices.step == 1:
+                return self._part(indices.start, len(indices), (len(indices), *self.shape[1:]))
+        elif isinstance(index, (int, np.integer)) and not isinstance(index, bool) and self.shape:
+            if not -len(self) <= index < len(self):
                 raise IndexError(
-                    f"there is no string {int(place)}: the first dimension has {len(self)}"
+                    f"there is no string {int(index)}: the first dimension has {len(self)}"
                 )
-            place = int(place) % len(self)
+            index = int(index) % len(self)
             if self.ndim > 1:
-                return self._part(place, 1, self.shape[1:])
-            return self._at(place)
-        if isinstance(place, StringArray):
+                return self._part(index, 1, self.shape[1:])
+            return self._at(index)
+        if isinstance(index, StringArray):
             raise IndexError("strings are not indices: give numbers, a mask or a slice")
-        chosen = np.arange(self.size).reshape(self.shape)[place]
+        chosen = np.arange(self.size).reshape(self.shape)[index]
         if isinstance(chosen, np.ndarray):
             return self._chosen(chosen)
         return self._at(int(chosen))
@@ -176,10 +176,10 @@ class StringArray:
         offsets = self.offsets[start * width : (start + count) * width + 1]
         return StringArray(offsets, self.data, shape, self._binary)
 
-    def _chosen(self, places: np.ndarray[Any, np.dtype[np.int64]]) -> StringArray:
-        """A copy of the strings at ``places``, which count in row-major order, in the shape of
-        ``places``."""
-        flat = places.ravel()
+    def _chosen(self, indices: np.ndarray[Any, np.dtype[np.int64]]) -> StringArray:
+        """A copy of the strings at ``indices``, which count in row-major order, in the shape of
+        ``indices``."""
+        flat = indices.ravel()
         lengths = np.diff(self.offsets)[flat]
         offsets = np.zeros(len(flat) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -187,7 +187,7 @@ class StringArray:
         of_bytes = np.arange(offsets[-1]) + np.repeat(self.offsets[flat] - offsets[:-1], lengths)
         data = self.data[of_bytes]
         offsets.flags.writeable = data.flags.writeable = False
-        return StringArray(offsets, data, places.shape, self._binary)
+        return StringArray(offsets, data, indices.shape, self._binary)
 
     def __eq__(self, other: object) -> Any:
         """Compares element by element, as NumPy, and returns an array of bools. Strings are

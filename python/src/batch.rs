@@ -10,17 +10,17 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
-use crate::memory::{Arrays, Dims, Parts, arrays};
+use crate::memory::{Arrays, Dims, ValueArrays, arrays};
 
 /// The columns of a data set, with their classes and dtypes in Python.
 pub(crate) struct Columns {
     /// The columns, in the order of the batch.
-    columns: Vec<Said>,
+    columns: Vec<ColumnInfo>,
     /// For each mask of entries, the name of the column with these entries.
     masks: Py<PyDict>,
 }
 
-struct Said {
+struct ColumnInfo {
     name: Py<PyString>,
     /// Whether strings are bytes, not text.
     binary: bool,
@@ -35,7 +35,7 @@ impl Columns {
         binary: &HashSet<String>,
         masks: Py<PyDict>,
     ) -> Self {
-        let columns = spec.columns().iter().map(|column| Said {
+        let columns = spec.columns().iter().map(|column| ColumnInfo {
             name: PyString::intern(py, &column.name).unbind(),
             binary: binary.contains(&column.name),
         });
@@ -51,8 +51,8 @@ impl Columns {
         let dict = class(py, &BATCH, "Batch")?.call0()?.cast_into::<PyDict>()?;
         dict.setattr(intern!(py, "num_records"), rows)?;
         dict.setattr(intern!(py, "masks"), &self.masks)?;
-        for (column, said) in batch.into_columns().zip(&self.columns) {
-            dict.set_item(said.name.bind(py), tensor(py, column, said.binary)?)?;
+        for (column, info) in batch.into_columns().zip(&self.columns) {
+            dict.set_item(info.name.bind(py), tensor(py, column, info.binary)?)?;
         }
         Ok(dict)
     }
@@ -110,14 +110,14 @@ fn tensor(py: Python<'_>, column: OwnedColumn, binary: bool) -> PyResult<Bound<'
 /// Values as a NumPy array, `StringArray` or `BFloat16Array`; a vector if no shape is given.
 fn of_values<'py>(
     py: Python<'py>,
-    values: Parts<'py>,
+    values: ValueArrays<'py>,
     shape: Option<&Dims>,
     binary: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     match values {
-        Parts::Numbers(array) => Ok(array),
-        Parts::BFloat16(bits) => class(py, &BFLOAT16, "BFloat16Array")?.call1((bits,)),
-        Parts::Strings { offsets, data } => {
+        ValueArrays::Numbers(array) => Ok(array),
+        ValueArrays::BFloat16(bits) => class(py, &BFLOAT16, "BFloat16Array")?.call1((bits,)),
+        ValueArrays::Strings { offsets, data } => {
             let shape = shape.map(|shape| tuple(py, shape)).transpose()?;
             class(py, &STRINGS, "StringArray")?.call1((offsets, data, shape, binary))
         }

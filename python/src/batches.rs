@@ -14,7 +14,7 @@ use crate::errors::OrRaise;
 use crate::fork::InProcess;
 use crate::logging::forward_logs;
 use crate::stats::StatsHandle;
-use crate::waiting::{PATIENCE, SLICE, attend, drop_aside};
+use crate::waiting::{PATIENCE, SLICE, check_signals, drop_aside};
 
 const WHAT: &str = "this iterator";
 
@@ -60,7 +60,7 @@ impl Batches {
             match next {
                 Poll::Ready(next) => break next,
                 Poll::Pending => {
-                    attend(py)?;
+                    check_signals(py)?;
                     next = py.detach(|| next_within(&mut lock(batches), SLICE));
                 }
             }
@@ -96,7 +96,7 @@ impl Batches {
             return Ok(());
         };
         while !py.detach(|| batches.stop_within(SLICE)) {
-            if let Err(error) = attend(py) {
+            if let Err(error) = check_signals(py) {
                 // A thread that a file system blocks is not waited for.
                 drop_aside(batches);
                 return Err(error);

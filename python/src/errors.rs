@@ -75,13 +75,13 @@ fn of_features_file(
     errno: Option<i32>,
 ) -> PyErr {
     let raised = || {
-        let place = PyDict::new(py);
-        place.set_item("file", file.as_os_str())?;
+        let location = PyDict::new(py);
+        location.set_item("file", file.as_os_str())?;
         if errno.is_some() {
-            place.set_item("errno", errno)?;
+            location.set_item("errno", errno)?;
         }
         let message = format!("{}: {error}", file.display());
-        raise(py, class, &message, Some(&place))
+        raise(py, class, &message, Some(&location))
     };
     raised().unwrap_or_else(|failed| failed)
 }
@@ -104,19 +104,19 @@ fn plain(py: Python<'_>, class: &str, message: &dyn Display) -> PyErr {
 
 #[cold]
 fn to_python(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
-    let place = PyDict::new(py);
+    let location = PyDict::new(py);
     let at = &error.place;
-    place.set_item("file", at.file.as_ref().map(|file| file.as_os_str()))?;
-    place.set_item("offset", at.offset)?;
-    place.set_item("decompressed_offset", at.decompressed_offset)?;
-    place.set_item("block", at.block)?;
-    place.set_item("record", at.record)?;
-    place.set_item("field", at.field.as_deref())?;
-    place.set_item("fingerprint", at.schema)?;
+    location.set_item("file", at.file.as_ref().map(|file| file.as_os_str()))?;
+    location.set_item("offset", at.offset)?;
+    location.set_item("decompressed_offset", at.decompressed_offset)?;
+    location.set_item("block", at.block)?;
+    location.set_item("record", at.record)?;
+    location.set_item("field", at.field.as_deref())?;
+    location.set_item("fingerprint", at.schema)?;
     if let ErrorKind::Io(error) = &error.kind {
-        place.set_item("errno", error.raw_os_error())?;
+        location.set_item("errno", error.raw_os_error())?;
     }
-    raise(py, class(&error.kind), error, Some(&place))
+    raise(py, class(&error.kind), error, Some(&location))
 }
 
 /// The class in `atds.errors` for a kind of error.
@@ -162,10 +162,10 @@ fn raise(
     py: Python<'_>,
     class: &str,
     message: &dyn Display,
-    place: Option<&Bound<'_, PyDict>>,
+    location: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyErr> {
     let class = py.import("atds.errors")?.getattr(class)?;
-    let error = class.call((Interface::Python.message(message),), place)?;
+    let error = class.call((Interface::Python.message(message),), location)?;
     Ok(PyErr::from_value(error))
 }
 

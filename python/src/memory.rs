@@ -21,29 +21,32 @@ use crate::fork::InProcess;
 /// A column as NumPy arrays, which share its ownership.
 pub(crate) enum Arrays<'py> {
     /// `shape` is the shape of the values.
-    Dense { shape: Dims, values: Parts<'py> },
+    Dense {
+        shape: Dims,
+        values: ValueArrays<'py>,
+    },
     /// Indices `[nnz, rank + 1]`.
     Sparse {
         indices: Bound<'py, PyAny>,
-        values: Parts<'py>,
+        values: ValueArrays<'py>,
         dense_shape: Dims,
     },
     /// Row splits, the outermost first.
     Ragged {
-        values: Parts<'py>,
+        values: ValueArrays<'py>,
         row_splits: Vec<Bound<'py, PyAny>>,
     },
     /// Indices `[nnz, rank]`.
     RaggedSparse {
         indices: Bound<'py, PyAny>,
-        values: Parts<'py>,
+        values: ValueArrays<'py>,
         row_splits: Bound<'py, PyAny>,
         dense_shape: Dims,
     },
 }
 
 /// The values of a column as arrays.
-pub(crate) enum Parts<'py> {
+pub(crate) enum ValueArrays<'py> {
     /// One array.
     Numbers(Bound<'py, PyAny>),
     /// One array of uint16, the bits of the values.
@@ -178,15 +181,19 @@ impl RawValues {
     }
 
     /// The arrays; `shape` is `None` for vectors.
-    fn arrays<'py>(self, base: &Bound<'py, PyAny>, shape: Option<&Dims>) -> PyResult<Parts<'py>> {
+    fn arrays<'py>(
+        self,
+        base: &Bound<'py, PyAny>,
+        shape: Option<&Dims>,
+    ) -> PyResult<ValueArrays<'py>> {
         let array = |memory: &Memory| match shape {
             Some(shape) => memory.array(base, shape),
             None => memory.flat(base),
         };
         Ok(match &self {
-            RawValues::Numbers(memory) => Parts::Numbers(array(memory)?),
-            RawValues::BFloat16(memory) => Parts::BFloat16(array(memory)?),
-            RawValues::Strings(offsets, data) => Parts::Strings {
+            RawValues::Numbers(memory) => ValueArrays::Numbers(array(memory)?),
+            RawValues::BFloat16(memory) => ValueArrays::BFloat16(array(memory)?),
+            RawValues::Strings(offsets, data) => ValueArrays::Strings {
                 offsets: offsets.flat(base)?,
                 data: data.flat(base)?,
             },

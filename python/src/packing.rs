@@ -18,10 +18,10 @@ pub(crate) fn copy_into(
     let slices: Vec<(usize, &[u8])> = slices.collect::<PyResult<_>>()?;
     py.detach(|| {
         for (offset, source) in slices {
-            let place = offset
+            let target_bytes = offset
                 .checked_add(source.len())
                 .and_then(|end| target.get_mut(offset..end));
-            place?.copy_from_slice(source);
+            target_bytes?.copy_from_slice(source);
         }
         Some(())
     })

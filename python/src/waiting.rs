@@ -25,7 +25,7 @@ pub(crate) fn drop_aside<T: Send + 'static>(value: T) {
 }
 
 /// Handles signals and forwards log records, for a thread that waits in native code.
-pub(crate) fn attend(py: Python<'_>) -> PyResult<()> {
+pub(crate) fn check_signals(py: Python<'_>) -> PyResult<()> {
     py.check_signals()?;
     forward_logs(py)
 }
@@ -52,7 +52,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
                 forward_logs(py)?;
                 return Ok(value);
             }
-            Err(RecvTimeoutError::Timeout) => attend(py)?,
+            Err(RecvTimeoutError::Timeout) => check_signals(py)?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err("a thread of atds panicked"));
             }

@@ -40,7 +40,7 @@ pub(crate) fn to_json(stats: &Stats) -> Value {
     })
 }
 
-fn thread_time_to_json(parts: &[Part]) -> Value {
+fn thread_time_to_json(parts: &[ThreadTime]) -> Value {
     let parts = parts.iter().map(|part| {
         let figures = json!({"seconds": part.seconds, "percent": part.percent});
         (part.key.to_owned(), figures)
@@ -80,7 +80,7 @@ pub(crate) fn print(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A part of the time of all threads.
-struct Part {
+struct ThreadTime {
     key: &'static str,
     name: &'static str,
     seconds: f64,
@@ -88,7 +88,7 @@ struct Part {
 }
 
 /// The parts of the threads' time. They add up to all of it.
-fn thread_time(stats: &Stats) -> [Part; 5] {
+fn thread_time(stats: &Stats) -> [ThreadTime; 5] {
     let threads = stats.threads.max(1) as f64;
     // While the pipeline waits, all of its threads wait.
     let waits = |time: Duration| time.as_secs_f64() * threads;
@@ -115,7 +115,7 @@ fn thread_time(stats: &Stats) -> [Part; 5] {
     let percent = percentages(parts.map(|(_, _, seconds)| seconds));
     std::array::from_fn(|i| {
         let (key, name, seconds) = parts[i];
-        Part {
+        ThreadTime {
             key,
             name,
             seconds,
@@ -124,11 +124,11 @@ fn thread_time(stats: &Stats) -> [Part; 5] {
     })
 }
 
-fn print_thread_time(parts: &[Part], out: &mut dyn Write) -> io::Result<()> {
+fn print_thread_time(parts: &[ThreadTime], out: &mut dyn Write) -> io::Result<()> {
     let seconds: f64 = parts.iter().map(|part| part.seconds).sum();
     writeln!(out, "{:<20}{seconds:.3} s", "time of threads")?;
     for part in parts {
-        let Part {
+        let ThreadTime {
             name,
             seconds,
             percent,

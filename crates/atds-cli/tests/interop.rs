@@ -63,8 +63,8 @@ fn compare(avro: &Path, expected: &str) {
     for (i, (printed, expected)) in printed.lines().zip(expected.lines()).enumerate() {
         let [printed, expected] =
             [printed, expected].map(|line| serde_json::from_str::<Value>(line).unwrap());
-        if let Err(place) = same(&printed, &expected) {
-            panic!("{name}, record {i}: differs at {place}\n{printed}\n{expected}");
+        if let Err(position) = same(&printed, &expected) {
+            panic!("{name}, record {i}: differs at {position}\n{printed}\n{expected}");
         }
     }
 }
@@ -81,13 +81,13 @@ fn same(printed: &Value, expected: &Value) -> Result<(), String> {
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             for (i, (a, b)) in a.iter().zip(b).enumerate() {
-                same(a, b).map_err(|place| format!("[{i}]{place}"))?;
+                same(a, b).map_err(|position| format!("[{i}]{position}"))?;
             }
             Some(())
         }
         (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
             for (key, a) in a {
-                same(a, &b[key]).map_err(|place| format!(".{key}{place}"))?;
+                same(a, &b[key]).map_err(|position| format!(".{key}{position}"))?;
             }
             Some(())
         }

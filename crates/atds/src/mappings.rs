@@ -245,7 +245,7 @@ impl Drop for Ends {
 }
 
 /// Adds mapped bytes to the page table, so that reading them causes no page faults.
-pub(crate) fn touch(bytes: &[u8]) {
+pub(crate) fn prefault(bytes: &[u8]) {
     // Framing has already read the ends of the block.
     let inner = bytes.iter().skip(FAULT_AROUND).step_by(FAULT_AROUND);
     inner.for_each(|byte| {

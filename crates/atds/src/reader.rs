@@ -173,7 +173,7 @@ impl Reader {
         let chosen: Vec<_> = overlaps(counts, &part.records).collect();
         let chosen = chosen
             .into_iter()
-            .map(|(place, _, records)| Ok((records, blocks.block(order[place])?)));
+            .map(|(index, _, records)| Ok((records, blocks.block(order[index])?)));
         self.blocks(context, chosen)?;
         damage.map_or(Ok(()), |error| Err(Some(error)))
     }

@@ -230,12 +230,12 @@ impl Sample {
             inferred
                 .sampled
                 .push(Sampled::new(&feature.name, feature.expression(), records));
-            if let Some(place) = inferred
+            if let Some(slot) = inferred
                 .features
                 .iter_mut()
                 .find(|one| one.name == feature.name)
             {
-                *place = feature;
+                *slot = feature;
             }
         }
     }

@@ -13,7 +13,7 @@ use avro_decode::limits::DEEPEST;
 use bytes::Bytes;
 
 use crate::limits::{HEADER_BUFFER_SIZE, MAX_BLOCK_BYTES, MAX_READER_BUFFER_SIZE};
-use crate::mappings::{MappedFile, Mappings, touch};
+use crate::mappings::{MappedFile, Mappings, prefault};
 use crate::once::{self, OnceInputs, OnceReader, Stop};
 use crate::unpack::{Packing, read_head, unpack};
 use crate::{Error, ErrorKind, Tolerate};
@@ -364,7 +364,7 @@ impl FileBlocks {
         if let (Ok(block), Some(mapped)) = (&block, &mut self.mapped) {
             self.offset = block.offset + block.len;
             mapped.passed(self.offset);
-            touch(&block.payload);
+            prefault(&block.payload);
         }
         Some(
             block.map_err(|error| {

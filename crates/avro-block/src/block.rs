@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::error::{Error, ErrorKind, Part};
+use crate::error::{ContainerPart, Error, ErrorKind};
 use crate::limits::Limits;
 use crate::sync::SyncMarker;
 use crate::varint::{self, Varint};
@@ -78,18 +78,18 @@ impl BlockHead {
             Varint::Overlong => Err(position.error(ErrorKind::BadVarint { part }, at as u64)),
         };
 
-        let Some((count, count_end)) = long(0, Part::RecordCount)? else {
+        let Some((count, count_end)) = long(0, ContainerPart::RecordCount)? else {
             return Ok(None);
         };
         let count =
             u64::try_from(count).map_err(|_| position.error(ErrorKind::NegativeCount(count), 0))?;
-        check(Part::RecordCount, count, limits.max_block_records)
+        check(ContainerPart::RecordCount, count, limits.max_block_records)
             .map_err(|kind| position.error(kind, 0))?;
 
-        let Some((size, head_end)) = long(count_end, Part::PayloadSize)? else {
+        let Some((size, head_end)) = long(count_end, ContainerPart::PayloadSize)? else {
             return Ok(None);
         };
-        let part = Part::PayloadSize;
+        let part = ContainerPart::PayloadSize;
         let payload_len = u64::try_from(size).map_err(|_| {
             let kind = ErrorKind::NegativeSize { part, value: size };
             position.error(kind, count_end as u64)
@@ -116,9 +116,9 @@ impl BlockHead {
     pub(crate) fn truncated(&self, available: u64, position: BlockPosition) -> Error {
         let sync_at = self.len + self.payload_len;
         let (part, at, end) = if available < sync_at {
-            (Part::Payload, self.len, sync_at)
+            (ContainerPart::Payload, self.len, sync_at)
         } else {
-            (Part::SyncMarker, sync_at, self.block_len())
+            (ContainerPart::SyncMarker, sync_at, self.block_len())
         };
         let missing = end - available;
         position.error(ErrorKind::Truncated { part, missing }, at)
@@ -128,15 +128,15 @@ impl BlockHead {
     #[cold]
     pub(crate) fn cut(bytes: &[u8], position: BlockPosition) -> Error {
         let (part, at) = match varint::decode(bytes) {
-            Varint::Value(_, len) => (Part::PayloadSize, len as u64),
-            Varint::Incomplete | Varint::Overlong => (Part::RecordCount, 0),
+            Varint::Value(_, len) => (ContainerPart::PayloadSize, len as u64),
+            Varint::Incomplete | Varint::Overlong => (ContainerPart::RecordCount, 0),
         };
         position.error(ErrorKind::Truncated { part, missing: 1 }, at)
     }
 }
 
 /// Checks a declared value against its limit.
-pub(crate) fn check(part: Part, value: u64, limit: u64) -> Result<(), ErrorKind> {
+pub(crate) fn check(part: ContainerPart, value: u64, limit: u64) -> Result<(), ErrorKind> {
     if value > limit {
         return Err(ErrorKind::TooLarge { part, value, limit });
     }

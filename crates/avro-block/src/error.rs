@@ -77,7 +77,7 @@ pub enum ErrorKind {
     #[error("the file ends inside {part}, {missing} or more bytes short")]
     Truncated {
         /// The part inside which, or before which, the file ends.
-        part: Part,
+        part: ContainerPart,
         /// Minimum number of bytes that the part still needs.
         missing: u64,
     },
@@ -85,7 +85,7 @@ pub enum ErrorKind {
     #[error("{part} is not a variable-length integer of 64 bits")]
     BadVarint {
         /// The part that the integer encodes.
-        part: Part,
+        part: ContainerPart,
     },
     /// A block's record count below zero.
     #[error("the record count is negative: {0}")]
@@ -94,7 +94,7 @@ pub enum ErrorKind {
     #[error("{part} is negative: {value}")]
     NegativeSize {
         /// The part that the size belongs to.
-        part: Part,
+        part: ContainerPart,
         /// The size.
         value: i64,
     },
@@ -102,7 +102,7 @@ pub enum ErrorKind {
     #[error("{part} is {value}, above the limit of {limit}{}", raise(*.part))]
     TooLarge {
         /// The part whose value was declared.
-        part: Part,
+        part: ContainerPart,
         /// The declared value.
         value: u64,
         /// The limit it exceeds.
@@ -167,9 +167,9 @@ fn not_a_block(found: Found, cause: &ErrorKind) -> String {
 }
 
 /// The advice to raise the option of this limit, if it has one.
-fn raise(part: Part) -> &'static str {
+fn raise(part: ContainerPart) -> &'static str {
     match part {
-        Part::PayloadSize => ": raise `max_block_bytes` if the file is whole",
+        ContainerPart::PayloadSize => ": raise `max_block_bytes` if the file is whole",
         _ => "",
     }
 }
@@ -191,7 +191,7 @@ fn unknown_codec(name: &str) -> String {
 /// A part of a container file, as errors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Part {
+pub enum ContainerPart {
     /// The four bytes the file begins with.
     Magic,
     /// The header as a whole.
@@ -218,7 +218,7 @@ pub enum Part {
     SyncMarker,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for ContainerPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Magic => "the magic bytes",

@@ -26,7 +26,7 @@ pub use after_block::TrailingBytes;
 pub use block::Block;
 pub use buffers::ReadBuffers;
 pub use diagnose::Found;
-pub use error::{Error, ErrorKind, Part};
+pub use error::{ContainerPart, Error, ErrorKind};
 pub use framer::{Frame, Framer};
 pub use header::{Header, MAGIC};
 pub use index::{BlockIndex, IndexEntry};

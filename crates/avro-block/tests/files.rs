@@ -6,8 +6,8 @@ mod common;
 use std::io::{Cursor, Seek, Write};
 
 use avro_block::{
-    BlockIndex, BlockReader, Codec, Compressor, DecompressBuffer, Decompressor, ErrorKind,
-    MappedBlocks, Part, Writer, WriterOptions, block_at, map_file, read_block_at,
+    BlockIndex, BlockReader, Codec, Compressor, ContainerPart, DecompressBuffer, Decompressor,
+    ErrorKind, MappedBlocks, Writer, WriterOptions, block_at, map_file, read_block_at,
 };
 use bytes::Bytes;
 use common::*;
@@ -191,7 +191,7 @@ fn no_block_is_read_where_none_begins() {
                 matches!(
                     error.kind,
                     ErrorKind::Truncated {
-                        part: Part::RecordCount,
+                        part: ContainerPart::RecordCount,
                         ..
                     }
                 ),

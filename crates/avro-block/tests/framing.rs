@@ -4,8 +4,8 @@
 mod common;
 
 use avro_block::{
-    BlockIndex, BlockReader, Codec, DecompressBuffer, Decompressor, ErrorKind, Frame, Framer,
-    Limits, MappedBlocks, Part, SyncMarker, TrailingBytes,
+    BlockIndex, BlockReader, Codec, ContainerPart, DecompressBuffer, Decompressor, ErrorKind,
+    Frame, Framer, Limits, MappedBlocks, SyncMarker, TrailingBytes,
 };
 use bytes::Bytes;
 use common::*;
@@ -176,7 +176,7 @@ fn a_huge_size_is_not_allocated() {
     assert!(matches!(
         framer.finish().unwrap_err().kind,
         ErrorKind::Truncated {
-            part: Part::Payload,
+            part: ContainerPart::Payload,
             ..
         }
     ));
@@ -273,7 +273,7 @@ fn a_reader_ends_at_its_error() {
     assert!(matches!(
         reader.next().unwrap().unwrap_err().kind,
         ErrorKind::Truncated {
-            part: Part::SyncMarker,
+            part: ContainerPart::SyncMarker,
             missing: 1
         }
     ));

@@ -3,7 +3,7 @@
 
 mod common;
 
-use avro_block::{Codec, ErrorKind, Frame, Framer, Header, Limits, Part};
+use avro_block::{Codec, ContainerPart, ErrorKind, Frame, Framer, Header, Limits};
 use bytes::Bytes;
 use common::*;
 
@@ -158,7 +158,7 @@ fn a_length_above_the_limit_is_refused_before_its_bytes_come() {
         matches!(
             error.kind,
             ErrorKind::TooLarge {
-                part: Part::Header,
+                part: ContainerPart::Header,
                 limit,
                 ..
             } if limit == 64 << 20
@@ -181,7 +181,7 @@ fn limits_count_all_map_blocks() {
     assert!(matches!(
         error.kind,
         ErrorKind::TooLarge {
-            part: Part::MetadataCount,
+            part: ContainerPart::MetadataCount,
             value: 3,
             limit: 2
         }
@@ -199,7 +199,7 @@ fn the_limit_of_the_header_counts_all_of_it() {
     assert!(matches!(
         error.kind,
         ErrorKind::TooLarge {
-            part: Part::Header,
+            part: ContainerPart::Header,
             ..
         }
     ));

@@ -109,8 +109,8 @@ impl PathLister<'_> {
     fn path(&mut self, step: Step, node: NodeId) -> Option<usize> {
         // Records that repeat each other's types can have far more fields than the schema has
         // bytes.
-        let place = self.found.paths.len();
-        if place == MAX_INFERRED_FIELDS {
+        let index = self.found.paths.len();
+        if index == MAX_INFERRED_FIELDS {
             self.found.truncated = true;
             return None;
         }
@@ -127,15 +127,15 @@ impl PathLister<'_> {
             recursive: self.open.contains(&value),
             inside: Vec::new(),
         });
-        self.found.paths[place].inside = self.inside(value);
+        self.found.paths[index].inside = self.inside(value);
         self.way.steps.pop();
-        Some(place)
+        Some(index)
     }
 
     /// Adds the paths inside a value and returns their indices.
     fn inside(&mut self, node: NodeId) -> Vec<usize> {
         let schema = self.schema;
-        let mut places = Vec::new();
+        let mut indices = Vec::new();
         match schema.node(node) {
             Node::Record(_) if self.open.contains(&node) => {}
             Node::Record(_) | Node::Array(_) | Node::Map(_) | Node::Union(_)
@@ -146,32 +146,32 @@ impl PathLister<'_> {
             Node::Record(record) => {
                 self.open.push(node);
                 for field in &record.fields {
-                    places.extend(self.path(Step::Field(field.name.clone()), field.ty));
+                    indices.extend(self.path(Step::Field(field.name.clone()), field.ty));
                 }
                 self.open.pop();
             }
-            Node::Array(item) => places.extend(self.path(Step::All, *item)),
+            Node::Array(item) => indices.extend(self.path(Step::All, *item)),
             Node::Map(item) => {
-                places.extend(self.path(Step::All, *item));
-                places.extend(self.keys());
+                indices.extend(self.path(Step::All, *item));
+                indices.extend(self.keys());
             }
             Node::Union(branches) => {
                 let names = branch_names(schema, branches);
                 for (&branch, name) in branches.iter().zip(names) {
                     if *schema.node(branch) != Node::Null {
-                        places.extend(self.path(Step::Branch(name), branch));
+                        indices.extend(self.path(Step::Branch(name), branch));
                     }
                 }
             }
             _ => {}
         }
-        places
+        indices
     }
 
     /// Adds the path of a map's keys. Returns its index, or `None` if the limit is reached.
     fn keys(&mut self) -> Option<usize> {
-        let place = self.found.paths.len();
-        if place == MAX_INFERRED_FIELDS {
+        let index = self.found.paths.len();
+        if index == MAX_INFERRED_FIELDS {
             self.found.truncated = true;
             return None;
         }
@@ -184,7 +184,7 @@ impl PathLister<'_> {
             inside: Vec::new(),
         });
         self.way.steps.pop();
-        Some(place)
+        Some(index)
     }
 
     /// Whether to leave out the paths inside the last one: they are nested too deep to decode, or

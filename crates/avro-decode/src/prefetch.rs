@@ -22,12 +22,12 @@ pub fn prefetch(bytes: &[u8], start: usize, end: usize) {
     }
 }
 
-/// Prefetches the line at the index `place` into the first-level cache. `place` may be past the
+/// Prefetches the line at the index `offset` into the first-level cache. `offset` may be past the
 /// end. On AMD's Zen 5, the hint for the second-level cache did nothing if the page was not in the
 /// TLB.
 #[inline]
-pub fn prefetch_place(bytes: &[u8], place: usize) {
-    prefetch_line::<true>(bytes, place);
+pub fn prefetch_place(bytes: &[u8], offset: usize) {
+    prefetch_line::<true>(bytes, offset);
 }
 
 /// Prefetches the memory after `written`, which is written next, into the first-level cache. It
@@ -38,10 +38,10 @@ pub(crate) fn prefetch_after<T>(written: &[T]) {
     let len = size_of_val(written).min(MOST_AFTER);
     let end = written.as_ptr_range().end.cast::<u8>();
     // The line that `written` ends in is already in the cache.
-    let mut place = 0;
-    while place < len {
-        prefetch_at::<true>(end.wrapping_add(LINE - 1 + place));
-        place += LINE;
+    let mut offset = 0;
+    while offset < len {
+        prefetch_at::<true>(end.wrapping_add(LINE - 1 + offset));
+        offset += LINE;
     }
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn prefetch_after<T>(written: &[T]) {
 #[inline]
 pub fn prefetch_value<T>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();
-    for place in (0..size_of::<T>()).step_by(LINE) {
-        prefetch_at::<true>(start.wrapping_add(place));
+    for offset in (0..size_of::<T>()).step_by(LINE) {
+        prefetch_at::<true>(start.wrapping_add(offset));
     }
 }
 
@@ -62,8 +62,8 @@ pub(crate) fn prefetch_address(address: usize) {
 }
 
 #[inline]
-fn prefetch_line<const FIRST: bool>(bytes: &[u8], place: usize) {
-    prefetch_at::<FIRST>(bytes.as_ptr().wrapping_add(place));
+fn prefetch_line<const FIRST: bool>(bytes: &[u8], offset: usize) {
+    prefetch_at::<FIRST>(bytes.as_ptr().wrapping_add(offset));
 }
 
 #[inline]

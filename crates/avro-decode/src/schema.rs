@@ -85,7 +85,7 @@ pub struct Schema {
     root: NodeId,
     named: HashMap<Name, NodeId>,
     min_encoded_lens: Vec<u64>,
-    defaults: Vec<defaults::DefaultPlace>,
+    defaults: Vec<defaults::LocatedDefault>,
     deviations: Vec<SchemaError>,
     not_taken: Vec<SchemaError>,
 }

@@ -129,10 +129,10 @@ mod tests {
                 (0..=255u8).flat_map(|a| [0x20, 0x80, 0xbf, 0xc3].map(|b| (a, b)))
             {
                 let mut bytes = vec![b'a'; len];
-                for place in [0, len / 2] {
+                for start in [0, len / 2] {
                     bytes
                         .iter_mut()
-                        .skip(place)
+                        .skip(start)
                         .zip([first, second])
                         .for_each(|(to, byte)| *to = byte);
                 }

@@ -67,7 +67,7 @@ fn under_old_names(json: &Json) -> Json {
 /// only one record, one enum and one fixed, since it ignores their names. No earlier branch may be
 /// one that it reads wrongly.
 fn chooses_alike(schema: &Schema, branches: &[NodeId]) -> bool {
-    let place = |is: fn(&Node) -> bool| {
+    let position = |is: fn(&Node) -> bool| {
         branches
             .iter()
             .position(|&branch| is(schema.node(branch)))
@@ -79,14 +79,14 @@ fn chooses_alike(schema: &Schema, branches: &[NodeId]) -> bool {
             .filter(|&&branch| schema.node(branch).type_name() == ty)
             .count()
     };
-    let int = place(|node| matches!(node, Node::Int));
-    let long = place(|node| matches!(node, Node::Long));
-    let floating = place(|node| matches!(node, Node::Float | Node::Double));
-    let string = place(|node| matches!(node, Node::String));
-    let bytes = place(|node| matches!(node, Node::Bytes));
-    let map = place(|node| matches!(node, Node::Map(_)));
-    let record = place(|node| matches!(node, Node::Record(_)));
-    let named = place(|node| matches!(node, Node::Fixed(_) | Node::Enum(_)));
+    let int = position(|node| matches!(node, Node::Int));
+    let long = position(|node| matches!(node, Node::Long));
+    let floating = position(|node| matches!(node, Node::Float | Node::Double));
+    let string = position(|node| matches!(node, Node::String));
+    let bytes = position(|node| matches!(node, Node::Bytes));
+    let map = position(|node| matches!(node, Node::Map(_)));
+    let record = position(|node| matches!(node, Node::Record(_)));
+    let named = position(|node| matches!(node, Node::Fixed(_) | Node::Enum(_)));
 
     let long_alike = long != usize::MAX || int == usize::MAX || floating < int;
     let string_alike = string != usize::MAX || bytes < named.min(floating);

@@ -109,8 +109,8 @@ fn a_record_with_everything() {
     assert_eq!(value.aliases, ["v"]);
     assert_eq!(value.order, Order::Descending);
     assert_eq!(value.doc.as_deref(), Some("here"));
-    let (place, next) = list.field("next").unwrap();
-    assert_eq!((place, next.order), (1, Order::Ignore));
+    let (position, next) = list.field("next").unwrap();
+    assert_eq!((position, next.order), (1, Order::Ignore));
     assert_eq!(next.default, None);
     let Node::Union(branches) = schema.node(next.ty) else {
         panic!("a union is expected");

@@ -187,14 +187,18 @@ fn a_buffer_keeps_its_memory() {
         decompressor
             .decompress(codec, &large, &mut out, 1 << 20)
             .unwrap();
-        let (place, capacity) = (out.as_ptr(), out.capacity());
+        let (position, capacity) = (out.as_ptr(), out.capacity());
         decompressor
             .decompress(codec, &small, &mut out, 1 << 20)
             .unwrap();
         decompressor
             .decompress(codec, &large, &mut out, 1 << 20)
             .unwrap();
-        assert_eq!((out.as_ptr(), out.capacity()), (place, capacity), "{codec}");
+        assert_eq!(
+            (out.as_ptr(), out.capacity()),
+            (position, capacity),
+            "{codec}"
+        );
     }
 }
 

@@ -85,7 +85,7 @@ fn buffers_are_used_again() {
         .collect();
     let mut buffers = vec![DecompressBuffer::new(); payloads.len()];
     let mut decompressor = Decompressor::new();
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for _ in 0..2 {
         let jobs = payloads.iter().zip(&mut buffers);
         let mut jobs: Vec<_> = jobs
@@ -93,14 +93,14 @@ fn buffers_are_used_again() {
             .collect();
         decompressor.decompress_many(Codec::Deflate, &mut jobs);
         assert!(jobs.iter().all(|job| job.result.is_ok()));
-        places.push(
+        positions.push(
             buffers
                 .iter()
                 .map(|out| (out.as_ptr(), out.capacity()))
                 .collect::<Vec<_>>(),
         );
     }
-    assert_eq!(places[0], places[1]);
+    assert_eq!(positions[0], positions[1]);
 }
 
 /// A group is a multiple of what is decompressed side by side, and only deflate has groups.

@@ -69,8 +69,8 @@ impl Words {
         ends[0] = end;
         let mut symbols = [0; LITLEN_SYMBOLS];
         for_each_length(lengths, |symbol, length| {
-            if let Some(place) = symbols.get_mut(usize::from(ends[length])) {
-                *place = symbol as u16;
+            if let Some(slot) = symbols.get_mut(usize::from(ends[length])) {
+                *slot = symbol as u16;
             }
             ends[length] += 1;
         });
@@ -125,8 +125,8 @@ pub(crate) fn build<const LEN: usize>(
         size *= 2;
         let count = usize::from(words.counts[bits as usize]);
         for symbol in symbols.by_ref().take(count) {
-            let place = REVERSED[word % TABLE_LEN];
-            table[usize::from(place) % LEN] = entry(symbol, bits);
+            let slot = REVERSED[word % TABLE_LEN];
+            table[usize::from(slot) % LEN] = entry(symbol, bits);
             word += TABLE_LEN >> bits;
         }
     }
@@ -172,19 +172,19 @@ fn long_words<const LEN: usize>(
     for bits in LEN.ilog2() + 1..=longest {
         let count = usize::from(words.counts[bits as usize]);
         for symbol in symbols.by_ref().take(count) {
-            let place = usize::from((word << 1).reverse_bits());
+            let slot = usize::from((word << 1).reverse_bits());
             // Where the bits that are consumed first differ, another table begins.
-            let first = place & ((1 << passed) - 1);
+            let first = slot & ((1 << passed) - 1);
             if part != Some(first) {
                 part = Some(first);
                 number = number.wrapping_add(1);
             }
-            table[place % LEN] = lead(passed, number);
+            table[slot % LEN] = lead(passed, number);
             let at = (number - more_number) as usize * TABLE_LEN;
             let rest = bits - passed;
             let entries = more[at..at + TABLE_LEN].iter_mut();
-            for place in entries.skip(place >> passed).step_by(1 << rest) {
-                *place = entry(symbol, rest);
+            for slot in entries.skip(slot >> passed).step_by(1 << rest) {
+                *slot = entry(symbol, rest);
             }
             word = word.wrapping_add(1 << (MAX_BITS as u32 - bits));
         }

@@ -372,8 +372,8 @@ proptest! {
     ) {
         let mut payload = payload;
         let start = at.index(payload.len());
-        for (place, byte) in payload[start..].iter_mut().zip(damage) {
-            *place = byte;
+        for (position, byte) in payload[start..].iter_mut().zip(damage) {
+            *position = byte;
         }
         check(&payload);
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::UNKNOWN;
-use crate::parts::Part;
+use crate::parts::SegmentRows;
 
 /// A row of an exact column whose lists have other lengths than those of the first row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,10 @@ impl fmt::Display for RowShape {
 
 /// Whether all lists of each dimension have one length, and the length that `shape` gives. Reads no
 /// list.
-pub(crate) fn agrees<'a>(shape: &[i64], parts: impl Iterator<Item = Part<'a>> + Clone) -> bool {
+pub(crate) fn agrees<'a>(
+    shape: &[i64],
+    parts: impl Iterator<Item = SegmentRows<'a>> + Clone,
+) -> bool {
     let mut lists: usize = parts.clone().map(|part| part.rows).sum();
     shape.iter().enumerate().all(|(level, &dim)| {
         let items = parts.clone().map(|part| items(part, level)).sum::<usize>();
@@ -62,7 +65,7 @@ pub(crate) fn agrees<'a>(shape: &[i64], parts: impl Iterator<Item = Part<'a>> + 
 pub(crate) fn first_disagreement<'a>(
     column: usize,
     shape: &[i64],
-    parts: impl Iterator<Item = Part<'a>>,
+    parts: impl Iterator<Item = SegmentRows<'a>>,
 ) -> Option<Disagreement> {
     let rows = parts.flat_map(|part| part.lists().map(move |list| shape_of(part, list, shape)));
     let mut first = None;
@@ -88,7 +91,7 @@ pub(crate) fn first_disagreement<'a>(
 }
 
 /// The shape of one row. A dimension without lists has the length that the column gives, or 0.
-fn shape_of(part: Part<'_>, row: usize, shape: &[i64]) -> RowShape {
+fn shape_of(part: SegmentRows<'_>, row: usize, shape: &[i64]) -> RowShape {
     let mut lists = row..row + 1;
     let levels = part.segment.splits.iter().zip(shape);
     let levels = levels.map(|(splits, &dim)| {
@@ -105,7 +108,7 @@ fn shape_of(part: Part<'_>, row: usize, shape: &[i64]) -> RowShape {
 }
 
 /// Number of items in all lists of a level.
-fn items(part: Part<'_>, level: usize) -> usize {
+fn items(part: SegmentRows<'_>, level: usize) -> usize {
     match part.end.splits.get(level + 1) {
         Some(end) => end - part.start.splits[level + 1],
         None => part.values().len(),

@@ -122,8 +122,8 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn append_some<const N: usize>(&mut self, values: &[T; N], n: usize) {
         let rest = &mut self.data[self.len..];
         match rest.first_chunk_mut() {
-            Some(room) if n <= N => {
-                *room = *values;
+            Some(slot) if n <= N => {
+                *slot = *values;
                 self.len += n;
             }
             _ => self.extend_from_slice(&values[..n]),

@@ -7,7 +7,7 @@ use crate::agree::{Disagreement, agrees, first_disagreement};
 use crate::batch::ColumnData;
 use crate::gather::{GatherTask, join};
 use crate::pad::{Level, Padding};
-use crate::parts::{Memory, Part, Workers};
+use crate::parts::{Memory, SegmentRows, Workers};
 use crate::reuse::Emptied;
 use crate::short::Short;
 use crate::sizes::Sizes;
@@ -206,7 +206,7 @@ impl BatchBuilder {
                 }
                 Placement::Padded { shape, fill } => {
                     let runs = segments[..runs].iter().filter(|run| run.rows > 0);
-                    let parts = runs.map(move |run| Part::of(run, i, workers));
+                    let parts = runs.map(move |run| SegmentRows::of(run, i, workers));
                     let new = tasks.len();
                     let each = parts.clone();
                     tasks.extend(each.map(|_| GatherTask::new(self.emptied.clone())));
@@ -285,9 +285,9 @@ impl BatchBuilder {
         &'s self,
         i: usize,
         workers: &'s [Vec<Option<Segment>>],
-    ) -> impl Iterator<Item = Part<'s>> + Clone {
+    ) -> impl Iterator<Item = SegmentRows<'s>> + Clone {
         let runs = self.segments[i][..self.run_rows.len()].iter();
-        runs.map(move |run| Part::of(run, i, workers))
+        runs.map(move |run| SegmentRows::of(run, i, workers))
     }
 
     /// Returns memory to the columns if the last batch was not finished.

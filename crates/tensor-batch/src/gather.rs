@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::batch::ColumnData;
 use crate::dtype::fixed_width_dtypes;
 use crate::pad::Pad;
-use crate::parts::{Memory, Part};
+use crate::parts::{Memory, SegmentRows};
 use crate::reuse::Emptied;
 use crate::{Segment, Values};
 
@@ -104,7 +104,7 @@ pub(crate) fn join<'a>(
     first.memory = Memory::Run;
 
     let runs = behind.iter().filter(|run| run.rows > 0);
-    let parts = runs.map(move |run| Part::of(run, number, workers));
+    let parts = runs.map(move |run| SegmentRows::of(run, number, workers));
     append_values(&mut column.values, parts.clone(), task);
     let total = parts.clone().map(|part| part.indices().len()).sum();
     let mut rest = column.indices.append(total);
@@ -147,7 +147,7 @@ fn offset_lists<'a>(
 
 fn append_values<'a>(
     column: &'a mut Values,
-    parts: impl Iterator<Item = Part<'a>> + Clone,
+    parts: impl Iterator<Item = SegmentRows<'a>> + Clone,
     task: &mut GatherTask<'a>,
 ) {
     macro_rules! append {
@@ -167,7 +167,7 @@ fn append_values<'a>(
                     let bytes = parts.clone().map(|part| part.bytes().len()).sum();
                     let before = strings.data().len() as i64;
                     let (mut offsets, mut data) = strings.append(count, bytes);
-                    offset_lists(&mut offsets, before, parts.clone().map(Part::offsets), task);
+                    offset_lists(&mut offsets, before, parts.clone().map(SegmentRows::offsets), task);
                     for part in parts {
                         task.copy(&mut data, part.bytes());
                     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::dtype::fixed_width_dtypes;
 use crate::gather::{GatherTask, carve};
-use crate::parts::Part;
+use crate::parts::SegmentRows;
 use crate::values::each_values;
 use crate::{Buffer, Scalar, Slot, Strings, UNKNOWN, Values};
 
@@ -25,7 +25,7 @@ pub(crate) struct Padding<'a, S> {
     parts: S,
 }
 
-impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
+impl<'a, S: Iterator<Item = SegmentRows<'a>> + Clone> Padding<'a, S> {
     /// The padding of a column of `shape` whose rows are in `parts`.
     pub(crate) fn new(shape: &'a [i64], fill: &'a Scalar, parts: S) -> Self {
         Padding { shape, fill, parts }
@@ -101,7 +101,7 @@ impl<'a, S: Iterator<Item = Part<'a>> + Clone> Padding<'a, S> {
         let cells = rows.map(|rows| rows * row_len);
         let total = cells.clone().sum();
         let runs = tasks.iter_mut().zip(self.parts.clone());
-        let pad = |to, part: Part<'a>| Pad {
+        let pad = |to, part: SegmentRows<'a>| Pad {
             rows: part.lists(),
             to,
             levels,

@@ -72,7 +72,7 @@ pub(crate) enum Memory {
 
 /// The end of the written part of a segment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mark {
+pub(crate) struct SegmentSizes {
     pub(crate) values: usize,
     /// Bytes of strings.
     pub(crate) bytes: usize,
@@ -81,7 +81,7 @@ pub(crate) struct Mark {
     pub(crate) splits: Vec<usize>,
 }
 
-impl Mark {
+impl SegmentSizes {
     pub(crate) fn set(&mut self, segment: &Segment) {
         let values = &segment.values;
         self.values = values.len();
@@ -97,22 +97,22 @@ impl Mark {
 
 /// The rows of a run in a column: a part of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct SegmentRows<'a> {
     /// The segment with these rows, and with rows of other runs.
     pub(crate) segment: &'a Segment,
     pub(crate) rows: usize,
-    pub(crate) start: &'a Mark,
-    pub(crate) end: &'a Mark,
+    pub(crate) start: &'a SegmentSizes,
+    pub(crate) end: &'a SegmentSizes,
 }
 
-impl<'a> Part<'a> {
+impl<'a> SegmentRows<'a> {
     /// The rows that the run of segment `run` wrote to `column`.
     pub(crate) fn of(run: &'a Segment, column: usize, workers: &'a [Vec<Option<Segment>>]) -> Self {
         let of_worker = match run.memory {
             Memory::Worker(worker) => workers[worker][column].as_ref(),
             _ => None,
         };
-        Part {
+        SegmentRows {
             segment: of_worker.unwrap_or(run),
             rows: run.rows,
             start: &run.start,

@@ -1,7 +1,7 @@
 //! Segments: rows of columns whose place in the batch is not known when they are written.
 
 use crate::batch::ColumnData;
-use crate::parts::{Mark, Memory};
+use crate::parts::{Memory, SegmentSizes};
 use crate::{Buffer, ColumnKind, ColumnSpec, DType, Layout, Values};
 
 /// Consecutive rows of a column whose place depends on other rows: dense strings, sparse, varlen,
@@ -23,8 +23,8 @@ pub struct Segment {
     pub(crate) rows: usize,
     /// The memory that the run writes to, and the start and end of its rows there.
     pub(crate) memory: Memory,
-    pub(crate) start: Mark,
-    pub(crate) end: Mark,
+    pub(crate) start: SegmentSizes,
+    pub(crate) end: SegmentSizes,
 }
 
 impl Segment {
@@ -57,8 +57,8 @@ impl Segment {
             extents: vec![0; rank],
             rows: 0,
             memory: Memory::Run,
-            start: Mark::default(),
-            end: Mark::default(),
+            start: SegmentSizes::default(),
+            end: SegmentSizes::default(),
         };
         segment.start(0);
         segment

@@ -135,7 +135,7 @@ impl Strings {
         // The capacity after the strings holds the reordered copy, so that no call allocates.
         let (len, end) = (self.len(), self.data.len());
         let first = self.offsets.as_slice()[start];
-        let room = self.data.append(end - first as usize).len();
+        let appended = self.data.append(end - first as usize).len();
         let data = self.data.as_mut_slice();
         self.offsets.append(order.len());
         let (old, new) = self.offsets.as_mut_slice().split_at_mut(len + 1);
@@ -147,7 +147,7 @@ impl Strings {
             laid += string_len;
             *new = first + laid as i64;
         }
-        assert_eq!(laid, room, "{NOT_A_PERMUTATION}");
+        assert_eq!(laid, appended, "{NOT_A_PERMUTATION}");
         old[start + 1..].copy_from_slice(new);
         data.copy_within(end.., first as usize);
         self.offsets.set_len(len + 1);

@@ -36,7 +36,7 @@ impl Times {
         }
     }
 
-    /// The same times, with `bytes` for an epoch in place of records.
+    /// The same times, with `bytes` for an epoch in position of records.
     pub(crate) fn of_bytes(self, bytes: u64) -> Times {
         Times {
             amount: bytes as f64 / 1e6,
@@ -122,9 +122,9 @@ pub(crate) fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     [0.25, 0.5, 0.75].map(|part| {
-        let place = part * (values.len() - 1) as f64;
-        let (below, above) = (values[place as usize], values[place.ceil() as usize]);
-        below + (above - below) * place.fract()
+        let position = part * (values.len() - 1) as f64;
+        let (below, above) = (values[position as usize], values[position.ceil() as usize]);
+        below + (above - below) * position.fract()
     })
 }
 

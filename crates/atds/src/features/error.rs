@@ -48,9 +48,12 @@ impl FeaturesError {
         let message = error.to_string();
         let (line, column) = (error.line(), error.column());
         // The message's own position is removed: the error has fields for it.
-        let place = format!(" at line {line} column {column}");
+        let position = format!(" at line {line} column {column}");
         FeaturesError::Json {
-            message: message.strip_suffix(&place).unwrap_or(&message).to_owned(),
+            message: message
+                .strip_suffix(&position)
+                .unwrap_or(&message)
+                .to_owned(),
             line,
             column,
         }

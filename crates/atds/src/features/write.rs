@@ -118,9 +118,9 @@ fn fill(fill: &Fill, kind: &FeatureKind) -> Value {
         _ => Vec::new(),
     };
     let mut json = values.iter().map(scalar);
-    let mut places = dims.iter();
-    match places.try_fold(1usize, |places, &dim| places.checked_mul(dim)) {
-        Some(places) if places == values.len() => json::nested(&mut json, &dims),
+    let mut sizes = dims.iter();
+    match sizes.try_fold(1usize, |count, &dim| count.checked_mul(dim)) {
+        Some(count) if count == values.len() => json::nested(&mut json, &dims),
         // No feature can be like that; all of it is shown.
         _ => json.collect(),
     }

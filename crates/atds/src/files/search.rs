@@ -44,7 +44,7 @@ pub(super) fn pattern(
         }
     }
     if search.files.is_empty() {
-        let is_simple = matches!(parts[..], [Part::Names(_)]);
+        let is_simple = matches!(parts[..], [PatternPart::Names(_)]);
         let nothing = nothing::of_pattern(given, &start, is_simple, &search);
         return Err(no_files(nothing, given));
     }
@@ -58,7 +58,7 @@ fn no_files(found: NothingFound, given: &Path) -> Error {
 
 /// A component of a pattern.
 #[derive(Clone, Debug)]
-enum Part {
+enum PatternPart {
     /// A name, or `..`.
     Plain(OsString),
     Names(Pattern),
@@ -67,30 +67,30 @@ enum Part {
 }
 
 /// The folder that a pattern begins in, and its components from there.
-fn parse(given: &Path) -> Result<(PathBuf, Vec<Part>), Error> {
+fn parse(given: &Path) -> Result<(PathBuf, Vec<PatternPart>), Error> {
     let fault = |error: glob::PatternError| {
         Error::new(ErrorKind::Pattern(error.msg.to_owned())).in_file(given)
     };
     let mut start = PathBuf::new();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<PatternPart> = Vec::new();
     for component in given.components() {
         let name = component.as_os_str();
         let text = name.to_string_lossy();
         match component {
             Component::Normal(_) if text == "**" => {
-                if !matches!(parts.last(), Some(Part::Folders)) {
-                    parts.push(Part::Folders);
+                if !matches!(parts.last(), Some(PatternPart::Folders)) {
+                    parts.push(PatternPart::Folders);
                 }
             }
             Component::Normal(_) if text.contains(['*', '?', '[']) => {
-                parts.push(Part::Names(Pattern::new(&text).map_err(fault)?));
+                parts.push(PatternPart::Names(Pattern::new(&text).map_err(fault)?));
             }
             _ if parts.is_empty() => start.push(name),
-            _ => parts.push(Part::Plain(name.to_owned())),
+            _ => parts.push(PatternPart::Plain(name.to_owned())),
         }
     }
-    if matches!(parts.last(), Some(Part::Folders)) {
-        parts.push(Part::Names(Pattern::new("*").expect("it is one")));
+    if matches!(parts.last(), Some(PatternPart::Folders)) {
+        parts.push(PatternPart::Names(Pattern::new("*").expect("it is one")));
     }
     Ok((start, parts))
 }
@@ -118,9 +118,11 @@ pub(super) struct Search {
 impl Search {
     /// Searches a folder, and with `recursive` all folders below, for files named `*.avro`.
     fn folder(folder: &Path, recursive: bool) -> Result<Self, Error> {
-        let mut parts = vec![Part::Names(Pattern::new("*.avro").expect("it is one"))];
+        let mut parts = vec![PatternPart::Names(
+            Pattern::new("*.avro").expect("it is one"),
+        )];
         if recursive {
-            parts.insert(0, Part::Folders);
+            parts.insert(0, PatternPart::Folders);
         }
         let search = Search {
             is_folder: true,
@@ -129,11 +131,11 @@ impl Search {
         search.all(folder, &parts)
     }
 
-    fn run(start: &Path, parts: &[Part]) -> Result<Self, Error> {
+    fn run(start: &Path, parts: &[PatternPart]) -> Result<Self, Error> {
         Search::default().all(start, parts)
     }
 
-    fn all(self, start: &Path, parts: &[Part]) -> Result<Self, Error> {
+    fn all(self, start: &Path, parts: &[PatternPart]) -> Result<Self, Error> {
         let mut search = self;
         search.below(start, parts)?;
         while !search.links.is_empty() {
@@ -170,17 +172,17 @@ impl Search {
     }
 
     /// Searches the folder `path` for matches of `parts`.
-    fn below(&mut self, path: &Path, parts: &[Part]) -> Result<(), Error> {
+    fn below(&mut self, path: &Path, parts: &[PatternPart]) -> Result<(), Error> {
         match parts {
             [] => self.end(path),
-            [Part::Plain(name), rest @ ..] => {
+            [PatternPart::Plain(name), rest @ ..] => {
                 let next = path.join(name);
                 match fs::symlink_metadata(&next) {
                     Ok(_) => self.below(&next, rest),
                     Err(_) => Ok(()),
                 }
             }
-            [Part::Names(pattern), rest @ ..] => {
+            [PatternPart::Names(pattern), rest @ ..] => {
                 for entry in entries(path)? {
                     let next = path.join(&entry.name);
                     if !pattern.matches(&entry.name.to_string_lossy()) {
@@ -199,7 +201,7 @@ impl Search {
                 }
                 Ok(())
             }
-            [Part::Folders, rest @ ..] => {
+            [PatternPart::Folders, rest @ ..] => {
                 let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
                 if !self.searched.insert((real, parts.len())) {
                     return Ok(());

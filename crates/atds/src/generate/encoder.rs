@@ -22,14 +22,14 @@ use super::shape::RecordShape;
 #[derive(Clone, Debug)]
 pub struct RecordEncoder {
     seed: u64,
-    fields: Vec<Part>,
+    fields: Vec<FieldEncoder>,
     writer: PartWriter,
 }
 
 impl RecordEncoder {
     /// An encoder of records of `shape` under `seed`.
     pub fn new(shape: impl Into<RecordShape>, seed: u64) -> Self {
-        let part = |field: &Field| Part::new(&field.ty);
+        let part = |field: &Field| FieldEncoder::new(&field.ty);
         RecordEncoder {
             seed,
             fields: shape.into().fields.iter().map(part).collect(),
@@ -63,52 +63,57 @@ const ZEROS: f64 = 0.3;
 
 /// A type with its distributions prepared for drawing.
 #[derive(Clone, Debug)]
-enum Part {
+enum FieldEncoder {
     Value(Values),
     /// An array of single values.
     Values(Count, Values),
-    Array(Count, Box<Part>),
+    Array(Count, Box<FieldEncoder>),
     Map {
         keys: &'static [&'static str],
-        values: Box<Part>,
+        values: Box<FieldEncoder>,
     },
-    Record(Vec<Part>),
+    Record(Vec<FieldEncoder>),
     Sparse {
         values: Values,
         dims: Vec<u64>,
         count: Alias,
     },
-    Nullable(Box<Part>),
+    Nullable(Box<FieldEncoder>),
 }
 
 #[derive(Clone, Debug)]
 enum Count {
     Fixed(usize),
     /// A drawn number plus a constant.
-    Drawn(Alias, usize),
+    Sampled(Alias, usize),
 }
 
-impl Part {
+impl FieldEncoder {
     fn new(ty: &Type) -> Self {
         match ty {
-            Type::Value(values) => Part::Value(*values),
+            Type::Value(values) => FieldEncoder::Value(*values),
             Type::Array(length, items) => match &**items {
-                Type::Value(values) => Part::Values(Count::new(length), *values),
-                items => Part::Array(Count::new(length), Box::new(Part::new(items))),
+                Type::Value(values) => FieldEncoder::Values(Count::new(length), *values),
+                items => {
+                    FieldEncoder::Array(Count::new(length), Box::new(FieldEncoder::new(items)))
+                }
             },
-            Type::Map { keys, values } => Part::Map {
+            Type::Map { keys, values } => FieldEncoder::Map {
                 keys,
-                values: Box::new(Part::new(values)),
+                values: Box::new(FieldEncoder::new(values)),
             },
-            Type::Record { fields, .. } => {
-                Part::Record(fields.iter().map(|field| Part::new(&field.ty)).collect())
-            }
-            Type::Sparse { values, dims, mean } => Part::Sparse {
+            Type::Record { fields, .. } => FieldEncoder::Record(
+                fields
+                    .iter()
+                    .map(|field| FieldEncoder::new(&field.ty))
+                    .collect(),
+            ),
+            Type::Sparse { values, dims, mean } => FieldEncoder::Sparse {
                 values: *values,
                 dims: dims.clone(),
                 count: poisson(*mean),
             },
-            Type::Nullable(ty) => Part::Nullable(Box::new(Part::new(ty))),
+            Type::Nullable(ty) => FieldEncoder::Nullable(Box::new(FieldEncoder::new(ty))),
         }
     }
 }
@@ -117,15 +122,15 @@ impl Count {
     fn new(length: &Length) -> Self {
         match *length {
             Length::Fixed(n) => Count::Fixed(n),
-            Length::Poisson(mean) => Count::Drawn(poisson(mean), 0),
-            Length::AtLeast(least, mean) => Count::Drawn(poisson(mean), least),
+            Length::Poisson(mean) => Count::Sampled(poisson(mean), 0),
+            Length::AtLeast(least, mean) => Count::Sampled(poisson(mean), least),
         }
     }
 
     fn draw(&self, random: &mut Random) -> usize {
         match self {
             Count::Fixed(n) => *n,
-            Count::Drawn(alias, least) => alias.draw(random) + least,
+            Count::Sampled(alias, least) => alias.draw(random) + least,
         }
     }
 }
@@ -141,21 +146,21 @@ struct PartWriter {
 }
 
 impl PartWriter {
-    fn write(&mut self, part: &Part, random: &mut Random, out: &mut Vec<u8>) {
+    fn write(&mut self, part: &FieldEncoder, random: &mut Random, out: &mut Vec<u8>) {
         let arrays = self.arrays;
         match part {
-            Part::Value(values) => self.values.run(*values, 1, random, out),
-            Part::Values(count, values) => {
+            FieldEncoder::Value(values) => self.values.run(*values, 1, random, out),
+            FieldEncoder::Values(count, values) => {
                 let len = count.draw(random);
                 arrays.write(len, out, |out| self.values.run(*values, len, random, out));
             }
-            Part::Array(count, items) => {
+            FieldEncoder::Array(count, items) => {
                 let len = count.draw(random);
                 arrays.write(len, out, |out| {
                     (0..len).for_each(|_| self.write(items, random, out));
                 });
             }
-            Part::Map { keys, values } => {
+            FieldEncoder::Map { keys, values } => {
                 let chosen = random.bits() | 1;
                 let chosen = keys
                     .iter()
@@ -169,12 +174,12 @@ impl PartWriter {
                     }
                 });
             }
-            Part::Record(fields) => {
+            FieldEncoder::Record(fields) => {
                 for field in fields {
                     self.write(field, random, out);
                 }
             }
-            Part::Sparse {
+            FieldEncoder::Sparse {
                 values,
                 dims,
                 count,
@@ -184,7 +189,7 @@ impl PartWriter {
                 let (len, draws) = (self.cells.len(), &mut self.sparse_values);
                 arrays.write(len, out, |out| draws.run(*values, len, random, out));
             }
-            Part::Nullable(part) => {
+            FieldEncoder::Nullable(part) => {
                 let is_null = random.below(ONE_NULL_IN) == 0;
                 write_long(out, i64::from(!is_null));
                 if !is_null {

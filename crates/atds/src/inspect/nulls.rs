@@ -74,15 +74,15 @@ struct Counter<'a> {
 
 /// The trees match the schema, and the decoder limits their depth.
 impl<'a> Counter<'a> {
-    /// Counts a record. `places` are the paths of its fields; for other types, of its branches or
+    /// Counts a record. `indices` are the paths of its fields; for other types, of its branches or
     /// of the value itself.
-    fn root(&mut self, value: &Value, places: &'a [usize]) {
+    fn root(&mut self, value: &Value, indices: &'a [usize]) {
         let root = self.schema.root();
         let (node, inner) = self.past_null(root, value);
-        match (self.schema.node(node), places) {
-            (Node::Record(_) | Node::Union(_), _) => self.inside(node, inner, places),
-            (Node::Null, places) if places.len() != 1 => {}
-            (_, &[place, ..]) => self.value(root, value, place),
+        match (self.schema.node(node), indices) {
+            (Node::Record(_) | Node::Union(_), _) => self.inside(node, inner, indices),
+            (Node::Null, indices) if indices.len() != 1 => {}
+            (_, &[index, ..]) => self.value(root, value, index),
             _ => {}
         }
     }
@@ -99,50 +99,50 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Counts a value of the type `node`, to which the path at `place` leads.
-    fn value(&mut self, node: NodeId, value: &Value, place: usize) {
-        self.counts[place].values += 1;
+    /// Counts a value of the type `node`, to which the path at `index` leads.
+    fn value(&mut self, node: NodeId, value: &Value, index: usize) {
+        self.counts[index].values += 1;
         let (node, value) = self.past_null(node, value);
         let is_null = match value {
             Value::Null => true,
             Value::Union(_, inner) => **inner == Value::Null,
             _ => false,
         };
-        self.counts[place].nulls += u64::from(is_null);
-        self.inside(node, value, &self.paths[place].inside);
+        self.counts[index].nulls += u64::from(is_null);
+        self.inside(node, value, &self.paths[index].inside);
     }
 
-    /// Counts the values inside a value, for the paths at `places`.
-    fn inside(&mut self, node: NodeId, value: &Value, places: &'a [usize]) {
+    /// Counts the values inside a value, for the paths at `indices`.
+    fn inside(&mut self, node: NodeId, value: &Value, indices: &'a [usize]) {
         match (self.schema.node(node), value) {
             (Node::Record(record), Value::Record(values)) => {
                 let fields = record.fields.iter().zip(values);
-                for ((field, value), &place) in fields.zip(places) {
-                    self.value(field.ty, value, place);
+                for ((field, value), &index) in fields.zip(indices) {
+                    self.value(field.ty, value, index);
                 }
             }
             (&Node::Array(item), Value::Array(items)) => {
-                for (value, &place) in items.iter().zip(places.iter().cycle()) {
-                    self.value(item, value, place);
+                for (value, &index) in items.iter().zip(indices.iter().cycle()) {
+                    self.value(item, value, index);
                 }
             }
             (&Node::Map(item), Value::Map(entries)) => {
                 for (_, value) in entries {
-                    if let Some(&place) = places.first() {
-                        self.value(item, value, place);
+                    if let Some(&index) = indices.first() {
+                        self.value(item, value, index);
                     }
-                    if let Some(&keys) = places.get(1) {
+                    if let Some(&keys) = indices.get(1) {
                         self.counts[keys].values += 1;
                     }
                 }
             }
             (Node::Union(branches), Value::Union(found, value)) => {
-                for ((branch, node), &place) in types(self.schema, branches).zip(places) {
+                for ((branch, node), &index) in types(self.schema, branches).zip(indices) {
                     if branch == *found {
-                        self.value(node, value, place);
+                        self.value(node, value, index);
                     } else {
-                        self.counts[place].values += 1;
-                        self.counts[place].nulls += 1;
+                        self.counts[index].values += 1;
+                        self.counts[index].nulls += 1;
                     }
                 }
             }

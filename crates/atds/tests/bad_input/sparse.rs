@@ -110,7 +110,7 @@ fn entries_outside_their_dimension_are_dropped_by_choice_and_counted() {
             panic!("not sparse");
         };
         assert_eq!(cells.dense_shape[1], 99);
-        entries.extend(cells.indices.chunks(2).map(|place| place[1]));
+        entries.extend(cells.indices.chunks(2).map(|position| position[1]));
     }
     // Only records with two entries have an index inside the dimension.
     let two = (0..61).filter(|id| id % 3 == 2).count();

@@ -195,9 +195,9 @@ impl ReadAs {
                 (same && from >= to).then(|| number * (from / to))
             }
             (Kind::Enum(column), Kind::Enum(symbols)) => {
-                let place = |symbol: &&str| column.iter().position(|known| known == symbol);
-                let places: Option<Vec<_>> = symbols.iter().map(place).collect();
-                Some(places?[usize::from(sample)] as i64)
+                let position = |symbol: &&str| column.iter().position(|known| known == symbol);
+                let positions: Option<Vec<_>> = symbols.iter().map(position).collect();
+                Some(positions?[usize::from(sample)] as i64)
             }
             _ if is_decimal(first) && is_decimal(second) => {
                 let digits = scale(first).checked_sub(scale(second))?;

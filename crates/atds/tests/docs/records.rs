@@ -74,11 +74,11 @@ fn value(schema: &Schema, node: NodeId, json: &Json) -> Value {
                 "" => !is(branch, "null"),
                 name => is(branch, name),
             };
-            let place = branches
+            let position = branches
                 .iter()
                 .position(|&branch| is_meant(branch))
                 .unwrap();
-            Value::Union(place, Box::new(value(schema, branches[place], json)))
+            Value::Union(position, Box::new(value(schema, branches[position], json)))
         }
     }
 }

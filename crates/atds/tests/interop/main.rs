@@ -61,9 +61,9 @@ fn no_feature_is_missing_from_the_inferred_ones() {
         let dataset = Dataset::builder(&sample.path, 10).build().unwrap();
         for feature in sample.specs() {
             let at = format!("{}: {}", sample.name, feature.name);
-            let place = dataset.spec().position(&feature.name);
-            let place = place.unwrap_or_else(|| panic!("{at} is nowhere"));
-            let inferred = &dataset.spec().columns()[place];
+            let position = dataset.spec().position(&feature.name);
+            let position = position.unwrap_or_else(|| panic!("{at} is nowhere"));
+            let inferred = &dataset.spec().columns()[position];
             // A decimal is inferred as a number, but the sample reads its bytes.
             if feature.name != "price" {
                 assert_eq!(inferred.dtype, feature.dtype, "{at}");

@@ -59,8 +59,8 @@ impl Whole {
                 whole.indices = lists(&column["indices"]);
                 if ragged {
                     whole.row_splits = lists(&column["row_splits"]);
-                    for place in &mut whole.indices {
-                        place.remove(0);
+                    for position in &mut whole.indices {
+                        position.remove(0);
                     }
                 }
             }
@@ -77,10 +77,10 @@ impl Whole {
             }
             Column::Sparse(tensor) => {
                 add_shape(&mut self.shape, tensor.dense_shape);
-                for place in tensor.indices.chunks(tensor.dense_shape.len()) {
-                    let mut place = place.to_vec();
-                    place[0] += rows as i64;
-                    self.indices.push(place);
+                for position in tensor.indices.chunks(tensor.dense_shape.len()) {
+                    let mut position = position.to_vec();
+                    position[0] += rows as i64;
+                    self.indices.push(position);
                 }
                 tensor.values
             }
@@ -94,8 +94,8 @@ impl Whole {
             }
             Column::RaggedSparse(tensor) => {
                 add_shape(&mut self.shape, tensor.dense_shape);
-                let places = tensor.indices.chunks(tensor.dense_shape.len() - 1);
-                self.indices.extend(places.map(<[i64]>::to_vec));
+                let positions = tensor.indices.chunks(tensor.dense_shape.len() - 1);
+                self.indices.extend(positions.map(<[i64]>::to_vec));
                 self.row_splits.resize(1, Vec::new());
                 add_splits(&mut self.row_splits[0], tensor.row_splits);
                 tensor.values

@@ -137,40 +137,40 @@ fn batches_from_places(
     batch: u64,
     target: u64,
 ) -> Vec<Vec<i64>> {
-    let mut places: Vec<Range<i64>> = Vec::new();
+    let mut positions: Vec<Range<i64>> = Vec::new();
     let mut batches = Vec::new();
     loop {
-        let unread = |places: &[Range<i64>]| -> Vec<u64> {
-            places
+        let unread = |positions: &[Range<i64>]| -> Vec<u64> {
+            positions
                 .iter()
                 .map(|block| (block.end - block.start) as u64)
                 .collect()
         };
-        while unread(&places).iter().sum::<u64>() < target
+        while unread(&positions).iter().sum::<u64>() < target
             && let Some(block) = blocks.next()
         {
-            match places.iter_mut().find(|block| block.is_empty()) {
-                Some(place) => *place = block,
-                None => places.push(block),
+            match positions.iter_mut().find(|block| block.is_empty()) {
+                Some(position) => *position = block,
+                None => positions.push(block),
             }
         }
-        let unread = unread(&places);
-        let mut counts = vec![0; places.len()];
+        let unread = unread(&positions);
+        let mut counts = vec![0; positions.len()];
         sampler.draw(&unread, batch, &mut counts);
         let mut rows = Vec::new();
-        for (place, count) in counts
+        for (position, count) in counts
             .into_iter()
             .enumerate()
             .filter(|(_, count)| *count > 0)
         {
-            rows.extend(places[place].by_ref().take(count as usize));
+            rows.extend(positions[position].by_ref().take(count as usize));
         }
         if rows.is_empty() {
             return batches;
         }
         batches.push(rows);
-        let behind = places.iter().rev().take_while(|block| block.is_empty());
-        places.truncate(places.len() - behind.count());
+        let behind = positions.iter().rev().take_while(|block| block.is_empty());
+        positions.truncate(positions.len() - behind.count());
     }
 }
 

@@ -95,8 +95,8 @@ fn has_string(text: &[u8], key: &str, is_it: impl Fn(&str) -> bool) -> bool {
 /// The text after each `"key":`.
 fn values<'a>(text: &'a [u8], key: &str) -> impl Iterator<Item = &'a [u8]> {
     let quoted = format!("\"{key}\"").into_bytes();
-    let places: Vec<_> = memchr::memmem::find_iter(text, &quoted).collect();
-    places.into_iter().filter_map(move |at| {
+    let offsets: Vec<_> = memchr::memmem::find_iter(text, &quoted).collect();
+    offsets.into_iter().filter_map(move |at| {
         let rest = text[at + quoted.len()..].trim_ascii_start();
         Some(rest.strip_prefix(b":")?.trim_ascii_start())
     })

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{CODEC_KEY, Header, MAGIC, SCHEMA_KEY};
 use crate::block::check;
 use crate::diagnose::Found;
-use crate::error::{Error, ErrorKind, Part};
+use crate::error::{ContainerPart, Error, ErrorKind};
 use crate::limits::{FILE_LOOKED_AT, Limits, MAX_CODEC_NAME};
 use crate::pieces::Pieces;
 use crate::sync::SyncMarker;
@@ -129,16 +129,16 @@ impl HeaderParser {
     }
 
     /// The part to be read next and the fewest bytes it takes.
-    fn part_and_len(&self) -> (Part, u64) {
+    fn part_and_len(&self) -> (ContainerPart, u64) {
         match self.next {
-            NextPart::Magic => (Part::Magic, MAGIC.len() as u64),
-            NextPart::Count => (Part::MetadataCount, 1),
-            NextPart::BlockSize => (Part::MetadataBlockSize, 1),
-            NextPart::KeyLength => (Part::MetadataKeyLength, 1),
-            NextPart::Key(len) => (Part::MetadataKey, len),
-            NextPart::ValueLength => (Part::MetadataValueLength, 1),
-            NextPart::Value(len) => (Part::MetadataValue, len),
-            NextPart::Sync => (Part::SyncMarker, SyncMarker::LEN as u64),
+            NextPart::Magic => (ContainerPart::Magic, MAGIC.len() as u64),
+            NextPart::Count => (ContainerPart::MetadataCount, 1),
+            NextPart::BlockSize => (ContainerPart::MetadataBlockSize, 1),
+            NextPart::KeyLength => (ContainerPart::MetadataKeyLength, 1),
+            NextPart::Key(len) => (ContainerPart::MetadataKey, len),
+            NextPart::ValueLength => (ContainerPart::MetadataValueLength, 1),
+            NextPart::Value(len) => (ContainerPart::MetadataValue, len),
+            NextPart::Sync => (ContainerPart::SyncMarker, SyncMarker::LEN as u64),
         }
     }
 
@@ -165,7 +165,7 @@ impl HeaderParser {
         let (part, _) = self.part_and_len();
         let check_end = |len: u64| {
             let limit = limits.max_header_bytes.min(isize::MAX as u64);
-            check(Part::Header, len.saturating_add(at), limit)
+            check(ContainerPart::Header, len.saturating_add(at), limit)
         };
         if let NextPart::Count = self.next {
             self.left = value.unsigned_abs();

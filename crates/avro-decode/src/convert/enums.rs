@@ -60,8 +60,8 @@ impl<T> SymbolTable<T> {
     /// The result of the symbol with the writer's index `index`.
     #[inline]
     fn get(&self, index: i32) -> Result<&T, Fault> {
-        let place = usize::try_from(index).ok();
-        match place.and_then(|place| self.entries.get(place)) {
+        let position = usize::try_from(index).ok();
+        match position.and_then(|position| self.entries.get(position)) {
             Some(Ok(value)) => Ok(value),
             Some(Err(symbol)) => Err(self.unknown(symbol)),
             None => Err(self.bad_index(index)),

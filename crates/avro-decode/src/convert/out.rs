@@ -36,15 +36,15 @@ macro_rules! out {
             }
 
             /// Fills the slice from `fill`: with its one value, or with the values of a row from
-            /// index `place` on.
+            /// index `first` on.
             ///
             /// # Panics
             /// If `fill` is of another dtype.
-            pub(crate) fn fill(self, fill: &Values, place: usize) {
+            pub(crate) fn fill(self, fill: &Values, first: usize) {
                 match (self, fill) {
                     $((Out::$variant(out), Values::$variant(fill)) => match fill.as_slice() {
                         [value] => out.fill(*value),
-                        row => out.copy_from_slice(&row[place..place + out.len()]),
+                        row => out.copy_from_slice(&row[first..first + out.len()]),
                     },)*
                     _ => panic!("a fill of the column's dtype"),
                 }
@@ -59,14 +59,14 @@ fixed_width_dtypes!(out);
 /// # Panics
 /// If the dtype is not an integer.
 macro_rules! integers {
-    ($places:expr, $out:ident: $Integer:ident => $body:expr) => {
-        tensor_batch::fixed_width_dtypes! { integers @all ($places) ($out: $Integer => $body) }
+    ($value:expr, $out:ident: $Integer:ident => $body:expr) => {
+        tensor_batch::fixed_width_dtypes! { integers @all ($value) ($out: $Integer => $body) }
     };
     (
-        @all ($places:expr) ($out:ident: $Integer:ident => $body:expr)
+        @all ($value:expr) ($out:ident: $Integer:ident => $body:expr)
         $($variant:ident: $element:ty, $raw:ty, $class:ident, $name:literal, $about:literal;)*
     ) => {
-        match $places {
+        match $value {
             $($crate::convert::Out::$variant($out) => {
                 integers!(@$class ($raw) ($out: $Integer => $body))
             })*

@@ -94,13 +94,13 @@ impl Features {
             parsed.push(draft);
         }
         let spec = BatchSpec::new(columns).map_err(|error| column_error(&parsed, error))?;
-        let place = |name: &str| spec.position(name).expect("the column of the feature");
+        let position = |name: &str| spec.position(name).expect("the column of the feature");
         let checked = parsed.into_iter().map(|draft| {
             let missing = &draft.feature.missing;
             Checked {
-                column: place(&draft.feature.name),
-                mask: missing.mask.as_deref().map(place),
-                row_mask: missing.row_mask.as_deref().map(place),
+                column: position(&draft.feature.name),
+                mask: missing.mask.as_deref().map(position),
+                row_mask: missing.row_mask.as_deref().map(position),
                 feature: draft.feature,
                 path: draft.path,
                 not_a_path: draft.not_a_path,

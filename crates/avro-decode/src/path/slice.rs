@@ -32,7 +32,7 @@ impl Slice {
     /// For a slice that [is from the start](Self::is_from_start), a `length` above the array's
     /// selects the same elements.
     pub fn of_length(self, length: usize) -> Range<usize> {
-        let place = |bound: i64| {
+        let absolute = |bound: i64| {
             let distance = usize::try_from(bound.unsigned_abs()).unwrap_or(usize::MAX);
             if bound < 0 {
                 length.saturating_sub(distance)
@@ -40,8 +40,8 @@ impl Slice {
                 distance.min(length)
             }
         };
-        let start = self.start.map_or(0, place);
-        let end = self.end.map_or(length, place);
+        let start = self.start.map_or(0, absolute);
+        let end = self.end.map_or(length, absolute);
         start..end.max(start)
     }
 }
@@ -70,10 +70,10 @@ mod tests {
         let bounds = || [None].into_iter().chain((-5..=5).map(Some));
         for length in 0..4_i64 {
             for (start, end) in bounds().flat_map(|start| bounds().map(move |end| (start, end))) {
-                let place = |bound: i64| if bound < 0 { bound + length } else { bound };
+                let absolute = |bound: i64| if bound < 0 { bound + length } else { bound };
                 let is_in = |index: i64| {
-                    start.is_none_or(|start| place(start) <= index)
-                        && end.is_none_or(|end| index < place(end))
+                    start.is_none_or(|start| absolute(start) <= index)
+                        && end.is_none_or(|end| index < absolute(end))
                 };
                 let expected: Vec<i64> = (0..length).filter(|&index| is_in(index)).collect();
                 let slice = Slice { start, end };

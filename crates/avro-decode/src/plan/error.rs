@@ -223,10 +223,10 @@ pub enum PlanErrorKind {
         nearest: Option<String>,
     },
     /// The schema has only null for the value.
-    #[error("{} is null in every record", At(place))]
+    #[error("{} is null in every record", At(path))]
     AlwaysNull {
         /// The path to the value.
-        place: String,
+        path: String,
     },
     /// A path leads through a type that is not a record.
     #[error(

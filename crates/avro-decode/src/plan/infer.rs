@@ -105,7 +105,7 @@ pub fn infer(schema: &Schema) -> Inferred {
     names::name(&mut inferred.features, schema);
     let names = binary
         .into_iter()
-        .map(|place| &inferred.features[place].name);
+        .map(|index| &inferred.features[index].name);
     inferred.binary = names.cloned().collect();
     inferred
 }

@@ -7,7 +7,7 @@ use super::cursor::Fault;
 use super::output::{Output, OutputLayout};
 use super::program::{Missing, MissingAt};
 use super::run::Run;
-use super::values::{columns, end_list, place, raise_to_values};
+use super::values::{columns, end_list, push_coordinates, raise_to_values};
 use crate::convert::Out;
 
 impl<'x> Run<'x, '_, '_> {
@@ -42,7 +42,7 @@ impl<'x> Run<'x, '_, '_> {
                     let path = self
                         .state
                         .path(&mut path, self.batch_row, &missing.registers);
-                    place(&mut segment.indices, path, None);
+                    push_coordinates(&mut segment.indices, path, None);
                     if *by_values {
                         raise_to_values(&mut segment.extents, path, None);
                     }
@@ -74,23 +74,23 @@ impl<'x> Run<'x, '_, '_> {
         gap: usize,
     ) {
         let Some(fill) = &output.fill else { return };
-        let (row_len, place) = (strides[0], self.state.places[number]);
-        let start = self.slots.row() * row_len + place;
+        let (row_len, position) = (strides[0], self.state.positions[number]);
+        let start = self.slots.row() * row_len + position;
         let (values, mask) = columns(self.slots.columns(), output);
         match values {
             Slot::Segment(segment) => {
-                for place in place..place + gap {
-                    let place = if fill.len() == 1 { 0 } else { place };
-                    segment.values.push_from(fill, place);
+                for position in position..position + gap {
+                    let position = if fill.len() == 1 { 0 } else { position };
+                    segment.values.push_from(fill, position);
                 }
             }
-            slot => Out::of_slot(slot, start..start + gap).fill(fill, place),
+            slot => Out::of_slot(slot, start..start + gap).fill(fill, position),
         }
         if let Some(Slot::Bool(mask)) = mask {
             mask[start..start + gap].fill(0);
         }
-        let done = place + gap;
-        self.state.places[number] = if done == row_len { 0 } else { done };
+        let done = position + gap;
+        self.state.positions[number] = if done == row_len { 0 } else { done };
     }
 
     /// Records in a feature's row mask whether the row has the feature.

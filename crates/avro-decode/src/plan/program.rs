@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::fast_skip::FastSkip;
 use super::filter::{Filter, Operand};
+use super::item_slice::ItemSlice;
 use super::leaf::Nullable;
 use super::output::Length;
-use super::part::Part;
 use super::row::Row;
 use super::skip::Skip;
 use super::sparse::SparseRecord;
@@ -109,7 +109,7 @@ pub(crate) struct Items {
     /// The allowed number of items.
     pub(crate) length: Length,
     /// The items to read; `None` for all of them.
-    pub(crate) part: Option<Box<Part>>,
+    pub(crate) slice: Option<Box<ItemSlice>>,
     /// How the data gives the number of items.
     pub(crate) coding: Coding,
 }
@@ -135,7 +135,7 @@ pub(crate) struct Each {
     /// The filter that selects items.
     pub(crate) filter: Option<Filter>,
     /// The selected items to read; `None` for all of them.
-    pub(crate) part: Option<Box<Part>>,
+    pub(crate) slice: Option<Box<ItemSlice>>,
     /// The register for the item's index while its program runs.
     pub(crate) register: usize,
     /// The program that reads an item.

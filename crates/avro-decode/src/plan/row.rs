@@ -87,10 +87,10 @@ impl Row {
             // A slice may leave out some items of an array of this length.
             (
                 Some(Items {
-                    part: Some(part), ..
+                    slice: Some(slice), ..
                 }),
                 _,
-            ) if part.slice != Slice::default() => {
+            ) if slice.bounds != Slice::default() => {
                 return None;
             }
             (Some(items), None) => match items.length {
@@ -122,8 +122,8 @@ impl Run<'_, '_, '_> {
     #[inline]
     pub(super) fn row(&mut self, row: &Row, cursor: &mut Cursor<'_>) -> bool {
         let prefetch = self.state.output_prefetch;
-        let place = &mut self.state.places[row.read.output];
-        let start = self.slots.row() * row.row_len + *place;
+        let position = &mut self.state.positions[row.read.output];
+        let start = self.slots.row() * row.row_len + *position;
         let slot = &mut self.slots.columns()[row.column];
         let begin = cursor.position();
         let is_read = row.header.pass(cursor)
@@ -143,9 +143,9 @@ impl Run<'_, '_, '_> {
                 is_read
             });
         if is_read {
-            let end = *place + row.count;
+            let end = *position + row.count;
             // The end of a row is the start of the next.
-            *place = if end == row.row_len { 0 } else { end };
+            *position = if end == row.row_len { 0 } else { end };
         } else {
             cursor.go_to(begin);
         }

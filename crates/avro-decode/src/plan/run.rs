@@ -6,9 +6,9 @@ use super::blocks::next_block;
 use super::cursor::{Cursor, Fault};
 use super::fast_skip::SkipRun;
 use super::filter::Captured;
+use super::item_slice::{ItemSlice, ItemSliceRead};
 use super::leaf::bad_branch;
 use super::output::{Length, OutputLayout};
-use super::part::{Part, PartRead};
 use super::program::{Action, Default, Each, List, Operation, Pick, Program, Which};
 use super::scratch::Scratch;
 use super::state::State;
@@ -217,8 +217,8 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
 
     fn each(&mut self, each: &'x Each, cursor: &mut Cursor<'x>) -> Result<(), Stop> {
         let start = *cursor;
-        if let (Some(part), None) = (&each.part, &each.filter) {
-            return self.each_of_part(each, part, cursor);
+        if let (Some(slice), None) = (&each.slice, &each.filter) {
+            return self.each_of_slice(each, slice, cursor);
         }
         let (mut count, mut is_cut) = (0, false);
         while let Some(block) = next_block(cursor, each.min_item)? {
@@ -239,7 +239,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
                         self.program(&filter.rest, cursor)?;
                         continue;
                     }
-                    if each.part.as_ref().is_some_and(|part| count >= part.most) {
+                    if each.slice.as_ref().is_some_and(|slice| count >= slice.most) {
                         is_cut = true;
                         self.program(&filter.rest, cursor)?;
                         continue;
@@ -253,19 +253,19 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
             }
             block.check_size(body, cursor)?;
         }
-        self.end_lists(each, PartRead { count, is_cut }, start, cursor)
+        self.end_lists(each, ItemSliceRead { count, is_cut }, start, cursor)
     }
 
-    /// Reads the items of a part of an array, or of a part of a map's entries.
-    fn each_of_part(
+    /// Reads the items of a slice of an array, or of a slice of a map's entries.
+    fn each_of_slice(
         &mut self,
         each: &'x Each,
-        part: &'x Part,
+        slice: &'x ItemSlice,
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Stop> {
         let start = *cursor;
         let skips = &self.plan.skips;
-        let read = part.read_items(cursor, each.min_item, skips, |cursor, first, n| {
+        let read = slice.read_items(cursor, each.min_item, skips, |cursor, first, n| {
             self.check_most(each, first + n, start, cursor)?;
             for number in first..first + n {
                 if each.is_map {
@@ -283,7 +283,7 @@ impl<'x, 'r, 's> Run<'x, 'r, 's> {
     fn end_lists(
         &mut self,
         each: &Each,
-        read: PartRead,
+        read: ItemSliceRead,
         start: Cursor<'x>,
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Stop> {

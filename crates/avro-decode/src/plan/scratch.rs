@@ -50,7 +50,7 @@ impl Scratch {
         }
         let state = &mut self.state;
         if std::mem::replace(&mut self.half_way, true) {
-            state.places.fill(0);
+            state.positions.fill(0);
         }
         state.dropped = 0;
         state.truncated = 0;
@@ -72,7 +72,7 @@ impl Scratch {
     fn serve(&mut self, plan: &Plan) {
         self.plan = Some(plan.id);
         self.state.registers = vec![0; plan.registers];
-        self.state.places = vec![0; plan.outputs.len()];
+        self.state.positions = vec![0; plan.outputs.len()];
         self.state.entries = EntryLists::of_plan(plan);
         self.state.predicted = vec![PredictedLen::NONE; plan.predicted];
         self.operands = vec![Captured::Missing; plan.operands];

@@ -172,7 +172,7 @@ pub(crate) struct AppendStrings<'a> {
     pub(crate) utf8: Utf8,
     pub(crate) fill: Option<&'a Strings>,
     /// The index in the row, for a fill with one value per element.
-    pub(crate) place: usize,
+    pub(crate) position: usize,
     pub(crate) mask: Mask<'a>,
 }
 
@@ -180,7 +180,7 @@ impl Sink for AppendStrings<'_> {
     #[inline]
     fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
         self.mask.put(n, true);
-        self.place += n;
+        self.position += n;
         let (start, first) = (*cursor, self.strings.len());
         if read_strings(cursor, self.strings, n, self.utf8.is_checked()) {
             return Ok(());
@@ -214,12 +214,12 @@ impl Sink for AppendStrings<'_> {
     fn fill(&mut self, n: usize) {
         self.mask.put(n, false);
         if let Some(fill) = self.fill {
-            for place in self.place..self.place + n {
-                let place = if fill.len() == 1 { 0 } else { place };
-                self.strings.push(fill.get(place).unwrap_or_default());
+            for position in self.position..self.position + n {
+                let position = if fill.len() == 1 { 0 } else { position };
+                self.strings.push(fill.get(position).unwrap_or_default());
             }
         }
-        self.place += n;
+        self.position += n;
     }
 }
 
@@ -234,7 +234,7 @@ pub(crate) struct ConvertInPlace<'a, 's> {
     /// Index in the slot of the next element.
     pub(crate) next: usize,
     /// Index in the row of the next element.
-    pub(crate) place: usize,
+    pub(crate) position: usize,
     pub(crate) conversion: &'a Conversion,
     pub(crate) fill: Option<&'a Values>,
     pub(crate) mask: Mask<'a>,
@@ -244,7 +244,7 @@ impl ConvertInPlace<'_, '_> {
     fn next(&mut self, n: usize) -> std::ops::Range<usize> {
         let start = self.next;
         self.next += n;
-        self.place += n;
+        self.position += n;
         start..start + n
     }
 }
@@ -263,10 +263,10 @@ impl Sink for ConvertInPlace<'_, '_> {
 
     fn fill(&mut self, n: usize) {
         self.mask.put(n, false);
-        let place = self.place;
+        let position = self.position;
         let range = self.next(n);
         if let Some(fill) = self.fill {
-            Out::of_slot(self.slot, range).fill(fill, place);
+            Out::of_slot(self.slot, range).fill(fill, position);
         }
     }
 }
@@ -277,7 +277,7 @@ pub(crate) struct ConvertAppend<'a> {
     pub(crate) conversion: &'a Conversion,
     pub(crate) fill: Option<&'a Values>,
     /// The index in the row, for a fill with one value per element.
-    pub(crate) place: usize,
+    pub(crate) position: usize,
     pub(crate) mask: Mask<'a>,
 }
 
@@ -285,7 +285,7 @@ impl Sink for ConvertAppend<'_> {
     fn take(&mut self, cursor: &mut Cursor<'_>, n: usize) -> Result<(), Fault> {
         let elements = n * self.conversion.width();
         self.mask.put(elements, true);
-        self.place += elements;
+        self.position += elements;
         match &mut *self.values {
             Values::String(strings) => self.conversion.read_strings(cursor, n, strings),
             values => self.conversion.read(cursor, Out::append(values, elements)),
@@ -299,12 +299,12 @@ impl Sink for ConvertAppend<'_> {
     fn fill(&mut self, n: usize) {
         self.mask.put(n, false);
         if let Some(fill) = self.fill {
-            for place in self.place..self.place + n {
-                let place = if fill.len() == 1 { 0 } else { place };
-                self.values.push_from(fill, place);
+            for position in self.position..self.position + n {
+                let position = if fill.len() == 1 { 0 } else { position };
+                self.values.push_from(fill, position);
             }
         }
-        self.place += n;
+        self.position += n;
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) struct SkipTable {
     records: Vec<Skip>,
     /// The index of each record, by the address of its schema and its id: types of different
     /// schemas have the same ids.
-    places: HashMap<(usize, NodeId), usize>,
+    record_indices: HashMap<(usize, NodeId), usize>,
     /// The skips of arrays, maps and unions. They may be large, and are needed at each use of their
     /// type.
     known: HashMap<(usize, NodeId), Skip>,
@@ -92,7 +92,7 @@ impl SkipTable {
         SkipTable {
             max_depth: max_depth.min(DEEPEST),
             records: Vec::new(),
-            places: HashMap::new(),
+            record_indices: HashMap::new(),
             known: HashMap::new(),
             pending: Vec::new(),
         }
@@ -105,7 +105,7 @@ impl SkipTable {
             if let Node::Record(record) = schema.node(node) {
                 let fields = record.fields.iter();
                 let skip = Skip::all(fields.map(|field| self.make(schema, field.ty)));
-                self.records[self.places[&key(schema, node)]] = skip;
+                self.records[self.record_indices[&key(schema, node)]] = skip;
             }
         }
         skip
@@ -132,13 +132,13 @@ impl SkipTable {
                 skip
             }
             Node::Record(_) => {
-                let places = &mut self.places;
-                let place = *places.entry(key(schema, node)).or_insert_with(|| {
+                let record_indices = &mut self.record_indices;
+                let index = *record_indices.entry(key(schema, node)).or_insert_with(|| {
                     self.records.push(Skip::NOTHING);
                     self.pending.push(node);
                     self.records.len() - 1
                 });
-                Skip::Record(place)
+                Skip::Record(index)
             }
         }
     }
@@ -169,8 +169,8 @@ impl SkipTable {
     }
 
     /// The skips of a record's fields, in order; `None` if a field is a record itself.
-    pub(crate) fn fields(&self, place: usize) -> Option<&[Skip]> {
-        let fields = match &self.records[place] {
+    pub(crate) fn fields(&self, index: usize) -> Option<&[Skip]> {
+        let fields = match &self.records[index] {
             Skip::Sequence(fields) => fields,
             field => std::slice::from_ref(field),
         };
@@ -235,7 +235,7 @@ impl SkipTable {
                 let mut skips = sequence.iter();
                 skips.try_for_each(|skip| self.skip(skip, cursor, 1, depth))
             }),
-            Skip::Record(place) => self.skip(&self.records[*place], cursor, n, self.deeper(depth)?),
+            Skip::Record(index) => self.skip(&self.records[*index], cursor, n, self.deeper(depth)?),
         }
     }
 

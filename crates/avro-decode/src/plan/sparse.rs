@@ -170,7 +170,7 @@ impl SparseRecord {
         let indices = &mut segment.indices;
         let is_int = matches!(field.source, Source::Plain(Leaf::Int));
         let count = array(cursor, field.min_item, Length::Any, |cursor, seen, n| {
-            let places = if row.placed {
+            let entries = if row.placed {
                 let expected = row.count.unwrap_or(0);
                 if seen + n > expected {
                     return Err(different_lengths(expected, seen + n));
@@ -180,7 +180,7 @@ impl SparseRecord {
             } else {
                 indices.append(n * stride)
             };
-            for place in places.chunks_exact_mut(stride) {
+            for coordinates in entries.chunks_exact_mut(stride) {
                 if let Some(nullable) = field.nullable {
                     let start = *cursor;
                     if !nullable.is_value(cursor)? {
@@ -204,9 +204,9 @@ impl SparseRecord {
                     extent = extent.max(index + 1);
                 }
                 if with_row == 1 {
-                    place[0] = batch_row;
+                    coordinates[0] = batch_row;
                 }
-                place[column] = index;
+                coordinates[column] = index;
             }
             Ok(())
         })?;
@@ -218,9 +218,9 @@ impl SparseRecord {
     /// Raises the extents to the row's entries, once dropped entries are removed.
     fn raise_extents(&self, segment: &mut Segment, row: &Row) {
         let with_row = usize::from(self.layout == Layout::Coo);
-        let places = &segment.indices.as_slice()[row.first_index..];
-        for place in places.chunks_exact(self.shape.len() + with_row) {
-            for (extent, index) in segment.extents.iter_mut().zip(&place[with_row..]) {
+        let entries = &segment.indices.as_slice()[row.first_index..];
+        for coordinates in entries.chunks_exact(self.shape.len() + with_row) {
+            for (extent, index) in segment.extents.iter_mut().zip(&coordinates[with_row..]) {
                 *extent = (*extent).max(index + 1);
             }
         }
@@ -239,8 +239,8 @@ impl SparseRecord {
         let rows = &mut segment.indices.as_mut_slice()[row.first_index..];
         let keep: Vec<bool> = rows
             .chunks_exact(stride)
-            .map(|place| {
-                let mut bounds = place[with_row..].iter().zip(&self.shape);
+            .map(|coordinates| {
+                let mut bounds = coordinates[with_row..].iter().zip(&self.shape);
                 bounds.all(|(&index, &size)| (index as u64) < end_of(size))
             })
             .collect();
@@ -272,14 +272,14 @@ impl SparseField {
         let items = Items {
             min_item: self.min_item,
             length: Length::Any,
-            part: None,
+            slice: None,
             coding: Coding::Blocks,
         };
         let mut kernel = Kernel {
             source: &self.source,
             nullable: self.nullable,
             items: Some(&items),
-            part: None,
+            slice: None,
         };
         kernel.append(cursor, values, Mask::of_segment(mask), output.fill.as_ref())
     }

@@ -109,21 +109,21 @@ impl SparseRow {
         let (kernels, data, end) = (Kernels::fastest(), cursor.rest(), self.end);
         let len = match self.layout {
             Layout::Coo => {
-                let places = segment.indices.append(2 * count).as_chunks_mut::<2>().0;
-                prefetch.ask(places);
+                let target = segment.indices.append(2 * count).as_chunks_mut::<2>().0;
+                prefetch.ask(target);
                 if self.is_int {
-                    kernels.coordinates::<true>(data, row, end, &mut extent, places)?
+                    kernels.coordinates::<true>(data, row, end, &mut extent, target)?
                 } else {
-                    kernels.coordinates::<false>(data, row, end, &mut extent, places)?
+                    kernels.coordinates::<false>(data, row, end, &mut extent, target)?
                 }
             }
             Layout::Ragged => {
-                let places = segment.indices.append(count);
-                prefetch.ask(places);
+                let target = segment.indices.append(count);
+                prefetch.ask(target);
                 if self.is_int {
-                    kernels.indices::<true>(data, end, &mut extent, places)?
+                    kernels.indices::<true>(data, end, &mut extent, target)?
                 } else {
-                    kernels.indices::<false>(data, end, &mut extent, places)?
+                    kernels.indices::<false>(data, end, &mut extent, target)?
                 }
             }
             _ => unreachable!("every layout of this version is above"),

@@ -12,7 +12,7 @@ pub(super) struct State {
     /// The indices of the items being read.
     pub(super) registers: Vec<i64>,
     /// Number of values of the dense row written so far, per feature.
-    pub(super) places: Vec<usize>,
+    pub(super) positions: Vec<usize>,
     /// The entries of sparse features with keys.
     pub(super) entries: Vec<EntryLists>,
     pub(super) skip_prefetch: SkipPrefetch,

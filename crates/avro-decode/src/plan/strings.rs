@@ -141,8 +141,8 @@ mod tests {
             utf8 in any::<bool>(),
         ) {
             let mut string = vec![b'a'; length];
-            if let Some((place, byte)) = bad && length > 0 {
-                string[place.index(length)] = byte;
+            if let Some((position, byte)) = bad && length > 0 {
+                string[position.index(length)] = byte;
             }
             let mut data = Vec::new();
             write_long(&mut data, length as i64);

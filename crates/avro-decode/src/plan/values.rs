@@ -4,9 +4,9 @@ use tensor_batch::{Buffer, Element, MAX_RANK, Segment, Slot, Values};
 
 use super::blocks::each_block;
 use super::cursor::{Cursor, Fault};
+use super::item_slice::{ItemSlice, array_slice};
 use super::leaf::{Leaf, Nullable, for_leaf, null};
 use super::output::{Length, Output, OutputLayout};
-use super::part::{Part, array_part};
 use super::program::{Coding, Items, Read};
 use super::run::Run;
 use super::sink::{
@@ -50,7 +50,7 @@ impl<'x> Run<'x, '_, '_> {
                     path = [0; MAX_RANK + 1];
                     self.state.path(&mut path, self.batch_row, &read.registers)
                 };
-                place(&mut segment.indices, path, list);
+                push_coordinates(&mut segment.indices, path, list);
                 match list {
                     _ if *by_values => raise_to_values(&mut segment.extents, path, list),
                     Some(count) => raise(&mut segment.extents[path.len() - 1], count),
@@ -84,9 +84,9 @@ impl<'x> Run<'x, '_, '_> {
         cursor: &mut Cursor<'x>,
     ) -> Result<(), Fault> {
         let row_len = strides[0];
-        let place = self.state.places[read.output];
+        let position = self.state.positions[read.output];
         let start = self.slots.row() * row_len;
-        let (here, end) = (start + place, start + row_len);
+        let (here, end) = (start + position, start + row_len);
         let (values, mask) = columns(self.slots.columns(), output);
         let mask = Mask::of_row(mask, here, end);
         let skips = &self.plan.skips;
@@ -103,9 +103,9 @@ impl<'x> Run<'x, '_, '_> {
             }, utf8 => {
                 let fill = fill.and_then(|fill| fill.as_strings());
                 let strings = strings_of(&mut values.segment().expect(SLOTS).values);
-                let mut sink = AppendStrings { strings, utf8, fill, place, mask };
+                let mut sink = AppendStrings { strings, utf8, fill, position, mask };
                 kernel.run_dense(cursor, &mut sink)?;
-                sink.place
+                sink.position
             }),
             Source::Other(conversion) => match values {
                 Slot::Segment(segment) => {
@@ -114,24 +114,24 @@ impl<'x> Run<'x, '_, '_> {
                         values,
                         conversion,
                         fill,
-                        place,
+                        position,
                         mask,
                     };
                     kernel.run_dense(cursor, &mut sink)?;
-                    sink.place
+                    sink.position
                 }
                 slot => {
                     let next = here;
                     let mut sink = ConvertInPlace {
                         slot,
                         next,
-                        place,
+                        position,
                         conversion,
                         fill,
                         mask,
                     };
                     kernel.run_dense(cursor, &mut sink)?;
-                    sink.place
+                    sink.position
                 }
             },
         };
@@ -140,7 +140,7 @@ impl<'x> Run<'x, '_, '_> {
             .output_prefetch
             .ask_slot(column, here..start + done);
         // The end of a row is the start of the next.
-        self.state.places[read.output] = if done == row_len { 0 } else { done };
+        self.state.positions[read.output] = if done == row_len { 0 } else { done };
         Ok(())
     }
 }
@@ -162,7 +162,7 @@ pub(super) fn columns<'c, 's>(
 
 /// Appends the coordinates of a value at `path`, or of each value of a list there.
 #[inline]
-pub(super) fn place(indices: &mut Buffer<i64>, path: &[i64], list: Option<usize>) {
+pub(super) fn push_coordinates(indices: &mut Buffer<i64>, path: &[i64], list: Option<usize>) {
     match (path, list) {
         (path, None) => indices.extend_from_slice(path),
         (&[row], Some(count)) => {
@@ -218,13 +218,13 @@ pub(super) struct Kernel<'x> {
     pub(super) nullable: Option<Nullable>,
     /// The array, if it is an array of values.
     pub(super) items: Option<&'x Items>,
-    /// The state for reading a part of the array.
-    pub(super) part: Option<PartKernel<'x>>,
+    /// The state for reading a slice of the array.
+    pub(super) slice: Option<SliceKernel<'x>>,
 }
 
-/// Reads a part of an array.
-pub(super) struct PartKernel<'x> {
-    part: &'x Part,
+/// Reads a slice of an array.
+pub(super) struct SliceKernel<'x> {
+    slice: &'x ItemSlice,
     skips: &'x SkipTable,
     /// Number of lists that were cut.
     truncated: &'x mut u64,
@@ -239,13 +239,13 @@ impl<'x> Kernel<'x> {
         truncated: &'x mut u64,
     ) -> Self {
         let (source, nullable) = (&read.source, read.nullable);
-        let part = items.and_then(|items| items.part.as_deref());
+        let slice = items.and_then(|items| items.slice.as_deref());
         Kernel {
             source,
             nullable,
             items,
-            part: part.map(|part| PartKernel {
-                part,
+            slice: slice.map(|slice| SliceKernel {
+                slice,
                 skips,
                 truncated,
             }),
@@ -261,7 +261,7 @@ impl<'x> Kernel<'x> {
         mask: Mask<'_>,
         fill: Option<&Values>,
     ) -> Result<usize, Fault> {
-        let place = 0;
+        let position = 0;
         match self.source {
             Source::Plain(leaf) => for_leaf!(leaf, P => {
                 let fill = fill.and_then(<P as Primitive>::Element::buffer);
@@ -271,14 +271,14 @@ impl<'x> Kernel<'x> {
             }, utf8 => {
                 let fill = fill.and_then(|fill| fill.as_strings());
                 let strings = strings_of(values);
-                self.run(cursor, &mut AppendStrings { strings, utf8, fill, place, mask })
+                self.run(cursor, &mut AppendStrings { strings, utf8, fill, position, mask })
             }),
             Source::Other(conversion) => {
                 let mut sink = ConvertAppend {
                     values,
                     conversion,
                     fill,
-                    place,
+                    position,
                     mask,
                 };
                 self.run(cursor, &mut sink)
@@ -289,16 +289,16 @@ impl<'x> Kernel<'x> {
     #[inline]
     fn run<S: Sink>(&mut self, cursor: &mut Cursor<'_>, sink: &mut S) -> Result<usize, Fault> {
         let (nullable, width) = (self.nullable, self.source.width());
-        match (self.items, &mut self.part) {
+        match (self.items, &mut self.slice) {
             (None, _) => {
                 leaves(cursor, nullable, 1, width, sink)?;
                 Ok(width)
             }
-            (Some(items), part) if items.coding != Coding::Blocks => {
-                octets(cursor, items, part.as_mut(), sink)
+            (Some(items), slice) if items.coding != Coding::Blocks => {
+                octets(cursor, items, slice.as_mut(), sink)
             }
             (Some(items), Some(kernel)) => {
-                let read = array_part(cursor, items, kernel.part, kernel.skips, |cursor, n| {
+                let read = array_slice(cursor, items, kernel.slice, kernel.skips, |cursor, n| {
                     leaves(cursor, nullable, n, width, sink)
                 })?;
                 *kernel.truncated += u64::from(read.is_cut);
@@ -330,7 +330,7 @@ impl<'x> Kernel<'x> {
 fn octets<S: Sink>(
     cursor: &mut Cursor<'_>,
     items: &Items,
-    part: Option<&mut PartKernel<'_>>,
+    slice: Option<&mut SliceKernel<'_>>,
     sink: &mut S,
 ) -> Result<usize, Fault> {
     let start = *cursor;
@@ -338,7 +338,9 @@ fn octets<S: Sink>(
         Coding::Fixed(size) => size,
         _ => cursor.length()?,
     };
-    let most = part.as_ref().map_or(usize::MAX, |kernel| kernel.part.most);
+    let most = slice
+        .as_ref()
+        .map_or(usize::MAX, |kernel| kernel.slice.most);
     let count = there.min(most);
     let fits = match items.length {
         Length::Any => true,
@@ -357,7 +359,7 @@ fn octets<S: Sink>(
     }
     sink.take(cursor, count)?;
     *cursor = end;
-    if let Some(kernel) = part
+    if let Some(kernel) = slice
         && count < there
     {
         *kernel.truncated += 1;

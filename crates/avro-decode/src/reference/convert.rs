@@ -92,8 +92,8 @@ fn number(
         }
         (_, _, Some(Meaning::Symbols(symbols)), &Value::Enum(index), Node::Enum(ty)) => {
             let symbol = &ty.symbols[index as usize];
-            let place = symbols.iter().position(|known| known == symbol);
-            place.expect("the column has all symbols") as i64
+            let position = symbols.iter().position(|known| known == symbol);
+            position.expect("the column has all symbols") as i64
         }
         (
             _,

@@ -212,9 +212,10 @@ impl Resolver<'_> {
         // Each element is replaced: every field is one of the writer's or has a default.
         let mut record = vec![Value::Null; reader.fields.len()];
         for ((field, value), read) in writer.fields.iter().zip(values).zip(fields) {
-            if let &Some((place, id)) = read {
+            if let &Some((position, id)) = read {
                 let value = self.value(id, value, depth);
-                record[place] = value.map_err(|error| error.in_field(&field_step(&field.name)))?;
+                record[position] =
+                    value.map_err(|error| error.in_field(&field_step(&field.name)))?;
             }
         }
         for default in defaults {

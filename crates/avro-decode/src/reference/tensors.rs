@@ -17,7 +17,7 @@ use crate::feature::{Checked, Features};
 use crate::schema::Schema;
 use crate::{DecodeErrorKind, PlanOptions, Value};
 use column::columns;
-use follow::{Context, Place};
+use follow::{Context, TypedValue};
 use row::Row;
 
 /// The tensors of some records.
@@ -108,7 +108,7 @@ pub fn tensors(
     for (record, value) in records.iter().enumerate() {
         for (checked, rows) in all.iter().zip(&mut rows) {
             let context = Context { checked, meanings };
-            let row = Row::of(checked, Place::root(schema, value, context), options);
+            let row = Row::of(checked, TypedValue::root(schema, value, context), options);
             if let Some(kind) = row.faults.first() {
                 return Err(error(record, checked, kind));
             }
@@ -117,8 +117,8 @@ pub fn tensors(
     }
     let mut made = vec![None; features.spec().columns().len()];
     for (checked, rows) in all.iter().zip(&rows) {
-        for (place, column) in columns(checked, rows) {
-            made[place] = Some(column);
+        for (index, column) in columns(checked, rows) {
+            made[index] = Some(column);
         }
     }
     let made = made.into_iter();
@@ -154,7 +154,7 @@ pub fn faults(
     for (record, value) in records.iter().enumerate() {
         for checked in all.iter() {
             let context = Context { checked, meanings };
-            let row = Row::of(checked, Place::root(schema, value, context), options);
+            let row = Row::of(checked, TypedValue::root(schema, value, context), options);
             faults.extend(row.faults.iter().map(|kind| error(record, checked, kind)));
         }
         if !faults.is_empty() {

@@ -9,7 +9,7 @@ use super::{Enum, Node, NodeId, Schema, SchemaError, SchemaErrorKind};
 
 /// A default in the schema: the JSON pointer to it, and its owner.
 #[derive(Clone, Debug)]
-pub(super) struct DefaultPlace {
+pub(super) struct LocatedDefault {
     pub(super) path: String,
     pub(super) node: NodeId,
     /// The index of a record's field; `None` for an enum.
@@ -17,12 +17,12 @@ pub(super) struct DefaultPlace {
 }
 
 /// An error for each default that does not match its type.
-pub(super) fn bad_defaults(schema: &Schema, places: &[DefaultPlace]) -> Vec<SchemaError> {
+pub(super) fn bad_defaults(schema: &Schema, defaults: &[LocatedDefault]) -> Vec<SchemaError> {
     let mut matcher = Matcher::new(schema);
-    let bad = places.iter().filter(|place| !matcher.is_good(place));
-    bad.map(|place| SchemaError {
+    let bad = defaults.iter().filter(|default| !matcher.is_good(default));
+    bad.map(|default| SchemaError {
         kind: SchemaErrorKind::BadDefault,
-        path: place.path.clone(),
+        path: default.path.clone(),
     })
     .collect()
 }
@@ -49,15 +49,15 @@ impl<'s> Matcher<'s> {
 
     /// The index of a symbol of the enum at `id`.
     pub(crate) fn symbol(&mut self, id: NodeId, symbols: &'s Enum, symbol: &str) -> Option<u32> {
-        let places = self.symbols.entry(id).or_insert_with(|| {
+        let defaults = self.symbols.entry(id).or_insert_with(|| {
             let symbols = symbols.symbols.iter().map(String::as_str);
             symbols.zip(0..).collect()
         });
-        places.get(symbol).copied()
+        defaults.get(symbol).copied()
     }
 
-    fn is_good(&mut self, place: &DefaultPlace) -> bool {
-        match (self.schema.node(place.node), place.field) {
+    fn is_good(&mut self, default: &LocatedDefault) -> bool {
+        match (self.schema.node(default.node), default.field) {
             (Node::Record(record), Some(field)) => {
                 let field = &record.fields[field];
                 let default = field.default.as_ref();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::attributes::{self, Attributes, Odd, required};
-use super::defaults::DefaultPlace;
+use super::defaults::LocatedDefault;
 use super::logical::{LogicalType, NotTaken};
 use super::name::{check_length, check_simple};
 use super::near_json::as_json;
@@ -21,7 +21,7 @@ pub(super) struct Parsed {
     pub(super) root: NodeId,
     pub(super) named: HashMap<Name, NodeId>,
     /// The positions of the defaults, in the order of the text.
-    pub(super) defaults: Vec<DefaultPlace>,
+    pub(super) defaults: Vec<LocatedDefault>,
     /// The errors of a strict parser, in the order of the text.
     pub(super) deviations: Vec<SchemaError>,
     /// The invalid logical types.
@@ -88,7 +88,7 @@ struct Parser {
     deviations: Vec<SchemaError>,
     slots: Vec<Slot>,
     named: HashMap<Name, NodeId>,
-    defaults: Vec<DefaultPlace>,
+    defaults: Vec<LocatedDefault>,
     path: Path,
     not_taken: Vec<SchemaError>,
 }
@@ -225,7 +225,7 @@ impl Parser {
                 repeated = true;
             }
             if field.default.is_some() {
-                self.defaults.push(DefaultPlace {
+                self.defaults.push(LocatedDefault {
                     path: self.path.join() + "/default",
                     node: id,
                     field: Some(i),
@@ -296,7 +296,7 @@ impl Parser {
         let logical = LogicalType::of(&node, attributes);
         let node = self.define(name, node, logical)?;
         if default.is_some() {
-            self.defaults.push(DefaultPlace {
+            self.defaults.push(LocatedDefault {
                 path: self.path.join() + "/default",
                 node,
                 field: None,

@@ -18,7 +18,7 @@ pub(super) fn compile(resolution: &Resolution, options: DecodeOptions) -> Transc
             table: SkipTable::with_max_depth(options.max_depth),
             skips: Vec::new(),
         },
-        places: HashMap::new(),
+        positions: HashMap::new(),
     };
     let steps = resolution.nodes.iter().map(|node| compiler.step(node));
     Transcoder {
@@ -36,7 +36,7 @@ struct Compiler<'r> {
     skips: Skips,
     /// The index of each type's skip. Records that are resolved in several ways share the skips of
     /// their fields.
-    places: HashMap<NodeId, usize>,
+    positions: HashMap<NodeId, usize>,
 }
 
 impl Compiler<'_> {
@@ -97,8 +97,8 @@ impl Compiler<'_> {
         defaults: &[DefaultField],
     ) -> RecordStep {
         let schema = &*self.resolution.writer;
-        let places = fields.iter().flatten().map(|&(place, _)| place);
-        let in_order = places.is_sorted();
+        let positions = fields.iter().flatten().map(|&(position, _)| position);
+        let in_order = positions.is_sorted();
 
         // Each part with its sort key, its index among the reader's fields. A skip has the key of
         // the field before it in the data.
@@ -106,9 +106,9 @@ impl Compiler<'_> {
         let mut last = 0;
         for (field, read) in fields.iter().enumerate() {
             match *read {
-                Some((place, pair)) => {
-                    parts.push((place, FieldStep::Field { field, pair }));
-                    last = place;
+                Some((position, pair)) => {
+                    parts.push((position, FieldStep::Field { field, pair }));
+                    last = position;
                 }
                 None if in_order => {
                     let skip = self.skip(record.fields[field].ty);
@@ -120,7 +120,7 @@ impl Compiler<'_> {
         for default in defaults {
             parts.push((default.field, FieldStep::Default(default.clone())));
         }
-        parts.sort_by_key(|&(place, _)| place);
+        parts.sort_by_key(|&(position, _)| position);
         let scan = (!in_order).then(|| {
             let fields = record.fields.iter();
             fields.map(|field| self.skip(field.ty)).collect()
@@ -140,7 +140,7 @@ impl Compiler<'_> {
     /// The index of the skip of a type.
     fn skip(&mut self, ty: NodeId) -> usize {
         let Skips { table, skips } = &mut self.skips;
-        *self.places.entry(ty).or_insert_with(|| {
+        *self.positions.entry(ty).or_insert_with(|| {
             skips.push(table.skip_of(&self.resolution.writer, ty));
             skips.len() - 1
         })

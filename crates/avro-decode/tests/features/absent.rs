@@ -54,8 +54,8 @@ fn dense() {
 
 #[test]
 fn dense_with_a_default_for_each_place() {
-    let places = (10..14).map(Scalar::Int32).collect();
-    let feature = Feature::dense("c", &[2, 2], DType::Int32).with_default(Fill::Tensor(places));
+    let positions = (10..14).map(Scalar::Int32).collect();
+    let feature = Feature::dense("c", &[2, 2], DType::Int32).with_default(Fill::Tensor(positions));
     assert_eq!(
         show(feature.at("y")),
         "c: [10, 11, 12, 13, 10, 11, 12, 13] [2, 2, 2]"

@@ -62,8 +62,8 @@ fn factor(writer: (&str, &str, &str), reader: (&str, &str, &str)) -> Option<i64>
 
 fn is_promoted(writer: &str, reader: &str) -> bool {
     let order = ["int", "long", "float", "double"];
-    let place = |ty| order.iter().position(|other| *other == ty);
-    match (place(writer), place(reader)) {
+    let position = |ty| order.iter().position(|other| *other == ty);
+    match (position(writer), position(reader)) {
         (Some(writer), Some(reader)) => writer <= reader,
         _ => writer == reader,
     }

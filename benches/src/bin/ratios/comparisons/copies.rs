@@ -177,8 +177,8 @@ impl Ring {
 
     /// Writes a record to the batch `wait` batches later.
     fn put(&mut self, wait: usize, record: &[u8]) {
-        let place = (self.front + wait) % self.batches.len();
-        let batch = &mut self.batches[place];
+        let slot = (self.front + wait) % self.batches.len();
+        let batch = &mut self.batches[slot];
         // A batch can be full early by chance; its first row is then overwritten.
         let row = batch.rows % BATCH_SIZE;
         batch.rows += 1;
@@ -227,8 +227,8 @@ impl Window {
         let record_len = block.clone().next().map_or(1, <[u8]>::len);
         let (bytes, len) = &mut self.blocks[self.next];
         *len = record_len;
-        for (place, record) in bytes.chunks_exact_mut(record_len).zip(block) {
-            place.copy_from_slice(record);
+        for (slot, record) in bytes.chunks_exact_mut(record_len).zip(block) {
+            slot.copy_from_slice(record);
         }
         self.next = (self.next + STRIDE) % WINDOW_BLOCKS;
     }

@@ -45,8 +45,8 @@ impl<'f> Compiler<'f> {
     ) -> Result<Vec<Operation>, PlanError> {
         let mut operations = Vec::new();
         for request in requests {
-            let place = at.to_owned();
-            operations.extend(self.absent(request, PlanErrorKind::AlwaysNull { place })?);
+            let path = at.to_owned();
+            operations.extend(self.absent(request, PlanErrorKind::AlwaysNull { path })?);
         }
         Ok(operations)
     }

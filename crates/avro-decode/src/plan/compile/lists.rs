@@ -11,8 +11,8 @@ use crate::DecodeErrorKind;
 use crate::convert::Source;
 use crate::feature::FeatureKind;
 use crate::path::{Filter, Path, Slice, Step};
+use crate::plan::item_slice::ItemSlice;
 use crate::plan::output::Length;
-use crate::plan::part::Part;
 use crate::plan::program::{Action, Coding, Each, Items, List, Operation, Pick, Read, Which};
 use crate::plan::skip::Skip;
 use crate::plan::{self, PlanError, PlanErrorKind};
@@ -176,7 +176,7 @@ impl<'f> Compiler<'f> {
             _ => at,
         };
         let min_item = min_item(pair, item, &requests[0])?;
-        let part = self.part(pair, item, &requests[0]);
+        let slice = self.slice(pair, item, &requests[0]);
         let mut operations = Vec::new();
         let mut lists = Vec::new();
         let mut inside = Vec::with_capacity(requests.len());
@@ -225,7 +225,7 @@ impl<'f> Compiler<'f> {
                     Items {
                         min_item,
                         length,
-                        part,
+                        slice,
                         coding: Coding::Blocks,
                     },
                     read,
@@ -237,7 +237,7 @@ impl<'f> Compiler<'f> {
             is_map: key.is_some(),
             min_item,
             filter,
-            part,
+            slice,
             register,
             item: program(&self.outputs, item_operations),
             lists: lists.into(),
@@ -247,24 +247,24 @@ impl<'f> Compiler<'f> {
     }
 
     /// The elements of a list that a slice or a truncated dimension keeps.
-    fn part(
+    fn slice(
         &mut self,
         pair: TypePair<'_>,
         item: TypePair<'_>,
         request: &Request<'f>,
-    ) -> Option<Box<Part>> {
-        let slice = match request.steps.first() {
+    ) -> Option<Box<ItemSlice>> {
+        let bounds = match request.steps.first() {
             Some(Step::Slice(slice)) => *slice,
             _ => Slice::default(),
         };
         let most = most(request);
-        if slice == Slice::default() && most.is_none() {
+        if bounds == Slice::default() && most.is_none() {
             return None;
         }
         let is_map = matches!(pair.node(), Resolved::Map { .. });
         let value = self.skips.skip_of(item.writer_schema(), item.writer());
-        Some(Box::new(Part {
-            slice,
+        Some(Box::new(ItemSlice {
+            bounds,
             most: most.unwrap_or(usize::MAX),
             item: Skip::all(is_map.then_some(Skip::Length).into_iter().chain([value])),
         }))
@@ -283,9 +283,9 @@ impl<'f> Compiler<'f> {
             Node::Fixed(fixed) => Coding::Fixed(fixed.size),
             _ => Coding::Delimited,
         };
-        let part = most(request).map(|most| {
-            Box::new(Part {
-                slice: Slice::default(),
+        let slice = most(request).map(|most| {
+            Box::new(ItemSlice {
+                bounds: Slice::default(),
                 most,
                 item: Skip::Bytes(1),
             })
@@ -293,7 +293,7 @@ impl<'f> Compiler<'f> {
         let items = Items {
             min_item: 1,
             length: self.list(request).map_or(Length::Any, |list| list.length),
-            part,
+            slice,
             coding,
         };
         let read = Read {

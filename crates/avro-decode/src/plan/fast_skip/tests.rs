@@ -182,11 +182,11 @@ proptest! {
         }
         let skip = skip_of(&fields);
         match damage {
-            Some((place, byte)) if !data.is_empty() => {
-                let place = place.index(data.len());
-                data[place] = byte;
+            Some((position, byte)) if !data.is_empty() => {
+                let position = position.index(data.len());
+                data[position] = byte;
                 compare(&skip, &data, 6);
-                compare(&skip, &data[..place], 6);
+                compare(&skip, &data[..position], 6);
             }
             _ => {
                 // Whole records of one block are all skipped fast, except near the end

@@ -13,12 +13,12 @@ pub(super) fn columns(checked: &Checked, rows: &[Row]) -> Vec<(usize, ReferenceC
         kind => (of_entries(checked, kind, rows), flat_mask(rows)),
     };
     let mut columns = vec![(checked.column, values)];
-    columns.extend(checked.mask.map(|place| (place, mask)));
-    columns.extend(checked.row_mask.map(|place| {
+    columns.extend(checked.mask.map(|position| (position, mask)));
+    columns.extend(checked.row_mask.map(|position| {
         let shape = vec![rows.len() as i64];
         let values = rows.iter().map(|row| Scalar::Bool(row.is_present));
         let values = values.collect();
-        (place, ReferenceColumn::Dense { shape, values })
+        (position, ReferenceColumn::Dense { shape, values })
     }));
     columns
 }
@@ -32,13 +32,13 @@ fn dense(checked: &Checked, rows: &[Row]) -> (ReferenceColumn, ReferenceColumn) 
     let (mut values, mut mask) = (Vec::new(), Vec::new());
     for row in rows {
         let first = values.len();
-        values.extend((0..cells).map(|place| fill(&checked.feature, place)));
+        values.extend((0..cells).map(|position| fill(&checked.feature, position)));
         mask.extend((0..cells).map(|_| Scalar::Bool(false)));
         for entry in &row.entries {
             if let Some(value) = &entry.value {
-                let place = first + cell(&entry.index, &dims);
-                values[place] = value.clone();
-                mask[place] = Scalar::Bool(true);
+                let position = first + cell(&entry.index, &dims);
+                values[position] = value.clone();
+                mask[position] = Scalar::Bool(true);
             }
         }
     }
@@ -54,19 +54,19 @@ fn dense(checked: &Checked, rows: &[Row]) -> (ReferenceColumn, ReferenceColumn) 
 /// The position of a multi-dimensional index in row-major order. If one list fills the whole row,
 /// its index is already the position.
 fn cell(index: &[i64], dims: &[usize]) -> usize {
-    if let ([place], true) = (index, dims.len() > 1) {
-        return *place as usize;
+    if let ([position], true) = (index, dims.len() > 1) {
+        return *position as usize;
     }
     let parts = index.iter().zip(dims);
-    parts.fold(0, |place, (&index, dim)| place * dim + index as usize)
+    parts.fold(0, |position, (&index, dim)| position * dim + index as usize)
 }
 
 /// The replacement for a missing value at an index of a row.
-fn fill(feature: &Feature, place: usize) -> Scalar {
+fn fill(feature: &Feature, position: usize) -> Scalar {
     match &feature.missing.default {
         None => Scalar::zero(feature.dtype),
         Some(Fill::Scalar(value)) => value.clone(),
-        Some(Fill::Tensor(values)) => values[place].clone(),
+        Some(Fill::Tensor(values)) => values[position].clone(),
     }
 }
 

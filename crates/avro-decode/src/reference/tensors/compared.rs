@@ -1,6 +1,6 @@
 //! Filters: they select elements of a list.
 
-use super::follow::{Found, Place};
+use super::follow::{Found, TypedValue};
 use crate::path::{Constant, Filter, Operand};
 use crate::plan::MeaningOf;
 use crate::reference::convert::{in_unit, string, unit_of, whole};
@@ -9,7 +9,7 @@ use crate::{Meaning, TimeUnit, Value};
 
 /// Whether `filter` keeps `element` of the record `root`. It does not if the element is null, or a
 /// side is missing.
-pub(super) fn is_kept(filter: &Filter, element: Place<'_>, root: Place<'_>) -> bool {
+pub(super) fn is_kept(filter: &Filter, element: TypedValue<'_>, root: TypedValue<'_>) -> bool {
     if matches!(element.resolve(), Found::Missing(_)) {
         return false;
     }
@@ -52,17 +52,17 @@ impl Side {
     }
 
     fn found(found: Found<'_>, of: &MeaningOf) -> Option<Side> {
-        let Found::At(place) = found else {
+        let Found::At(typed) = found else {
             return None;
         };
-        if place.schema.logical(place.ty) == Some(&LogicalType::Uuid) {
-            return Some(Side::Text(string(place.schema, place.ty, place.value)));
+        if typed.schema.logical(typed.ty) == Some(&LogicalType::Uuid) {
+            return Some(Side::Text(string(typed.schema, typed.ty, typed.value)));
         }
-        if let Some((from, to)) = units(place, of) {
+        if let Some((from, to)) = units(typed, of) {
             // A time that overflows in the column's unit equals no time of the column.
-            return in_unit(whole(place.value), from, to).map(Side::Integer);
+            return in_unit(whole(typed.value), from, to).map(Side::Integer);
         }
-        Some(match (place.value, place.node()) {
+        Some(match (typed.value, typed.node()) {
             (Value::String(text), _) => Side::Text(text.clone().into()),
             (Value::Bytes(bytes) | Value::Fixed(bytes), _) => Side::Text(bytes.clone()),
             (&Value::Enum(symbol), Node::Enum(ty)) => {
@@ -103,9 +103,9 @@ impl Side {
 }
 
 /// The unit of a time, and the unit in which it is compared or used as an index.
-pub(super) fn units(place: Place<'_>, of: &MeaningOf) -> Option<(TimeUnit, TimeUnit)> {
-    let from = unit_of(place.schema.logical(place.ty)?)?;
-    match place.context.meanings.of(of) {
+pub(super) fn units(typed: TypedValue<'_>, of: &MeaningOf) -> Option<(TimeUnit, TimeUnit)> {
+    let from = unit_of(typed.schema.logical(typed.ty)?)?;
+    match typed.context.meanings.of(of) {
         Some(&Meaning::Time { unit, .. }) => Some((from, unit)),
         _ => None,
     }

@@ -13,7 +13,7 @@ pub(super) enum Found<'a> {
     /// A missing value, with its error.
     Missing(DecodeErrorKind),
     /// A value.
-    At(Place<'a>),
+    At(TypedValue<'a>),
     /// A key of a map.
     Key(&'a str),
     /// The result for each element.
@@ -22,7 +22,7 @@ pub(super) enum Found<'a> {
 
 /// A value in a record, with its type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct TypedValue<'a> {
     pub(super) schema: &'a Schema,
     pub(super) ty: NodeId,
     pub(super) value: &'a Value,
@@ -40,10 +40,10 @@ pub(super) struct Context<'a> {
 /// The precondition of this module, for panics.
 const COMPILES: &str = "the plan compiles, and the value is of the schema";
 
-impl<'a> Place<'a> {
+impl<'a> TypedValue<'a> {
     /// The value of a whole record.
     pub(super) fn root(schema: &'a Schema, value: &'a Value, context: Context<'a>) -> Self {
-        Place {
+        TypedValue {
             schema,
             ty: schema.root(),
             value,
@@ -56,7 +56,7 @@ impl<'a> Place<'a> {
     }
 
     pub(super) fn inside(self, ty: NodeId, value: &'a Value) -> Self {
-        Place { ty, value, ..self }
+        TypedValue { ty, value, ..self }
     }
 
     /// The value itself; for a union, the value of its branch.
@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
     }
 
     /// Follows `steps` from here, in the record `root`.
-    pub(super) fn follow(self, steps: &[Step], root: Place<'a>) -> Found<'a> {
+    pub(super) fn follow(self, steps: &[Step], root: TypedValue<'a>) -> Found<'a> {
         if let (Node::Union(branches), Value::Union(number, value)) = (self.node(), self.value) {
             let inside = self.inside(branches[*number], value);
             return inside.follow_branch(branches, *number, steps, root);
@@ -141,7 +141,7 @@ impl<'a> Place<'a> {
         branches: &[NodeId],
         number: usize,
         steps: &[Step],
-        root: Place<'a>,
+        root: TypedValue<'a>,
     ) -> Found<'a> {
         let is_null = *self.value == Value::Null;
         match steps.split_first() {
@@ -173,7 +173,7 @@ impl<'a> Place<'a> {
     }
 
     /// The items of an array, or the values of a map.
-    pub(super) fn elements(self) -> Vec<Place<'a>> {
+    pub(super) fn elements(self) -> Vec<TypedValue<'a>> {
         match (self.node(), self.value) {
             (Node::Array(ty), Value::Array(items)) => {
                 items.iter().map(|item| self.inside(*ty, item)).collect()
@@ -189,14 +189,14 @@ impl<'a> Place<'a> {
 
 /// The indices of a slice's elements in an array of length `length`.
 fn slice_of(slice: Slice, length: usize) -> impl Iterator<Item = usize> {
-    let place = |bound: i64| {
+    let absolute = |bound: i64| {
         if bound < 0 {
             i128::from(bound) + length as i128
         } else {
             i128::from(bound)
         }
     };
-    let (start, end) = (slice.start.map(place), slice.end.map(place));
+    let (start, end) = (slice.start.map(absolute), slice.end.map(absolute));
     (0..length).filter(move |&i| {
         let i = i as i128;
         start.is_none_or(|start| start <= i) && end.is_none_or(|end| i < end)

@@ -2,7 +2,7 @@
 
 use tensor_batch::{DType, Scalar};
 
-use super::follow::{Found, Place, dimensions};
+use super::follow::{Found, TypedValue, dimensions};
 use super::sparse::{named_entries, record_entries};
 use crate::feature::{Checked, FeatureKind, SparseKeys, lists as lists_of};
 use crate::plan::MeaningOf;
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 
 impl Row {
     /// The row that a feature makes of a record.
-    pub(super) fn of(checked: &Checked, root: Place<'_>, options: &PlanOptions) -> Row {
+    pub(super) fn of(checked: &Checked, root: TypedValue<'_>, options: &PlanOptions) -> Row {
         let found = root.follow(&checked.path.steps, root);
         let mut row = Row {
             is_present: !matches!(found, Found::Missing(_)),
@@ -69,14 +69,14 @@ impl Row {
     }
 
     /// The elements of a value: three for a duration, one per byte for uint8, one otherwise.
-    pub(super) fn converted(&mut self, checked: &Checked, place: Place<'_>) -> Vec<Scalar> {
+    pub(super) fn converted(&mut self, checked: &Checked, typed: TypedValue<'_>) -> Vec<Scalar> {
         let feature = &checked.feature;
-        let (schema, ty, value) = (place.schema, place.ty, place.value);
+        let (schema, ty, value) = (typed.schema, typed.ty, typed.value);
         let is_bytes = feature.any_bytes && feature.dtype == DType::String;
         if let (true, Value::Fixed(bytes)) = (is_bytes, value) {
             return vec![Scalar::String(bytes.clone())];
         }
-        let column = place
+        let column = typed
             .context
             .meanings
             .of(&MeaningOf::Values(checked.column));
@@ -118,7 +118,7 @@ impl Row {
                     self.missing(checked, why);
                     None
                 }
-                Found::At(place) => self.converted(checked, place).into_iter().next(),
+                Found::At(typed) => self.converted(checked, typed).into_iter().next(),
                 Found::Key(key) => self.converted_key(checked, key),
                 Found::List(_) => panic!("a list beyond the dimensions"),
             };
@@ -132,8 +132,8 @@ impl Row {
                 self.lengths[level].push(0);
                 return;
             }
-            Found::At(place) if !is_array(place) => {
-                let mut parts = self.converted(checked, place);
+            Found::At(typed) if !is_array(typed) => {
+                let mut parts = self.converted(checked, typed);
                 // A duration is three numbers, whatever the shape says.
                 if let Some(dim) = dim
                     && checked.feature.truncate
@@ -152,9 +152,9 @@ impl Row {
                 return;
             }
             // An array at the end of the expression is read whole.
-            Found::At(place) => {
-                let elements = place.elements().into_iter();
-                elements.map(Place::resolve).collect()
+            Found::At(typed) => {
+                let elements = typed.elements().into_iter();
+                elements.map(TypedValue::resolve).collect()
             }
             Found::Key(_) => panic!("a key is no list"),
             Found::List(items) => items,
@@ -198,7 +198,7 @@ fn fills(checked: &Checked) -> bool {
 
 /// The dimensions of a dense feature's lists: those of its shape, or their product if a single list
 /// fills them.
-fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
+fn list_dims(checked: &Checked, root: TypedValue<'_>) -> Vec<Option<usize>> {
     let shape = &checked.shape;
     let steps = &checked.path.steps;
     let feature = &checked.feature;
@@ -220,8 +220,8 @@ fn list_dims(checked: &Checked, root: Place<'_>) -> Vec<Option<usize>> {
     shape.clone()
 }
 
-fn is_array(place: Place<'_>) -> bool {
-    matches!(place.value, Value::Array(_))
+fn is_array(typed: TypedValue<'_>) -> bool {
+    matches!(typed.value, Value::Array(_))
 }
 
 pub(super) fn deeper(index: &[i64], i: usize) -> Vec<i64> {

@@ -5,7 +5,7 @@ use std::iter::repeat_n;
 use tensor_batch::{Scalar, UNKNOWN};
 
 use super::compared::units;
-use super::follow::{Found, Place};
+use super::follow::{Found, TypedValue};
 use super::row::{Entry, Row, deeper};
 use crate::feature::{Checked, FeatureKind, lists};
 use crate::plan::MeaningOf;
@@ -31,12 +31,12 @@ pub(super) fn record_entries(
     found: Found<'_>,
     options: &PlanOptions,
 ) {
-    let place = match found {
-        Found::At(place) => place,
+    let typed = match found {
+        Found::At(typed) => typed,
         Found::Missing(why) => return row.missing(checked, why),
         Found::List(_) | Found::Key(_) => panic!("a sparse record stands in no list"),
     };
-    let (Node::Record(record), Value::Record(values)) = (place.node(), place.value) else {
+    let (Node::Record(record), Value::Record(values)) = (typed.node(), typed.value) else {
         panic!("a sparse record is a record");
     };
     let mut parts = EntryParts {
@@ -44,7 +44,7 @@ pub(super) fn record_entries(
         ..EntryParts::default()
     };
     for (field, value) in record.fields.iter().zip(values) {
-        let array = place.inside(field.ty, value).resolve();
+        let array = typed.inside(field.ty, value).resolve();
         let items = match array {
             Found::At(array) => array.elements(),
             Found::Missing(why) => {
@@ -53,7 +53,7 @@ pub(super) fn record_entries(
             }
             Found::List(_) | Found::Key(_) => unreachable!("a value stands in no list"),
         };
-        let items = Found::List(items.into_iter().map(Place::resolve).collect());
+        let items = Found::List(items.into_iter().map(TypedValue::resolve).collect());
         match field.name.strip_prefix("indices") {
             Some(dimension) => {
                 let dimension: usize = dimension.parse().expect("a dimension");
@@ -72,7 +72,7 @@ pub(super) fn named_entries(
     row: &mut Row,
     checked: &Checked,
     found: Found<'_>,
-    root: Place<'_>,
+    root: TypedValue<'_>,
     options: &PlanOptions,
 ) {
     let keys = checked.keys.as_ref().expect("the feature has keys");
@@ -134,7 +134,7 @@ impl Row {
         checked: &Checked,
         found: Found<'a>,
         index: &[i64],
-        records: &mut Vec<(Vec<i64>, Place<'a>)>,
+        records: &mut Vec<(Vec<i64>, TypedValue<'a>)>,
     ) {
         match found {
             Found::Missing(why) => {
@@ -143,12 +143,12 @@ impl Row {
                     lengths.push(0);
                 }
             }
-            Found::At(place) if matches!(place.value, Value::Array(_)) => {
-                for item in place.elements() {
+            Found::At(typed) if matches!(typed.value, Value::Array(_)) => {
+                for item in typed.elements() {
                     self.records(checked, item.resolve(), index, records);
                 }
             }
-            Found::At(place) => records.push((index.to_vec(), place)),
+            Found::At(typed) => records.push((index.to_vec(), typed)),
             Found::Key(_) => panic!("entries are records"),
             Found::List(items) => {
                 self.lengths[index.len()].push(items.len());
@@ -177,9 +177,9 @@ impl Row {
                 });
                 indices.push(0);
             }
-            Found::At(place) => {
-                let value = whole(place.value);
-                let index = match units(place, of) {
+            Found::At(typed) => {
+                let value = whole(typed.value);
+                let index = match units(typed, of) {
                     None => value,
                     Some((from, to)) => in_unit(value, from, to).unwrap_or_else(|| {
                         let fault = DecodeErrorKind::TimeOverflow { value, from, to };
@@ -213,7 +213,7 @@ impl Row {
                     values.push(None);
                 }
             }
-            Found::At(place) => values.extend(self.converted(checked, place).into_iter().map(Some)),
+            Found::At(typed) => values.extend(self.converted(checked, typed).into_iter().map(Some)),
             Found::Key(key) => values.extend(self.converted_key(checked, key).map(Some)),
             Found::List(items) => {
                 for item in items {

@@ -43,8 +43,8 @@ pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
         let set_bits = i64::from_le_bytes(SET_BITS[is_literal as usize]);
         let bytes = _mm_shuffle_epi8(bytes, _mm_cvtsi64_si128(set_bits));
         let bytes = _mm_cvtsi128_si64(bytes) as u64;
-        let place = literals % CAPACITY;
-        tokens.literals[place..place + EIGHT].copy_from_slice(&bytes.to_le_bytes());
+        let slot = literals % CAPACITY;
+        tokens.literals[slot..slot + EIGHT].copy_from_slice(&bytes.to_le_bytes());
 
         // No entry consumes more than 31 bits.
         let consumed = _mm256_and_si256(entries, _mm256_set1_epi32(31));
@@ -60,9 +60,9 @@ pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
         let value = _mm256_add_epi32(value, before);
         let set_bits = _mm256_shuffle_epi8(eight(&SET_BITS[is_token as usize]), to_lowest);
         let value = _mm256_permutevar8x32_epi32(value, set_bits);
-        let place = found % CAPACITY;
-        let place = &mut tokens.tokens[place..place + EIGHT];
-        store(place.try_into().expect("eight places"), value);
+        let slot = found % CAPACITY;
+        let slot = &mut tokens.tokens[slot..slot + EIGHT];
+        store(slot.try_into().expect("eight slots"), value);
 
         literals += is_literal.count_ones() as usize;
         found += is_token.count_ones() as usize;
@@ -80,9 +80,9 @@ fn load(numbers: &[u32; EIGHT]) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store(place: &mut [u32; EIGHT], numbers: __m256i) {
+fn store(slot: &mut [u32; EIGHT], numbers: __m256i) {
     // SAFETY: that many bytes are written, of any alignment.
-    unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), numbers) }
+    unsafe { _mm256_storeu_si256(slot.as_mut_ptr().cast(), numbers) }
 }
 
 /// Eight bytes, repeated four times.
@@ -92,14 +92,14 @@ fn eight(bytes: &[u8; EIGHT]) -> __m256i {
     _mm256_set1_epi64x(i64::from_le_bytes(*bytes))
 }
 
-/// A shuffle for the result of [`eight`]: each byte becomes byte `place` of a number, whose other
+/// A shuffle for the result of [`eight`]: each byte becomes byte `slot` of a number, whose other
 /// bytes are zero.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn numbers_of_bytes(place: usize) -> __m256i {
+fn numbers_of_bytes(slot: usize) -> __m256i {
     let mut shuffle = [[u8::MAX; 4]; EIGHT];
     for (nth, number) in shuffle.iter_mut().enumerate() {
-        number[place] = nth as u8;
+        number[slot] = nth as u8;
     }
     load(&shuffle.map(u32::from_le_bytes))
 }

@@ -37,9 +37,9 @@ pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
 
         let bytes = _mm512_castsi512_si128(_mm512_permutexvar_epi8(literal_bytes, entries));
         let bytes = _mm_maskz_compress_epi8(is_literal, bytes);
-        let place = literals % CAPACITY;
-        let place = &mut tokens.literals[place..place + WIDTH];
-        store_bytes(place.try_into().expect("sixteen places"), bytes);
+        let slot = literals % CAPACITY;
+        let slot = &mut tokens.literals[slot..slot + WIDTH];
+        store_bytes(slot.try_into().expect("sixteen slots"), bytes);
 
         // As in AVX2. A shift of two numbers uses the lowest five bits of the third: no mask.
         let code = _mm512_and_si512(entries, _mm512_set1_epi32(0b1100_0000_1100_0000));
@@ -52,9 +52,9 @@ pub(super) fn split(lookups: &Lookups, count: usize, tokens: &mut Tokens) {
         let value = _mm512_add_epi32(value, _mm512_popcnt_epi16(before));
         let value = _mm512_add_epi32(value, _mm512_set1_epi32((literals << 16) as i32));
         let value = _mm512_maskz_compress_epi32(is_token, value);
-        let place = found % CAPACITY;
-        let place = &mut tokens.tokens[place..place + WIDTH];
-        store_all(place.try_into().expect("sixteen places"), value);
+        let slot = found % CAPACITY;
+        let slot = &mut tokens.tokens[slot..slot + WIDTH];
+        store_all(slot.try_into().expect("sixteen slots"), value);
 
         literals += is_literal.count_ones() as usize;
         found += is_token.count_ones() as usize;
@@ -72,14 +72,14 @@ fn load_all(numbers: &[u32; WIDTH]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store_all(place: &mut [u32; WIDTH], numbers: __m512i) {
+fn store_all(slot: &mut [u32; WIDTH], numbers: __m512i) {
     // SAFETY: that many bytes are written, of any alignment.
-    unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), numbers) }
+    unsafe { _mm512_storeu_si512(slot.as_mut_ptr().cast(), numbers) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store_bytes(place: &mut [u8; CHUNK], bytes: __m128i) {
+fn store_bytes(slot: &mut [u8; CHUNK], bytes: __m128i) {
     // SAFETY: that many bytes are written, of any alignment.
-    unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), bytes) }
+    unsafe { _mm_storeu_si128(slot.as_mut_ptr().cast(), bytes) }
 }

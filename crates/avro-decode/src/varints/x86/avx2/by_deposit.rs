@@ -28,8 +28,8 @@ fn group(bytes: &[u8; LOOKED_AT], n: usize) -> Option<(usize, __m256i)> {
     }
     let middle = len_of(ends, 4);
     let ends = u64::from(ends);
-    let low = _pdep_u64(places(ends), 0x0f0f_0f00);
-    let high = _pdep_u64(places(ends >> middle), 0x0f0f_0f00 << 32);
+    let low = _pdep_u64(positions(ends), 0x0f0f_0f00);
+    let high = _pdep_u64(positions(ends >> middle), 0x0f0f_0f00 << 32);
     Some((len as usize, super::values(bytes, middle, low | high)))
 }
 
@@ -43,7 +43,7 @@ fn len_of(ends: u32, n: usize) -> u32 {
 /// The positions of the ends in the first 16 bytes, four bits each.
 #[inline]
 #[target_feature(enable = "bmi2")]
-fn places(ends: u64) -> u64 {
+fn positions(ends: u64) -> u64 {
     let one_each = _pdep_u64(ends, 0x1111_1111_1111_1111);
     _pext_u64(0xfedc_ba98_7654_3210, one_each * 0xf)
 }

@@ -194,8 +194,8 @@ fn values(bytes: &[u8; LOOKED_AT], middle: u32, before: u64) -> __m256i {
     // Each varint starts after the end of the previous one; the first starts at 0.
     let (first, next) = (0x0302_0100, 0x0403_0201);
     let behind = _mm256_setr_epi32(first, next, next, next, first, next, next, next);
-    let places = _mm256_add_epi8(_mm256_shuffle_epi8(before, four_times), behind);
-    let bytes = _mm256_shuffle_epi8(data, places);
+    let positions = _mm256_add_epi8(_mm256_shuffle_epi8(before, four_times), behind);
+    let bytes = _mm256_shuffle_epi8(data, positions);
 
     // Adding 1 to the filled bytes carries up to the first end.
     let sevens = _mm256_set1_epi8(0x7f);

@@ -80,8 +80,8 @@ impl Window {
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
     pub(super) fn narrow_values(&self) -> __m512i {
         let first = _mm512_permutexvar_epi8(load(&BEFORE_FOUR), self.behind());
-        let places = _mm512_add_epi8(first, _mm512_set1_epi32(0x0302_0100));
-        let bytes = _mm512_permutexvar_epi8(places, self.bytes);
+        let positions = _mm512_add_epi8(first, _mm512_set1_epi32(0x0302_0100));
+        let bytes = _mm512_permutexvar_epi8(positions, self.bytes);
         let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
         let next = _mm512_sub_epi32(filled, _mm512_set1_epi32(-1));
         let bits = join_sevens(up_to_end(bytes, filled, next));
@@ -94,8 +94,8 @@ impl Window {
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
     pub(super) fn wide_bits(&self) -> __m512i {
         let first = _mm512_permutexvar_epi8(load(&BEFORE_EIGHT), self.behind());
-        let places = _mm512_add_epi8(first, _mm512_set1_epi64(0x0706_0504_0302_0100));
-        let bytes = _mm512_permutexvar_epi8(places, self.bytes);
+        let positions = _mm512_add_epi8(first, _mm512_set1_epi64(0x0706_0504_0302_0100));
+        let bytes = _mm512_permutexvar_epi8(positions, self.bytes);
         let filled = _mm512_or_si512(bytes, _mm512_set1_epi8(0x7f));
         let next = _mm512_sub_epi64(filled, _mm512_set1_epi64(-1));
         let halves = join_sevens(up_to_end(bytes, filled, next));
@@ -112,8 +112,8 @@ impl Window {
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn behind(&self) -> __m512i {
-        let places = load(&BEHIND);
-        _mm512_mask_compress_epi8(places, self.ends, places)
+        let positions = load(&BEHIND);
+        _mm512_mask_compress_epi8(positions, self.ends, positions)
     }
 }
 
@@ -152,13 +152,13 @@ const FIRST_IF_THIRD_ELSE_SECOND: i32 = 0b1110_0100;
 /// The positions after those of a window's bytes: 1 to 64. 64 stands for the window's start, since
 /// positions count modulo 64.
 static BEHIND: [u8; 64] = {
-    let mut places = [0; 64];
+    let mut positions = [0; 64];
     let mut i = 0;
     while i < 64 {
-        places[i] = i as u8 + 1;
+        positions[i] = i as u8 + 1;
         i += 1;
     }
-    places
+    positions
 };
 
 /// For each byte of 16 values, the index of the previous value, modulo 64.

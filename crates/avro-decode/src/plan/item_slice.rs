@@ -1,4 +1,4 @@
-//! Parts of arrays: slices, and the first items of truncated lists.
+//! Slices of arrays, and the first items of truncated lists.
 
 use std::ops::Range;
 
@@ -12,25 +12,25 @@ use crate::path::Slice;
 
 /// The items of an array to read: the first items of a slice.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub(crate) slice: Slice,
+pub(crate) struct ItemSlice {
+    pub(crate) bounds: Slice,
     /// Maximum number of items of the slice to read.
     pub(crate) most: usize,
-    /// Skips an item outside the part, with its key.
+    /// Skips an item outside the slice, with its key.
     pub(crate) item: Skip,
 }
 
-/// The result of reading a part of an array.
+/// The result of reading a slice of an array.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PartRead {
+pub(crate) struct ItemSliceRead {
     /// Number of items read.
     pub(crate) count: usize,
     /// Whether the slice has more items.
     pub(crate) is_cut: bool,
 }
 
-impl Part {
-    /// Reads the items of the part and skips the others. `read` gets the index in the part of the
+impl ItemSlice {
+    /// Reads the items of the slice and skips the others. `read` gets the index in the slice of the
     /// next item, and the number of items to read.
     pub(super) fn read_items<'x, E: From<Fault>>(
         &self,
@@ -38,7 +38,7 @@ impl Part {
         min_item: usize,
         skips: &SkipTable,
         mut read: impl FnMut(&mut Cursor<'x>, usize, usize) -> Result<(), E>,
-    ) -> Result<PartRead, E> {
+    ) -> Result<ItemSliceRead, E> {
         let Range { start: first, end } = self.range(cursor, min_item, skips)?;
         let cut = end.min(first.saturating_add(self.most));
         let mut seen = 0;
@@ -47,7 +47,7 @@ impl Part {
             let block_end = seen + block.count;
             let from = first.clamp(seen, block_end);
             let to = cut.clamp(from, block_end);
-            // A block outside the part is skipped as a whole.
+            // A block outside the slice is skipped as a whole.
             if from < to {
                 skips.run_times(&self.item, cursor, from - seen)?;
                 read(cursor, from - first, to - from)?;
@@ -57,7 +57,7 @@ impl Part {
             }
             seen = block_end;
         }
-        Ok(PartRead {
+        Ok(ItemSliceRead {
             count: seen.min(cut).saturating_sub(first),
             is_cut: cut < end.min(seen),
         })
@@ -71,8 +71,8 @@ impl Part {
         min_item: usize,
         skips: &SkipTable,
     ) -> Result<Range<usize>, Fault> {
-        if self.slice.is_from_start() {
-            return Ok(self.slice.of_length(usize::MAX));
+        if self.bounds.is_from_start() {
+            return Ok(self.bounds.of_length(usize::MAX));
         }
         let start = *cursor;
         let mut length = 0;
@@ -83,7 +83,7 @@ impl Part {
             length += block.count;
         }
         *cursor = start;
-        Ok(self.slice.of_length(length))
+        Ok(self.bounds.of_length(length))
     }
 }
 
@@ -107,20 +107,20 @@ fn skip_rest(
     }
 }
 
-/// Reads the items of an array that are in its part, as [`array`](super::values::array) reads all
+/// Reads the items of an array that are in its slice, as [`array`](super::values::array) reads all
 /// items. `items` gets the number of items to read.
-#[inline(never)] // Few features have parts.
-pub(super) fn array_part<'x>(
+#[inline(never)] // Few features have slices.
+pub(super) fn array_slice<'x>(
     cursor: &mut Cursor<'x>,
     array: &Items,
-    part: &Part,
+    slice: &ItemSlice,
     skips: &SkipTable,
     mut items: impl FnMut(&mut Cursor<'x>, usize) -> Result<(), Fault>,
-) -> Result<PartRead, Fault> {
+) -> Result<ItemSliceRead, Fault> {
     let start = *cursor;
     let most = array.length.most();
     let mut is_too_long = false;
-    let read = part.read_items(cursor, array.min_item, skips, |cursor, first, n| {
+    let read = slice.read_items(cursor, array.min_item, skips, |cursor, first, n| {
         is_too_long = n > most - first;
         if is_too_long {
             return Err(wrong_length(most, first + n));
