@@ -184,7 +184,7 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         {"s_country": atds.DenseFeature([], "int64", vocabulary=Path("/none/words.txt"))},
-        "feature 's_country': 'vocabulary' is in /none/words.txt: No such file or directory .*",
+        "feature 's_country': 'vocabulary', file /none/words.txt: No such file or directory .*",
     ),
     (
         {

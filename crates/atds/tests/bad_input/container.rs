@@ -218,7 +218,7 @@ fn sync_markers() {
     messages.file(
         "something behind the last block",
         &bytes,
-        "x.avro: block 3 at byte 888: text where a block should begin: cut off the bytes after the last block, or leave it out with `tolerate` 'trailing-file-bytes'",
+        "x.avro: block 3 at byte 888: text where a block should begin: cut off the bytes after the last block, or leave them out with `tolerate` 'trailing-file-bytes'",
     );
 }
 

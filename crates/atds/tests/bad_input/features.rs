@@ -343,6 +343,6 @@ fn conversions_of_features_files() {
     );
     case(
         r#""vocabulary": {"file": "no/words.txt"}"#,
-        "'vocabulary' is in no/words.txt: No such file or directory (os error 2)",
+        "'vocabulary', file no/words.txt: No such file or directory (os error 2)",
     );
 }

@@ -111,8 +111,8 @@ fn records_that_differ_are_named_with_their_shapes() {
         &[&[&[2, 2], &[2, 2]], &[&[2, 2], &[2, 2, 2]]],
         &any,
         &[3],
-        "block 1 at byte 223: record 1: field 'x': the shape [3, 2] is not [2, 2], as of the \
-         first record of the batch (x.avro: block 0 at byte 185: record 0)",
+        "block 1 at byte 223: record 1: field 'x': the shape [3, 2] is not [2, 2], the shape \
+         of the first record of the batch (x.avro: block 0 at byte 185: record 0)",
     );
     case(
         &[&[&[2, 2], &[2, 1]]],
@@ -156,17 +156,17 @@ fn records_of_no_lists_have_the_inner_length_of_the_feature() {
     case(
         &[&[], &[3]],
         &[[1, 0, 3]],
-        "1: field 'x': the shape [1, 3] is not [0, 3], as of the first record of the batch",
+        "1: field 'x': the shape [1, 3] is not [0, 3], the shape of the first record of the batch",
     );
     case(
         &[&[], &[], &[3, 3], &[]],
         &[[2, 0, 3]],
-        "2: field 'x': the shape [2, 3] is not [0, 3], as of the first record of the batch",
+        "2: field 'x': the shape [2, 3] is not [0, 3], the shape of the first record of the batch",
     );
     case(
         &[&[3], &[]],
         &[[1, 1, 3]],
-        "1: field 'x': the shape [0, 3] is not [1, 3], as of the first record of the batch",
+        "1: field 'x': the shape [0, 3] is not [1, 3], the shape of the first record of the batch",
     );
     write(&folder, &[&[&[], &[]], &[&[], &[], &[3, 3], &[3, 3]]]);
     assert_eq!(
@@ -194,7 +194,7 @@ fn messages_that_differ_are_named() {
     let error = decoder.decode(&[record(&[1, 1]), record(&[1, 1]), record(&[1])]);
     assert_eq!(
         error.unwrap_err().to_string(),
-        "message 2: field 'x': the shape [1, 1] is not [2, 1], as of the first record of the \
+        "message 2: field 'x': the shape [1, 1] is not [2, 1], the shape of the first record of the \
          batch, message 0: for lists of several lengths give a `default` or a `mask`"
     );
     assert_eq!(decoder.decode(&[record(&[1])]).unwrap().rows(), 1);

@@ -101,15 +101,15 @@ fn features_without_samples_are_refused() {
             sparse(&[1 << 32, 1 << 32]),
         ),
         (
-            "with it records have more than 16000000 values",
+            "with this feature, records would have more than 16000000 values",
             Feature::dense("x", &[4_000, 4_001], DType::Bool),
         ),
         (
-            "with it records have more than 16000000 values",
+            "with this feature, records would have more than 16000000 values",
             Feature::varlen("x", &[UNKNOWN; 31], DType::Bool),
         ),
         (
-            "with it records have more than 16000000 values",
+            "with this feature, records would have more than 16000000 values",
             Feature::dense("x", &[1 << 30, 1 << 29], DType::Bool),
         ),
     ];
