@@ -56,7 +56,7 @@ fn every_pair_of_types_is_converted_or_an_error_that_names_both_files() {
                         let rest = error.split_once(columns).map(|(_, rest)| rest);
                         assert!(
                             rest.is_some_and(
-                                |rest| rest.starts_with(": ") || rest.starts_with(" and lacks '")
+                                |rest| rest.starts_with(": ") || rest.starts_with("; '")
                             ),
                             "{pair}: {error}"
                         );

@@ -70,7 +70,7 @@ pub enum FeatureErrorKind {
     )]
     NothingToTruncate,
     /// `sort` is set for ATDS's sparse feature, whose entries always keep the order of the data.
-    #[error("`sort` is not for a sparse record, whose entries keep the order of the data")]
+    #[error("the entries of a sparse record keep the order of the data and cannot be sorted")]
     SortedRecord,
     /// The expression of ATDS's sparse feature leads to a list of its records.
     #[error("a row is one sparse record, but a '[*]', a slice or a filter leads to many")]
