@@ -336,7 +336,10 @@ def test_unknown_dimensions_without_a_default(write: Write) -> None:
             next(batches)
         assert (caught.value.block, caught.value.record, caught.value.field) == (0, 2, "x")
         said = str(caught.value)
-        assert "record 2: field 'x': the shape [2, 1] is not [1, 3], the shape of the first record" in said
+        assert (
+            "record 2: field 'x': the shape [2, 1] is not [1, 3], the shape of the first record"
+            in said
+        )
         assert said.endswith(": for lists of several lengths give a default= or a mask=")
     filled = atds.FixedLenFeature([None, None], "int32", 0, expression="a[*][*]")
     (batch,) = atds.Dataset(file, 6, {"x": filled})
