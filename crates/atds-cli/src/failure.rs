@@ -183,7 +183,7 @@ mod tests {
         files
     }
 
-    /// The texts in backticks in the libraries' sources, except for comments.
+    /// The texts in backticks in the sources of the libraries, without comments.
     fn named_in_texts() -> Vec<(PathBuf, String)> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let libraries = ["atds", "avro-block", "codec", "avro-decode", "tensor-batch"];

@@ -247,7 +247,7 @@ mod tests {
         ];
         let lines = lines.map(|(name, text)| format!("{name:<20}{text}"));
         assert_eq!(table.lines().collect::<Vec<_>>(), lines);
-        // The schedule of a run stands in the table as it stands in the object.
+        // The table shows the schedule as the JSON object has it.
         assert_eq!(json["last_schedule"], Value::Null);
     }
 

@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(percentages([0.0, 2.0]), [0, 100]);
         assert_eq!(percentages([0.0, 0.0]), [0, 0]);
         assert_eq!(percentages([0.005, 0.005, 0.99]), [1, 0, 99]);
-        // The last digits of numbers that a generator gives.
+        // Random numbers from a generator.
         let mut x = 1u64;
         for _ in 0..10_000 {
             let parts: [f64; 5] = std::array::from_fn(|_| {

@@ -120,8 +120,7 @@ mod tests {
         }
     }
 
-    /// All that two bytes can be, wherever they stand: a character must not end
-    /// in the zeros behind.
+    /// Every pair of bytes at every position. A character must not end in the zeros after it.
     #[test]
     fn short_bytes_are_checked_as_the_standard_library_does() {
         for len in 0..BLOCK {

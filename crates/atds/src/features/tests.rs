@@ -1,4 +1,4 @@
-//! What features files are read to, and back.
+//! Reading and writing features files.
 #![allow(clippy::unwrap_used)]
 
 mod round_trip;
@@ -13,7 +13,7 @@ use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
 
 use super::{from_json, read, to_json};
 
-/// A feature file's entry and the feature it is, both ways.
+/// Checks that an entry is read as a feature, and that the feature is written as the entry.
 #[track_caller]
 fn both_ways(json: &str, feature: Feature) {
     let text = format!(r#"{{"f": {json}}}"#);
@@ -185,7 +185,7 @@ fn conversions() {
     }
 }
 
-/// Other ways to say the same.
+/// Other entries for the same features.
 #[test]
 fn what_may_be_left_out() {
     for (short, long) in [

@@ -64,7 +64,7 @@ impl Display for Slice {
 mod tests {
     use super::*;
 
-    /// As Python has it, of every pair of bounds around the ends of an array.
+    /// Slices have Python's bounds, for every pair of bounds near the ends of an array.
     #[test]
     fn bounds_are_those_of_python() {
         let bounds = || [None].into_iter().chain((-5..=5).map(Some));

@@ -1,5 +1,4 @@
-//! Any entry is read to a feature that is written and read to the same, or is
-//! an error.
+//! Any entry is an error, or is read as a feature that can be written and read again.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,7 +20,7 @@ const DTYPES: [&str; 8] = [
     "int8", "uint16", "int32", "int64", "bfloat16", "float32", "bool", "string",
 ];
 
-/// Keys of all kinds, with values that they may have, and others.
+/// Keys of all kinds, with valid and other values.
 fn key() -> impl Strategy<Value = (&'static str, Value)> {
     let shapes = json!([[], [2], [2, 1], [-1, 3], [null, 2], 3]);
     let defaults = json!([
@@ -55,7 +54,7 @@ fn key() -> impl Strategy<Value = (&'static str, Value)> {
     })
 }
 
-/// An entry that is good if it is of a kind without keys.
+/// An entry that is valid if its kind needs no other keys.
 fn entry() -> impl Strategy<Value = Map<String, Value>> {
     let keys = vec(key(), 0..5);
     (select(&KINDS[..]), select(&DTYPES[..]), keys).prop_map(|(kind, dtype, keys)| {

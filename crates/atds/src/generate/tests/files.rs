@@ -1,4 +1,4 @@
-//! How records become files.
+//! Writing records to files.
 
 use std::fs;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn errors_say_what_and_where() {
     assert!(matches!(&error, GenerateError::Io { path, .. } if *path == left));
 }
 
-/// A file's records: how many, and their bytes end to end.
+/// The number of a file's records, and their bytes.
 fn contents(path: &Path) -> (u64, Vec<u8>) {
     let blocks = BlockReader::new(fs::File::open(path).unwrap()).unwrap();
     let codec = blocks.header().codec();

@@ -1,4 +1,4 @@
-//! What the parts of the tests share.
+//! Shared parts of the tests.
 #![allow(clippy::unwrap_used)]
 
 mod described;
@@ -18,7 +18,7 @@ use tensor_batch::{Batch, Column, ColumnKind, ColumnSpec, UNKNOWN, Values};
 use super::*;
 use crate::Dataset;
 
-/// Records as the reference decoder reads them, and a fault if they have bytes of their own way.
+/// The records, decoded by the reference. Checks that encoding them again gives the same bytes.
 fn decoded(shape: &RecordShape, records: Range<u64>) -> Vec<Value> {
     let schema = Schema::parse(&shape.schema()).unwrap();
     let decode = |byte_sizes| {
@@ -55,7 +55,7 @@ fn read(shape: &RecordShape, records: u64) -> Batch {
     batches.next().unwrap().unwrap()
 }
 
-/// What is read from files is what the reference makes of the records.
+/// Checks that the batch read from files equals the tensors of the reference.
 fn assert_reads_back(shape: &RecordShape, records: u64) {
     let batch = read(shape, records);
     let schema = Schema::parse(&shape.schema()).unwrap();
@@ -106,8 +106,8 @@ fn assert_same(name: &str, column: &Column, expected: &ReferenceColumn) {
     }
 }
 
-/// Records have what the shape's features, one for each field, say: lengths, and distinct cells
-/// within the bounds. What is null fits.
+/// Checks that records fit the shape's features, one for each field: the lengths, and distinct
+/// cells within the bounds. A null fits.
 fn assert_records_fit(shape: &RecordShape, records: &[Value]) {
     let features = Features::new(shape.features().to_vec()).unwrap();
     for record in records {
@@ -153,7 +153,7 @@ fn long(value: &Value) -> i64 {
     }
 }
 
-/// The field's lengths are those of the feature, its sparse cells are distinct and inside.
+/// Checks the lengths of a field, and that its sparse cells are distinct and within the bounds.
 fn assert_fits(field: &Value, feature: &ColumnSpec) {
     match &feature.kind {
         ColumnKind::Dense { shape } => {

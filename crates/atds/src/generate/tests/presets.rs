@@ -1,4 +1,4 @@
-//! What the presets promise.
+//! Properties of the presets.
 
 use super::*;
 
@@ -87,7 +87,7 @@ fn each_preset_has_the_records_that_its_features_say() {
     }
 }
 
-/// The presets with a feature for each field.
+/// Presets that have a feature for each field.
 const FLAT: [Preset; 5] = [
     Preset::Ads,
     Preset::AdsNullable,

@@ -76,7 +76,7 @@ fn a_decimal_is_the_nearest_float() {
     assert_eq!(read(&[0], 2), Scalar::Float64(0.0));
     assert_eq!(read(&[0x7b], 2), Scalar::Float64(1.23));
     assert_eq!(read(&[0xff, 0x85], 2), Scalar::Float64(-1.23));
-    // 2^53 + 1 and a tenth of it, which are no floats.
+    // 2^53 + 1 and a tenth of it, which floats cannot represent exactly.
     let more = (1i64 << 53) + 1;
     let rounded = Scalar::Float64(9_007_199_254_740_992.0);
     assert_eq!(read(&more.to_be_bytes(), 0), rounded);

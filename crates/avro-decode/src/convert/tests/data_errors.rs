@@ -1,4 +1,4 @@
-//! Values that are not converted: the message, and where they start.
+//! Values that cannot be converted: the message, and the offset.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn long_outside_int32() {
 
 #[test]
 fn the_first_fault_is_reported_in_whatever_chunk() {
-    // The second fault, the end of the data, is what a chunk meets first.
+    // Reading by chunks meets the second fault first: the end of the data.
     for before in [0, 5, 63, 64, 200] {
         let mut values = vec![0; before];
         values.extend([1 << 40, 0]);
@@ -99,7 +99,7 @@ fn index_of_no_symbol() {
     }
 }
 
-/// The ids of strings are those of their bytes, whatever they are.
+/// The id of a string is that of its bytes, even if they are not UTF-8.
 #[test]
 fn ids_do_not_check_strings() {
     let words = [&b"ok"[..], b"\xff"].map(Vec::from);

@@ -1,4 +1,4 @@
-//! Hashed ids are TensorFlow's: `testdata/hash_golden.json`, which
+//! Hashed ids equal TensorFlow's in `testdata/hash_golden.json`, which
 //! `scripts/make_hash_golden.py` made.
 
 use super::*;
@@ -59,8 +59,7 @@ fn numbers_have_the_ids_that_tensorflow_gives_to_their_text() {
     each_id("long", check(r#""long""#, r#""long""#));
 }
 
-/// Calls `check` for each entry of a list with each number of buckets and the
-/// id that it has there.
+/// Calls `check` for each entry of a list, with each number of buckets and the expected id.
 fn each_id(list: &str, mut check: impl FnMut(&Json, u64, Scalar)) {
     let golden: Json = serde_json::from_str(GOLDEN).unwrap();
     let buckets = golden["buckets"].as_array().unwrap();

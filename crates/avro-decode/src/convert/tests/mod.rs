@@ -16,21 +16,21 @@ use crate::schema::Schema;
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{DType, Scalar, Values};
 
-/// A conversion with the schemas it is of.
+/// A conversion, with the schemas of the writer and the reader.
 struct Case {
     writer: Schema,
     reader: Schema,
     symbols: Option<Vec<Option<u32>>>,
     dtype: DType,
     convert: Convert,
-    /// What the column means by another schema.
+    /// The meaning of the column, if another schema fixed it.
     column: Option<Meaning>,
-    /// Whether strings are the bytes as they are stored.
+    /// Whether strings are read as the stored bytes.
     any_bytes: bool,
 }
 
 impl Case {
-    /// Of a type that was written as it is read.
+    /// A case in which the writer's and the reader's schema are the same.
     fn of(schema: &str, dtype: DType, convert: Convert) -> Case {
         Case::resolved(schema, schema, dtype, convert)
     }
@@ -71,7 +71,7 @@ impl Case {
         self.compile().unwrap_err().to_string()
     }
 
-    /// The elements of as many values as `data` has.
+    /// The elements of the values in `data`.
     fn read(&self, data: &[u8], values: usize) -> Vec<Scalar> {
         let mut cursor = Cursor::new(data, 0);
         let read = self
@@ -82,13 +82,13 @@ impl Case {
         read.unwrap()
     }
 
-    /// The one element of the one value in `data`.
+    /// The only element of the only value in `data`.
     fn read_one(&self, data: &[u8]) -> Scalar {
         let [scalar] = <[Scalar; 1]>::try_from(self.read(data, 1)).unwrap();
         scalar
     }
 
-    /// The message of the error, and where the cursor is then.
+    /// The message of the error, and the offset of the cursor after it.
     fn fault(&self, data: &[u8], values: usize) -> (String, usize) {
         let mut cursor = Cursor::new(data, 0);
         let read = self
@@ -157,7 +157,7 @@ fn string(bytes: &[u8]) -> Scalar {
     Scalar::String(bytes.to_vec())
 }
 
-/// Longs and ints as Avro has them.
+/// The Avro encoding of longs and ints.
 fn varints(values: &[i64]) -> Vec<u8> {
     let mut data = Vec::new();
     for &value in values {
@@ -166,14 +166,14 @@ fn varints(values: &[i64]) -> Vec<u8> {
     data
 }
 
-/// Bytes and strings as Avro has them.
+/// The Avro encoding of bytes and strings.
 fn delimited(bytes: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
     crate::encode::write_bytes(&mut data, bytes);
     data
 }
 
-/// A decimal of type bytes.
+/// A schema of a decimal in `bytes`.
 fn decimal_type(scale: u32) -> String {
     format!(
         r#"{{"type": "bytes", "logicalType": "decimal", "precision": {}, "scale": {scale}}}"#,

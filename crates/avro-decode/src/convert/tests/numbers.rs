@@ -32,7 +32,7 @@ fn promotion_needs_no_cast() {
 
 #[test]
 fn promotion_comes_before_the_cast() {
-    // 2^24 + 1 is no float, and the float closest to it is taken to float64.
+    // A float cannot represent 2^24 + 1. The nearest float is converted to float64.
     let data = varints(&[16_777_217]);
     let case = Case::resolved(INT, FLOAT, DType::Float64, Convert::Cast);
     assert_eq!(case.read_one(&data), Scalar::Float64(16_777_216.0));
@@ -145,7 +145,7 @@ fn small_floats_are_rounded_once() {
     let brain = |value: f64| cast(DOUBLE, DType::BFloat16).read_one(&value.to_le_bytes());
     let next = |bits| Scalar::Float16(f16::from_bits(bits));
     let tie = 1.0 + 2f64.powi(-11);
-    // float32 has no number between the tie and this.
+    // float32 has no number between the tie and this one.
     let above = tie + 2f64.powi(-50);
     assert_eq!(half(tie), next(0x3c00));
     assert_eq!(half(above), next(0x3c01));
@@ -163,7 +163,7 @@ fn small_floats_are_rounded_once() {
     assert_eq!(brain(f64::MAX), Scalar::BFloat16(bf16::INFINITY));
     assert_eq!(brain(f64::from(f32::MAX)), Scalar::BFloat16(bf16::INFINITY));
 
-    // A tie between bfloat16s and 1, which float64 rounds to the tie.
+    // A tie between two bfloat16 numbers, plus 1, which float64 rounds to the tie.
     let long = (1 << 62) + (1 << 54) + 1;
     let case = cast(LONG, DType::BFloat16);
     let expected = Scalar::BFloat16(bf16::from_bits(0x5e81));

@@ -1,4 +1,4 @@
-//! Which types become which dtypes, and what is said of the others.
+//! The dtypes to which each type converts, and the messages for others.
 
 use super::*;
 
@@ -18,7 +18,7 @@ const TYPES: [(&str, &str); 13] = [
     ("time-micros", TIME_MICROS),
 ];
 
-/// The dtypes that each type has, in words.
+/// The dtypes of each type, as text.
 fn offers(convert: Convert) -> Vec<String> {
     let decimal = decimal_type(2);
     let types = TYPES.into_iter().chain([("decimal", decimal.as_str())]);

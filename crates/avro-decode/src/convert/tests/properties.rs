@@ -1,4 +1,4 @@
-//! Every conversion against its slow twin, on good data and damaged.
+//! Compares every conversion with its slow twin, on valid and damaged data.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -8,8 +8,8 @@ use super::*;
 use crate::schema::Node;
 use crate::{DecodeErrorKind, Value, encode, reference};
 
-/// Pairs of a writer's type and what it is read as, by the names in
-/// [`schema`]. The enum loses a symbol.
+/// Pairs of a writer's and a reader's type, by the names in [`schema`]. The reader's enum lacks a
+/// symbol.
 const RESOLVED: [(&str, &str); 15] = [
     ("int", "long"),
     ("int", "float"),
@@ -79,7 +79,7 @@ fn every_conversion_agrees_with_its_slow_twin() {
     assert!(cases.len() > 300, "the lists have nearly nothing");
     for case in cases {
         let source = case.compile().unwrap();
-        // A runner counts the cases of all its runs.
+        // A runner counts cases over all its runs, so each run has a new one.
         let mut runner = TestRunner::new(ProptestConfig {
             cases: 24,
             failure_persistence: None,
@@ -111,7 +111,7 @@ fn every_conversion_agrees_with_its_slow_twin() {
     }
 }
 
-/// All conversions of all types that there are.
+/// All conversions of all types.
 fn all_cases() -> Vec<Case> {
     let words = ["", "0", "-1", "spade", "club", "a"].map(Vec::from);
     let mut converts = vec![
@@ -133,7 +133,7 @@ fn all_cases() -> Vec<Case> {
                 if reader == "fewer" {
                     case.symbols = Some(vec![Some(1), None, Some(0)]);
                 }
-                // Lists of bytes are read by the plan, which knows their length.
+                // The plan reads lists of bytes, since it knows their length.
                 if case.compile().map_or(true, |source| source.is_octets()) {
                     continue;
                 }
@@ -156,15 +156,14 @@ fn all_cases() -> Vec<Case> {
     cases
 }
 
-/// What columns may mean that values of a type become, other than by the type
-/// alone.
+/// Meanings that a column may have for values of a type, other than the type's own meaning.
 fn columns(reader: &str, dtype: DType, convert: &Convert) -> Vec<Meaning> {
     if let Convert::Unit(_) = convert {
         return Vec::new();
     }
     let time = |clock, unit| Meaning::Time { clock, unit };
     match reader {
-        // A date of an int32 column would be one of longs.
+        // An exact column is int32 and cannot have this meaning, which is of longs.
         "date" if *convert != Convert::Exact => {
             vec![time(Clock::LocalTimestamp, TimeUnit::Micros)]
         }
@@ -191,7 +190,7 @@ fn has_ids(convert: &Convert) -> bool {
     matches!(convert, Convert::HashBuckets(_) | Convert::Vocabulary(_))
 }
 
-/// What the twin makes of `data`, and where it stops.
+/// The result of the twin for `data`, and the offset at which it stops.
 fn expected(
     case: &Case,
     data: &[u8],
@@ -200,7 +199,7 @@ fn expected(
     let (mut scalars, mut position) = (Vec::new(), 0);
     for _ in 0..values {
         let start = position;
-        // The ids of texts are those of their bytes.
+        // The id of a text is that of its bytes.
         let bytes = Schema::parse("\"bytes\"").unwrap();
         let is_ids = matches!(
             case.convert,
@@ -227,7 +226,7 @@ fn expected(
     (Ok(scalars), position)
 }
 
-/// The writer's value as one of the reader's type.
+/// The writer's value, resolved to the reader's type.
 fn resolved(case: &Case, value: Value) -> Result<Value, DecodeErrorKind> {
     let units = units(
         case.writer.logical(case.writer.root()),
@@ -278,15 +277,15 @@ fn finer(value: i64, from: TimeUnit, to: TimeUnit) -> Result<Value, DecodeErrorK
     }
 }
 
-/// Whether two errors are the same, where a varint that is longer than an int
-/// may be told before its end is looked for or after.
+/// Whether two errors are the same. A varint that is too long for an int may be reported before or
+/// after its end is searched.
 fn same_kind(fault: &DecodeErrorKind, kind: &DecodeErrorKind) -> bool {
     use DecodeErrorKind::{UnexpectedEnd, VarintOverflow, VarintTooLong};
     let longer = matches!(fault, UnexpectedEnd | VarintOverflow) && *kind == VarintTooLong;
     fault == kind || longer
 }
 
-/// Whether data that ends is noticed before a value is read.
+/// Whether an early end of the data is noticed before any value is read.
 fn fails_as_a_whole(source: &Source) -> bool {
     matches!(
         source,
@@ -294,8 +293,7 @@ fn fails_as_a_whole(source: &Source) -> bool {
     )
 }
 
-/// Data of some values, whole for the most part, and the number of values to
-/// read from it.
+/// Data of some values, mostly whole, and the number of values to read.
 fn any_data(schema: &Schema) -> BoxedStrategy<(Vec<u8>, usize)> {
     let root = schema.root();
     let schema = schema.clone();
@@ -345,8 +343,8 @@ fn any_value(schema: &Schema) -> BoxedStrategy<Value> {
     }
 }
 
-/// Numbers of every size, and those around the ends of ranges and around ties
-/// between floats. Most are int32, so that runs of them go through.
+/// Numbers of every size, near the ends of ranges, and near ties between floats. Most fit int32, so
+/// that long runs succeed.
 fn any_long() -> impl Strategy<Value = i64> {
     let around = |bits: std::ops::Range<u32>| {
         (bits, 0..1i64 << 12, -1..=1i64, any::<bool>()).prop_map(|(shift, top, off, minus)| {
@@ -363,7 +361,7 @@ fn any_long() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Floats of every kind, and those around ties between smaller floats.
+/// Floats of every kind, and floats near ties between smaller floats.
 fn any_double() -> impl Strategy<Value = f64> {
     let around = |value: f64, off: i64| f64::from_bits(value.to_bits().wrapping_add_signed(off));
     let tie = |low: f64, high: f64| (low + high) / 2.0;
@@ -389,8 +387,7 @@ fn any_double() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Bytes that are text or not, numbers of every size, a few too long for a
-/// decimal.
+/// Bytes that may be text, numbers of every size, and some too long for a decimal.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         200 => prop::collection::vec(any::<u8>(), 0..9),

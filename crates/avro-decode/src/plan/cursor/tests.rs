@@ -1,4 +1,4 @@
-//! The fast varints against the readable ones, at every distance from the end.
+//! Compares the fast reading of varints with the readable one, at every distance from the end.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,10 +8,10 @@ use super::Cursor;
 use crate::DecodeErrorKind as Kind;
 use crate::varint::{read_int, read_long, write_long};
 
-/// Bytes that follow a varint, so that it is read by the word and by the byte.
+/// Numbers of bytes after a varint. With few bytes it is read byte by byte, otherwise as a word.
 const DISTANCES: std::ops::Range<usize> = 0..12;
 
-/// Reads with both; the fast one must not move on an error.
+/// Reads in both ways. On an error, the fast one must not move.
 fn check_long(data: &[u8], start: usize) {
     let mut position = start;
     let expected = read_long(data, &mut position);
@@ -26,12 +26,12 @@ fn check_int(data: &[u8], start: usize) {
     let expected = read_int(data, &mut position);
     let mut cursor = Cursor::new(data, start);
     let actual = cursor.int();
-    // Of a varint that is wrong in two ways, either may be told.
+    // If a varint is wrong in two ways, either error may be reported.
     assert_eq!(actual.ok(), expected.ok(), "{data:x?}");
     assert_eq!(cursor.position(), position, "{data:x?}");
 }
 
-/// `varint` with any number of bytes around it.
+/// Checks `varint` with any number of bytes around it.
 fn check_around(varint: &[u8]) {
     for before in [0, 1, 7] {
         for after in DISTANCES {
@@ -106,8 +106,7 @@ fn ints_take_five_bytes_and_32_bits() {
 
 #[test]
 fn skipping_counts_ends_of_varints() {
-    // Each varint is as long as its place says, so that they lie across words
-    // in every way.
+    // The length of each varint depends on its index, so that varints cross words at every offset.
     let lens = (0..40).map(|i| 1 + i * 7 % 10);
     let mut data = Vec::new();
     let mut ends = vec![0];
@@ -119,7 +118,7 @@ fn skipping_counts_ends_of_varints() {
     for (first, &start) in ends.iter().enumerate() {
         for n in 0..ends.len() - first {
             let end = ends[first + n];
-            // Whatever follows is none of its business.
+            // The data after the run must not matter.
             for data in [&data[..end], &data] {
                 let mut cursor = Cursor::new(data, start);
                 cursor.skip_varints(n).unwrap();

@@ -15,9 +15,10 @@ enum Field {
     Length,
     Fixed(usize),
     VarintItems(usize),
-    /// Two arrays of varints of equally many items.
+    /// Two arrays of varints with the same number of items.
     Pair,
-    /// An array of varints and one of this width, equally many but for every fifth length.
+    /// An array of varints and an array with items of this width. Their lengths differ in every
+    /// fifth record.
     Sparse(usize),
     Strings,
     Lists,
@@ -172,7 +173,7 @@ proptest! {
         let layout = Layout { sized, blocks };
         let (mut data, mut lengths) = (Vec::new(), base);
         let mut ends = Vec::new();
-        // The same lengths again and again, and now and then another.
+        // Most records have the same lengths; some differ.
         for record in 0..6 {
             if let Some(&(field, length)) = changes.get(record) {
                 lengths[field] = length;

@@ -44,24 +44,24 @@ fn requests_end_with_the_records_that_are_read() {
 fn bytes_that_were_not_asked_for_are_not_taken_for_known() {
     let data = vec![0; 16_000];
     let here = data.as_ptr().addr();
-    // Records are read one by one: the bytes after the first are not asked for.
+    // A record is read alone, so only its first bytes are prefetched.
     let mut prefetch = after_records_of(2_000);
     prefetch.begin(&data, 0, 1, 8);
     prefetch.begin_record(&data, 0);
     prefetch.ask();
     assert_eq!(prefetch.asked(), here + 2_000);
-    // A plan that rests asks for nothing.
+    // A plan without prefetching requests nothing.
     prefetch.rest();
     prefetch.begin_record(&data, 2_000);
     assert_eq!(prefetch.asked(), 0);
-    // Of eight records, later bytes are asked for.
+    // With eight records, later bytes are prefetched.
     prefetch.begin(&data, 0, 8, 1);
     prefetch.begin_record(&data, 0);
     prefetch.ask();
     assert_eq!(prefetch.asked(), here + DISTANCE + MOST_PAIRS * PAIR);
 }
 
-/// How many operations make a request.
+/// Number of operations that make a request.
 fn asking(prefetch: &mut NextBlockPrefetch) -> usize {
     let ask = || {
         let is_left = !prefetch.is_over();

@@ -2,7 +2,7 @@ use super::{ln, ln_near_one, phi, stirling_rest};
 
 const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 
-/// The error of `is`, in units of 2^-53 of its value.
+/// The error of `is`, in units of 2^-53 times its value.
 fn units_off(is: f64, should: f64) -> f64 {
     (is - should).abs() / should.abs() / UNIT
 }
