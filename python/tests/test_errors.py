@@ -160,7 +160,7 @@ FEATURES: list[tuple[Any, str]] = [
     ),
     (
         {"s_label": atds.DenseFeature([], "int32", default="x")},
-        "feature 's_label': 'default' has \"x\", which is no int32",
+        "feature 's_label': 'default' has \"x\", which is not of dtype int32",
     ),
     (
         {"d0": atds.DenseFeature([8], "float32", default=[1.0, 2.0])},
@@ -228,7 +228,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     said = message(atds.MissingFileError, lambda: atds.Dataset("~/no-such-folder/*.x", 8))
     assert said.endswith(f"'~' is not expanded: give '{Path.home()}/no-such-folder/*.x'")
     said = message(atds.OptionError, lambda: atds.Dataset("file://data/x.avro", 8))
-    assert "If it is of this machine, give 'data/x.avro'" in said
+    assert "If it is on this machine, give 'data/x.avro'" in said
     pattern = f"{tmp_path}/***"
     assert message(atds.OptionError, lambda: atds.Dataset(pattern, 8)).startswith(
         f"{pattern}: no such file, and not a pattern: "

@@ -288,7 +288,7 @@ def test_frameworks_own_features_are_known_by_name(people: str) -> None:
     with pytest.raises(atds.FeatureError, match=r"^feature 'power': partitions= is not supported"):
         atds.Dataset(people, 8, {"power": cut})
     strange = made("VarLenFeature", dtype="nothing")
-    with pytest.raises(atds.FeatureError, match=r"^feature 'age': dtype 'nothing' is not"):
+    with pytest.raises(atds.FeatureError, match=r"^feature 'age': dtype 'nothing' is unknown"):
         atds.Dataset(people, 8, {"age": strange})
 
 

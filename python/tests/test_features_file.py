@@ -119,7 +119,7 @@ def test_features_of_the_file_drive_a_data_set(tmp_path: Path, clicks: str) -> N
         ('{"a": {"kind": "dense", "kind": "dense"}}', "has 'kind' twice"),
         ('{"a": {"kind": "dens", "dtype": "int32"}}', "'kind' is 'dens'"),
         ('{"a": {"kind": "dense", "dtype": "int31"}}', "'dtype' is 'int31'"),
-        ('{"a": {"kind": "dense", "dtype": "int32", "rank": 1}}', "has no 'rank'"),
+        ('{"a": {"kind": "dense", "dtype": "int32", "rank": 1}}', "has no key 'rank'"),
         ('{"a": {"kind": "dense", "dtype": "int64", "vocabulary": {"file": "no.txt"}}}', "no.txt"),
     ],
 )

@@ -128,7 +128,7 @@ def test_urls(numbers: str, call: Callable[[str], Any]) -> None:
     call(f"file://localhost{numbers}")
     with pytest.raises(atds.OptionError, match="s3:// is not read yet"):
         call("s3://bucket/a.avro")
-    with pytest.raises(atds.OptionError, match="machine 'other'"):
+    with pytest.raises(atds.OptionError, match="this one is of 'other'"):
         call(f"file://other{numbers}")
     with pytest.raises(FileNotFoundError):
         call(f"file://{numbers}.none")

@@ -144,7 +144,7 @@ def test_more_entries_than_there_is_room_for(sparse: str) -> None:
             {"t": 5},
             r"^nse is given for 't', which is not a BCOO column; the BCOO columns are 's', 'v'",
         ),
-        (100, r"^feature 'v' has a dimension that varies from batch to batch, \(None,\), and so"),
+        (100, r"^feature 'v' has a dimension that varies from batch to batch, \(None,\), so that"),
     ],
 )
 def test_what_is_no_number_of_entries(sparse: str, nse: Any, said: str) -> None:

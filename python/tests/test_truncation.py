@@ -65,7 +65,7 @@ def test_lists_that_are_longer_are_cut(lists: Write) -> None:
 
 def test_without_truncate_the_error_names_it(lists: Write) -> None:
     dataset = atds.Dataset(lists([2, 5]), 8, {"x": atds.DenseFeature([2], "int32")})
-    with pytest.raises(atds.DataError, match=r"where the shape says 2; truncate= leaves out"):
+    with pytest.raises(atds.DataError, match=r"where the shape says 2; truncate= drops the rest"):
         list(dataset)
     for feature in (
         atds.DenseFeature([], "int32", truncate=True),
@@ -91,7 +91,7 @@ def test_slices(lists: Write) -> None:
     assert read("x[1:-1]", 3) == [[-1, -1, -1], [1, 2, 3]]
     with pytest.raises(atds.FeatureError, match="a slice has no step"):
         read("x[::2]", 3)
-    with pytest.raises(atds.FeatureError, match="the shape has rank 0, the schema 1"):
+    with pytest.raises(atds.FeatureError, match="the shape has rank 0, but the schema has rank 1"):
         atds.Dataset(file, 8, {"f": atds.DenseFeature([], "int32", expression="x[0:1]")})
 
 
