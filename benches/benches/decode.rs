@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use atds::generate::{GenerateOptions, Preset};
 use atds_benches::handwritten::{AdsBatch, Cursor};
 use atds_benches::runs::{Decoder, Run, runs};
+use atds_generate::{GenerateOptions, Preset};
 use avro_decode::feature::FeatureKind;
 use avro_decode::{Feature, Features, PlanOptions, Schema, Value, reference};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -4,10 +4,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use atds::generate::Preset;
 use atds::{Codec, Dataset, Threads};
 use atds_benches::SampleFiles;
 use atds_benches::handwritten::HandwrittenLoop;
+use atds_generate::Preset;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const BATCH_SIZE: usize = 1_024;

@@ -20,7 +20,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use atds::Codec;
-use atds::generate::{GenerateOptions, Generated, Preset, generate};
+use atds_generate::{GenerateOptions, Generated, Preset, generate};
 use avro_block::{Block, MappedBlocks, map_file};
 use bytes::Bytes;
 use tempfile::TempDir;

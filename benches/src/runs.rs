@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atds::Codec;
-use atds::generate::{GenerateOptions, Preset};
+use atds_generate::{GenerateOptions, Preset};
 use avro_block::{DecompressBuffer, DecompressJob, Decompressor};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
 use bytes::Bytes;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use atds::generate::{Preset, RecordEncoder};
 use atds::tensors::Element;
 use atds::{Batch, Codec, Column, Dataset, Threads};
 use atds_benches::SampleFiles;
 use atds_benches::handwritten::{AdsBatch, Coo, Cursor, Error, Fault, HandwrittenLoop, Value};
+use atds_generate::{Preset, RecordEncoder};
 use avro_decode::{Features, Plan, PlanOptions, Schema};
 use tensor_batch::BatchBuilder;
 

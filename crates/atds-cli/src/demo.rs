@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use atds::generate::{GenerateOptions, Preset};
 use atds::{Codec, Dataset};
+use atds_generate::{GenerateOptions, Preset};
 use serde_json::json;
 
 use crate::example::Example;

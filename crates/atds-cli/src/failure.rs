@@ -7,8 +7,8 @@ use std::error::Error;
 use std::io;
 
 use atds::ErrorKind;
-use atds::generate::GenerateError;
 use atds::interface::{Interface, printable};
+use atds_generate::{GenerateError, GenerateErrorKind};
 use clap::CommandFactory;
 use clap::error::ErrorKind as ClapKind;
 
@@ -144,8 +144,8 @@ impl From<atds::Error> for Failure {
 
 impl From<GenerateError> for Failure {
     fn from(error: GenerateError) -> Self {
-        match error {
-            GenerateError::FileCount { .. } => Failure::Usage(error.into()),
+        match error.kind {
+            GenerateErrorKind::FileCount { .. } => Failure::Usage(error.into()),
             _ => Failure::Data(error.into()),
         }
     }
@@ -186,7 +186,14 @@ mod tests {
     /// The texts in backticks in the sources of the libraries, without comments.
     fn named_in_texts() -> Vec<(PathBuf, String)> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let libraries = ["atds", "avro-block", "codec", "avro-decode", "tensor-batch"];
+        let libraries = [
+            "atds",
+            "avro-block",
+            "codec",
+            "avro-decode",
+            "generate",
+            "tensor-batch",
+        ];
         let files = libraries.map(|name| rust_files(crates.join(name).join("src")));
         let mut named = Vec::new();
         for path in files.into_iter().flatten() {

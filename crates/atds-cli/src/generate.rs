@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use atds::Codec;
-use atds::generate::{GenerateOptions, Generated, MAX_FILES, Preset, generate_with_progress};
-use atds::limits::MAX_MEAN_LENGTH;
+use atds_generate::{
+    GenerateOptions, Generated, MAX_FILES, MAX_MEAN_LENGTH, Preset, generate_with_progress,
+};
 use clap::ValueHint;
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use atds::generate::RecordShape;
 use atds::{Feature, Features, Schema, features};
+use atds_generate::RecordShape;
 
 use crate::failure::Failure;
 

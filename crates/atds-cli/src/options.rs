@@ -1,7 +1,7 @@
 //! Parsers of option values that are not plain numbers or paths.
 
-use atds::generate::Preset;
 use atds::{Codec, Layout, Threads, Tolerate};
+use atds_generate::Preset;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// The maximum number of threads: above the cores of any machine, and small enough to start.

@@ -188,7 +188,7 @@ impl Dataset {
     /// of all files; for several shards, count once and call [`slice`](Dataset::slice).
     ///
     /// ```
-    /// # use atds::generate::{generate, GenerateOptions, Preset};
+    /// # use atds_generate::{generate, GenerateOptions, Preset};
     /// # let folder = tempfile::tempdir()?;
     /// # let folder = folder.path();
     /// # generate(folder, &GenerateOptions::new(Preset::Ads, 1_000))?;

@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind};
 ///
 /// ```
 /// use atds::records::EncodedRecords;
-/// # use atds::generate::{generate, GenerateOptions, Preset};
+/// # use atds_generate::{generate, GenerateOptions, Preset};
 /// # let folder = tempfile::tempdir()?;
 /// # let mut options = GenerateOptions::new(Preset::Ads, 100);
 /// # options.files = 1;

@@ -16,7 +16,6 @@
 //! | [`inspect`](mod@inspect) | the contents of a file, by reading all of it |
 //! | [`records`] | the records of a file one by one |
 //! | [`messages`] | batches of records without a container |
-//! | [`generate`](mod@generate) | sample files |
 //! | [`limits`] | the defaults and limits of a pipeline |
 //! | [`interface`] | how messages name options in Rust, Python and the command |
 
@@ -31,7 +30,6 @@ mod engine;
 pub mod error;
 pub mod features;
 pub mod files;
-pub mod generate;
 mod handoff;
 mod inferred;
 pub mod inspect;

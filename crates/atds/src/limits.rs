@@ -144,11 +144,3 @@ pub(crate) const GROUP_VISITS: usize = 1024;
 /// Maximum decompressed size in bytes of a block that claims no records. It is decompressed to
 /// check that it is empty.
 pub(crate) const MAX_EMPTY_BYTES: usize = 1 << 20;
-
-/// Maximum mean length of generated lists. The probabilities of the Poisson distribution start from
-/// `exp` of this number, which must be finite.
-pub const MAX_MEAN_LENGTH: f64 = 500.0;
-
-/// Maximum mean number of values in a generated record, about 100 MB. A block with one such record
-/// stays far below [`MAX_BLOCK_BYTES`].
-pub const MAX_SAMPLE_VALUES: f64 = 16e6;

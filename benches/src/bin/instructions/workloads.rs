@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use atds::generate::{GenerateOptions, Preset};
 use atds::{Codec, Features};
 use atds_benches::runs::{Decoder, runs};
+use atds_generate::{GenerateOptions, Preset};
 
 use crate::Result;
 

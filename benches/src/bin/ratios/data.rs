@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use atds::Codec;
-use atds::generate::{GenerateOptions, Preset, generate};
+use atds_generate::{GenerateOptions, Preset, generate};
 use avro_block::{Block, MappedBlocks, map_file};
 use tempfile::TempDir;
 

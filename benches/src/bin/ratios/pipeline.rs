@@ -1,7 +1,7 @@
 //! The pipeline as a side of a comparison.
 
-use atds::generate::Preset;
 use atds::{Dataset, DatasetBuilder, Threads};
+use atds_generate::Preset;
 
 use crate::Result;
 use crate::data::Files;

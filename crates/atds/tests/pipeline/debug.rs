@@ -2,11 +2,11 @@
 
 use std::fmt::Debug;
 
-use atds::generate::{GenerateOptions, Preset, generate};
 use atds::messages::{MessageDecoder, Reencoder};
 use atds::records::EncodedRecords;
 use atds::schema::FileSchemas;
 use atds::{DType, Dataset, Feature, Files, Schema};
+use atds_generate::{GenerateOptions, Preset, generate};
 
 /// Number of lines and of characters of a screen.
 const SCREEN: (usize, usize) = (50, 4_000);

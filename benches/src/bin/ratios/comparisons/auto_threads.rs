@@ -2,8 +2,8 @@
 
 use std::thread::available_parallelism;
 
-use atds::generate::Preset;
 use atds::{Codec, Threads};
+use atds_generate::Preset;
 
 use super::{Comparison, of_each};
 use crate::pipeline::{epochs, in_batches};

@@ -1,7 +1,7 @@
 //! Block sizes and record sizes, in bytes a second.
 
-use atds::generate::{GenerateOptions, Preset, RecordShape};
 use atds::{DType, Feature, Features};
+use atds_generate::{GenerateOptions, Preset, RecordShape};
 
 use super::{Comparison, of_each};
 use crate::data::RECORDS;

@@ -1,7 +1,7 @@
 //! Each codec: the pipeline beside decompression alone plus the pipeline on uncompressed files.
 
 use atds::Codec;
-use atds::generate::{GenerateOptions, Preset};
+use atds_generate::{GenerateOptions, Preset};
 use avro_block::{DecompressBuffer, Decompressor};
 
 use super::{Comparison, of_each};

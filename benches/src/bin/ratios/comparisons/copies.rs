@@ -14,7 +14,7 @@ use std::iter;
 use std::slice::ChunksExact;
 
 use atds::Codec;
-use atds::generate::Preset;
+use atds_generate::Preset;
 use avro_block::{Block, DecompressBuffer, DecompressJob, Decompressor};
 use avro_decode::prefetch;
 

@@ -1,7 +1,7 @@
 //! Strings as hash buckets beside the strings themselves.
 
-use atds::generate::Preset;
 use atds::{Codec, Convert, DType, Feature};
+use atds_generate::Preset;
 
 use super::{Comparison, of_each};
 use crate::pipeline::{BATCH_SIZE, epochs, in_batches};

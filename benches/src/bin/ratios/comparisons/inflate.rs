@@ -1,7 +1,7 @@
 //! The pipeline on deflate beside decompression alone.
 
 use atds::Codec;
-use atds::generate::Preset;
+use atds_generate::Preset;
 use libdeflater::Decompressor;
 
 use super::Comparison;

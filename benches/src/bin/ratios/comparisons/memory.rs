@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use atds::generate::Preset;
 use atds::{Codec, Threads};
 use atds_benches::machine;
+use atds_generate::Preset;
 use serde_json::{Value, json};
 
 use super::Comparison;

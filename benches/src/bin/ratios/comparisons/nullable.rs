@@ -1,7 +1,7 @@
 //! Nullable fields beside plain fields.
 
 use atds::Codec;
-use atds::generate::Preset;
+use atds_generate::Preset;
 
 use super::Comparison;
 use crate::pipeline::{epochs, pipeline};

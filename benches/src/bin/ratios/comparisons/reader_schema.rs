@@ -1,7 +1,7 @@
 //! A reader's schema that lacks fields beside features that do not request them.
 
-use atds::generate::Preset;
 use atds::{Codec, Feature, Schema};
+use atds_generate::Preset;
 use serde_json::Value;
 
 use super::Comparison;

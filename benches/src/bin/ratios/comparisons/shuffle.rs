@@ -1,7 +1,7 @@
 //! The cost of shuffling.
 
 use atds::Codec;
-use atds::generate::Preset;
+use atds_generate::Preset;
 
 use super::{Comparison, of_each};
 use crate::pipeline::{epochs, pipeline};

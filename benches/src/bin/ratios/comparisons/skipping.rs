@@ -1,7 +1,7 @@
 //! Reading one scalar, compared with reading all features.
 
-use atds::generate::{GenerateOptions, Preset};
 use atds::{Codec, Feature};
+use atds_generate::{GenerateOptions, Preset};
 
 use super::Comparison;
 use crate::data::{Files, RECORDS};

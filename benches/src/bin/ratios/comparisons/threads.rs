@@ -3,9 +3,9 @@
 use std::hint::black_box;
 use std::thread;
 
-use atds::generate::Preset;
 use atds::{Codec, Dataset, Threads};
 use atds_benches::handwritten::HandwrittenLoop;
+use atds_generate::Preset;
 use libdeflater::Decompressor;
 
 use super::inflate::MAX_BLOCK_BYTES;

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use atds::Codec;
-use atds::generate::Preset;
 use atds_benches::handwritten::HandwrittenLoop;
+use atds_generate::Preset;
 
 use super::Comparison;
 use crate::measure::Epoch;

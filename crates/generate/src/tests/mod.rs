@@ -11,12 +11,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use avro_decode::encode::{EncodeOptions, encode};
-use avro_decode::reference::{self, ReferenceColumn};
-use avro_decode::{Features, PlanOptions, Schema, Value};
-use tensor_batch::{Batch, Column, ColumnKind, ColumnSpec, UNKNOWN, Values};
+use avro_decode::{Features, Schema, Value, reference};
+use tensor_batch::{ColumnKind, ColumnSpec, UNKNOWN};
 
 use super::*;
-use crate::Dataset;
 
 /// The records, decoded by the reference. Checks that encoding them again gives the same bytes.
 fn decoded(shape: &RecordShape, records: Range<u64>) -> Vec<Value> {
@@ -42,69 +40,6 @@ fn decoded(shape: &RecordShape, records: Range<u64>) -> Vec<Value> {
 }
 
 const SEED: u64 = 3;
-
-/// All records in a batch, read from files by the features of the shape.
-fn read(shape: &RecordShape, records: u64) -> Batch {
-    let dir = tempfile::tempdir().unwrap();
-    let mut options = GenerateOptions::new(shape.clone(), records);
-    (options.files, options.seed) = (3, SEED);
-    generate(dir.path(), &options).unwrap();
-    let dataset =
-        Dataset::builder(dir.path(), records as usize).features(shape.features().to_vec());
-    let mut batches = dataset.build().unwrap().iter();
-    batches.next().unwrap().unwrap()
-}
-
-/// Checks that the batch read from files equals the tensors of the reference.
-fn assert_reads_back(shape: &RecordShape, records: u64) {
-    let batch = read(shape, records);
-    let schema = Schema::parse(&shape.schema()).unwrap();
-    let features = Features::new(shape.features().to_vec()).unwrap();
-    let values = decoded(shape, 0..records);
-    let expected = reference::tensors(&schema, &values, &features, &PlanOptions::default());
-    for ((spec, column), expected) in batch.columns().zip(expected.unwrap().columns) {
-        assert_same(&spec.name, &column, &expected);
-    }
-}
-
-fn assert_same(name: &str, column: &Column, expected: &ReferenceColumn) {
-    let same = |values: &Values, scalars: &[_]| {
-        assert!(!values.is_empty(), "{name} is empty");
-        assert_eq!(
-            *values,
-            Values::from_scalars(values.dtype(), scalars),
-            "{name}"
-        );
-    };
-    match (column, expected) {
-        (Column::Dense(column), ReferenceColumn::Dense { values, shape }) => {
-            same(column.values, values);
-            assert_eq!(column.shape, shape, "{name}");
-        }
-        (
-            Column::Sparse(column),
-            ReferenceColumn::Sparse {
-                indices,
-                values,
-                dense_shape,
-            },
-        ) => {
-            same(column.values, values);
-            assert_eq!(column.indices, indices, "{name}");
-            assert_eq!(column.dense_shape, dense_shape, "{name}");
-        }
-        (Column::Ragged(column), ReferenceColumn::Ragged { values, row_splits }) => {
-            same(column.values, values);
-            let splits: Vec<&[i64]> = column
-                .row_splits
-                .iter()
-                .map(|splits| splits.as_slice())
-                .collect();
-            assert_eq!(splits, *row_splits, "{name}");
-        }
-        (column, _) => panic!("{name}: {column:?}"),
-    }
-}
 
 /// Checks that records fit the shape's features, one for each field: the lengths, and distinct
 /// cells within the bounds. A null fits.

@@ -7,10 +7,10 @@ use avro_decode::path::{Path, Step};
 use avro_decode::{Convert, Feature, Features, Missing, Schema};
 use tensor_batch::{ColumnKind, DType, UNKNOWN};
 
-use super::error::{ShapeError, ShapeErrorKind};
-use super::field::{Field, Length, Type, Values};
-use super::shape::RecordShape;
+use crate::error::{GenerateError, GenerateErrorKind, UnsupportedFeature};
+use crate::field::{Field, Length, Type, Values};
 use crate::limits::{MAX_MEAN_LENGTH, MAX_SAMPLE_VALUES};
+use crate::shape::RecordShape;
 
 impl RecordShape {
     /// The shape of records with a field for each of `features`, so that the features can read
@@ -27,9 +27,9 @@ impl RecordShape {
     /// vocabulary, a unit, or a dtype that no Avro type is read as; if two features are of one
     /// field; if records would be too large; if `mean_length` is not above 0 and at most
     /// [`MAX_MEAN_LENGTH`].
-    pub fn of_features(features: &Features, mean_length: f64) -> Result<Self, ShapeError> {
+    pub fn of_features(features: &Features, mean_length: f64) -> Result<Self, GenerateError> {
         if !(mean_length > 0.0 && mean_length <= MAX_MEAN_LENGTH) {
-            return Err(ShapeError::mean_length(mean_length));
+            return Err(GenerateErrorKind::MeanLength { mean_length }.into());
         }
         let mut draft = Draft {
             mean_length,
@@ -43,7 +43,7 @@ impl RecordShape {
         };
         let fields = features.iter().map(|feature| {
             let field = draft.field(feature, kind_of(feature));
-            field.map_err(|kind| ShapeError::feature(&feature.name, kind))
+            field.map_err(|reason| GenerateError::feature(&feature.name, reason))
         });
         let fields = fields.collect::<Result<_, _>>()?;
         let shape = RecordShape {
@@ -52,7 +52,7 @@ impl RecordShape {
             fields,
             features: features.iter().cloned().collect(),
         };
-        Schema::parse(&shape.schema()).map_err(ShapeError::Schema)?;
+        Schema::parse(&shape.schema()).map_err(GenerateErrorKind::Schema)?;
         Ok(shape)
     }
 }
@@ -69,7 +69,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn field(&mut self, feature: &Feature, kind: &ColumnKind) -> Result<Field, ShapeErrorKind> {
+    fn field(&mut self, feature: &Feature, kind: &ColumnKind) -> Result<Field, UnsupportedFeature> {
         let name = self.name(feature)?;
         let values = values(feature)?;
         let ty = match kind {
@@ -86,7 +86,7 @@ impl Draft {
                 self.array(values, &lengths)?
             }
             ColumnKind::Sparse { shape, .. } => self.sparse(feature, values, shape)?,
-            _ => return Err(ShapeErrorKind::Kind),
+            _ => return Err(UnsupportedFeature::Kind),
         };
         Ok(Field {
             name,
@@ -99,21 +99,21 @@ impl Draft {
     }
 
     /// The field that the feature is read from.
-    fn name(&mut self, feature: &Feature) -> Result<String, ShapeErrorKind> {
+    fn name(&mut self, feature: &Feature) -> Result<String, UnsupportedFeature> {
         let expression = feature.expression();
         let path = Path::parse(expression).ok();
         let Some([Step::Field(name)]) = path.as_ref().map(|path| &*path.steps) else {
             let expression = expression.to_owned();
-            return Err(ShapeErrorKind::Expression { expression });
+            return Err(UnsupportedFeature::Expression { expression });
         };
         if !self.names.insert(name.clone()) {
             let field = name.clone();
-            return Err(ShapeErrorKind::DuplicateField { field });
+            return Err(UnsupportedFeature::DuplicateField { field });
         }
         Ok(name.clone())
     }
 
-    fn array(&mut self, values: Values, lengths: &[Length]) -> Result<Type, ShapeErrorKind> {
+    fn array(&mut self, values: Values, lengths: &[Length]) -> Result<Type, UnsupportedFeature> {
         self.count(lengths.iter().map(|length| length.mean()).product())?;
         Ok(Type::arrays(values, lengths))
     }
@@ -123,11 +123,11 @@ impl Draft {
         feature: &Feature,
         values: Values,
         shape: &[i64],
-    ) -> Result<Type, ShapeErrorKind> {
+    ) -> Result<Type, UnsupportedFeature> {
         if let FeatureKind::Sparse { keys, .. } = &feature.kind
             && *keys != SparseKeys::Record
         {
-            return Err(ShapeErrorKind::Kind);
+            return Err(UnsupportedFeature::Kind);
         }
         let dim = |&dim: &i64| match dim {
             UNKNOWN => UNKNOWN_DIM,
@@ -135,25 +135,25 @@ impl Draft {
         };
         let dims: Vec<u64> = shape.iter().map(dim).collect();
         let cells = dims.iter().try_fold(1u64, |all, dim| all.checked_mul(*dim));
-        cells.ok_or(ShapeErrorKind::TooManyCells)?;
+        cells.ok_or(UnsupportedFeature::TooManyCells)?;
         let mean = self.mean_length;
         self.count(mean * dims.len() as f64)?;
         Ok(Type::Sparse { values, dims, mean })
     }
 
     /// Adds `values` to the number of values in a record; an error if there are too many.
-    fn count(&mut self, values: f64) -> Result<(), ShapeErrorKind> {
+    fn count(&mut self, values: f64) -> Result<(), UnsupportedFeature> {
         self.values += values;
         if self.values <= MAX_SAMPLE_VALUES {
             Ok(())
         } else {
-            Err(ShapeErrorKind::TooManyValues)
+            Err(UnsupportedFeature::TooManyValues)
         }
     }
 }
 
 /// The type and distribution of a feature's values.
-fn values(feature: &Feature) -> Result<Values, ShapeErrorKind> {
+fn values(feature: &Feature) -> Result<Values, UnsupportedFeature> {
     let dtype = feature.dtype;
     match (&feature.convert, dtype) {
         (Convert::HashBuckets(_), _) => Ok(Values::Text),
@@ -166,7 +166,7 @@ fn values(feature: &Feature) -> Result<Values, ShapeErrorKind> {
         // Below 100: every integer dtype has them.
         (Convert::Cast, dtype) if dtype.is_integer() => Ok(Values::Small),
         (Convert::Cast, DType::Float16 | DType::BFloat16) => Ok(Values::Float),
-        (Convert::Exact, _) => Err(ShapeErrorKind::DType { dtype }),
-        _ => Err(ShapeErrorKind::Conversion),
+        (Convert::Exact, _) => Err(UnsupportedFeature::DType { dtype }),
+        _ => Err(UnsupportedFeature::Conversion),
     }
 }

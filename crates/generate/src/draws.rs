@@ -2,13 +2,13 @@
 
 use avro_decode::encode::{write_long, write_string};
 
-use super::alias::{Alias, Thousandths, poisson};
-use super::field::{Symbols, Values};
-use super::random::Random;
+use crate::alias::{Alias, Thousandths, poisson};
+use crate::field::{Symbols, Values};
+use crate::random::Random;
 
 /// The distributions of values.
 #[derive(Clone, Debug)]
-pub(super) struct Draws {
+pub(crate) struct Draws {
     thousandths: Thousandths,
     /// The least of the integers below 1,000.
     least: u64,
@@ -20,7 +20,7 @@ pub(super) struct Draws {
 impl Draws {
     /// Distributions in which a fraction `zeros` of the floats is 0. Integers can be 0 only if
     /// `zeros` is above 0.
-    pub(super) fn new(zeros: f64) -> Self {
+    pub(crate) fn new(zeros: f64) -> Self {
         Draws {
             thousandths: Thousandths::new(zeros),
             least: if zeros > 0.0 { 0 } else { 1 },
@@ -30,7 +30,7 @@ impl Draws {
     }
 
     /// Writes `len` values, one loop for each type.
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         values: Values,
         len: usize,

@@ -7,14 +7,14 @@ use tensor_batch::DType;
 
 /// A field of the generated records.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) ty: Type,
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
 }
 
 /// A type and the distribution of its values.
 #[derive(Clone, Debug)]
-pub(super) enum Type {
+pub(crate) enum Type {
     /// A single value.
     Value(Values),
     /// An array.
@@ -41,11 +41,11 @@ pub(super) enum Type {
 }
 
 /// The mean number of values of a nullable field for each null.
-pub(super) const ONE_NULL_IN: u64 = 20;
+pub(crate) const ONE_NULL_IN: u64 = 20;
 
 /// The type and distribution of single values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Values {
+pub(crate) enum Values {
     /// Uniform below 1,000; not 0 in a sparse field.
     Int,
     /// Uniform below 1,000; not 0 in a sparse field.
@@ -72,14 +72,14 @@ pub(super) enum Values {
 
 /// An enum.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Symbols {
-    pub(super) name: &'static str,
-    pub(super) symbols: &'static [&'static str],
+pub(crate) struct Symbols {
+    pub(crate) name: &'static str,
+    pub(crate) symbols: &'static [&'static str],
 }
 
 /// The length of an array.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Length {
+pub(crate) enum Length {
     /// The same in every record.
     Fixed(usize),
     /// Poisson distributed with this mean.
@@ -89,7 +89,7 @@ pub(super) enum Length {
 }
 
 impl Field {
-    pub(super) fn new(name: impl Into<String>, ty: Type) -> Self {
+    pub(crate) fn new(name: impl Into<String>, ty: Type) -> Self {
         let name = name.into();
         Field { name, ty }
     }
@@ -105,7 +105,7 @@ impl Field {
 }
 
 /// The schema of a record.
-pub(super) fn record_schema(name: &str, fields: &[Field]) -> Value {
+pub(crate) fn record_schema(name: &str, fields: &[Field]) -> Value {
     record(name, fields, &mut HashSet::new())
 }
 
@@ -121,7 +121,7 @@ fn array(items: Value) -> Value {
 
 impl Type {
     /// Nested arrays, the outermost length first; a single value if there are none.
-    pub(super) fn arrays(values: Values, lengths: &[Length]) -> Self {
+    pub(crate) fn arrays(values: Values, lengths: &[Length]) -> Self {
         let array = |items, length: &Length| Type::Array(*length, Box::new(items));
         lengths.iter().rev().fold(Type::Value(values), array)
     }
@@ -162,14 +162,14 @@ impl Type {
 
 impl Length {
     /// The length, if it is the same in every record.
-    pub(super) fn fixed(self) -> Option<usize> {
+    pub(crate) fn fixed(self) -> Option<usize> {
         match self {
             Length::Fixed(n) => Some(n),
             Length::Poisson(_) | Length::AtLeast(..) => None,
         }
     }
 
-    pub(super) fn mean(self) -> f64 {
+    pub(crate) fn mean(self) -> f64 {
         match self {
             Length::Fixed(n) => n as f64,
             Length::Poisson(mean) => mean,
@@ -192,7 +192,7 @@ impl Values {
         }
     }
 
-    pub(super) fn dtype(self) -> DType {
+    pub(crate) fn dtype(self) -> DType {
         match self {
             Values::Int | Values::Small => DType::Int32,
             Values::Long | Values::Id => DType::Int64,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use avro_block::{BlockReader, DecompressBuffer, Decompressor};
 
-use crate::generate::*;
+use crate::*;
 
 #[test]
 #[cfg(feature = "deflate")]
@@ -95,12 +95,14 @@ fn errors_say_what_and_where() {
     options.files = 1;
     let error = generate(dir.path(), &options).unwrap_err();
     let left = dir.path().join("part-00001.avro");
-    assert!(matches!(&error, GenerateError::FolderInUse { path } if *path == left));
+    assert!(matches!(error.kind, GenerateErrorKind::FolderInUse));
+    assert_eq!(error.path.as_ref(), Some(&left));
     let expected = "would stay beside the new files: remove it or choose another folder";
     assert_eq!(error.to_string(), format!("{} {expected}", left.display()));
 
     let error = generate(&left, &options).unwrap_err();
-    assert!(matches!(&error, GenerateError::Io { path, .. } if *path == left));
+    assert!(matches!(error.kind, GenerateErrorKind::Io(_)));
+    assert_eq!(error.path.as_ref(), Some(&left));
 }
 
 /// The number of a file's records, and their bytes.

@@ -1,29 +1,27 @@
 //! Records for features.
 
-use avro_decode::{Convert, Feature, TimeUnit};
-use tensor_batch::{DType, UNKNOWN};
+use avro_decode::{Convert, Feature, Fill, TimeUnit};
+use tensor_batch::{DType, Scalar};
 
 use super::*;
 
 #[test]
-fn a_features_file_of_every_kind_is_read_back() {
-    let shape = shape(
-        r#"{
-            "scalar": {"kind": "dense", "shape": [], "dtype": "int32"},
-            "image": {"kind": "dense", "shape": [4, 5, 1], "dtype": "float32"},
-            "flags": {"kind": "dense", "shape": [3], "dtype": "bool", "default": true},
-            "padded": {"kind": "dense", "shape": [null, 2], "dtype": "int64", "mask": "is_padded"},
-            "pixels": {"kind": "varlen", "shape": [-1], "dtype": "uint8", "cast": true},
-            "small": {"kind": "dense", "shape": [], "dtype": "int16", "cast": true},
-            "half": {"kind": "dense", "shape": [2], "dtype": "float16", "cast": true},
-            "lists": {"kind": "varlen", "shape": [-1, 2, -1], "dtype": "string", "layout": "ragged"},
-            "pairs": {"kind": "sparse", "shape": [100, -1], "dtype": "float64", "mask": "has"},
-            "bucket": {"kind": "fixed_len", "shape": [], "dtype": "int64", "hash_buckets": 100},
-            "one": {"kind": "var_len", "expression": "single", "dtype": "string"}
-        }"#,
-        3.0,
-    );
-    assert_reads_back(&shape, 300);
+fn records_fit_features_of_every_kind() {
+    let dims = |dims: &[Option<usize>]| Feature::fixed_len("padded", dims, DType::Int64);
+    let hash = Convert::HashBuckets(100);
+    let features = [
+        Feature::dense("scalar", &[], DType::Int32),
+        Feature::dense("image", &[4, 5, 1], DType::Float32),
+        Feature::dense("flags", &[3], DType::Bool).with_default(Fill::Scalar(Scalar::Bool(true))),
+        dims(&[None, Some(2)]).with_mask("is_padded"),
+        Feature::varlen("pixels", &[UNKNOWN], DType::UInt8).with_convert(Convert::Cast),
+        Feature::dense("half", &[2], DType::Float16).with_convert(Convert::Cast),
+        Feature::varlen("lists", &[UNKNOWN, 2, UNKNOWN], DType::String),
+        Feature::sparse("pairs", &[100, UNKNOWN], DType::Float64).with_mask("has"),
+        Feature::fixed_len("bucket", &[], DType::Int64).with_convert(hash),
+        Feature::var_len("one", DType::String).at("single"),
+    ];
+    let shape = RecordShape::of_features(&Features::new(features).unwrap(), 3.0).unwrap();
     let records = decoded(&shape, 0..300);
     assert_records_fit(&shape, &records);
     let nullable = shape.fields.iter().zip(fields(&records[0]));
@@ -128,7 +126,10 @@ fn features_without_samples_are_refused() {
     );
 
     let error = of([Feature::dense("x".repeat(1_025), &[], DType::Int32)]).unwrap_err();
-    assert!(matches!(error, ShapeError::Schema(_)), "{error}");
+    assert!(
+        matches!(error.kind, GenerateErrorKind::Schema(_)),
+        "{error}"
+    );
 }
 
 #[test]
@@ -152,12 +153,6 @@ fn the_mean_length_has_a_range() {
     }
 }
 
-fn of(features: impl IntoIterator<Item = Feature>) -> Result<RecordShape, ShapeError> {
+fn of(features: impl IntoIterator<Item = Feature>) -> Result<RecordShape, GenerateError> {
     RecordShape::of_features(&Features::new(features).unwrap(), 2.0)
-}
-
-/// The shape for a features file.
-fn shape(text: &str, mean_length: f64) -> RecordShape {
-    let features = Features::new(crate::features::from_json(text).unwrap()).unwrap();
-    RecordShape::of_features(&features, mean_length).unwrap()
 }

@@ -97,13 +97,6 @@ const FLAT: [Preset; 5] = [
 ];
 
 #[test]
-fn each_preset_is_read_back_by_its_features() {
-    for preset in Preset::ALL {
-        assert_reads_back(&preset.into(), 60);
-    }
-}
-
-#[test]
 fn one_in_twenty_is_null_in_every_field_of_ads_nullable() {
     const RECORDS: u64 = 2_000;
     let shape = RecordShape::from(Preset::AdsNullable);

@@ -11,11 +11,12 @@ use std::thread;
 
 use avro_block::{Codec, SyncMarker, Writer, WriterOptions};
 
-use super::encoder::RecordEncoder;
-use super::error::GenerateError;
-use super::new_files::NewFiles;
-use super::random::Random;
-use super::shape::RecordShape;
+use crate::encoder::RecordEncoder;
+use crate::error::{GenerateError, GenerateErrorKind};
+use crate::limits::MAX_FILES;
+use crate::new_files::NewFiles;
+use crate::random::Random;
+use crate::shape::RecordShape;
 
 /// Options of generated files.
 #[derive(Clone, Debug)]
@@ -39,12 +40,12 @@ pub struct GenerateOptions {
     /// the number of files, the codec or the size of the blocks.
     pub seed: u64,
     /// A flag that cancels: soon after it becomes true, generating fails with
-    /// [`GenerateError::Cancelled`].
+    /// [`GenerateErrorKind::Cancelled`].
     pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl GenerateOptions {
-    /// The default options for `records` records of `shape`, such as a [`Preset`](super::Preset).
+    /// The default options for `records` records of `shape`, such as a [`Preset`](crate::Preset).
     pub fn new(shape: impl Into<RecordShape>, records: u64) -> Self {
         GenerateOptions {
             shape: shape.into(),
@@ -58,9 +59,6 @@ impl GenerateOptions {
         }
     }
 }
-
-/// The maximum number of files: their names have five digits and sort by number.
-pub const MAX_FILES: usize = 100_000;
 
 /// The generated files and their sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,23 +102,16 @@ pub fn generate_with_progress(
     let dir = dir.as_ref();
     if !(1..=MAX_FILES).contains(&options.files) {
         let files = options.files;
-        return Err(GenerateError::FileCount { files });
+        return Err(GenerateErrorKind::FileCount { files }.into());
     }
     let names: Vec<String> = (0..options.files)
         .map(|i| format!("part-{i:05}.avro"))
         .collect();
-    check_folder(dir, &names).map_err(|error| match error {
-        FolderError::Io(source) => GenerateError::Io {
-            path: dir.to_owned(),
-            source,
-        },
-        FolderError::InUse(path) => GenerateError::FolderInUse { path },
-    })?;
+    if let Some(other) = other_file(dir, &names).map_err(|error| GenerateError::io(error, dir))? {
+        return Err(GenerateErrorKind::FolderInUse.at(&other));
+    }
 
-    let files = NewFiles::new(dir, &names).map_err(|source| GenerateError::Io {
-        path: dir.to_owned(),
-        source,
-    })?;
+    let files = NewFiles::new(dir, &names).map_err(|error| GenerateError::io(error, dir))?;
     let job = Job {
         options,
         files: &files,
@@ -155,7 +146,7 @@ pub fn generate_with_progress(
             .chain(others)
             .try_fold((0, 0), |(raw, decompressed), bytes| {
                 let (more_raw, more_decompressed) = bytes?;
-                Ok((raw + more_raw, decompressed + more_decompressed))
+                Ok::<_, GenerateError>((raw + more_raw, decompressed + more_decompressed))
             })
     })?;
     let files = files.publish();
@@ -163,26 +154,15 @@ pub fn generate_with_progress(
         records: options.records,
         raw_bytes,
         decompressed_bytes,
-        files: files.map_err(|(path, source)| GenerateError::Io { path, source })?,
+        files: files.map_err(|(path, error)| GenerateError::io(error, &path))?,
     })
 }
 
-enum FolderError {
-    Io(io::Error),
-    InUse(PathBuf),
-}
-
-impl From<io::Error> for FolderError {
-    fn from(error: io::Error) -> Self {
-        FolderError::Io(error)
-    }
-}
-
-/// Checks that the folder has no other Avro files than `names`, because readers of the folder would
-/// read those too.
-fn check_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
+/// An Avro file of the folder besides `names`, if there is one: readers of the folder would read it
+/// too.
+fn other_file(dir: &Path, names: &[String]) -> io::Result<Option<PathBuf>> {
     let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries?,
     };
     for entry in entries {
@@ -194,10 +174,10 @@ fn check_folder(dir: &Path, names: &[String]) -> Result<(), FolderError> {
         let is_ours =
             name.is_some_and(|name| names.binary_search_by(|n| n.as_str().cmp(name)).is_ok());
         if is_avro && !is_ours {
-            return Err(FolderError::InUse(path));
+            return Ok(Some(path));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The state that threads share. Each thread takes the next file until there are no more.
@@ -237,7 +217,9 @@ impl Job<'_> {
     /// An error if the caller has cancelled.
     fn check_cancelled(&self) -> Result<(), GenerateError> {
         match &self.options.cancelled {
-            Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(GenerateError::Cancelled),
+            Some(cancelled) if cancelled.load(Ordering::Relaxed) => {
+                Err(GenerateErrorKind::Cancelled.into())
+            }
             _ => Ok(()),
         }
     }
@@ -249,16 +231,10 @@ impl Job<'_> {
         progress: &Sender<u64>,
     ) -> Result<(u64, u64), GenerateError> {
         // The final path of the file, for errors.
-        let path = || self.files.published(i).to_owned();
-        let io_error = |source| GenerateError::Io {
-            path: path(),
-            source,
-        };
-        let write_error = |source| GenerateError::Write {
-            path: path(),
-            source,
-        };
-        let file = File::create(self.files.path(i)).map_err(io_error)?;
+        let path = self.files.published(i);
+        let write_error = |error| GenerateError::write(error, path);
+        let file =
+            File::create(self.files.path(i)).map_err(|error| GenerateError::io(error, path))?;
         let file = BufWriter::with_capacity(FILE_BUFFER, file);
         let mut writer =
             Writer::new(file, &self.schema, self.writer_options(i)).map_err(write_error)?;

@@ -1,7 +1,7 @@
 //! Drawing from distributions.
 
-use crate::generate::alias::{Alias, Thousandths, poisson};
-use crate::generate::random::Random;
+use crate::alias::{Alias, Thousandths, poisson};
+use crate::random::Random;
 
 #[test]
 fn alias_draws_in_proportion_to_the_weights() {

@@ -3,18 +3,18 @@
 use avro_decode::{Feature, Fill};
 use tensor_batch::{ColumnSpec, Scalar, UNKNOWN};
 
-use super::field::{Field, Length, Type, Values, record_schema};
-use super::preset::Preset;
+use crate::field::{Field, Length, Type, Values, record_schema};
+use crate::preset::Preset;
 
 /// The shape of records to generate: a schema and the distributions of its values. It is made from
 /// a [`Preset`] or [from features](RecordShape::of_features).
 #[derive(Clone, Debug)]
 pub struct RecordShape {
-    pub(super) preset: Option<Preset>,
+    pub(crate) preset: Option<Preset>,
     /// The name of the record in its schema.
-    pub(super) name: String,
-    pub(super) fields: Vec<Field>,
-    pub(super) features: Vec<Feature>,
+    pub(crate) name: String,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) features: Vec<Feature>,
 }
 
 impl RecordShape {
@@ -34,7 +34,7 @@ impl RecordShape {
     }
 
     /// The shape of `preset`, with these columns in this order.
-    pub(super) fn of_columns(preset: Preset, columns: Vec<Column>) -> Self {
+    pub(crate) fn of_columns(preset: Preset, columns: Vec<Column>) -> Self {
         let columns = columns
             .into_iter()
             .map(|column| (column.field, column.feature));
@@ -56,18 +56,18 @@ impl From<Preset> for RecordShape {
 }
 
 /// A field, and the feature that reads it.
-pub(super) struct Column {
+pub(crate) struct Column {
     field: Field,
     feature: Feature,
 }
 
 impl Column {
-    pub(super) fn scalar(name: impl Into<String>, values: Values) -> Self {
+    pub(crate) fn scalar(name: impl Into<String>, values: Values) -> Self {
         Self::array(name, values, &[])
     }
 
     /// Nested arrays, the outermost length first; dense if all lengths are fixed.
-    pub(super) fn array(name: impl Into<String>, values: Values, lengths: &[Length]) -> Self {
+    pub(crate) fn array(name: impl Into<String>, values: Values, lengths: &[Length]) -> Self {
         let (name, dtype) = (name.into(), values.dtype());
         let fixed: Option<Vec<usize>> = lengths.iter().map(|length| length.fixed()).collect();
         let column = match fixed {
@@ -85,7 +85,7 @@ impl Column {
     }
 
     /// A sparse record of `mean` values.
-    pub(super) fn sparse(name: impl Into<String>, values: Values, dims: &[u64], mean: f64) -> Self {
+    pub(crate) fn sparse(name: impl Into<String>, values: Values, dims: &[u64], mean: f64) -> Self {
         let (name, dims) = (name.into(), dims.to_vec());
         let shape: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
         Column {
@@ -95,7 +95,7 @@ impl Column {
     }
 
     /// The column with some nulls, which are read as 0, false, the empty string, or no entries.
-    pub(super) fn nullable(self) -> Self {
+    pub(crate) fn nullable(self) -> Self {
         let Field { name, ty } = self.field;
         let zero = Scalar::zero(self.feature.dtype);
         Column {

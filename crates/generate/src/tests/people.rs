@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use avro_decode::PlanOptions;
+use avro_decode::reference::ReferenceColumn;
+
 use super::*;
 
 #[test]
@@ -48,9 +51,14 @@ fn no_list_is_empty_and_everybody_has_friends_and_a_car() {
 
 #[test]
 fn filters_keep_some_and_leave_some() {
-    let batch = read(&Preset::People.into(), 500);
-    let kept = |expression| match batch.column(expression) {
-        Some(Column::Sparse(column)) => column.values.len(),
+    let shape = RecordShape::from(Preset::People);
+    let schema = Schema::parse(&shape.schema()).unwrap();
+    let features = Features::new(shape.features().to_vec()).unwrap();
+    let records = decoded(&shape, 0..500);
+    let read = reference::tensors(&schema, &records, &features, &PlanOptions::default());
+    let columns = read.unwrap().columns;
+    let kept = |expression| match &columns[features.spec().position(expression).unwrap()] {
+        ReferenceColumn::Sparse { values, .. } => values.len(),
         other => panic!("{other:?}"),
     };
     let friends = kept("friends[*].name.first");

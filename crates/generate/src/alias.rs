@@ -3,11 +3,11 @@
 //! The weights come from recurrences in `+`, `*` and `/` alone, whose results IEEE 754 fixes.
 //! Library functions such as `exp` differ between platforms, and so would the files.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Draws `i` in proportion to weight `i`.
 #[derive(Clone, Debug)]
-pub(super) struct Alias {
+pub(crate) struct Alias {
     slots: Vec<Slot>,
 }
 
@@ -22,7 +22,7 @@ struct Slot {
 
 impl Alias {
     /// A distribution of `weights`: at least one and fewer than 2^32, none negative, not all 0.
-    pub(super) fn new(weights: &[f64]) -> Self {
+    pub(crate) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len() as f64;
         let mut shares: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
         // Slots that are left over by rounding keep their own number.
@@ -48,7 +48,7 @@ impl Alias {
     }
 
     #[inline]
-    pub(super) fn draw(&self, random: &mut Random) -> usize {
+    pub(crate) fn draw(&self, random: &mut Random) -> usize {
         let bits = random.bits();
         let i = ((bits >> 32) as usize * self.slots.len()) >> 32;
         let slot = self.slots[i];
@@ -63,7 +63,7 @@ impl Alias {
 const TWO_POW_32: f64 = 4_294_967_296.0;
 
 /// A Poisson distribution.
-pub(super) fn poisson(mean: f64) -> Alias {
+pub(crate) fn poisson(mean: f64) -> Alias {
     let mut weights = vec![1.0];
     let mut weight = 1.0;
     let mut sum = 1.0;
@@ -80,12 +80,12 @@ const NEGLIGIBLE: f64 = 1.0 / (TWO_POW_32 * 16.0);
 
 /// The standard normal distribution in thousandths, with a chosen probability of 0.
 #[derive(Clone, Debug)]
-pub(super) struct Thousandths(Alias);
+pub(crate) struct Thousandths(Alias);
 
 impl Thousandths {
     /// A distribution that is 0 with the probability `zeros`, which must be below 1, and normal
     /// otherwise.
-    pub(super) fn new(zeros: f64) -> Self {
+    pub(crate) fn new(zeros: f64) -> Self {
         // The density at k thousandths is exp(-k^2 / 2e6), up to a constant factor. From k to k + 1
         // it is multiplied by `step`, and `step` by exp(-1e-6).
         let quotient = exp_of_tiny(-1e-6);
@@ -109,7 +109,7 @@ impl Thousandths {
     }
 
     #[inline]
-    pub(super) fn draw(&self, random: &mut Random) -> i32 {
+    pub(crate) fn draw(&self, random: &mut Random) -> i32 {
         self.0.draw(random) as i32 - FARTHEST as i32
     }
 }

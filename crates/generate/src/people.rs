@@ -3,11 +3,11 @@
 use avro_decode::{Feature, Fill};
 use tensor_batch::{DType, Scalar};
 
-use super::field::{Field, Length, Symbols, Type, Values};
-use super::preset::Preset;
-use super::shape::RecordShape;
+use crate::field::{Field, Length, Symbols, Type, Values};
+use crate::preset::Preset;
+use crate::shape::RecordShape;
 
-pub(super) fn shape() -> RecordShape {
+pub(crate) fn shape() -> RecordShape {
     let [name, age, gender, address] = who();
     RecordShape {
         preset: Some(Preset::People),

@@ -4,9 +4,9 @@ use std::fmt;
 
 use avro_decode::Feature;
 
-use super::field::{Length, Values};
-use super::people;
-use super::shape::{Column, RecordShape};
+use crate::field::{Length, Values};
+use crate::people;
+use crate::shape::{Column, RecordShape};
 
 /// A shape of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,7 +71,7 @@ impl Preset {
         self.shape().features().to_vec()
     }
 
-    pub(super) fn shape(self) -> RecordShape {
+    pub(crate) fn shape(self) -> RecordShape {
         let columns = match self {
             Self::People => return people::shape(),
             Self::Ads => ads(),

@@ -2,16 +2,16 @@
 
 use avro_decode::encode::{write_long, write_string};
 
-use super::alias::{Alias, poisson};
-use super::draws::Draws;
-use super::field::{Field, Length, ONE_NULL_IN, Type, Values};
-use super::random::Random;
-use super::shape::RecordShape;
+use crate::alias::{Alias, poisson};
+use crate::draws::Draws;
+use crate::field::{Field, Length, ONE_NULL_IN, Type, Values};
+use crate::random::Random;
+use crate::shape::RecordShape;
 
 /// Encodes the records of a shape. The seed and a record's number fix its values.
 ///
 /// ```
-/// use atds::generate::{Preset, RecordEncoder};
+/// use atds_generate::{Preset, RecordEncoder};
 ///
 /// let mut encoder = RecordEncoder::new(Preset::Ads, 0);
 /// let mut block = Vec::new();
@@ -43,7 +43,7 @@ impl RecordEncoder {
     }
 
     /// Sets whether arrays are written with their size in bytes
-    /// ([`GenerateOptions::byte_sizes`](super::GenerateOptions::byte_sizes)).
+    /// ([`GenerateOptions::byte_sizes`](crate::GenerateOptions::byte_sizes)).
     pub fn with_byte_sizes(mut self, byte_sizes: bool) -> Self {
         self.writer.arrays = ArrayWriter { byte_sizes };
         self

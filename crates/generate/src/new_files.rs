@@ -5,7 +5,7 @@ use std::{fs, io};
 
 /// New files of a folder under hidden temporary names. If this is dropped before
 /// [`publish`](Self::publish), it removes the files, and the folder if it made it.
-pub(super) struct NewFiles {
+pub(crate) struct NewFiles {
     /// For each file, its temporary path and its final path.
     files: Vec<(PathBuf, PathBuf)>,
     /// The folder, if it was created.
@@ -14,7 +14,7 @@ pub(super) struct NewFiles {
 
 impl NewFiles {
     /// Creates the folder if it is missing, but no files yet.
-    pub(super) fn new(dir: &Path, names: &[String]) -> io::Result<Self> {
+    pub(crate) fn new(dir: &Path, names: &[String]) -> io::Result<Self> {
         let made = !dir.exists();
         fs::create_dir_all(dir)?;
         let files = names.iter().map(|name| {
@@ -28,17 +28,17 @@ impl NewFiles {
     }
 
     /// Number of files.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.files.len()
     }
 
     /// The temporary path of file `i`.
-    pub(super) fn path(&self, i: usize) -> &Path {
+    pub(crate) fn path(&self, i: usize) -> &Path {
         &self.files[i].0
     }
 
     /// The final path of file `i`.
-    pub(super) fn published(&self, i: usize) -> &Path {
+    pub(crate) fn published(&self, i: usize) -> &Path {
         &self.files[i].1
     }
 
@@ -46,7 +46,7 @@ impl NewFiles {
     ///
     /// # Errors
     /// The path of a file that cannot be renamed, and the system's error.
-    pub(super) fn publish(mut self) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+    pub(crate) fn publish(mut self) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
         for (from, to) in &self.files {
             fs::rename(from, to).map_err(|error| (to.clone(), error))?;
         }
