@@ -138,7 +138,7 @@ def test_the_ends_of_the_range_and_what_is_outside(write: Write, dtype: Any) -> 
     with pytest.raises(atds.FeatureError, match="ask for it with cast=True"):
         atds.Dataset(file, 8, {"x": atds.VarlenFeature([-1], dtype)})
     for bad in (info.min - 1, info.max + 1, 0.5):
-        with pytest.raises(atds.FeatureError, match=f"which is no {dtype}"):
+        with pytest.raises(atds.FeatureError, match=f"which is not of dtype {dtype}"):
             atds.Dataset(file, 8, {"x": atds.VarlenFeature([-1], dtype, default=bad)})
 
 
