@@ -412,6 +412,5 @@ fn feature_form(feature: &Feature) -> String {
             Some(shape) => format!("varlen {shape:?}"),
             None => "varlen".to_owned(),
         },
-        other => format!("{other:?}"),
     }
 }

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use avro_decode::{Feature, Features, Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
+use atds_features::{Feature, Features};
+use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
 use tensor_batch::Layout;
 
 use crate::dataset::{Dataset, Settings};

@@ -5,15 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use atds_features::FeatureError;
+use atds_features::words;
 use avro_decode::single_object::SingleObjectError;
-use avro_decode::{DecodeError, FeatureError, LeftOut, ResolveError, Sampled, SchemaError};
+use avro_decode::{DecodeError, LeftOut, ResolveError, Sampled, SchemaError};
 use tensor_batch::{BatchSpec, Disagreement, RowShape};
 
 use crate::features::FeaturesError;
 use crate::files::{NotExpanded, NothingFound};
 use crate::interface::printable;
 use crate::unpack::{Packing, UnpackError};
-use crate::words;
 
 #[doc(inline)]
 pub use avro_block::{CompressedFormat, Found};

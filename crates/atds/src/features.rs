@@ -55,12 +55,16 @@ use std::path::Path;
 use serde_json::Value;
 
 #[doc(inline)]
-pub use avro_decode::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
+pub use atds_features::feature::{Extents, FeatureErrorKind, FeatureKind, SparseKeys};
+#[doc(inline)]
+pub use atds_features::{
+    Clock, Convert, DuplicateWord, Feature, FeatureError, Features, Fill, Missing, TimeUnit,
+    Vocabulary, path,
+};
 #[doc(inline)]
 pub use avro_decode::{
-    Clock, Convert, ConvertError, DuplicateWord, Feature, FeatureError, Features, Fill, Inferred,
-    LeftOut, LeftOutReason, Meaning, MeaningError, Missing, OutOfBounds, Rounded, Sampled,
-    TimeUnit, Vocabulary, infer, path,
+    ConvertError, Inferred, LeftOut, LeftOutReason, Meaning, MeaningError, OutOfBounds, Rounded,
+    Sampled, infer,
 };
 pub use error::{EntryErrorKind, FeaturesError};
 

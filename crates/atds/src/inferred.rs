@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use avro_decode::path::{Path, Step};
-use avro_decode::{Convert, Feature, Inferred};
+use atds_features::path::{Path, Step};
+use atds_features::{Convert, Feature};
+use avro_decode::Inferred;
 use tensor_batch::DType;
 
 /// Maximum number of names in a warning; the others are counted.

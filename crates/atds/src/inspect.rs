@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use atds_features::Feature;
+use atds_features::feature::FeatureKind;
 use avro_block::{DecompressBuffer, Decompressor, Header};
-use avro_decode::feature::FeatureKind;
 use avro_decode::limits::MAX_DECODE_DEPTH;
-use avro_decode::{DecodeErrorKind, Feature, Inferred, LeftOut, Rounded, Schema, SchemaError};
+use avro_decode::{DecodeErrorKind, Inferred, LeftOut, Rounded, Schema, SchemaError};
 use tensor_batch::{DType, Layout};
 
 use crate::files::local_path;

@@ -62,7 +62,6 @@ mod tolerate;
 mod unpack;
 mod walk;
 mod window;
-mod words;
 mod work;
 
 // Reading.

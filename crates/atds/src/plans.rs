@@ -5,12 +5,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use atds_features::{Feature, Features};
 use avro_block::Header;
 use avro_decode::limits::MAX_DEVIATIONS;
-use avro_decode::{
-    Absent, Feature, Features, Inferred, Meanings, Plan, PlanError, PlanOptions, Schema,
-    SchemaError,
-};
+use avro_decode::{Absent, Inferred, Meanings, Plan, PlanError, PlanOptions, Schema, SchemaError};
 use tensor_batch::BatchSpec;
 
 use crate::block::FileContext;

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use atds_features::feature::FeatureKind;
+use atds_features::path::{Path, Step};
+use atds_features::{Feature, Features};
 use avro_block::{Block, DecompressBuffer, Decompressor, Header};
-use avro_decode::feature::FeatureKind;
-use avro_decode::path::{Path, Step};
-use avro_decode::{Feature, Features, Inferred, Plan, PlanOptions, Sampled};
+use avro_decode::{Inferred, Plan, PlanOptions, Sampled};
 use tensor_batch::{BatchBuilder, GatherTask, Layout};
 
 use crate::inferred::listed_as;

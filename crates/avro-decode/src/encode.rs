@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 
+use atds_features::path::field_step;
+
 use crate::limits::MAX_DECODE_DEPTH;
-use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::{Value, ValueError, ValueErrorKind};
 

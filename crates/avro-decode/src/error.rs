@@ -2,13 +2,12 @@
 
 use std::fmt;
 
+use atds_features::TimeUnit;
+use atds_features::words::{Shown, are, counted};
 use tensor_batch::{DType, UNKNOWN};
 use thiserror::Error;
 
-use crate::TimeUnit;
 use crate::limits::DEEPEST;
-use crate::shown::Shown;
-use crate::words::{are, counted};
 
 /// Binary data that does not agree with its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Values as JSON, for people to read.
 
+use atds_features::path::field_step;
 use serde_json::{Map, Value as Json};
 
 use crate::limits::DEEPEST;
-use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::{Value, ValueError, ValueErrorKind};
 

@@ -3,19 +3,17 @@
 mod convert;
 pub mod encode;
 mod error;
-pub mod feature;
 mod json;
 mod lenient;
 pub mod limits;
 mod nearest;
-pub mod path;
 mod paths;
 mod plan;
 mod prefetch;
 pub mod reference;
 pub mod resolve;
+mod root_fields;
 pub mod schema;
-mod shown;
 pub mod single_object;
 mod transcode;
 mod utf8;
@@ -23,11 +21,13 @@ mod value;
 mod varint;
 #[doc(hidden)]
 pub mod varints;
-mod words;
 
-pub use convert::{Clock, Convert, ConvertError, DuplicateWord, Meaning, TimeUnit, Vocabulary};
+pub use atds_features::{
+    Clock, Convert, DuplicateWord, Feature, FeatureError, Features, Fill, Missing, TimeUnit,
+    Vocabulary, path,
+};
+pub use convert::{ConvertError, Meaning};
 pub use error::{DecodeError, DecodeErrorKind};
-pub use feature::{Feature, FeatureError, Features, Fill, Missing};
 pub use json::to_json;
 pub use lenient::DecodeOptions;
 pub use paths::{SchemaPath, SchemaPaths, paths};
@@ -43,3 +43,11 @@ pub use schema::{Schema, SchemaError};
 pub use transcode::Transcoder;
 pub use utf8::replaced_texts;
 pub use value::{Value, ValueError, ValueErrorKind};
+
+/// Features: the values to read from a record, and their columns.
+pub mod feature {
+    pub use atds_features::feature::{
+        Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Features, Fill, Missing,
+        SparseKeys,
+    };
+}

@@ -1,5 +1,7 @@
 //! The limits of this crate, and the reason for each.
 
+pub use atds_features::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
+
 /// Maximum size of a schema's text in bytes. Schemas with thousands of fields stay far below it. A
 /// parsed schema takes some tens of bytes per byte of text.
 pub const MAX_SCHEMA_BYTES: usize = 4 << 20;
@@ -43,15 +45,6 @@ pub const MAX_DECIMAL_BYTES: usize = 1024;
 /// Maximum number of fields that [`infer`](crate::infer()) visits. Nested records that repeat each
 /// other's types can have exponentially many.
 pub const MAX_INFERRED_FIELDS: usize = 1 << 16;
-
-/// Maximum size of a path expression in bytes. Expressions written by people stay far below it. An
-/// error holds a copy of the whole expression.
-pub const MAX_PATH_BYTES: usize = 4096;
-
-/// Maximum number of steps in a path; the paths of a filter count separately. The compiled
-/// operations nest one level per step, and with a recursive type no schema bounds the number of
-/// steps.
-pub const MAX_PATH_STEPS: usize = 64;
 
 /// Maximum size of a [`Resolution`](crate::resolve::Resolution): its pairs of types, with their
 /// fields, symbols and branches. A schema of [`MAX_SCHEMA_BYTES`] has far fewer types. But n

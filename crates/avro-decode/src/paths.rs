@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use atds_features::path::{Path, Step};
+
 use crate::limits::{MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES, MAX_PATH_STEPS};
-use crate::path::{Path, Step};
 use crate::schema::numbered::numbered;
 use crate::schema::{Node, NodeId, Schema};
 

@@ -14,8 +14,9 @@ mod resolve;
 mod round;
 mod tensors;
 
+use atds_features::path::field_step;
+
 use crate::limits::{DEEPEST, MAX_ZERO_SIZE_ITEMS, MAX_ZERO_SIZE_VALUES};
-use crate::path::field_step;
 use crate::schema::{Node, NodeId, Schema};
 use crate::varint::{read_int, read_long};
 use crate::{DecodeError, DecodeErrorKind, DecodeOptions, Value};

@@ -1,9 +1,8 @@
 //! Single-object encoding (Avro 1.12, "Single-object encoding"): a record with the fingerprint of
 //! its writer's schema, as in messages of a queue.
 
+use atds_features::words::counted;
 use thiserror::Error;
-
-use crate::words::counted;
 
 /// Bytes of the header: the marker, and the fingerprint of the writer's schema.
 pub const HEADER_LEN: usize = MARKER.len() + 8;

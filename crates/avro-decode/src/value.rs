@@ -1,10 +1,8 @@
 //! Values as trees, for tests, tools and reading single records.
 
+use atds_features::TimeUnit;
+use atds_features::words::{Shown, are, counted};
 use thiserror::Error;
-
-use crate::TimeUnit;
-use crate::shown::Shown;
-use crate::words::{are, counted};
 
 /// A value of any Avro type. The schema tells what its numbers and indices mean.
 #[derive(Clone, Debug, PartialEq)]

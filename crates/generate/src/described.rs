@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use avro_decode::feature::{FeatureKind, SparseKeys};
-use avro_decode::path::{Path, Step};
-use avro_decode::{Convert, Feature, Features, Missing, Schema};
+use atds_features::feature::{FeatureKind, SparseKeys};
+use atds_features::path::{Path, Step};
+use atds_features::{Convert, Feature, Features, Missing};
+use avro_decode::Schema;
 use tensor_batch::{ColumnKind, DType, UNKNOWN};
 
 use crate::error::{GenerateError, GenerateErrorKind, UnsupportedFeature};

@@ -1,6 +1,6 @@
 //! The preset `people`: nested records, arrays and maps, with path expressions.
 
-use avro_decode::{Feature, Fill};
+use atds_features::{Feature, Fill};
 use tensor_batch::{DType, Scalar};
 
 use crate::field::{Field, Length, Symbols, Type, Values};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use avro_decode::Feature;
+use atds_features::Feature;
 
 use crate::field::{Length, Values};
 use crate::people;

@@ -1,6 +1,6 @@
 //! Shapes of generated records: the fields, and the features that read them.
 
-use avro_decode::{Feature, Fill};
+use atds_features::{Feature, Fill};
 use tensor_batch::{ColumnSpec, Scalar, UNKNOWN};
 
 use crate::field::{Field, Length, Type, Values, record_schema};

@@ -3,8 +3,8 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use avro_decode::limits::MAX_PATH_BYTES;
-use avro_decode::path::{Path, PathError, Reference, Step, field_step};
+use atds_features::limits::MAX_PATH_BYTES;
+use atds_features::path::{Path, PathError, Reference, Step, field_step};
 
 /// See [`EXPRESSION`](super::EXPRESSION).
 pub(super) fn check(data: &[u8]) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use avro_decode::{Convert, TimeUnit, Vocabulary};
+use atds_features::{Convert, TimeUnit, Vocabulary};
 use serde_json::{Map, Value, json};
 
 use super::entry::{Entry, Parsed, exclusive, missing, unknown};
@@ -99,6 +99,5 @@ pub(super) fn add(convert: &Convert, keys: &mut Map<String, Value>) {
             }
         }
         Convert::Unit(unit) => set("unit", unit.name().into()),
-        _ => unreachable!("every conversion of this version is above"),
     }
 }

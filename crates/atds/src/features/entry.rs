@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
-use avro_decode::{Feature, Fill};
+use atds_features::feature::{Extents, FeatureKind, SparseKeys};
+use atds_features::{Feature, Fill};
 use serde_json::Value;
 use tensor_batch::{DType, Layout, UNKNOWN};
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use avro_decode::DuplicateWord;
+use atds_features::DuplicateWord;
 use serde_json::Value;
 use tensor_batch::DType;
 use thiserror::Error;

@@ -1,7 +1,7 @@
 //! Defaults: a value, or nested lists of the shape.
 
-use avro_decode::feature::FeatureKind;
-use avro_decode::{Feature, Fill};
+use atds_features::feature::FeatureKind;
+use atds_features::{Feature, Fill};
 use serde_json::Value;
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{DType, Scalar};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 
-use avro_decode::Feature;
+use atds_features::Feature;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Value;
 

@@ -6,8 +6,8 @@ mod round_trip;
 use std::fs;
 use std::sync::Arc;
 
-use avro_decode::feature::{Extents, FeatureKind};
-use avro_decode::{Convert, Feature, Fill, TimeUnit, Vocabulary};
+use atds_features::feature::{Extents, FeatureKind};
+use atds_features::{Convert, Feature, Fill, TimeUnit, Vocabulary};
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
 

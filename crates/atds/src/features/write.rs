@@ -1,7 +1,7 @@
 //! Converts features to JSON.
 
-use avro_decode::feature::{Extents, FeatureKind, SparseKeys};
-use avro_decode::{Feature, Fill};
+use atds_features::feature::{Extents, FeatureKind, SparseKeys};
+use atds_features::{Feature, Fill};
 use serde_json::{Map, Value, json};
 use tensor_batch::{DType, Layout, Scalar, UNKNOWN};
 
@@ -54,7 +54,6 @@ fn entry(feature: &Feature) -> Value {
                 set("already_sorted", true.into());
             }
         }
-        _ => unreachable!("every kind of this version is above"),
     }
     let dtype = match feature.dtype {
         DType::String if feature.any_bytes => BYTES,
@@ -110,7 +109,6 @@ fn fill(fill: &Fill, kind: &FeatureKind) -> Value {
     let values = match fill {
         Fill::Scalar(value) => return scalar(value),
         Fill::Tensor(values) => values,
-        _ => unreachable!("every fill of this version is above"),
     };
     // With a value for each place, the dimension that varies is the batch.
     let dims: Vec<usize> = match kind {

@@ -8,7 +8,7 @@ use glob::Pattern;
 
 use super::NotExpanded;
 use super::search::{Search, entries, is_hidden};
-use crate::words::counted;
+use atds_features::words::counted;
 
 /// Maximum number of folders that are searched for suggestions.
 const MAX_FOLDERS: usize = 1000;

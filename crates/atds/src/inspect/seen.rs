@@ -1,7 +1,7 @@
 //! Properties of features that depend on the data: lengths of lists, largest indices.
 
-use avro_decode::Feature;
-use avro_decode::feature::FeatureKind;
+use atds_features::Feature;
+use atds_features::feature::FeatureKind;
 use tensor_batch::Column;
 
 /// The properties of a column in the batches so far.

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use avro_decode::{Absent, Feature, Features, OutOfBounds, Plan, PlanOptions, Schema};
+use atds_features::{Feature, Features};
+use avro_decode::{Absent, OutOfBounds, Plan, PlanOptions, Schema};
 
 use super::writers::Writers;
 use super::{Framing, MessageDecoder};

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use avro_decode::{ExecutedEach, Feature, Plan, Schema};
+use atds_features::Feature;
+use avro_decode::{ExecutedEach, Plan, Schema};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, GatherTask, RowSlots};
 
 use super::MessageDecoderBuilder;

@@ -120,7 +120,7 @@ fn tensors(block: &Block<'_>) -> String {
 /// The grammar on the page is the one in the parser's documentation.
 #[test]
 fn the_grammar_is_the_parsers() {
-    let parser = include_str!("../../../avro-decode/src/path.rs");
+    let parser = include_str!("../../../features/src/path.rs");
     let (_, grammar) = PAGE.split_once("```text grammar\n").unwrap();
     let (grammar, _) = grammar.split_once("```").unwrap();
     let documented: String = grammar

@@ -6,8 +6,8 @@ use atds::inspect::{InspectOptions, inspect_with};
 use atds::records::{RecordOptions, Records};
 
 use atds::{Codec, DType, Dataset, Feature, Schema, inspect};
+use atds_features::path::field_step;
 use avro_decode::encode::{write_long, write_string};
-use avro_decode::path::field_step;
 use avro_decode::schema::{Node, NodeId};
 use proptest::prelude::*;
 use serde_json::json;

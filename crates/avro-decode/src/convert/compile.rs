@@ -3,22 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use atds_features::words::Shown;
+use atds_features::{Convert, TimeUnit};
 use tensor_batch::DType;
 
 use super::decimal::Decimal;
 use super::duration::Duration;
 use super::enums::{EnumIds, EnumPair, EnumSymbols, SymbolTable};
 use super::ids::{Ids, NumberIds, TextIds};
-use super::meaning::{Clock, Form, Meaning, Reach};
+use super::meaning::{Form, Meaning, Reach};
 use super::number_text::{NumberText, NumberTextIds};
 use super::numbers::Numbers;
 use super::octets::Octets;
 use super::text::{Bytes, Text};
 use super::time::{Rescale, Time};
-use super::{Conversion, Convert, ConvertError, Family, Source, TimeUnit};
+use super::{Conversion, ConvertError, Family, Source};
 use crate::plan::leaf::Leaf;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
-use crate::shown::Shown;
 
 /// How to read the values of a type, and their meaning.
 #[derive(Clone, Debug)]
@@ -178,7 +179,7 @@ impl<'a> Types<'a> {
         let is_text = dtype == DType::String || form == Form::Ids;
         match (&self.data, self.logical) {
             (Data::Number { .. }, _) if self.within == Within::Union && is_text => Meaning::Text,
-            (Data::Number { .. }, Some(logical)) => match (Clock::of(logical), convert) {
+            (Data::Number { .. }, Some(logical)) => match (logical.time(), convert) {
                 (Some((clock, _)), &Convert::Unit(unit)) => Meaning::Time { clock, unit },
                 (Some((clock, unit)), _) => Meaning::Time { clock, unit },
                 (None, _) => Meaning::Number,
@@ -504,8 +505,10 @@ pub(crate) fn units(
     writer: Option<&LogicalType>,
     reader: Option<&LogicalType>,
 ) -> Option<[TimeUnit; 3]> {
-    let (_, unit) = Clock::of(reader?)?;
-    let written = writer.and_then(Clock::of).map_or(unit, |(_, unit)| unit);
+    let (_, unit) = reader?.time()?;
+    let written = writer
+        .and_then(LogicalType::time)
+        .map_or(unit, |(_, unit)| unit);
     Some([written, unit, unit])
 }
 

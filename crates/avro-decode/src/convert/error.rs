@@ -2,10 +2,9 @@
 
 use std::fmt;
 
+use atds_features::Convert;
 use tensor_batch::DType;
 use thiserror::Error;
-
-use super::Convert;
 
 /// A conversion that a type does not have.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use atds_features::{Vocabulary, fingerprint64};
+
+use super::Out;
 use super::chunks::converted;
-use super::farmhash::fingerprint64;
 use super::out::integers;
 use super::text::Text;
 use super::time::Rescale;
-use super::{Out, Vocabulary};
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Int, Long};
 

@@ -10,9 +10,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::TimeUnit;
+use atds_features::{Clock, TimeUnit};
+
 use super::time::Rescale;
-use crate::schema::LogicalType;
 
 /// The meaning of a column's elements, apart from their dtype.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,20 +55,6 @@ pub enum Meaning {
     Duration,
 }
 
-/// The time from which times count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Clock {
-    /// 1970-01-01 in the calendar: `date`.
-    Date,
-    /// Midnight: `time-millis`, `time-micros`.
-    TimeOfDay,
-    /// 1970-01-01 00:00 UTC: `timestamp-*`.
-    Timestamp,
-    /// 1970-01-01 00:00 in an unknown time zone: `local-timestamp-*`.
-    LocalTimestamp,
-}
-
 /// How values of one meaning convert to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
@@ -91,42 +77,6 @@ pub(super) enum Form {
     Ids,
     /// As times in the unit of the feature.
     Unit,
-}
-
-impl Clock {
-    /// The clock and the unit of a logical type, if it is a time.
-    pub(crate) fn of(logical: &LogicalType) -> Option<(Clock, TimeUnit)> {
-        use LogicalType as L;
-        Some(match logical {
-            L::Date => (Clock::Date, TimeUnit::Days),
-            L::TimeMillis => (Clock::TimeOfDay, TimeUnit::Millis),
-            L::TimeMicros => (Clock::TimeOfDay, TimeUnit::Micros),
-            L::TimestampMillis => (Clock::Timestamp, TimeUnit::Millis),
-            L::TimestampMicros => (Clock::Timestamp, TimeUnit::Micros),
-            L::TimestampNanos => (Clock::Timestamp, TimeUnit::Nanos),
-            L::LocalTimestampMillis => (Clock::LocalTimestamp, TimeUnit::Millis),
-            L::LocalTimestampMicros => (Clock::LocalTimestamp, TimeUnit::Micros),
-            L::LocalTimestampNanos => (Clock::LocalTimestamp, TimeUnit::Nanos),
-            _ => return None,
-        })
-    }
-
-    /// Whether a time of this clock is a time of `other` once the units agree. A date converts to a
-    /// local timestamp, its midnight. It does not convert to a timestamp, since the instant depends
-    /// on the time zone.
-    pub(crate) fn becomes(self, other: Clock) -> bool {
-        self == other || (self == Clock::Date && other == Clock::LocalTimestamp)
-    }
-
-    /// Whether the feature's `unit` makes times of both clocks comparable. All clocks but the time
-    /// of day count from 1970-01-01, and a date has no time zone that could differ.
-    fn meets(self, other: Clock) -> bool {
-        use Clock::{Date, LocalTimestamp, Timestamp};
-        matches!(
-            (self, other),
-            (Date, Timestamp | LocalTimestamp) | (Timestamp | LocalTimestamp, Date)
-        ) || self == other
-    }
 }
 
 impl Meaning {
@@ -235,17 +185,6 @@ impl Meaning {
             }
             _ => "give a `reader_schema` that fixes their type, or read such files on their own",
         }
-    }
-}
-
-impl fmt::Display for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Clock::Date => "dates",
-            Clock::TimeOfDay => "times of day",
-            Clock::Timestamp => "timestamps",
-            Clock::LocalTimestamp => "local timestamps",
-        })
     }
 }
 

@@ -14,7 +14,6 @@ mod decimal;
 mod duration;
 mod enums;
 mod error;
-mod farmhash;
 mod ids;
 mod meaning;
 mod narrow;
@@ -24,23 +23,17 @@ mod octets;
 mod out;
 mod text;
 mod time;
-mod vocabulary;
 
 pub use error::ConvertError;
-pub use meaning::{Clock, Meaning};
-pub use time::TimeUnit;
-pub use vocabulary::{DuplicateWord, Vocabulary};
+pub use meaning::Meaning;
 
 pub(crate) use compile::{
     Asked, Compiled, Refusal, Within, are_octets, in_words, operand, source, units,
 };
 pub(crate) use duration::WIDTH as DURATION_WIDTH;
-pub(crate) use farmhash::fingerprint64;
 pub(crate) use out::Out;
 pub(crate) use text::uuid_text;
 pub(crate) use time::Rescale;
-
-use std::sync::Arc;
 
 use tensor_batch::Strings;
 
@@ -55,54 +48,6 @@ use numbers::Numbers;
 use octets::Octets;
 use text::Text;
 use time::Time;
-
-/// How the values of a feature become elements of its tensor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Convert {
-    /// As the dtype of the type, and no other:
-    ///
-    /// | type | dtype |
-    /// |---|---|
-    /// | int, date, time-millis | int32 |
-    /// | long, time-micros, timestamp-*, local-timestamp-* | int64 |
-    /// | float, double, boolean | float32, float64, bool |
-    /// | string, bytes, fixed | string |
-    /// | bytes, fixed | uint8, a list of the bytes, which is a dimension of the feature |
-    /// | enum | string (the symbol) or int32 (its index) |
-    /// | decimal | float64 (the nearest), int64 (the unscaled number) or string (the bytes) |
-    /// | uuid | string (the text, 36 characters for a fixed; with [any bytes](crate::Feature::any_bytes), a fixed's 16 bytes) |
-    /// | duration | int64, three for each value: months, days, milliseconds |
-    #[default]
-    Exact,
-    /// As any dtype that a number or a boolean can be cast to:
-    ///
-    /// | type | dtypes beside those of [`Convert::Exact`] |
-    /// |---|---|
-    /// | int, long, boolean | every integer and every float, bool |
-    /// | float, double | every float, bool |
-    /// | enum | every integer |
-    /// | decimal | float16, bfloat16, float32, from the float64 |
-    ///
-    /// The integers are int8, int16, int32, int64, uint8 and uint16; a number outside the dtype's
-    /// range is an error. The floats are float16, bfloat16, float32 and float64. Every cast to a
-    /// float rounds to the nearest, ties to even; a value beyond the largest float becomes
-    /// infinity. In a cast to bool, 0 is false and all other values are true, NaN included.
-    Cast,
-    /// As an id from 0 to this number, exclusive, in int64: FarmHash's Fingerprint64 modulo the
-    /// number. TensorFlow's `tf.strings.to_hash_bucket_fast` is the same.
-    ///
-    /// Strings, bytes, fixed and enums (by symbol) are hashed as the strings that
-    /// [`Convert::Exact`] makes of them. An int or long is hashed as its decimal text, as
-    /// `tf.strings.as_string` writes it.
-    HashBuckets(u64),
-    /// As the id of a word, in any integer dtype that has every id. The types and their strings are
-    /// those of [`Convert::HashBuckets`].
-    Vocabulary(Arc<Vocabulary>),
-    /// As int64 in this unit, for dates, times and timestamps. To a coarser unit, times are rounded
-    /// towards minus infinity.
-    Unit(TimeUnit),
-}
 
 /// How the values of a type are read.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! Dates, times and timestamps in a chosen unit.
 
-use std::fmt;
-
+use atds_features::TimeUnit;
 use tensor_batch::{Element, fixed_width_dtypes};
 
 use super::Out;
@@ -10,77 +9,6 @@ use super::numbers::Cast;
 use crate::DecodeErrorKind;
 use crate::plan::cursor::{Cursor, Fault};
 use crate::plan::items::{Int, Long};
-
-/// A unit of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TimeUnit {
-    /// 24 hours.
-    Days,
-    /// 60 minutes.
-    Hours,
-    /// 60 seconds.
-    Minutes,
-    /// Seconds.
-    Seconds,
-    /// Thousandths of a second.
-    Millis,
-    /// Millionths of a second.
-    Micros,
-    /// Billionths of a second.
-    Nanos,
-}
-
-impl TimeUnit {
-    /// Every unit, the coarsest first.
-    pub const ALL: [TimeUnit; 7] = [
-        TimeUnit::Days,
-        TimeUnit::Hours,
-        TimeUnit::Minutes,
-        TimeUnit::Seconds,
-        TimeUnit::Millis,
-        TimeUnit::Micros,
-        TimeUnit::Nanos,
-    ];
-
-    /// The name: `days`, `hours`, `minutes`, `seconds`, `millis`, `micros` or
-    /// `nanos`.
-    pub fn name(self) -> &'static str {
-        match self {
-            TimeUnit::Days => "days",
-            TimeUnit::Hours => "hours",
-            TimeUnit::Minutes => "minutes",
-            TimeUnit::Seconds => "seconds",
-            TimeUnit::Millis => "millis",
-            TimeUnit::Micros => "micros",
-            TimeUnit::Nanos => "nanos",
-        }
-    }
-
-    /// The unit with this name.
-    pub fn from_name(name: &str) -> Option<TimeUnit> {
-        TimeUnit::ALL.into_iter().find(|unit| unit.name() == name)
-    }
-
-    /// Nanoseconds in one unit.
-    fn nanos(self) -> i64 {
-        match self {
-            TimeUnit::Days => 86_400_000_000_000,
-            TimeUnit::Hours => 3_600_000_000_000,
-            TimeUnit::Minutes => 60_000_000_000,
-            TimeUnit::Seconds => 1_000_000_000,
-            TimeUnit::Millis => 1_000_000,
-            TimeUnit::Micros => 1_000,
-            TimeUnit::Nanos => 1,
-        }
-    }
-}
-
-impl fmt::Display for TimeUnit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// Converts times from one unit to another in two steps. The first goes from the unit of the data
 /// to the unit of the reader's type, which is no coarser. The second goes to the unit of the

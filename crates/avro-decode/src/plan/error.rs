@@ -2,15 +2,15 @@
 
 use std::fmt;
 
+use atds_features::path::{PathError, field_step};
+use atds_features::words::Shown;
 use thiserror::Error;
 
 use crate::convert::ConvertError;
 use crate::nearest::nearest;
-use crate::path::{PathError, field_step};
 use crate::plan::MeaningError;
 use crate::resolve::ResolveError;
 use crate::schema::Name;
-use crate::shown::Shown;
 
 /// A feature that does not fit the schema.
 #[derive(Clone, Debug, Error, PartialEq)]

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use atds_features::path::Constant;
+
 use super::cursor::{Cursor, Fault};
 use super::program::Program;
 use crate::DecodeErrorKind;
 use crate::convert::{Rescale, uuid_text};
-use crate::path::Constant;
 
 /// A filter of an array's elements.
 #[derive(Clone, Debug)]

@@ -3,16 +3,16 @@
 mod left_out;
 mod names;
 
+use atds_features::feature::Feature;
+use atds_features::path::field_step;
 use tensor_batch::{DType, MAX_RANK, UNKNOWN};
 
 use super::compile::unions::{Joined, is_several, joined};
 use super::compile::{array_rank, sparse_roles};
 use super::sparse::Role;
-use crate::feature::Feature;
 use crate::limits::{
     MAX_DECODE_DEPTH, MAX_INFERRED_FIELDS, MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_PATH_STEPS,
 };
-use crate::path::field_step;
 use crate::paths::branch_names;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema, SchemaError};
 

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use atds_features::path::Slice;
+
 use super::blocks::{ItemBlock, next_block};
 use super::cursor::{Cursor, Fault};
 use super::output::Length;
 use super::program::Items;
 use super::skip::{Skip, SkipTable};
 use super::values::wrong_length;
-use crate::path::Slice;
 
 /// The items of an array to read: the first items of a slice.
 #[derive(Clone, Debug)]

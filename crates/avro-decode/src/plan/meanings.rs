@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use atds_features::feature::{CheckedFeature, Features};
+use atds_features::path::{Operand, Path, Step};
+use atds_features::words::Shown;
+
 use crate::convert::Meaning;
-use crate::feature::{Checked, Features};
-use crate::path::{Operand, Path, Step};
-use crate::shown::Shown;
 
 /// The meanings of the columns of some features, as far as schemas have fixed them. It starts
 /// empty, and [`Plan::meanings`](crate::Plan::meanings) adds the meanings that a plan's schema
@@ -133,7 +134,7 @@ impl Meanings {
 
 impl MeaningOf {
     /// An operand, in one of a feature's filters, that starts from the element.
-    pub(crate) fn operand(checked: &Checked, path: &Path) -> MeaningOf {
+    pub(crate) fn operand(checked: &CheckedFeature, path: &Path) -> MeaningOf {
         let mut number = 0;
         let keys = checked.keys.iter();
         let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));

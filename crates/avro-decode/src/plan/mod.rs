@@ -42,9 +42,9 @@ pub use meanings::{MeaningError, Meanings};
 pub use scratch::Scratch;
 pub use skipper::Skipper;
 
+use atds_features::feature::Features;
 use tensor_batch::{BatchSpec, RowSlots};
 
-use crate::feature::Features;
 use crate::utf8::replaced_texts;
 use crate::{DecodeError, DecodeErrorKind, DecodeOptions, Schema};
 use cursor::Cursor;

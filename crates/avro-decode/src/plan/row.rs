@@ -4,6 +4,8 @@
 //! Comparing both ends of such an array replaces the loop over its blocks. For any other layout, or
 //! invalid data, the general path reads the value from its start again.
 
+use atds_features::path::Slice;
+
 use super::SLOTS;
 use super::cursor::Cursor;
 use super::items::Primitive;
@@ -15,7 +17,6 @@ use super::sink::strings_of;
 use super::strings::read_strings;
 use crate::convert::Source;
 use crate::encode::write_long;
-use crate::path::Slice;
 
 /// Neighbouring values of a dense row.
 #[derive(Clone, Debug)]

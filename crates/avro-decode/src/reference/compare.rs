@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use atds_features::words::counted;
 use tensor_batch::{Batch, Column, Scalar, Values};
 use thiserror::Error;
 
 use super::{ReferenceColumn, ReferenceTensors};
-use crate::words::counted;
 
 /// The first difference between a batch and the oracle's tensors.
 #[derive(Clone, Debug, Error)]

@@ -3,15 +3,15 @@
 //! Floats are found by the definition of rounding, with fractions of arbitrarily large integers.
 //! Times are converted in 128 bits.
 
+use atds_features::{Convert, TimeUnit, fingerprint64};
 use num_bigint::{BigInt, BigUint, Sign};
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{DType, Scalar};
 
 use super::round::{BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Format, Fraction};
-use crate::convert::fingerprint64;
 use crate::limits::MAX_DECIMAL_BYTES;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
-use crate::{Convert, DecodeErrorKind, Meaning, TimeUnit, Value};
+use crate::{DecodeErrorKind, Meaning, Value};
 
 /// The elements of `dtype` that `value`, of the type at `id`, becomes: three for a duration, one
 /// per byte for uint8, and one otherwise. A value that was written as another type must be resolved

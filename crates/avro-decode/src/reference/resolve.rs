@@ -1,7 +1,8 @@
 //! Resolves trees of the writer's schema to trees of the reader's.
 
+use atds_features::path::field_step;
+
 use crate::limits::{MAX_DECODE_DEPTH, MAX_FILLED_PARTS};
-use crate::path::field_step;
 use crate::reference::convert::{in_unit, unit_of};
 use crate::reference::decode;
 use crate::resolve::{DefaultField, Resolution, Resolved, ResolvedId};

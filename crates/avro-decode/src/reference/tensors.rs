@@ -10,10 +10,11 @@ mod follow;
 mod row;
 mod sparse;
 
+use atds_features::feature::{CheckedFeature, Features};
 use tensor_batch::Scalar;
 use thiserror::Error;
 
-use crate::feature::{Checked, Features};
+use crate::root_fields::of_schema;
 use crate::schema::Schema;
 use crate::{DecodeErrorKind, PlanOptions, Value};
 use column::columns;
@@ -103,7 +104,7 @@ pub fn tensors(
     options: &PlanOptions,
 ) -> Result<ReferenceTensors, RecordError> {
     let meanings = &options.meanings;
-    let all = features.of_schema(schema);
+    let all = of_schema(features, schema);
     let mut rows: Vec<Vec<Row>> = all.iter().map(|_| Vec::new()).collect();
     for (record, value) in records.iter().enumerate() {
         for (checked, rows) in all.iter().zip(&mut rows) {
@@ -149,7 +150,7 @@ pub fn faults(
     options: &PlanOptions,
 ) -> Vec<RecordError> {
     let meanings = &options.meanings;
-    let all = features.of_schema(schema);
+    let all = of_schema(features, schema);
     let mut faults = Vec::new();
     for (record, value) in records.iter().enumerate() {
         for checked in all.iter() {
@@ -165,7 +166,7 @@ pub fn faults(
 }
 
 #[cold]
-fn error(record: usize, checked: &Checked, kind: &DecodeErrorKind) -> RecordError {
+fn error(record: usize, checked: &CheckedFeature, kind: &DecodeErrorKind) -> RecordError {
     RecordError {
         record,
         field: checked.feature.expression().to_owned(),

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use atds_features::words::{Shown, counted};
+
 use crate::limits::{MAX_DEFAULT_PARTS, MAX_RESOLVED_PARTS};
-use crate::shown::Shown;
-use crate::words::counted;
 
 /// The writer's schema cannot be read as the reader's.
 #[derive(Clone, Debug, PartialEq, Eq)]

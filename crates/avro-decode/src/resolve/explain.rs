@@ -1,10 +1,10 @@
 //! Explains in an error why a pair of types cannot be resolved.
 
+use atds_features::path::field_step;
+
 use super::never::Why;
 use super::{Resolution, ResolveError, ResolveErrorKind, Resolved, ResolvedId};
-use crate::convert::Clock;
 use crate::nearest::nearest;
-use crate::path::field_step;
 use crate::schema::describe::describe;
 use crate::schema::{LogicalType, Node, NodeId};
 
@@ -106,6 +106,9 @@ fn name(logical: Option<&LogicalType>) -> Box<str> {
 
 /// Whether the only obstacle is that the reader's unit of time is coarser.
 fn is_coarser(writer: Option<&LogicalType>, reader: Option<&LogicalType>) -> bool {
-    let (writer, reader) = (writer.and_then(Clock::of), reader.and_then(Clock::of));
+    let (writer, reader) = (
+        writer.and_then(LogicalType::time),
+        reader.and_then(LogicalType::time),
+    );
     matches!((writer, reader), (Some((from, _)), Some((to, _))) if from.becomes(to))
 }

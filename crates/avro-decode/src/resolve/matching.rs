@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
-use crate::convert::{Clock, Rescale};
+use crate::convert::Rescale;
 use crate::schema::{LogicalType, Name, Node, NodeId, Record, Schema};
 
 /// Whether the reader's type has the writer's name, as its own name or an alias, ignoring
@@ -30,7 +30,7 @@ pub(super) fn logical_types_differ(
     let (Some(writer), Some(reader)) = (writer, reader) else {
         return false;
     };
-    if let (Some((from, unit)), Some((to, finer))) = (Clock::of(writer), Clock::of(reader)) {
+    if let (Some((from, unit)), Some((to, finer))) = (writer.time(), reader.time()) {
         return !from.becomes(to) || !Rescale::is_exact(unit, finer);
     }
     let is_known = |logical: &LogicalType| !matches!(logical, LogicalType::Unknown(_));

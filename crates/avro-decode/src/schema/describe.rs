@@ -1,7 +1,8 @@
 //! Describes a type in a few words, for errors.
 
+use atds_features::words::Shown;
+
 use super::{Node, NodeId, Schema};
-use crate::shown::Shown;
 
 /// Maximum number of a union's branches that are named; the rest is only counted.
 const MAX_BRANCHES: usize = 6;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use atds_features::words::Shown;
 use thiserror::Error;
 
 use crate::limits::{MAX_NAME_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH};
-use crate::shown::Shown;
 
 /// A text that is not a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Logical types (Avro 1.12, "Logical Types").
 
+use atds_features::words::counted;
+use atds_features::{Clock, TimeUnit};
 use serde_json::{Map, Value as Json};
 
 use super::Node;
-use crate::words::counted;
 
 /// The meaning of a type's values. Values are read and written as the underlying type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,23 @@ pub enum LogicalType {
 }
 
 impl LogicalType {
+    /// The clock and the unit of a date, time or timestamp.
+    pub(crate) fn time(&self) -> Option<(Clock, TimeUnit)> {
+        use LogicalType as L;
+        Some(match self {
+            L::Date => (Clock::Date, TimeUnit::Days),
+            L::TimeMillis => (Clock::TimeOfDay, TimeUnit::Millis),
+            L::TimeMicros => (Clock::TimeOfDay, TimeUnit::Micros),
+            L::TimestampMillis => (Clock::Timestamp, TimeUnit::Millis),
+            L::TimestampMicros => (Clock::Timestamp, TimeUnit::Micros),
+            L::TimestampNanos => (Clock::Timestamp, TimeUnit::Nanos),
+            L::LocalTimestampMillis => (Clock::LocalTimestamp, TimeUnit::Millis),
+            L::LocalTimestampMicros => (Clock::LocalTimestamp, TimeUnit::Micros),
+            L::LocalTimestampNanos => (Clock::LocalTimestamp, TimeUnit::Nanos),
+            _ => return None,
+        })
+    }
+
     /// The name in the schema, such as `timestamp-millis`.
     pub fn name(&self) -> &str {
         match self {

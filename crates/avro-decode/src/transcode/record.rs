@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use atds_features::path::field_step;
+
 use super::run::{Depth, Run, Transcoded, error_at};
 use crate::DecodeErrorKind;
 use crate::limits::MAX_FILLED_PARTS;
-use crate::path::field_step;
 use crate::plan::cursor::Cursor;
 use crate::resolve::{DefaultField, ResolvedId};
 use crate::schema::{Node, NodeId, Schema};

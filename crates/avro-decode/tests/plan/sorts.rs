@@ -266,7 +266,6 @@ impl Seen {
                     _ => "ragged sparse with keys",
                 });
             }
-            _ => {}
         }
     }
 
@@ -336,7 +335,6 @@ impl Seen {
             Operand::Constant(Constant::Integer(_)) => "integer",
             Operand::Constant(Constant::Float(_)) => "float",
             Operand::Constant(Constant::Boolean(_)) => "boolean",
-            other => panic!("{other:?} is not known here"),
         });
         sides.sort();
         self.count(&sides.join("="));

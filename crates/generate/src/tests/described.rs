@@ -1,6 +1,6 @@
 //! Records for features.
 
-use avro_decode::{Convert, Feature, Fill, TimeUnit};
+use atds_features::{Convert, Feature, Fill, TimeUnit};
 use tensor_batch::{DType, Scalar};
 
 use super::*;

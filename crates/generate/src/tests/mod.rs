@@ -10,8 +10,9 @@ mod presets;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use atds_features::Features;
 use avro_decode::encode::{EncodeOptions, encode};
-use avro_decode::{Features, Schema, Value, reference};
+use avro_decode::{Schema, Value, reference};
 use tensor_batch::{ColumnKind, ColumnSpec, UNKNOWN};
 
 use super::*;

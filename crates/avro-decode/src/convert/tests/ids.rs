@@ -76,22 +76,3 @@ fn ids_are_those_of_the_strings_that_the_types_become() {
     let case = Case::of(&decimal_type(2), DType::Int64, vocabulary(&words));
     assert_eq!(case.read_one(&delimited(b"a-1")), Scalar::Int64(1));
 }
-
-#[test]
-fn a_vocabulary_has_no_word_twice() {
-    let words = ["a", "b", "c", "b"].map(Vec::from);
-    let error = Vocabulary::new(words, 0).unwrap_err();
-    assert_eq!(error.to_string(), "words 1 and 3 are the same: 'b'");
-    assert_eq!(error.word, b"b");
-}
-
-#[test]
-fn a_vocabulary_is_shown_without_its_words() {
-    let vocabulary = Vocabulary::new(["secret".into()], 3).unwrap();
-    assert_eq!(
-        format!("{vocabulary:?}"),
-        "Vocabulary { len: 1, unknown: 3, .. }"
-    );
-    assert!(!vocabulary.is_empty());
-    assert_eq!(vocabulary.unknown(), 3);
-}

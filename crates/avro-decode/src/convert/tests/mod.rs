@@ -9,10 +9,13 @@ mod offers;
 mod properties;
 mod times;
 
+use std::sync::Arc;
+
 use super::text::Bytes;
 use super::*;
 use crate::plan::items::{Boolean, Double, Float, Int, Long, Primitive};
 use crate::schema::Schema;
+use atds_features::{Clock, Convert, TimeUnit, Vocabulary, fingerprint64};
 use tensor_batch::half::{bf16, f16};
 use tensor_batch::{DType, Scalar, Values};
 

@@ -1,9 +1,10 @@
 //! Expressions that lead to a field or a branch that the schema lacks.
 
+use atds_features::feature::CheckedFeature;
+
 use super::Compiler;
 use super::request::{Request, Target};
 use crate::DecodeErrorKind;
-use crate::feature::Checked;
 use crate::plan::program::Operation;
 use crate::plan::{Absent, PlanError, PlanErrorKind};
 
@@ -80,6 +81,6 @@ impl<'f> Compiler<'f> {
 }
 
 /// Whether a feature has a default or a mask for missing values.
-fn may_lack_fields(checked: &Checked) -> bool {
+fn may_lack_fields(checked: &CheckedFeature) -> bool {
     checked.fill.is_some()
 }

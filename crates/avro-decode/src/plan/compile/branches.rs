@@ -1,12 +1,13 @@
 //! Unions: the operations of each branch.
 
+use atds_features::path::Step;
+
 use super::operations::program;
 use super::request::Request;
 use super::unions::{check_joined, field_branches, is_several};
 use super::{Compiler, TypePair};
 use crate::DecodeErrorKind;
 use crate::convert::Within;
-use crate::path::Step;
 use crate::plan::leaf::Nullable;
 use crate::plan::program::{Action, Missing, MissingAt, Operation, Optional};
 use crate::plan::{PlanError, PlanErrorKind};

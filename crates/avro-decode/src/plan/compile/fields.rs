@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use atds_features::path::{Path, Step, field_step};
+
 use super::operations::{in_turn, program};
 use super::outputs::entries;
 use super::request::{Request, Target};
 use super::values::not_an_element;
 use super::{Compiler, TypePair};
-use crate::path::{Path, Step, field_step};
 use crate::plan::program::{Action, Default, EndEntry, Operation};
 use crate::plan::{PlanError, PlanErrorKind};
 use crate::resolve::{DefaultField, ResolvedId};

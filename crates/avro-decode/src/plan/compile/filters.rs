@@ -1,10 +1,11 @@
 //! Filters: their operands, and the operations that read them.
 
+use atds_features::feature::CheckedFeature;
+use atds_features::path::{self, Constant, Path, Step};
+
 use super::operations::program;
 use super::request::{Request, Target};
 use super::{Compiler, TypePair};
-use crate::feature::Checked;
-use crate::path::{self, Constant, Path, Step};
 use crate::plan::filter::{Filter, Operand, OperandKind, Promotion, Side};
 use crate::plan::program::{Action, Operation};
 use crate::plan::{MeaningOf, PlanError, PlanErrorKind};
@@ -24,7 +25,7 @@ impl<'f> Compiler<'f> {
     pub(super) fn filter(
         &mut self,
         item: TypePair<'_>,
-        filters: &[(&'f Checked, &'f path::Filter)],
+        filters: &[(&'f CheckedFeature, &'f path::Filter)],
         at: &str,
     ) -> Result<Filter, PlanError> {
         let (checked, filter) = filters[0];
@@ -274,7 +275,7 @@ fn round(side: &mut Side, other: OperandType) {
 
 /// Every use of a root value in a filter: the feature, the steps of the path with the filter, and
 /// the operand.
-pub(super) fn uses(features: &[Checked]) -> Vec<(&Checked, &[Step], &Path)> {
+pub(super) fn uses(features: &[CheckedFeature]) -> Vec<(&CheckedFeature, &[Step], &Path)> {
     let mut uses = Vec::new();
     for checked in features {
         let keys = checked.keys.iter();

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
+use atds_features::feature::FeatureKind;
+use atds_features::path::{Filter, Path, Slice, Step};
+
 use super::fields::wrong_step;
 use super::operations::{in_turn, program};
 use super::request::{Request, Target};
@@ -9,8 +12,6 @@ use super::values::{not_an_element, unwrap_nullable};
 use super::{Compiler, TypePair};
 use crate::DecodeErrorKind;
 use crate::convert::Source;
-use crate::feature::FeatureKind;
-use crate::path::{Filter, Path, Slice, Step};
 use crate::plan::item_slice::ItemSlice;
 use crate::plan::output::Length;
 use crate::plan::program::{Action, Coding, Each, Items, List, Operation, Pick, Read, Which};

@@ -1,10 +1,11 @@
 //! Checks the meanings of columns against the meanings fixed by earlier schemas.
 
+use atds_features::feature::Feature;
+
 use super::{Compiler, TypePair};
 use crate::convert::{
     Asked, Compiled, Meaning, Refusal, Rescale, Source, Within, in_words, operand, source,
 };
-use crate::feature::Feature;
 use crate::plan::meanings::Fixed;
 use crate::plan::{MeaningError, MeaningOf, PlanErrorKind};
 use crate::resolve::Resolved;

@@ -27,16 +27,18 @@ use filters::OperandType;
 use request::Request;
 pub(super) use values::{array_rank, sparse_roles};
 
+use atds_features::feature::{CheckedFeature, Features};
+use atds_features::path::Path;
+
 use super::fast_skip::FastSkip;
 use super::output::{Output, OutputLayout};
 use super::program::{Action, Operation};
 use super::skip::SkipTable;
 use super::{Absent, MeaningOf, Meanings, Plan, PlanError, PlanErrorKind, PlanOptions};
 use crate::DecodeErrorKind;
-use crate::feature::{Checked, Features};
 use crate::limits::MAX_PLAN_PARTS;
-use crate::path::Path;
 use crate::resolve::{Resolution, Resolved, ResolvedId};
+use crate::root_fields::of_schema;
 use crate::schema::{Node, NodeId, Schema};
 use operations::program;
 use values::resolve;
@@ -55,7 +57,7 @@ pub(super) fn compile(
         resolution: &resolution,
         id: resolution.root,
     };
-    let checked = features.of_schema(&resolution.reader);
+    let checked = of_schema(features, &resolution.reader);
     let mut compiler = Compiler {
         features: &checked,
         options,
@@ -189,7 +191,7 @@ impl<'r> TypePair<'r> {
 }
 
 struct Compiler<'f> {
-    features: &'f [Checked],
+    features: &'f [CheckedFeature],
     options: &'f PlanOptions,
     /// One output per feature.
     outputs: Vec<Output>,

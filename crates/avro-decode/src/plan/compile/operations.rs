@@ -1,5 +1,7 @@
 //! Builds programs from operations.
 
+use atds_features::path::Step;
+
 use crate::DecodeErrorKind;
 use crate::plan::output::Output;
 use crate::plan::program::{Action, Missing, MissingAt, Operation, Program};
@@ -8,7 +10,6 @@ use crate::plan::skip::Skip;
 
 use super::Compiler;
 use super::request::{Request, Target};
-use crate::path::Step;
 
 impl Operation {
     pub(super) fn new(field: &str, action: Action) -> Self {

@@ -1,12 +1,12 @@
 //! The output layout of features' values.
 
+use atds_features::feature::{CheckedFeature, Extents, Feature, FeatureKind, SparseKeys};
 use tensor_batch::Layout;
 
-use crate::feature::{Checked, Extents, Feature, FeatureKind, SparseKeys, lists};
 use crate::plan::output::{Entries, Output, OutputLayout};
 use crate::plan::{OutOfBounds, PlanOptions};
 
-pub(super) fn outputs(features: &[Checked], options: &PlanOptions) -> Vec<Output> {
+pub(super) fn outputs(features: &[CheckedFeature], options: &PlanOptions) -> Vec<Output> {
     let outputs = features.iter().map(|checked| Output {
         column: checked.column,
         mask: checked.mask,
@@ -17,7 +17,7 @@ pub(super) fn outputs(features: &[Checked], options: &PlanOptions) -> Vec<Output
     outputs.collect()
 }
 
-fn layout(checked: &Checked, options: &PlanOptions) -> OutputLayout {
+fn layout(checked: &CheckedFeature, options: &PlanOptions) -> OutputLayout {
     match &checked.feature.kind {
         FeatureKind::Dense { .. } => match checked.shape.iter().copied().collect() {
             Some(shape) => OutputLayout::Dense {
@@ -44,7 +44,7 @@ fn layout(checked: &Checked, options: &PlanOptions) -> OutputLayout {
 ///
 /// # Panics
 /// If the feature is not sparse.
-pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> OutputLayout {
+pub(super) fn entries(checked: &CheckedFeature, options: &PlanOptions) -> OutputLayout {
     let FeatureKind::Sparse {
         shape,
         sort,
@@ -58,7 +58,7 @@ pub(super) fn entries(checked: &Checked, options: &PlanOptions) -> OutputLayout 
     let keys = keys.flat_map(|keys| keys.index.iter().chain([&keys.value]));
     OutputLayout::Entries(Entries {
         state: 0,
-        lists: lists(&checked.path),
+        lists: checked.path.lists(),
         shape: shape.as_slice().into(),
         relative: keys.map(|key| !key.from_root).collect(),
         sort: *sort,

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use atds_features::feature::{CheckedFeature, FeatureKind, SparseKeys};
+use atds_features::path::{Path, Reference, Step};
+
 use crate::convert::Within;
-use crate::feature::{Checked, FeatureKind, SparseKeys};
-use crate::path::{Path, Reference, Step};
 use crate::plan::PlanErrorKind;
 
 /// A request for a value: its target, and the steps that remain to it.
@@ -14,7 +15,7 @@ pub(super) struct Request<'f> {
     /// The remaining steps.
     pub(super) steps: &'f [Step],
     /// The feature, for errors.
-    pub(super) checked: &'f Checked,
+    pub(super) checked: &'f CheckedFeature,
     /// The whole expression.
     pub(super) path: &'f Path,
     /// The dimensions of a dense or varlen feature's lists, one for each list on the path; `None`
@@ -51,7 +52,7 @@ impl<'f> Request<'f> {
     /// The requests of a feature for the record. `dims` are the dimensions of its lists.
     pub(super) fn of_feature(
         number: usize,
-        checked: &'f Checked,
+        checked: &'f CheckedFeature,
         dims: Rc<[Option<usize>]>,
     ) -> Vec<Request<'f>> {
         let target = match &checked.feature.kind {
@@ -77,7 +78,7 @@ impl<'f> Request<'f> {
     /// The requests of a sparse feature's keys that start from the root, or from an entry.
     pub(super) fn keys(
         number: usize,
-        checked: &'f Checked,
+        checked: &'f CheckedFeature,
         from_root: bool,
     ) -> impl Iterator<Item = Request<'f>> {
         let index = checked
@@ -93,11 +94,11 @@ impl<'f> Request<'f> {
     }
 
     /// The request of an operand in one of a feature's filters.
-    pub(super) fn operand(slot: usize, checked: &'f Checked, path: &'f Path) -> Self {
+    pub(super) fn operand(slot: usize, checked: &'f CheckedFeature, path: &'f Path) -> Self {
         Request::new(Target::Operand(slot), checked, path)
     }
 
-    fn new(target: Target, checked: &'f Checked, path: &'f Path) -> Self {
+    fn new(target: Target, checked: &'f CheckedFeature, path: &'f Path) -> Self {
         Request {
             target,
             steps: &path.steps,

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use atds_features::feature::{CheckedFeature, FeatureKind};
+use atds_features::path::Step;
+
 use super::branches::find_branch;
 use super::fields::{FieldIndices, leads_to};
 use super::unions::{field_branches, is_several};
 use super::values::{array_rank, unwrap_nullable};
 use crate::convert::are_octets;
-use crate::feature::{Checked, FeatureKind, lists};
-use crate::path::Step;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
 
 /// The dimensions of a dense or varlen feature's lists: those of its shape. If the feature may be
@@ -16,7 +17,7 @@ use crate::schema::{LogicalType, Node, NodeId, Schema};
 pub(super) fn list_dims(
     indices: &FieldIndices,
     schema: &Schema,
-    checked: &Checked,
+    checked: &CheckedFeature,
 ) -> Rc<[Option<usize>]> {
     match one_list(indices, schema, checked) {
         Some(len) => Rc::from([Some(len)]),
@@ -25,7 +26,7 @@ pub(super) fn list_dims(
 }
 
 /// The length of the single list that fills all dimensions; `None` if there is no such list.
-fn one_list(indices: &FieldIndices, schema: &Schema, checked: &Checked) -> Option<usize> {
+fn one_list(indices: &FieldIndices, schema: &Schema, checked: &CheckedFeature) -> Option<usize> {
     let FeatureKind::Dense { reshape: true, .. } = checked.feature.kind else {
         return None;
     };
@@ -34,7 +35,7 @@ fn one_list(indices: &FieldIndices, schema: &Schema, checked: &Checked) -> Optio
         return None;
     }
     if let Some(Step::Keys) = checked.path.steps.last() {
-        return (lists(&checked.path) == 1).then_some(len);
+        return (checked.path.lists() == 1).then_some(len);
     }
     // If the schema lacks the value, lists of any length up to `len` are valid.
     let (arrays, is_duration) = match end(indices, schema, &checked.path.steps) {
@@ -49,7 +50,7 @@ fn one_list(indices: &FieldIndices, schema: &Schema, checked: &Checked) -> Optio
         }
         None => (0, false),
     };
-    let is_one = lists(&checked.path) + arrays == 1 && !is_duration;
+    let is_one = checked.path.lists() + arrays == 1 && !is_duration;
     is_one.then_some(len)
 }
 

@@ -1,12 +1,13 @@
 //! Unions of several types for which an expression names no branch.
 
+use atds_features::Convert;
+use atds_features::path::{Path, Step};
 use tensor_batch::DType;
 
 use super::fields::{FieldIndices, leads_to};
 use super::request::{Request, Target};
 use super::values::unwrap_nullable;
-use crate::convert::{Clock, Convert, ConvertError};
-use crate::path::{Path, Step};
+use crate::convert::ConvertError;
 use crate::paths::branch_names;
 use crate::plan::PlanErrorKind;
 use crate::schema::{LogicalType, Node, NodeId, Schema};
@@ -28,7 +29,7 @@ pub(in crate::plan) fn joined(schema: &Schema, branches: &[NodeId]) -> Option<Jo
     for &branch in branches {
         let logical = schema.logical(branch);
         let is_uuid = logical == Some(&LogicalType::Uuid);
-        let is_time = logical.and_then(Clock::of).is_some();
+        let is_time = logical.and_then(LogicalType::time).is_some();
         let is_number = matches!(
             logical,
             Some(LogicalType::Decimal { .. } | LogicalType::Duration)

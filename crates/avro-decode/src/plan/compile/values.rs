@@ -1,5 +1,6 @@
 //! The ends of expressions: values, and ATDS's sparse records.
 
+use atds_features::feature::{Feature, FeatureKind};
 use tensor_batch::DType;
 
 use super::fields::wrong_step;
@@ -9,7 +10,6 @@ use super::request::{Request, Target};
 use super::unions::is_several;
 use super::{Compiler, TypePair};
 use crate::convert::{DURATION_WIDTH, Source, Within, are_octets};
-use crate::feature::{Feature, FeatureKind};
 use crate::plan::leaf::{Leaf, Nullable};
 use crate::plan::program::{Action, IndexRead, Operation, Read};
 use crate::plan::sparse::{Role, SparseField, SparseRecord};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::feature::Feature;
-use crate::shown::Shown;
+use atds_features::feature::Feature;
+use atds_features::words::Shown;
 
 /// A value that no inferred feature reads.
 #[derive(Clone, Debug, PartialEq)]

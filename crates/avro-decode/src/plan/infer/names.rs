@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::feature::{Feature, is_meant_as_path, lists, root_fields};
-use crate::path::{Path, Step};
+use atds_features::feature::Feature;
+use atds_features::path::{Path, Step};
+
+use crate::root_fields::root_fields;
 use crate::schema::Schema;
 
 /// Names features after their fields, joined by dots and without quotes. A feature gets an
@@ -35,7 +37,7 @@ pub(super) fn name(features: &mut [Feature], schema: &Schema) {
         // If the schema lacks the field, `a.b` would be the `b` of an `a`, and `a.` an error.
         let is_other = match Path::parse(&name) {
             Ok(other) => other != path,
-            Err(error) => is_meant_as_path(&name, &error),
+            Err(error) => error.is_meant_as_path(),
         };
         if is_other || leads_to(&name, &fields).as_ref() != Some(&path) {
             feature.expression = Some(feature.name.clone());
@@ -82,7 +84,7 @@ fn plain(path: &Path) -> String {
 /// The path that this name alone means, if the root has these fields.
 fn leads_to(name: &str, fields: &HashSet<&str>) -> Option<Path> {
     let path = Path::parse(name).ok();
-    let has_lists = path.as_ref().is_some_and(|path| lists(path) > 0);
+    let has_lists = path.as_ref().is_some_and(|path| path.lists() > 0);
     if fields.contains(name) && !has_lists {
         let steps = vec![Step::Field(name.to_owned())];
         return Some(Path { steps });

@@ -1,13 +1,13 @@
 //! Turns rows into columns.
 
+use atds_features::feature::{CheckedFeature, Extents, Feature, FeatureKind, Fill};
 use tensor_batch::{Layout, Scalar, UNKNOWN};
 
 use super::ReferenceColumn;
 use super::row::{Entry, Row};
-use crate::feature::{Checked, Extents, Feature, FeatureKind, Fill, lists};
 
 /// The columns of a feature, each with its index in the batch.
-pub(super) fn columns(checked: &Checked, rows: &[Row]) -> Vec<(usize, ReferenceColumn)> {
+pub(super) fn columns(checked: &CheckedFeature, rows: &[Row]) -> Vec<(usize, ReferenceColumn)> {
     let (values, mask) = match &checked.feature.kind {
         FeatureKind::Dense { .. } => dense(checked, rows),
         kind => (of_entries(checked, kind, rows), flat_mask(rows)),
@@ -24,7 +24,7 @@ pub(super) fn columns(checked: &Checked, rows: &[Row]) -> Vec<(usize, ReferenceC
 }
 
 /// A dense column and its mask. An element without an entry is missing.
-fn dense(checked: &Checked, rows: &[Row]) -> (ReferenceColumn, ReferenceColumn) {
+fn dense(checked: &CheckedFeature, rows: &[Row]) -> (ReferenceColumn, ReferenceColumn) {
     let dims = checked.shape.iter().enumerate();
     let dims = dims.map(|(level, &dim)| dim.unwrap_or_else(|| longest(rows, level)));
     let dims: Vec<usize> = dims.collect();
@@ -81,7 +81,7 @@ fn flat_mask(rows: &[Row]) -> ReferenceColumn {
 }
 
 /// A varlen or sparse column.
-fn of_entries(checked: &Checked, kind: &FeatureKind, rows: &[Row]) -> ReferenceColumn {
+fn of_entries(checked: &CheckedFeature, kind: &FeatureKind, rows: &[Row]) -> ReferenceColumn {
     let entries = || rows.iter().flat_map(|row| &row.entries);
     let value = |entry: &Entry| {
         let value = entry.value.clone();
@@ -119,7 +119,7 @@ fn of_entries(checked: &Checked, kind: &FeatureKind, rows: &[Row]) -> ReferenceC
             }
         }
         FeatureKind::Sparse { shape, layout, .. } => {
-            let levels = lists(&checked.path);
+            let levels = checked.path.lists();
             dense_shape.extend((0..levels).map(|level| longest(rows, level) as i64));
             for (dimension, &size) in shape.iter().enumerate() {
                 dense_shape.push(match size {

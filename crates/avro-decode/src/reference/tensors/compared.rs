@@ -1,11 +1,13 @@
 //! Filters: they select elements of a list.
 
+use atds_features::TimeUnit;
+use atds_features::path::{Constant, Filter, Operand};
+
 use super::follow::{Found, TypedValue};
-use crate::path::{Constant, Filter, Operand};
 use crate::plan::MeaningOf;
 use crate::reference::convert::{in_unit, string, unit_of, whole};
 use crate::schema::{LogicalType, Node};
-use crate::{Meaning, TimeUnit, Value};
+use crate::{Meaning, Value};
 
 /// Whether `filter` keeps `element` of the record `root`. It does not if the element is null, or a
 /// side is missing.

@@ -1,8 +1,9 @@
 //! Follows expressions: to a value, to lists of values, or to a missing value.
 
+use atds_features::feature::CheckedFeature;
+use atds_features::path::{Slice, Step};
+
 use super::compared::is_kept;
-use crate::feature::Checked;
-use crate::path::{Slice, Step};
 use crate::schema::numbered::numbered;
 use crate::schema::{LogicalType, Node, NodeId, Record, Schema};
 use crate::{DecodeErrorKind, Meanings, Value};
@@ -32,7 +33,7 @@ pub(super) struct TypedValue<'a> {
 /// The options that affect following.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'a> {
-    pub(super) checked: &'a Checked,
+    pub(super) checked: &'a CheckedFeature,
     /// The meanings of the columns.
     pub(super) meanings: &'a Meanings,
 }

@@ -1,14 +1,15 @@
 //! The row that a feature makes of one record.
 
+use atds_features::Convert;
+use atds_features::feature::{CheckedFeature, FeatureKind, SparseKeys};
 use tensor_batch::{DType, Scalar};
 
 use super::follow::{Found, TypedValue, dimensions};
 use super::sparse::{named_entries, record_entries};
-use crate::feature::{Checked, FeatureKind, SparseKeys, lists as lists_of};
 use crate::plan::MeaningOf;
 use crate::reference::convert::convert;
 use crate::schema::Schema;
-use crate::{Convert, DecodeErrorKind, PlanOptions, Value};
+use crate::{DecodeErrorKind, PlanOptions, Value};
 
 /// The row that a feature makes of one record.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ pub(super) struct Entry {
 
 impl Row {
     /// The row that a feature makes of a record.
-    pub(super) fn of(checked: &Checked, root: TypedValue<'_>, options: &PlanOptions) -> Row {
+    pub(super) fn of(checked: &CheckedFeature, root: TypedValue<'_>, options: &PlanOptions) -> Row {
         let found = root.follow(&checked.path.steps, root);
         let mut row = Row {
             is_present: !matches!(found, Found::Missing(_)),
@@ -62,14 +63,18 @@ impl Row {
     }
 
     /// Handles a missing value or list: an error, unless the feature has a default or a mask.
-    pub(super) fn missing(&mut self, checked: &Checked, why: DecodeErrorKind) {
+    pub(super) fn missing(&mut self, checked: &CheckedFeature, why: DecodeErrorKind) {
         if !fills(checked) {
             self.faults.push(why);
         }
     }
 
     /// The elements of a value: three for a duration, one per byte for uint8, one otherwise.
-    pub(super) fn converted(&mut self, checked: &Checked, typed: TypedValue<'_>) -> Vec<Scalar> {
+    pub(super) fn converted(
+        &mut self,
+        checked: &CheckedFeature,
+        typed: TypedValue<'_>,
+    ) -> Vec<Scalar> {
         let feature = &checked.feature;
         let (schema, ty, value) = (typed.schema, typed.ty, typed.value);
         let is_bytes = feature.any_bytes && feature.dtype == DType::String;
@@ -88,7 +93,7 @@ impl Row {
     }
 
     /// The element of a key, as a string.
-    pub(super) fn converted_key(&mut self, checked: &Checked, key: &str) -> Option<Scalar> {
+    pub(super) fn converted_key(&mut self, checked: &CheckedFeature, key: &str) -> Option<Scalar> {
         let schema = Schema::parse("\"string\"").expect("a schema");
         let value = Value::String(key.to_owned());
         let feature = &checked.feature;
@@ -106,7 +111,7 @@ impl Row {
     /// length.
     fn values(
         &mut self,
-        checked: &Checked,
+        checked: &CheckedFeature,
         found: Found<'_>,
         dims: &[Option<usize>],
         index: &[i64],
@@ -174,7 +179,7 @@ impl Row {
 
     /// Adds a list of `actual` items, and checks its length against its dimension. A dense list may
     /// be shorter if the feature has a default or a mask, a truncated varlen list in any case.
-    fn list(&mut self, checked: &Checked, dim: Option<usize>, level: usize, actual: usize) {
+    fn list(&mut self, checked: &CheckedFeature, dim: Option<usize>, level: usize, actual: usize) {
         let may_be_shorter = match checked.feature.kind {
             FeatureKind::Dense { .. } => fills(checked),
             _ => checked.feature.truncate,
@@ -191,14 +196,14 @@ impl Row {
 }
 
 /// Whether a feature has a default or a mask for missing values.
-fn fills(checked: &Checked) -> bool {
+fn fills(checked: &CheckedFeature) -> bool {
     let missing = &checked.feature.missing;
     missing.default.is_some() || missing.mask.is_some() || missing.row_mask.is_some()
 }
 
 /// The dimensions of a dense feature's lists: those of its shape, or their product if a single list
 /// fills them.
-fn list_dims(checked: &Checked, root: TypedValue<'_>) -> Vec<Option<usize>> {
+fn list_dims(checked: &CheckedFeature, root: TypedValue<'_>) -> Vec<Option<usize>> {
     let shape = &checked.shape;
     let steps = &checked.path.steps;
     let feature = &checked.feature;
@@ -206,7 +211,7 @@ fn list_dims(checked: &Checked, root: TypedValue<'_>) -> Vec<Option<usize>> {
         feature.dtype == DType::UInt8 && matches!(feature.convert, Convert::Exact | Convert::Cast);
     let lists = dimensions(root.schema, root.schema.root(), steps, octets);
     // If the schema lacks the end of the path, only its own lists count.
-    let lists = lists.unwrap_or_else(|| lists_of(&checked.path));
+    let lists = lists.unwrap_or_else(|| checked.path.lists());
     if lists == 1
         && shape.len() > 1
         && matches!(

@@ -2,12 +2,12 @@
 
 use std::iter::repeat_n;
 
+use atds_features::feature::{CheckedFeature, FeatureKind};
 use tensor_batch::{Scalar, UNKNOWN};
 
 use super::compared::units;
 use super::follow::{Found, TypedValue};
 use super::row::{Entry, Row, deeper};
-use crate::feature::{Checked, FeatureKind, lists};
 use crate::plan::MeaningOf;
 use crate::reference::convert::{in_unit, whole};
 use crate::schema::Node;
@@ -27,7 +27,7 @@ struct EntryParts {
 /// The entries of ATDS's record of arrays.
 pub(super) fn record_entries(
     row: &mut Row,
-    checked: &Checked,
+    checked: &CheckedFeature,
     found: Found<'_>,
     options: &PlanOptions,
 ) {
@@ -70,18 +70,18 @@ pub(super) fn record_entries(
 /// The entries of a sparse feature with keys.
 pub(super) fn named_entries(
     row: &mut Row,
-    checked: &Checked,
+    checked: &CheckedFeature,
     found: Found<'_>,
     root: TypedValue<'_>,
     options: &PlanOptions,
 ) {
     let keys = checked.keys.as_ref().expect("the feature has keys");
-    let value_lists = lists(&keys.value.path);
+    let value_lists = keys.value.path.lists();
     let mut parts = EntryParts {
         indices: vec![Vec::new(); keys.index.len()],
         ..EntryParts::default()
     };
-    row.lengths = vec![Vec::new(); lists(&checked.path)];
+    row.lengths = vec![Vec::new(); checked.path.lists()];
     // Keys that all start from the root need no entry record.
     let is_rooted = checked.is_rooted;
     let mut records = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn named_entries(
                 let before = indices.len();
                 let found = record.follow(&key.path.steps, root);
                 let of = MeaningOf::Indices(checked.column, dimension);
-                row.indices(checked, found, lists(&key.path), &of, indices);
+                row.indices(checked, found, key.path.lists(), &of, indices);
                 counts.push(indices.len() - before);
             }
         }
@@ -112,7 +112,7 @@ pub(super) fn named_entries(
         if key.from_root {
             let found = root.follow(&key.path.steps, root);
             let of = MeaningOf::Indices(checked.column, dimension);
-            row.indices(checked, found, lists(&key.path), &of, indices);
+            row.indices(checked, found, key.path.lists(), &of, indices);
         }
     }
     if keys.value.from_root {
@@ -131,7 +131,7 @@ impl Row {
     /// count as a list.
     fn records<'a>(
         &mut self,
-        checked: &Checked,
+        checked: &CheckedFeature,
         found: Found<'a>,
         index: &[i64],
         records: &mut Vec<(Vec<i64>, TypedValue<'a>)>,
@@ -162,7 +162,7 @@ impl Row {
     /// Appends the indices in nested lists. A missing index is an error, a missing list is empty.
     fn indices(
         &mut self,
-        checked: &Checked,
+        checked: &CheckedFeature,
         found: Found<'_>,
         lists: usize,
         of: &MeaningOf,
@@ -201,7 +201,7 @@ impl Row {
     /// Appends the values in nested lists. A missing list is empty.
     fn entry_values(
         &mut self,
-        checked: &Checked,
+        checked: &CheckedFeature,
         found: Found<'_>,
         lists: usize,
         values: &mut Vec<Option<Scalar>>,
@@ -224,7 +224,7 @@ impl Row {
     }
 
     /// Builds entries from their parts.
-    fn entries(&mut self, checked: &Checked, parts: EntryParts, options: &PlanOptions) {
+    fn entries(&mut self, checked: &CheckedFeature, parts: EntryParts, options: &PlanOptions) {
         let FeatureKind::Sparse { shape, sort, .. } = &checked.feature.kind else {
             panic!("a sparse feature");
         };

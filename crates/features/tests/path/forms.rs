@@ -1,6 +1,6 @@
 //! The parsed steps of each form of expression, and its printed text.
 
-use avro_decode::path::{Operand, Path, Reference, Slice, Step};
+use atds_features::path::{Operand, Path, Reference, Slice, Step};
 
 use crate::build::*;
 

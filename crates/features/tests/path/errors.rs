@@ -1,7 +1,7 @@
 //! Errors for texts that are not expressions: messages and positions.
 
-use avro_decode::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
-use avro_decode::path::{Path, PathError, PathErrorKind as Kind, Reference, Side};
+use atds_features::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
+use atds_features::path::{Path, PathError, PathErrorKind as Kind, Reference, Side};
 
 fn refused(text: &str) -> PathError {
     let error = Path::parse(text).unwrap_err();

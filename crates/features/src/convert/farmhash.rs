@@ -9,7 +9,7 @@ const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 
 /// The fingerprint of `bytes`.
 #[inline]
-pub(crate) fn fingerprint64(bytes: &[u8]) -> u64 {
+pub fn fingerprint64(bytes: &[u8]) -> u64 {
     match bytes.len() {
         0..=16 => up_to_16(bytes),
         17..=32 => up_to_32(bytes),
@@ -18,6 +18,7 @@ pub(crate) fn fingerprint64(bytes: &[u8]) -> u64 {
     }
 }
 
+#[inline]
 fn up_to_16(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     let length = len as u64;
@@ -42,6 +43,7 @@ fn up_to_16(bytes: &[u8]) -> u64 {
     fold(low.wrapping_mul(K2) ^ high.wrapping_mul(K0)).wrapping_mul(K2)
 }
 
+#[inline]
 fn up_to_32(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     let factor = factor_for(len as u64);
@@ -52,6 +54,7 @@ fn up_to_32(bytes: &[u8]) -> u64 {
     mix_two(low, high, factor)
 }
 
+#[inline]
 fn up_to_64(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     let factor = factor_for(len as u64);
@@ -110,6 +113,7 @@ struct State {
 
 impl State {
     /// Mixes 64 bytes into the state. The state counts `weight` times as much as the bytes.
+    #[inline]
     fn block(&mut self, block: &[u8], factor: u64, weight: u64) {
         let State { x, y, z, v, w } = self;
         let sum = sum3(*x, *y, v.0).wrapping_add(word(block, 8));
@@ -129,6 +133,7 @@ impl State {
 }
 
 /// Mixes 32 bytes with two seeds.
+#[inline]
 fn mix_half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     let first = a.wrapping_add(word(bytes, 0));
     let last = word(bytes, 24);
@@ -141,6 +146,7 @@ fn mix_half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
 }
 
 /// The common steps for lengths from 17 to 64.
+#[inline]
 fn mix_four(a: u64, b: u64, c: u64, d: u64) -> (u64, u64) {
     (
         sum3(rotated(a.wrapping_add(b), 43), rotated(c, 30), d),
@@ -148,30 +154,36 @@ fn mix_four(a: u64, b: u64, c: u64, d: u64) -> (u64, u64) {
     )
 }
 
+#[inline]
 fn mix_two(low: u64, high: u64, factor: u64) -> u64 {
     let a = fold((low ^ high).wrapping_mul(factor));
     let b = fold((high ^ a).wrapping_mul(factor));
     b.wrapping_mul(factor)
 }
 
+#[inline]
 fn fold(value: u64) -> u64 {
     value ^ (value >> 47)
 }
 
+#[inline]
 fn factor_for(length: u64) -> u64 {
     K2.wrapping_add(length.wrapping_mul(2))
 }
 
+#[inline]
 fn sum3(a: u64, b: u64, c: u64) -> u64 {
     a.wrapping_add(b).wrapping_add(c)
 }
 
 /// Rotates to the right, as the published algorithm does.
+#[inline]
 fn rotated(value: u64, bits: u32) -> u64 {
     value.rotate_right(bits)
 }
 
 /// The 8 bytes from `at` on.
+#[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
@@ -179,6 +191,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// The 4 bytes from `at` on.
+#[inline]
 fn half_word(bytes: &[u8], at: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[at..at + 4]);

@@ -1,12 +1,12 @@
-//! Slices: a range of an array's elements.
+//! Slices: a range of a list's elements.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
-/// A range of an array's elements, with bounds as in Python.
+/// A range of a list's elements, with bounds as in Python.
 ///
 /// ```
-/// use avro_decode::path::Slice;
+/// use atds_features::path::Slice;
 ///
 /// let last_three = Slice { start: Some(-3), end: None };
 /// assert_eq!(last_three.to_string(), "-3:");
@@ -15,21 +15,21 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// The first element, from the end if negative; `None` for the array's start.
+    /// The first element, from the end if negative; `None` for the list's start.
     pub start: Option<i64>,
-    /// The element after the last one, from the end if negative; `None` for the array's end.
+    /// The element after the last one, from the end if negative; `None` for the list's end.
     pub end: Option<i64>,
 }
 
 impl Slice {
-    /// Whether the bounds do not depend on the array's length: neither is negative.
+    /// Whether the bounds do not depend on the list's length: neither is negative.
     pub fn is_from_start(self) -> bool {
         self.start.is_none_or(|bound| bound >= 0) && self.end.is_none_or(|bound| bound >= 0)
     }
 
-    /// The range of elements that the slice selects in an array of `length` elements.
+    /// The range of elements that the slice selects in a list of `length` elements.
     ///
-    /// For a slice that [is from the start](Self::is_from_start), a `length` above the array's
+    /// For a slice that [is from the start](Self::is_from_start), a `length` above the list's
     /// selects the same elements.
     pub fn of_length(self, length: usize) -> Range<usize> {
         let absolute = |bound: i64| {
@@ -64,7 +64,7 @@ impl Display for Slice {
 mod tests {
     use super::*;
 
-    /// Slices have Python's bounds, for every pair of bounds near the ends of an array.
+    /// Slices have Python's bounds, for every pair of bounds near the ends of a list.
     #[test]
     fn bounds_are_those_of_python() {
         let bounds = || [None].into_iter().chain((-5..=5).map(Some));

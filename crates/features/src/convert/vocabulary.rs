@@ -11,12 +11,12 @@ use thiserror::Error;
 /// strings.
 ///
 /// ```
-/// use avro_decode::Vocabulary;
+/// use atds_features::Vocabulary;
 ///
 /// let colours = Vocabulary::new(["red", "green"].map(Vec::from), -1)?;
 /// assert_eq!(colours.id(b"green"), 1);
 /// assert_eq!(colours.id(b"blue"), -1);
-/// # Ok::<(), avro_decode::DuplicateWord>(())
+/// # Ok::<(), atds_features::DuplicateWord>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Vocabulary {
@@ -97,7 +97,7 @@ impl Vocabulary {
     }
 
     /// An id that is not in `range`, if there is one.
-    pub(super) fn id_outside(&self, range: &RangeInclusive<i64>) -> Option<i64> {
+    pub fn id_outside(&self, range: &RangeInclusive<i64>) -> Option<i64> {
         let last = self.len().checked_sub(1).map(|last| last as i64);
         let mut ids = [self.unknown].into_iter().chain(last);
         ids.find(|id| !range.contains(id))
@@ -111,5 +111,29 @@ impl fmt::Debug for Vocabulary {
             .field("len", &self.len())
             .field("unknown", &self.unknown)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vocabulary_has_no_word_twice() {
+        let words = ["a", "b", "c", "b"].map(Vec::from);
+        let error = Vocabulary::new(words, 0).unwrap_err();
+        assert_eq!(error.to_string(), "words 1 and 3 are the same: 'b'");
+        assert_eq!(error.word, b"b");
+    }
+
+    #[test]
+    fn a_vocabulary_is_shown_without_its_words() {
+        let vocabulary = Vocabulary::new(["secret".into()], 3).unwrap();
+        assert_eq!(
+            format!("{vocabulary:?}"),
+            "Vocabulary { len: 1, unknown: 3, .. }"
+        );
+        assert!(!vocabulary.is_empty());
+        assert_eq!(vocabulary.unknown(), 3);
     }
 }

@@ -9,7 +9,7 @@ use super::{Constant, Filter, Operand, Path, Reference, Step};
 /// The text of a step to the field `name`: the name, in quotes unless it is plain.
 ///
 /// ```
-/// use avro_decode::path::field_step;
+/// use atds_features::path::field_step;
 ///
 /// assert_eq!(field_step("age"), "age");
 /// assert_eq!(field_step("user-id"), "'user-id'");

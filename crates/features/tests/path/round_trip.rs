@@ -1,6 +1,6 @@
 //! Parsing a printed path gives the same path; no text makes the parser panic.
 
-use avro_decode::path::{Path, PathError, Reference};
+use atds_features::path::{Path, PathError, Reference};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;

@@ -12,61 +12,65 @@ use tensor_batch::{
 use super::{
     Extents, Feature, FeatureError, FeatureErrorKind, FeatureKind, Fill, Missing, SparseKeys,
 };
-use crate::path::{Path, PathError, PathErrorKind, Reference, Step};
-use crate::schema::{Field, Node, NodeId, Schema};
+use crate::path::{Path, PathError, Reference, Step};
 
 /// A set of features and the columns that they become. They are checked as far as possible without
 /// a schema, and sorted by name.
 #[derive(Clone, Debug)]
 pub struct Features {
-    checked: Arc<[Checked]>,
+    checked: Arc<[CheckedFeature]>,
     spec: BatchSpec,
 }
 
-/// A feature with its expressions parsed and its columns assigned.
+/// A feature with its expressions parsed and its columns assigned. A decoder is made from it.
 #[derive(Clone, Debug)]
-pub(crate) struct Checked {
-    pub(crate) feature: Feature,
+#[non_exhaustive]
+pub struct CheckedFeature {
+    /// The feature.
+    pub feature: Feature,
     /// The path to the values, or to the entries of a sparse feature with keys.
-    pub(crate) path: Path,
+    pub path: Path,
     /// Why the name is not an expression, if the feature has no other. The name may still be that
     /// of a field.
-    pub(crate) not_a_path: Option<PathError>,
+    pub not_a_path: Option<PathError>,
     /// Whether this is a sparse feature whose keys all start from the root. Its expression is then
     /// only a name.
-    pub(crate) is_rooted: bool,
-    /// The keys of a sparse feature; for ATDS's record, the paths to its arrays.
-    pub(crate) keys: Option<Keys>,
+    pub is_rooted: bool,
+    /// The keys of a sparse feature; for ATDS's record, the paths to its lists.
+    pub keys: Option<KeyPaths>,
     /// The dimensions of a dense or varlen row; `None` if a dimension varies.
-    pub(crate) shape: Vec<Option<usize>>,
+    pub shape: Vec<Option<usize>>,
     /// The index in the batch of the column of values.
-    pub(crate) column: usize,
+    pub column: usize,
     /// The index of the mask's column.
-    pub(crate) mask: Option<usize>,
+    pub mask: Option<usize>,
     /// The index of the row mask's column.
-    pub(crate) row_mask: Option<usize>,
+    pub row_mask: Option<usize>,
     /// The replacement for a missing value: one value, or one for each element of a row. `None` if
     /// a missing value is an error.
-    pub(crate) fill: Option<Values>,
+    pub fill: Option<Values>,
 }
 
 /// The keys of a sparse feature.
 #[derive(Clone, Debug)]
-pub(crate) struct Keys {
-    pub(crate) index: Vec<Reference>,
-    pub(crate) value: Reference,
+#[non_exhaustive]
+pub struct KeyPaths {
+    /// The paths to the indices.
+    pub index: Vec<Reference>,
+    /// The path to the value.
+    pub value: Reference,
 }
 
-impl Checked {
+impl CheckedFeature {
     /// Whether the first dimension given is the batch, which `shape` leaves out.
-    pub(crate) fn has_batch(&self) -> bool {
+    pub fn has_batch(&self) -> bool {
         matches!(&self.feature.kind,
             FeatureKind::Dense { shape, .. } if shape.len() > self.shape.len())
     }
 
     /// The feature's name in errors about the data: the expression, or the name if all keys start
     /// from the root.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         if self.is_rooted {
             &self.feature.name
         } else {
@@ -97,7 +101,7 @@ impl Features {
         let position = |name: &str| spec.position(name).expect("the column of the feature");
         let checked = parsed.into_iter().map(|draft| {
             let missing = &draft.feature.missing;
-            Checked {
+            CheckedFeature {
                 column: position(&draft.feature.name),
                 mask: missing.mask.as_deref().map(position),
                 row_mask: missing.row_mask.as_deref().map(position),
@@ -127,14 +131,14 @@ impl Features {
     /// # Errors
     /// The error of the first name that is meant as an expression but cannot be parsed.
     pub fn check_names(&self) -> Result<(), FeatureError> {
-        for Checked {
+        for CheckedFeature {
             feature,
             not_a_path,
             ..
         } in &*self.checked
         {
             if let Some(error) = not_a_path
-                && is_meant_as_path(&feature.name, error)
+                && error.is_meant_as_path()
             {
                 let kind = FeatureErrorKind::Path(error.clone());
                 return Err(FeatureError::new(&feature.name, kind));
@@ -148,25 +152,28 @@ impl Features {
         self.checked.iter().map(|checked| &checked.feature)
     }
 
-    /// The checked features, independent of any schema.
-    pub(crate) fn checked(&self) -> &[Checked] {
+    /// The checked features, sorted by name, for records whose fields are not known. See
+    /// [`for_fields`](Features::for_fields).
+    pub fn checked(&self) -> &[CheckedFeature] {
         &self.checked
     }
 
-    /// The features for the data of `schema`. The name of a feature without an expression is a
-    /// field of the root, if there is such a field, and an expression otherwise.
-    pub(crate) fn of_schema(&self, schema: &Schema) -> Cow<'_, [Checked]> {
+    /// The checked features for records with these fields. The name of a feature without an
+    /// expression is a field of the record, if there is such a field, and an expression otherwise.
+    pub fn for_fields<'a>(
+        &self,
+        fields: impl IntoIterator<Item = &'a str>,
+    ) -> Cow<'_, [CheckedFeature]> {
         let mut checked = Cow::Borrowed(&*self.checked);
-        let fields = root_fields(schema);
-        let names: HashSet<&str> = fields.iter().map(|field| &*field.name).collect();
+        let fields: HashSet<&str> = fields.into_iter().collect();
         for (i, one) in self.checked.iter().enumerate() {
             let name = &*one.feature.name;
-            // A name with a list in it adds dimensions, whatever the schema.
-            if one.feature.expression.is_some() || one.is_rooted || lists(&one.path) > 0 {
+            // A name with a list in it adds dimensions, whatever the fields are.
+            if one.feature.expression.is_some() || one.is_rooted || one.path.lists() > 0 {
                 continue;
             }
             let path = to_field(name);
-            if path != one.path && names.contains(name) {
+            if path != one.path && fields.contains(name) {
                 checked.to_mut()[i].path = path;
             }
         }
@@ -181,37 +188,13 @@ fn to_field(name: &str) -> Path {
     }
 }
 
-/// Whether a name that gave this parse error is meant as an expression: it has a `.` or a `[`, and
-/// lacks more than quotes.
-pub(crate) fn is_meant_as_path(name: &str, error: &PathError) -> bool {
-    name.contains(['.', '[']) && !matches!(error.kind, PathErrorKind::NeedsQuotes { .. })
-}
-
-/// The fields of the root record. A union at the root may hold one record.
-pub(crate) fn root_fields(schema: &Schema) -> &[Field] {
-    let record = |id: &NodeId| match schema.node(*id) {
-        Node::Record(record) => Some(&*record.fields),
-        _ => None,
-    };
-    match schema.node(schema.root()) {
-        Node::Union(branches) => {
-            let mut records = branches.iter().filter_map(record);
-            match (records.next(), records.next()) {
-                (Some(fields), None) => fields,
-                _ => &[],
-            }
-        }
-        _ => record(&schema.root()).unwrap_or_default(),
-    }
-}
-
 /// A feature during its check.
 struct Draft {
     feature: Feature,
     path: Path,
     not_a_path: Option<PathError>,
     is_rooted: bool,
-    keys: Option<Keys>,
+    keys: Option<KeyPaths>,
     shape: Vec<Option<usize>>,
     kind: ColumnKind,
     fill: Option<Values>,
@@ -225,7 +208,7 @@ impl Draft {
 
     fn parse(feature: Feature) -> Result<Draft, FeatureErrorKind> {
         let keys = keys_of(&feature)?;
-        let rooted = |keys: &Keys| {
+        let rooted = |keys: &KeyPaths| {
             let mut all = keys.index.iter().chain([&keys.value]);
             all.all(|key| key.from_root)
         };
@@ -240,7 +223,7 @@ impl Draft {
                 Err(error) => (to_field(&feature.name), Some(error)),
             },
         };
-        let lists = lists(&path);
+        let lists = path.lists();
         let mut shape = Vec::new();
         let kind = match &feature.kind {
             FeatureKind::Dense {
@@ -373,12 +356,7 @@ fn has_bound(kind: &FeatureKind, shape: &[Option<usize>]) -> bool {
     }
 }
 
-/// Number of dimensions that a path adds: one for each `[*]`, slice, `.keys()` and filter.
-pub(crate) fn lists(path: &Path) -> usize {
-    path.steps.iter().filter(|step| step.is_list()).count()
-}
-
-fn keys_of(feature: &Feature) -> Result<Option<Keys>, FeatureErrorKind> {
+fn keys_of(feature: &Feature) -> Result<Option<KeyPaths>, FeatureErrorKind> {
     let FeatureKind::Sparse { keys, shape, .. } = &feature.kind else {
         return Ok(None);
     };
@@ -394,17 +372,17 @@ fn keys_of(feature: &Feature) -> Result<Option<Keys>, FeatureErrorKind> {
     }
     let index: Result<Vec<_>, _> = index.iter().map(|key| Reference::parse(key)).collect();
     let (index, value) = (index?, Reference::parse(value)?);
-    Ok(Some(Keys { index, value }))
+    Ok(Some(KeyPaths { index, value }))
 }
 
-/// The keys for the arrays of ATDS's sparse record.
-fn keys_of_record(rank: usize) -> Result<Keys, FeatureErrorKind> {
+/// The keys for the lists of ATDS's sparse record.
+fn keys_of_record(rank: usize) -> Result<KeyPaths, FeatureErrorKind> {
     let index = (0..rank).map(|dimension| Reference::parse(&format!("indices{dimension}[*]")));
     let (index, value) = (
         index.collect::<Result<_, _>>()?,
         Reference::parse("values[*]")?,
     );
-    Ok(Keys { index, value })
+    Ok(KeyPaths { index, value })
 }
 
 fn dense_column(

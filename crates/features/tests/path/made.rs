@@ -1,6 +1,6 @@
 //! Random paths, and random texts that are nearly paths.
 
-use avro_decode::path::{Constant, Filter, Operand, Path, Reference, Slice, Step};
+use atds_features::path::{Constant, Filter, Operand, Path, Reference, Slice, Step};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -4,8 +4,7 @@ use tensor_batch::{DType, SpecErrorKind};
 use thiserror::Error;
 
 use crate::path::PathError;
-use crate::shown::Shown;
-use crate::words::counted;
+use crate::words::{Shown, counted};
 
 /// A feature that is invalid with any schema.
 #[derive(Clone, Debug, Error, PartialEq)]

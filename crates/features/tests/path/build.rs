@@ -1,6 +1,6 @@
 //! Paths built by hand.
 
-use avro_decode::path::{Constant, Filter, Operand, Path, Step};
+use atds_features::path::{Constant, Filter, Operand, Path, Step};
 
 pub(crate) fn path(steps: impl Into<Vec<Step>>) -> Path {
     Path {

@@ -1,10 +1,10 @@
 //! Path expressions: the position of a feature's values in a record.
 //!
-//! This module knows nothing of schemas. An expression is parsed once, and compiled with a schema
-//! into a [`Plan`](crate::Plan).
+//! This module knows nothing of schemas. An expression is parsed once. A decoder then follows it in
+//! the records of a schema.
 //!
 //! ```
-//! use avro_decode::path::{Path, Step};
+//! use atds_features::path::{Path, Step};
 //!
 //! let path: Path = r#"friends[name.first = @name.first].cars["red one"].age:int"#.parse()?;
 //! assert_eq!(path.steps.len(), 6);
@@ -13,7 +13,7 @@
 //!
 //! let error = Path::parse("friends[2.age").unwrap_err();
 //! assert_eq!(error.to_string(), "expected a closing ']' at character 10 of 'friends[2.age'");
-//! # Ok::<(), avro_decode::path::PathError>(())
+//! # Ok::<(), atds_features::path::PathError>(())
 //! ```
 //!
 //! # Grammar
@@ -53,14 +53,14 @@
 //! Rules that the grammar does not express:
 //!
 //! - `@` alone is the value of the schema itself: in a file of numbers, `@` is a number. A path
-//!   whose first step is not a name starts from that value too. In a file of arrays, `[*]` is all
+//!   whose first step is not a name starts from that value too. In a file of lists, `[*]` is all
 //!   elements. In a file with a union of records, `:Rec.x` is a field of one of the records.
 //! - `.keys()` is the step to the keys of a map. `.'keys()'` is a field.
 //! - A name without quotes has no dots: `f:Rec.name` is the field `name` of the
 //!   branch `Rec`. A full name stands in quotes: `f:'com.x.Rec'.name`.
 //! - A name in quotes may be any text: `'user-id'`, `a.'größe'`, `'a.b'`, `''`.
 //! - The bounds of a slice are as in Python. They count from 0, or from the end if they are
-//!   negative. The end is excluded. Bounds beyond the array make the slice shorter. There is no
+//!   negative. The end is excluded. Bounds beyond the list make the slice shorter. There is no
 //!   step.
 //! - A side of a filter is a single value, so its path has no `[*]`, no slice and no filter. At
 //!   least one of the two sides is a path.
@@ -98,16 +98,15 @@ pub struct Path {
 
 /// A step of a [`Path`].
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Step {
     /// `name`, `.name`, `.'any name'`: a field of a record. In a name with a namespace, each part
     /// is a field step of its own, and the schema tells them apart.
     Field(String),
-    /// `[2]`: one element of an array, from 0.
+    /// `[2]`: one element of a list, from 0.
     Index(u64),
-    /// `[*]`: all elements of an array, all values of a map.
+    /// `[*]`: all elements of a list, all values of a map.
     All,
-    /// `[0:4]`: a range of an array's elements.
+    /// `[0:4]`: a range of a list's elements.
     Slice(Slice),
     /// `.keys()`: all keys of a map, in the order of its values.
     Keys,
@@ -140,7 +139,6 @@ pub struct Filter {
 
 /// A side of a [`Filter`].
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Operand {
     /// A path from the element.
     Element(Path),
@@ -152,9 +150,8 @@ pub enum Operand {
 
 /// A constant of a filter.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Constant {
-    /// `'text'`: compared with strings, bytes, fixed and enum symbols.
+    /// `'text'`: compared with strings, bytes and enum symbols.
     String(String),
     /// `12`, compared with numbers.
     Integer(i64),
@@ -174,6 +171,11 @@ pub struct Reference {
 }
 
 impl Path {
+    /// Number of dimensions that the path adds: one for each `[*]`, slice, `.keys()` and filter.
+    pub fn lists(&self) -> usize {
+        self.steps.iter().filter(|step| step.is_list()).count()
+    }
+
     /// Parses an expression by the [grammar](self#grammar).
     ///
     /// # Errors

@@ -6,8 +6,7 @@ use thiserror::Error;
 
 use super::print::field_step;
 use crate::limits::{MAX_PATH_BYTES, MAX_PATH_STEPS};
-use crate::shown::Shown;
-use crate::words::counted;
+use crate::words::{Shown, counted};
 
 /// A text that is not a path expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +107,13 @@ impl PathError {
             offset,
             expression: expression.to_owned(),
         }
+    }
+
+    /// Whether the text is a name that is meant as an expression: it has a `.` or a `[`, and lacks
+    /// more than quotes.
+    pub fn is_meant_as_path(&self) -> bool {
+        let only_lacks_quotes = matches!(self.kind, PathErrorKind::NeedsQuotes { .. });
+        self.expression.contains(['.', '[']) && !only_lacks_quotes
     }
 
     /// Position of the error in the text, in characters from 1.

@@ -10,8 +10,7 @@ mod error;
 
 use tensor_batch::{ColumnKind, ColumnSpec, DType, Layout, Scalar, UNKNOWN};
 
-pub use check::Features;
-pub(crate) use check::{Checked, is_meant_as_path, lists, root_fields};
+pub use check::{CheckedFeature, Features, KeyPaths};
 pub use error::{FeatureError, FeatureErrorKind};
 
 use crate::convert::Convert;
@@ -27,7 +26,7 @@ pub struct Feature {
     /// `None` uses the name. If the record has a field of exactly that name, such as `user-id` or
     /// `a.b`, the name means that field. Otherwise the name is parsed as an expression.
     ///
-    /// Arrays at the end of a path are read whole. `x` means `x[*]` if `x` is an array and the
+    /// Lists at the end of a path are read whole. `x` means `x[*]` if `x` is a list and the
     /// feature has a dimension for it.
     pub expression: Option<String>,
     /// The dtype of the values.
@@ -39,7 +38,7 @@ pub struct Feature {
     /// Whether a list that is longer than its dimension is cut to it. Otherwise it is an error. See
     /// [`with_truncate`](Feature::with_truncate).
     pub truncate: bool,
-    /// How an Avro value becomes an element of the dtype.
+    /// How a value becomes an element of the dtype.
     pub convert: Convert,
     /// How a missing value is treated.
     pub missing: Missing,
@@ -67,7 +66,6 @@ pub struct Missing {
 
 /// The default of a feature.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Fill {
     /// The same for every missing value.
     Scalar(Scalar),
@@ -77,7 +75,6 @@ pub enum Fill {
 
 /// The kind and shape of a feature, which determine its column.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum FeatureKind {
     /// A dense tensor `[B, d..]`.
     Dense {
@@ -117,22 +114,20 @@ pub enum FeatureKind {
 
 /// The size of an unknown dimension in a varlen column's `dense_shape`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Extents {
     /// The largest index of a value + 1, as in ATDS. Empty inner lists do not count.
     Values,
-    /// The largest length of a list, as in AvroRecordDataset.
+    /// The largest length of a list.
     Lengths,
 }
 
 /// The paths to the index and the value of a sparse feature's entries.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum SparseKeys {
-    /// ATDS's record of arrays: `indices0`.. and `values`.
+    /// ATDS's record of lists: `indices0`.. and `values`.
     Record,
     /// Named paths. A path starts from each entry, or with `@` from the root of the record. The
-    /// entries are the record, or the items of the array of records, at the feature's expression.
+    /// entries are the record, or the items of the list of records, at the feature's expression.
     /// Each `[*]` and filter of the expression adds an index before the indices of the keys.
     Named {
         /// The paths to the indices.
@@ -143,8 +138,8 @@ pub enum SparseKeys {
 }
 
 impl Feature {
-    /// ATDS's dense feature: every row has `shape`. A shorter array is an error, unless there is a
-    /// [default](Feature::with_default) or a [mask](Feature::with_mask). A longer array is an
+    /// ATDS's dense feature: every row has `shape`. A shorter list is an error, unless there is a
+    /// [default](Feature::with_default) or a [mask](Feature::with_mask). A longer list is an
     /// error, unless it is [truncated](Feature::with_truncate).
     pub fn dense(name: impl Into<String>, shape: &[usize], dtype: DType) -> Self {
         let shape = shape.iter().map(|&dim| Some(dim)).collect();
@@ -163,7 +158,7 @@ impl Feature {
         Self::new(name, dtype, kind)
     }
 
-    /// ATDS's varlen feature: a primitive nested in one array per dimension of `shape`.
+    /// ATDS's varlen feature: a primitive nested in one list per dimension of `shape`.
     pub fn varlen(name: impl Into<String>, shape: &[i64], dtype: DType) -> Self {
         let kind = FeatureKind::Varlen {
             shape: Some(shape.to_vec()),
@@ -212,7 +207,7 @@ impl Feature {
         Self::new(name, dtype, kind)
     }
 
-    /// [`var_len`](Feature::var_len) of a given rank: arrays at the end of the expression are read
+    /// [`var_len`](Feature::var_len) of a given rank: lists at the end of the expression are read
     /// whole until there are `rank` dimensions.
     pub fn var_len_of_rank(name: impl Into<String>, dtype: DType, rank: usize) -> Self {
         let kind = FeatureKind::Varlen {
@@ -223,7 +218,7 @@ impl Feature {
         Self::new(name, dtype, kind)
     }
 
-    /// TensorFlow's `SparseFeature`, sorted by index. The expression leads to a record or an array
+    /// TensorFlow's `SparseFeature`, sorted by index. The expression leads to a record or a list
     /// of records, which are the entries. Each entry has an index for each of `index_keys`, less
     /// than the dimension's `size`, and a value at `value_key`.
     pub fn sparse_keys(
@@ -293,15 +288,13 @@ impl Feature {
     /// |---|---|
     /// | dense | the first values of a longer list; a shorter list still needs a [default](Feature::with_default) or a [mask](Feature::with_mask) |
     /// | varlen | the first values of a longer list; a shorter list stays as it is, and is no error; a ragged column's dimension then varies |
-    /// | sparse | the entries whose indices are below the dimension; the others are left out as by [`OutOfBounds::Drop`](crate::OutOfBounds::Drop) |
+    /// | sparse | the entries whose indices are below the dimension; the others are left out |
     ///
-    /// Values that are left out are not checked.
-    /// [`Executed::truncated`](crate::Executed::truncated) counts the lists that were cut, and
-    /// [`Executed::dropped`](crate::Executed::dropped) the sparse entries left out. It is an error
-    /// if no dimension has a known length.
+    /// Values that are left out are not checked. Decoders count the lists that were cut and the
+    /// sparse entries left out. It is an error if no dimension has a known length.
     ///
     /// ```
-    /// use avro_decode::Feature;
+    /// use atds_features::Feature;
     /// use tensor_batch::DType;
     ///
     /// let tokens = Feature::dense("tokens", &[512], DType::Int64).with_truncate();
@@ -340,7 +333,7 @@ impl Feature {
     }
 
     /// Whether bytes are read as lists of uint8.
-    pub(crate) fn takes_octets(&self) -> bool {
+    pub fn takes_octets(&self) -> bool {
         self.dtype == DType::UInt8 && matches!(self.convert, Convert::Exact | Convert::Cast)
     }
 

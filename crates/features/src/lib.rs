@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+mod convert;
+pub mod feature;
+pub mod limits;
+pub mod path;
+#[doc(hidden)]
+pub mod words;
+
+pub use convert::{Clock, Convert, DuplicateWord, TimeUnit, Vocabulary, fingerprint64};
+pub use feature::{Feature, FeatureError, Features, Fill, Missing};
