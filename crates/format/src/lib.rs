@@ -6,6 +6,7 @@ mod decoder;
 mod error;
 mod format;
 mod location;
+mod push_buffer;
 mod scratch;
 mod source;
 
@@ -14,5 +15,6 @@ pub use decoder::{Decoded, Decoder, Pos, PrepareJob, Prepared, Tally, Upcoming};
 pub use error::{Error, ErrorKind};
 pub use format::{FileInfo, Format, Match};
 pub use location::Location;
+pub use push_buffer::PushBuffer;
 pub use scratch::Scratch;
 pub use source::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
