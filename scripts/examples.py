@@ -32,6 +32,9 @@ TIMEOUT = 600
 EXPRESSIONS = Path("docs/expressions.md")
 EXPRESSION_WORDS = {"schema", "reader-schema", "records", "features", "tensors"}
 
+#: The page whose formats a crate compiles, with its build script.
+FORMATS = Path("docs/adding-a-format.md")
+
 #: The languages of blocks that are files.
 FILE_LANGUAGES = {"json", "python", "rust", "toml", "sh"}
 
@@ -212,6 +215,11 @@ class Page:
         """The way in which the block is run, checked."""
         if block.is_output:
             return "output"
+        if self.path == FORMATS and block.language == "rust" and block.title:
+            build = (REPOSITORY / "test-formats/build.rs").read_text()
+            if f'"{block.title}"' not in build:
+                raise Failed(f"test-formats/build.rs does not take {block.title}")
+            return "rust of test-formats"
         if block.title:
             if block.language not in FILE_LANGUAGES:
                 raise Failed(f"a file in '{block.language}', which is not known")

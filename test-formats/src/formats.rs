@@ -1,0 +1,98 @@
+//! What the suite needs of a format, for the formats of the page.
+
+use std::fmt;
+use std::sync::Arc;
+
+use atds_format::Format;
+use tensor_batch::{Batch, BatchSpec};
+
+use crate::columns::Columns;
+use crate::toy::{self, Toy};
+use crate::write;
+
+/// A record of test files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Row {
+    /// The column `label`, dense int64.
+    pub label: i64,
+    /// The column `numbers`, ragged int64.
+    pub numbers: Vec<i64>,
+}
+
+/// A format, and how to write files of it.
+pub trait TestFormat: fmt::Debug + Send + Sync {
+    /// The format.
+    fn format(&self) -> Arc<dyn Format>;
+
+    /// The columns of a batch.
+    fn spec(&self) -> BatchSpec;
+
+    /// A file with these rows, by blocks, which may be empty.
+    fn write(&self, blocks: &[Vec<Row>]) -> Vec<u8>;
+
+    /// As [`write`](Self::write), but row `row` of block `block` is damaged so that decoding it
+    /// fails, and no row before it.
+    fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8>;
+
+    /// The rows of a batch.
+    fn rows(&self, batch: &Batch) -> Vec<Row> {
+        let labels = batch.dense::<i64>("label").expect("a dense column");
+        let numbers = batch.ragged::<i64>("numbers").expect("a ragged column");
+        assert_eq!((labels.len(), numbers.rows()), (batch.rows(), batch.rows()));
+        let rows = labels.iter().enumerate().map(|(i, &label)| Row {
+            label,
+            numbers: numbers.row(i).to_vec(),
+        });
+        rows.collect()
+    }
+}
+
+/// Writes toy files.
+#[derive(Clone, Copy, Debug)]
+pub struct ToyFiles {
+    /// Whether payloads are packed.
+    pub is_packed: bool,
+}
+
+impl TestFormat for ToyFiles {
+    fn format(&self) -> Arc<dyn Format> {
+        Arc::new(Toy)
+    }
+
+    fn spec(&self) -> BatchSpec {
+        toy::spec()
+    }
+
+    fn write(&self, blocks: &[Vec<Row>]) -> Vec<u8> {
+        write::toy(blocks, self.is_packed, None)
+    }
+
+    fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8> {
+        write::toy(blocks, self.is_packed, Some((block, row)))
+    }
+}
+
+/// Writes files of columns.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnFiles {
+    /// Number of blocks in a group.
+    pub group_blocks: usize,
+}
+
+impl TestFormat for ColumnFiles {
+    fn format(&self) -> Arc<dyn Format> {
+        Arc::new(Columns)
+    }
+
+    fn spec(&self) -> BatchSpec {
+        toy::spec()
+    }
+
+    fn write(&self, blocks: &[Vec<Row>]) -> Vec<u8> {
+        write::columns(blocks, self.group_blocks, None)
+    }
+
+    fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8> {
+        write::columns(blocks, self.group_blocks, Some((block, row)))
+    }
+}

@@ -1,0 +1,249 @@
+//! Sources for tests: one that is in memory, and one that answers late.
+
+use std::collections::BinaryHeap;
+use std::io;
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atds_format::{Access, ByteSource, Completion, Location, ReadBuffer};
+use bytes::Bytes;
+
+/// A file that is in memory, and answers at once.
+#[derive(Clone, Debug)]
+pub struct InMemory {
+    location: Location,
+    bytes: Bytes,
+}
+
+impl InMemory {
+    /// A file of this name.
+    pub fn new(name: &str, bytes: impl Into<Bytes>) -> Self {
+        InMemory {
+            location: Location::Url(format!("memory:///{name}")),
+            bytes: bytes.into(),
+        }
+    }
+}
+
+impl ByteSource for InMemory {
+    fn location(&self) -> &Location {
+        &self.location
+    }
+
+    fn size(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.bytes.len() as u64))
+    }
+
+    fn access(&self) -> Access {
+        Access::Immediate
+    }
+
+    fn read(&self, range: Range<u64>, _: ReadBuffer, done: Completion) {
+        done.complete(Ok(slice(&self.bytes, &range)));
+    }
+}
+
+/// The bytes of `range`, as far as there are any.
+pub(crate) fn slice(bytes: &Bytes, range: &Range<u64>) -> Bytes {
+    let at = |offset: u64| usize::try_from(offset).map_or(bytes.len(), |at| at.min(bytes.len()));
+    let (start, end) = (at(range.start), at(range.end));
+    bytes.slice(start..end.max(start))
+}
+
+/// How a [`Late`] source answers.
+#[derive(Clone, Debug)]
+pub struct LateOptions {
+    /// Fixes delays and lengths.
+    pub seed: u64,
+    /// The longest time that an answer takes. Answers come in another order than the reads.
+    pub delay: Duration,
+    /// The most bytes of an answer.
+    pub piece: usize,
+    /// A read that begins in one of these ranges of the file fails.
+    pub failing: Vec<Range<u64>>,
+    /// Whether the answer lies in the buffer that the pipeline gave.
+    pub uses_buffer: bool,
+}
+
+impl Default for LateOptions {
+    fn default() -> Self {
+        LateOptions {
+            seed: 1,
+            delay: Duration::from_millis(1),
+            piece: usize::MAX,
+            failing: Vec::new(),
+            uses_buffer: true,
+        }
+    }
+}
+
+/// A file that answers late, from a thread of its own, in another order than it was asked, with
+/// fewer bytes than it was asked for, and with errors where it is told to fail.
+#[derive(Debug)]
+pub struct Late {
+    inner: InMemory,
+    options: LateOptions,
+    reads: Sender<Read>,
+}
+
+#[derive(Debug)]
+struct Read {
+    range: Range<u64>,
+    buffer: ReadBuffer,
+    done: Completion,
+}
+
+impl Late {
+    /// A file of this name.
+    pub fn new(name: &str, bytes: impl Into<Bytes>, options: LateOptions) -> Self {
+        let (reads, received) = channel();
+        let late = Late {
+            inner: InMemory::new(name, bytes),
+            options,
+            reads,
+        };
+        let answering = Answering {
+            bytes: late.inner.bytes.clone(),
+            options: late.options.clone(),
+            random: late.options.seed,
+        };
+        thread::spawn(move || answering.run(&received));
+        late
+    }
+}
+
+impl ByteSource for Late {
+    fn location(&self) -> &Location {
+        self.inner.location()
+    }
+
+    fn size(&self) -> io::Result<Option<u64>> {
+        self.inner.size()
+    }
+
+    fn access(&self) -> Access {
+        Access::Deferred
+    }
+
+    fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion) {
+        let read = Read {
+            range,
+            buffer,
+            done,
+        };
+        self.reads
+            .send(read)
+            .expect("the thread lives as long as the source");
+    }
+}
+
+/// The thread that answers. It ends when the source was dropped and all reads are answered.
+struct Answering {
+    bytes: Bytes,
+    options: LateOptions,
+    random: u64,
+}
+
+impl Answering {
+    fn run(mut self, received: &Receiver<Read>) {
+        let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+        let mut is_open = true;
+        while is_open || !waiting.is_empty() {
+            let until = waiting.peek().map(|next| next.due);
+            let timeout = until.map_or(Duration::MAX, |due| {
+                due.saturating_duration_since(Instant::now())
+            });
+            let next = if is_open {
+                receive(received, timeout)
+            } else {
+                thread::sleep(timeout);
+                Err(RecvTimeoutError::Timeout)
+            };
+            match next {
+                Ok(read) => {
+                    let delay = self
+                        .options
+                        .delay
+                        .mul_f64(self.next_random() as f64 / 1000.0);
+                    let due = Instant::now() + delay;
+                    waiting.push(Waiting { due, read });
+                }
+                Err(RecvTimeoutError::Disconnected) => is_open = false,
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(Waiting { read, .. }) = waiting.pop() {
+                        self.answer(read);
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, read: Read) {
+        let Read {
+            range,
+            mut buffer,
+            done,
+        } = read;
+        if self
+            .options
+            .failing
+            .iter()
+            .any(|failing| failing.contains(&range.start))
+        {
+            return done.complete(Err(io::Error::other("the store does not answer")));
+        }
+        let all = slice(&self.bytes, &range);
+        let most = self.options.piece.min(all.len());
+        // Not empty, which would say that the file ends.
+        let len = (most * self.next_random() as usize / 1000).clamp(most.min(1), most);
+        let answer = all.slice(..len);
+        if !self.options.uses_buffer {
+            return done.complete(Ok(answer));
+        }
+        buffer.space(len).copy_from_slice(&answer);
+        done.complete(Ok(buffer.freeze(len)));
+    }
+
+    /// A number from 0 to 1000.
+    fn next_random(&mut self) -> u64 {
+        // Knuth's constants for a linear congruential generator.
+        let next = self.random.wrapping_mul(6_364_136_223_846_793_005);
+        self.random = next.wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) % 1001
+    }
+}
+
+fn receive(received: &Receiver<Read>, timeout: Duration) -> Result<Read, RecvTimeoutError> {
+    if timeout == Duration::MAX {
+        return received.recv().map_err(|_| RecvTimeoutError::Disconnected);
+    }
+    received.recv_timeout(timeout)
+}
+
+/// A read, in the order of its answers: the earliest is the greatest.
+struct Waiting {
+    due: Instant,
+    read: Read,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.due.cmp(&self.due)
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.due == other.due
+    }
+}
+
+impl Eq for Waiting {}
