@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use atds::features::Sampled;
+use atds::avro::inference::Sampled;
 use atds::{BatchSpec, ColumnKind, DatasetBuilder, Layout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

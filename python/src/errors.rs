@@ -42,7 +42,11 @@ pub(crate) fn thread_error(py: Python<'_>, error: io::Error) -> PyErr {
 
 /// The exception of an invalid schema.
 #[cold]
-pub(crate) fn schema_error(py: Python<'_>, what: &str, error: &atds::schema::SchemaError) -> PyErr {
+pub(crate) fn schema_error(
+    py: Python<'_>,
+    what: &str,
+    error: &atds::avro::schema::SchemaError,
+) -> PyErr {
     plain(py, "SchemaError", &format!("{what}: {error}"))
 }
 

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use atds::features::LeftOut;
-use atds::inspect::InspectOptions;
-use atds::records::Records;
+use atds::avro::inference::LeftOut;
+use atds::avro::inspect::InspectOptions;
+use atds::avro::records::Records;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -140,7 +140,7 @@ pub(crate) fn infer_features(
         atds::features::to_json(&inferred.features).to_string(),
         inferred.binary.clone(),
         left_out(&inferred.left_out),
-        atds::features::inference_warnings(&inferred),
+        atds::avro::inference::inference_warnings(&inferred),
         sampled.collect(),
     ))
 }
@@ -166,8 +166,10 @@ pub(crate) fn inspect<'py>(
     options.tolerate = tolerated(py, &tolerate)?;
     options.max_block_bytes = max_block_bytes.unwrap_or(options.max_block_bytes);
     options.max_depth = max_depth.unwrap_or(options.max_depth);
-    let found =
-        interruptible(py, move || atds::inspect::inspect_with(file, &options))?.or_raise(py)?;
+    let found = interruptible(py, move || {
+        atds::avro::inspect::inspect_with(file, &options)
+    })?
+    .or_raise(py)?;
     let dict = PyDict::new(py);
     dict.set_item("path", found.path.as_os_str())?;
     dict.set_item("packing", found.packing.map(|packing| packing.name()))?;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use atds::Schema;
-use atds::messages::{self, Framing};
+use atds::avro::Schema;
+use atds::avro::messages::{self, Framing};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};

@@ -1,6 +1,7 @@
 //! The options of data sets, as `python/atds/options.py` has checked them.
 
-use atds::{DatasetBuilder, OutOfBounds, Schema, Threads, Tolerate};
+use atds::avro::Schema;
+use atds::{DatasetBuilder, OutOfBounds, Threads, Tolerate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use atds::records::{EncodedRecords, RecordOptions};
+use atds::avro::records::{EncodedRecords, RecordOptions};
 
-use atds::{Error, Schema};
+use atds::Error;
+use atds::avro::Schema;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 

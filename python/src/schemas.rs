@@ -12,7 +12,7 @@ use crate::files::Files;
 /// The schemas in the headers of files, each distinct one once.
 #[pyclass(frozen, module = "atds._native")]
 pub(crate) struct FileSchemas {
-    pub(crate) schemas: atds::schema::FileSchemas,
+    pub(crate) schemas: atds::avro::schema::FileSchemas,
 }
 
 #[pymethods]
@@ -25,7 +25,7 @@ impl FileSchemas {
         let shared = files.get(py)?.clone();
         let read = move || {
             if all {
-                atds::schema::FileSchemas::read(&shared, |_, _| {
+                atds::avro::schema::FileSchemas::read(&shared, |_, _| {
                     if stopped.load(Relaxed) {
                         ControlFlow::Break(())
                     } else {
@@ -33,7 +33,7 @@ impl FileSchemas {
                     }
                 })
             } else {
-                atds::schema::FileSchemas::read_first(&shared)
+                atds::avro::schema::FileSchemas::read_first(&shared)
             }
         };
         let schemas = files.wait(py, read)?.or_raise(py)?;

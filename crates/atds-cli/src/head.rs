@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use atds::records::{RecordOptions, Records};
+use atds::avro::records::{RecordOptions, Records};
 
 use atds::tensors::batch_to_json;
 

@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use atds::{Feature, Features, Schema, features};
+use atds::avro::Schema;
+use atds::{Feature, Features, features};
 use atds_generate::RecordShape;
 
 use crate::failure::Failure;

@@ -7,11 +7,11 @@ use atds::features::FeatureKind;
 
 use atds::files::Packing;
 
-use atds::inspect::{InspectOptions, InspectedPath, Inspection};
+use atds::avro::inspect::{InspectOptions, InspectedPath, Inspection};
 
 use atds::interface::printable;
 
-use atds::schema::{SchemaError, SchemaPath};
+use atds::avro::schema::{SchemaError, SchemaPath};
 
 use atds::{ColumnKind, ColumnSpec, Feature, Files, features};
 use serde_json::{Map, Value, json};
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
 fn inspect(file: &Path, args: &Args, signals: &Signals) -> Result<Inspection, Failure> {
     let mut options = inspect_options(args);
     options.cancelled = Some(signals.came().clone());
-    let found = atds::inspect::inspect_with(file, &options);
+    let found = atds::avro::inspect::inspect_with(file, &options);
     signals.check()?;
     Ok(found?)
 }
@@ -135,14 +135,14 @@ fn show_features(files: Files, args: &Args, out: &mut dyn Write) -> Result<(), F
     let features = match &files.resolve()?[..] {
         // Standard input is copied to a file first, because it can be read only once.
         [file] => {
-            let found = atds::inspect::inspect_with(file, &options)?;
+            let found = atds::avro::inspect::inspect_with(file, &options)?;
             if found.features.is_empty() {
                 // Returns the reason as an error.
-                atds::infer_features(&found.schema)?;
+                atds::avro::infer_features(&found.schema)?;
             }
             found.features
         }
-        _ => atds::inspect::inspect_features(files, &options)?,
+        _ => atds::avro::inspect::inspect_features(files, &options)?,
     };
     print_features_file(&features, out)?;
     Ok(())

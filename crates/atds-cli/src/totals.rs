@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use atds::files::Packing;
 
-use atds::inspect::Inspection;
+use atds::avro::inspect::Inspection;
 
 use atds::interface::printable;
 use serde_json::{Value, json};

@@ -9,6 +9,9 @@ use atds_features::{Feature, Features};
 use avro_decode::{Inferred, OutOfBounds, PlanOptions, Sampled, Schema};
 use tensor_batch::Layout;
 
+use crate::avro::inference::{infer_features, warn_of};
+use crate::avro::schema::FileSchemas;
+use crate::avro::{SampleOptions, sample_lengths};
 use crate::dataset::{Dataset, Settings};
 use crate::engine::EngineOptions;
 use crate::files::Files;
@@ -18,10 +21,8 @@ use crate::limits::{
 };
 use crate::once::OnceInputs;
 use crate::planner::Batching;
-use crate::plans::{Plans, infer_features, warn_of};
+use crate::plans::Plans;
 use crate::reader::Order;
-use crate::sample::{SampleOptions, sample_lengths};
-use crate::schemas::FileSchemas;
 use crate::source::{Headers, Lenience, ReadOptions, check_depth, no_shuffling};
 use crate::{Error, Threads, Tolerate};
 

@@ -13,6 +13,7 @@ use avro_block::{DecompressBuffer, Decompressor};
 use avro_decode::{LeftOut, Sampled};
 use tensor_batch::{Batch, BatchSpec};
 
+use crate::avro::schema::FileSchemas;
 use crate::budget::Budget;
 use crate::engine::{Engine, EngineOptions, Ready};
 use crate::handoff::{Nothing, Receiver, handoff};
@@ -24,7 +25,6 @@ use crate::outlet::Outlet;
 use crate::planner::Planner;
 use crate::plans::Plans;
 use crate::reader::{Order, Reader};
-use crate::schemas::FileSchemas;
 use crate::slice::{Slice, shard};
 use crate::source::{Opener, ReadOptions, WholeIndex, count_packed, whole_index};
 use crate::stats::{Counters, Stats, StatsHandle};

@@ -72,7 +72,7 @@ pub enum ErrorKind {
     /// The system could not start a thread.
     #[error("a thread could not be started: {0}")]
     Thread(Arc<io::Error>),
-    /// [`InspectOptions::cancelled`](crate::inspect::InspectOptions::cancelled) was set.
+    /// [`InspectOptions::cancelled`](crate::avro::inspect::InspectOptions::cancelled) was set.
     #[error("cancelled")]
     Cancelled,
     /// No files were given.

@@ -62,13 +62,8 @@ pub use atds_features::{
     Vocabulary, path,
 };
 #[doc(inline)]
-pub use avro_decode::{
-    ConvertError, Inferred, LeftOut, LeftOutReason, Meaning, MeaningError, OutOfBounds, Rounded,
-    Sampled, infer,
-};
+pub use avro_decode::{ConvertError, Meaning, MeaningError, OutOfBounds};
 pub use error::{EntryErrorKind, FeaturesError};
-
-pub use crate::plans::{infer_features, inference_warnings};
 
 /// Reads features from the text of a features file. Paths of vocabularies are relative to the
 /// working directory.

@@ -13,7 +13,7 @@ use tensor_batch::{Batch, Column, Scalar, Values, fixed_width_dtypes};
 /// | ragged sparse | `dtype`, `dense_shape`, `row_splits`, `indices`, `values` |
 ///
 /// Strings that are not UTF-8 have a character of U+0000 to U+00FF for each
-/// byte, as in [`Records`](crate::records::Records); NaN and infinities are strings.
+/// byte, as in [`Records`](crate::avro::records::Records); NaN and infinities are strings.
 pub fn batch_to_json(batch: &Batch) -> Value {
     let columns = batch.columns().map(|(spec, view)| {
         let mut column = json!({"dtype": spec.dtype.name()});

@@ -7,49 +7,39 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | [`features`] | features, conversions, path expressions, inference, the features file |
+//! | [`features`] | features, conversions, path expressions, the features file |
 //! | [`tensors`] | batches, columns and their typed views, owned columns, JSON of a batch |
+//! | [`avro`] | Avro schemas, inference, inspection of files, single records, messages |
 //! | [`files`] | lookup of files, and explanations if none are found |
-//! | [`schema`] | Avro schemas, their paths, the schemas of files |
 //! | [`error`] | the errors by kind and place |
 //! | [`stats`] | figures of a run, and decisions of the scheduler |
-//! | [`inspect`](mod@inspect) | the contents of a file, by reading all of it |
-//! | [`records`] | the records of a file one by one |
-//! | [`messages`] | batches of records without a container |
 //! | [`limits`] | the defaults and limits of a pipeline |
 //! | [`interface`] | how messages name options in Rust, Python and the command |
 
 mod ahead;
+pub mod avro;
 mod block;
 mod budget;
 mod builder;
 mod crew;
 mod dataset;
-mod encoded;
 mod engine;
 pub mod error;
 pub mod features;
 pub mod files;
 mod handoff;
-mod inferred;
-pub mod inspect;
 mod intake;
 pub mod interface;
 mod json;
 mod kept;
 pub mod limits;
 mod mappings;
-pub mod messages;
 mod once;
 mod outlet;
 mod planner;
 mod plans;
 mod reader;
-pub mod records;
 mod room;
-mod sample;
-pub mod schema;
-mod schemas;
 mod slab;
 mod slice;
 mod source;
@@ -60,7 +50,6 @@ pub mod tensors;
 mod threads;
 mod tolerate;
 mod unpack;
-mod walk;
 mod window;
 mod work;
 
@@ -77,11 +66,7 @@ pub use tolerate::Tolerate;
 
 // Features.
 #[doc(inline)]
-pub use features::{Convert, Feature, Features, Fill, OutOfBounds, Vocabulary, infer_features};
-#[doc(inline)]
-pub use inspect::inspect;
-#[doc(inline)]
-pub use schema::Schema;
+pub use features::{Convert, Feature, Features, Fill, OutOfBounds, Vocabulary};
 
 // Tensors.
 #[doc(inline)]

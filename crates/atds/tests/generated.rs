@@ -1,7 +1,8 @@
 //! Generated files hold what the reference decoder makes of the generated records.
 #![allow(clippy::unwrap_used)]
 
-use atds::{Batch, Column, Dataset, Features, Schema, features};
+use atds::avro::Schema;
+use atds::{Batch, Column, Dataset, Features, features};
 use atds_generate::{GenerateOptions, Preset, RecordEncoder, RecordShape, generate};
 use avro_decode::PlanOptions;
 use avro_decode::reference::{self, ReferenceColumn};

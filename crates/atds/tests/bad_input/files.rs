@@ -3,7 +3,8 @@
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 
-use atds::{Codec, Dataset, Error, ErrorKind, inspect};
+use atds::avro::inspect;
+use atds::{Codec, Dataset, Error, ErrorKind};
 
 use crate::Messages;
 use crate::common::{Folder, features, read, rows_file};

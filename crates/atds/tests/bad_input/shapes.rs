@@ -1,7 +1,8 @@
 //! Fixed-length features without a default: all records of a batch have one shape.
 
-use atds::messages::MessageDecoder;
-use atds::{Codec, Column, DType, Dataset, Feature, Fill, Scalar, Schema, Threads};
+use atds::avro::Schema;
+use atds::avro::messages::MessageDecoder;
+use atds::{Codec, Column, DType, Dataset, Feature, Fill, Scalar, Threads};
 use avro_decode::encode::write_long;
 
 use crate::Messages;

@@ -378,8 +378,8 @@ fn nanos(name: &str) -> i64 {
 
 /// The hash bucket of a text among 2^40, from a column of this text alone.
 fn farmhash(text: &[u8]) -> i64 {
-    use atds::messages::MessageDecoder;
-    let schema = atds::Schema::parse(&Kind::Bytes.schema()).unwrap();
+    use atds::avro::messages::MessageDecoder;
+    let schema = atds::avro::Schema::parse(&Kind::Bytes.schema()).unwrap();
     let decoder = MessageDecoder::builder(schema, [ReadAs::Ids.feature()]).build();
     let mut message = Vec::new();
     write_long(&mut message, text.len() as i64);

@@ -11,7 +11,8 @@ mod records;
 
 use atds::tensors::batch_to_json;
 
-use atds::{Codec, Dataset, Schema, features};
+use atds::avro::Schema;
+use atds::{Codec, Dataset, features};
 use serde_json::Value;
 
 use common::{Folder, container};

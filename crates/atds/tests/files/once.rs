@@ -7,9 +7,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atds::records::Records;
+use atds::avro::records::Records;
 
-use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Files, inspect};
+use atds::avro::inspect;
+use atds::{Codec, Dataset, DatasetBuilder, ErrorKind, Files};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::common::{Folder, features, read, read_all, rows_file};
@@ -148,7 +149,8 @@ fn options_hold_for_a_pipe_that_was_begun_without_them() {
     bytes.extend(b"\n\n");
     write(&path, bytes);
     let files = Files::from(&path);
-    atds::schema::FileSchemas::read(&files, |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+    atds::avro::schema::FileSchemas::read(&files, |_, _| std::ops::ControlFlow::Continue(()))
+        .unwrap();
     let tolerate = "trailing-file-bytes".parse().unwrap();
     let dataset = rows(files).tolerate(tolerate).build().unwrap();
     assert_eq!(read_all(dataset.iter()).concat(), Vec::from_iter(0..10));

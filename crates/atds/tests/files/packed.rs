@@ -4,7 +4,7 @@ use std::io::Write;
 
 use atds::files::Packing;
 
-use atds::records::Records;
+use atds::avro::records::Records;
 
 use atds::{Codec, Dataset, ErrorKind};
 
@@ -51,12 +51,12 @@ fn packed_files_are_read_as_others_are() {
         }
         let file = folder.join("1.avro");
         assert_eq!(Records::open(&file).unwrap().count(), 20);
-        let found = atds::inspect(&file).unwrap();
+        let found = atds::avro::inspect(&file).unwrap();
         assert_eq!((found.records, found.blocks), (20, 7));
         assert_eq!(found.packing, Some(packing));
         assert_eq!(found.file_bytes, std::fs::metadata(&file).unwrap().len());
         let plain = rows_file(20..40, 3, Codec::Deflate);
-        let plain = atds::inspect(folder.write("plain", &plain)).unwrap();
+        let plain = atds::avro::inspect(folder.write("plain", &plain)).unwrap();
         assert_eq!(found.decompressed_bytes, plain.decompressed_bytes);
         assert_eq!(found.raw_bytes, plain.raw_bytes);
     }

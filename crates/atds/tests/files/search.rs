@@ -391,17 +391,22 @@ fn urls_of_files_folders_and_patterns_are_read() {
         assert_eq!(read_all(dataset.iter()), [[0, 1, 2]]);
     }
     let file = format!("{base}/a%20b/x.avro");
-    assert_eq!(atds::records::Records::open(&file).unwrap().count(), 3);
-    assert_eq!(atds::inspect(&file).unwrap().records, 3);
+    assert_eq!(
+        atds::avro::records::Records::open(&file).unwrap().count(),
+        3
+    );
+    assert_eq!(atds::avro::inspect(&file).unwrap().records, 3);
     for error in [
         Dataset::builder("s3://bucket/x.avro", 8)
             .build()
             .map(drop)
             .unwrap_err(),
-        atds::records::Records::open("s3://bucket/x.avro")
+        atds::avro::records::Records::open("s3://bucket/x.avro")
             .map(drop)
             .unwrap_err(),
-        atds::inspect("s3://bucket/x.avro").map(drop).unwrap_err(),
+        atds::avro::inspect("s3://bucket/x.avro")
+            .map(drop)
+            .unwrap_err(),
     ] {
         assert!(matches!(&error.kind, ErrorKind::Scheme(scheme) if scheme == "s3"));
     }

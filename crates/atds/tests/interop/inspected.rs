@@ -5,7 +5,8 @@ use std::fs;
 
 use atds::features::FeatureKind;
 
-use atds::{ColumnKind, Layout, inspect};
+use atds::avro::inspect;
+use atds::{ColumnKind, Layout};
 
 use crate::sample::samples;
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use atds::{Batch, Column, Dataset, Layout, inspect};
+use atds::avro::inspect;
+use atds::{Batch, Column, Dataset, Layout};
 use serde_json::Value;
 
 const WEATHER: [(&str, i64, i32); 5] = [
@@ -40,7 +41,7 @@ fn the_image_file_of_the_tensorflow_io_tutorial() {
     let Some(path) = shared("image-train.avro") else {
         return;
     };
-    let records: Vec<Value> = atds::records::Records::open(&path)
+    let records: Vec<Value> = atds::avro::records::Records::open(&path)
         .unwrap()
         .map(Result::unwrap)
         .collect();

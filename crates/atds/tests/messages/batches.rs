@@ -1,7 +1,8 @@
 //! A batch of messages equals the batch of a file with the same records.
 
-use atds::messages::MessageDecoder;
-use atds::{Codec, ColumnSpec, DType, Dataset, Feature, Fill, OutOfBounds, Scalar, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::MessageDecoder;
+use atds::{Codec, ColumnSpec, DType, Dataset, Feature, Fill, OutOfBounds, Scalar};
 use avro_decode::encode::write_long;
 
 use crate::common::{Folder, LAYOUTS, Row, SCHEMA, container, features, rows, rows_file};

@@ -1,7 +1,8 @@
 //! Every error of decoding messages, with its whole message.
 
-use atds::messages::{Framing, MessageDecoder, MessageDecoderBuilder, Reencoder};
-use atds::{ColumnSpec, DType, ErrorKind, Feature, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::{Framing, MessageDecoder, MessageDecoderBuilder, Reencoder};
+use atds::{ColumnSpec, DType, ErrorKind, Feature};
 
 fn schema(fields: &str) -> Schema {
     let text = format!(r#"{{"type": "record", "name": "R", "fields": [{fields}]}}"#);

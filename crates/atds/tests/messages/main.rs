@@ -13,8 +13,9 @@ mod reencoding;
 mod single_objects;
 mod truncated;
 
-use atds::messages::{MessageDecoder, MessageDecoderBuilder};
-use atds::{Batch, Schema};
+use atds::Batch;
+use atds::avro::Schema;
+use atds::avro::messages::{MessageDecoder, MessageDecoderBuilder};
 
 use common::{Row, SCHEMA, features};
 

@@ -1,8 +1,9 @@
 //! A column has one meaning in the messages of all writers.
 
-use atds::messages::{Framing, MessageDecoder, Reencoder};
-use atds::records::EncodedRecords;
-use atds::{Codec, Error, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::{Framing, MessageDecoder, Reencoder};
+use atds::avro::records::EncodedRecords;
+use atds::{Codec, Error};
 use avro_decode::single_object;
 
 use crate::common::meanings::{KINDS, Kind, READ_AS, ReadAs, SAMPLES};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use atds::messages::MessageDecoder;
-use atds::{Batch, Column, ColumnSpec, DType, ErrorKind, Feature, Fill, Scalar, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::MessageDecoder;
+use atds::{Batch, Column, ColumnSpec, DType, ErrorKind, Feature, Fill, Scalar};
 use avro_decode::encode::{write_bytes, write_long};
 
 use crate::common::rows;

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use atds::messages::Reencoder;
-use atds::records::{EncodedRecords, RecordOptions};
-use atds::{Codec, Error, ErrorKind, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::Reencoder;
+use atds::avro::records::{EncodedRecords, RecordOptions};
+use atds::{Codec, Error, ErrorKind};
 
 use crate::common::{CODECS, Folder, SCHEMA, container, rows_file};
 use crate::messages;

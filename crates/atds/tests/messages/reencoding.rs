@@ -1,7 +1,8 @@
 //! Re-encoding, compared with decoding directly with the reader's schema.
 
-use atds::messages::{Framing, MessageDecoder, Reencoder};
-use atds::{ColumnSpec, DType, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::{Framing, MessageDecoder, Reencoder};
+use atds::{ColumnSpec, DType};
 
 use crate::common::SCHEMA;
 use crate::{everything, messages};

@@ -2,8 +2,9 @@
 
 use apache_avro::types::Value;
 use apache_avro::{GenericSingleObjectReader, GenericSingleObjectWriter};
-use atds::messages::{Framing, MessageDecoder, Reencoder};
-use atds::{ColumnSpec, DType, Feature, Fill, Scalar, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::{Framing, MessageDecoder, Reencoder};
+use atds::{ColumnSpec, DType, Feature, Fill, Scalar};
 
 use crate::common::{Row, SCHEMA, rows};
 use crate::{everything, messages, rows_decoder};

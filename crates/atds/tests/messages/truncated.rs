@@ -1,7 +1,8 @@
 //! A message that is cut at every byte, and a message with surplus bytes.
 
-use atds::messages::{Framing, Reencoder};
-use atds::{Error, Schema};
+use atds::Error;
+use atds::avro::Schema;
+use atds::avro::messages::{Framing, Reencoder};
 
 use crate::common::{Row, SCHEMA, rows};
 use crate::{messages, rows_decoder};

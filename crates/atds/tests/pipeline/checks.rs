@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use atds::schema::FileSchemas;
+use atds::avro::schema::FileSchemas;
 
-use atds::{Codec, DType, Dataset, DatasetBuilder, Error, Feature, Fill, Scalar, Schema};
+use atds::avro::Schema;
+use atds::{Codec, DType, Dataset, DatasetBuilder, Error, Feature, Fill, Scalar};
 use avro_decode::encode::write_long;
 
 use crate::common::{Folder, container};

@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 
-use atds::messages::{MessageDecoder, Reencoder};
-use atds::records::EncodedRecords;
-use atds::schema::FileSchemas;
-use atds::{DType, Dataset, Feature, Files, Schema};
+use atds::avro::Schema;
+use atds::avro::messages::{MessageDecoder, Reencoder};
+use atds::avro::records::EncodedRecords;
+use atds::avro::schema::FileSchemas;
+use atds::{DType, Dataset, Feature, Files};
 use atds_generate::{GenerateOptions, Preset, generate};
 
 /// Number of lines and of characters of a screen.

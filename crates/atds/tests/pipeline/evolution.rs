@@ -1,6 +1,7 @@
 //! Files of different schemas in one dataset.
 
-use atds::{Codec, Convert, DType, Feature, Fill, Scalar, Schema, Threads};
+use atds::avro::Schema;
+use atds::{Codec, Convert, DType, Feature, Fill, Scalar, Threads};
 use avro_decode::encode::{write_long, write_string};
 
 use crate::common::{Folder, container};

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use atds::inspect::{InspectOptions, Inspection, inspect_features, inspect_with};
+use atds::avro::inspect::{InspectOptions, Inspection, inspect_features, inspect_with};
 
-use atds::{Codec, Convert, DType, Dataset, ErrorKind, Feature, inspect};
+use atds::avro::inspect;
+use atds::{Codec, Convert, DType, Dataset, ErrorKind, Feature};
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
 

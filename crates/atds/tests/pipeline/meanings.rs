@@ -1,6 +1,7 @@
 //! A column has one meaning in all files of a data set.
 
-use atds::{Codec, Dataset, Error, Schema};
+use atds::avro::Schema;
+use atds::{Codec, Dataset, Error};
 
 use crate::common::meanings::{KINDS, Kind, READ_AS, ReadAs, SAMPLES};
 use crate::common::{Folder, container};

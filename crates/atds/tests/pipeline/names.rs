@@ -1,11 +1,10 @@
 //! Fields with any name. Inference and quoted expressions find them and read the values that were
 //! written. Strict options refuse names that violate the specification.
 
-use atds::inspect::{InspectOptions, inspect_with};
-
-use atds::records::{RecordOptions, Records};
-
-use atds::{Codec, DType, Dataset, Feature, Schema, inspect};
+use atds::avro::inspect::{InspectOptions, inspect_with};
+use atds::avro::records::{RecordOptions, Records};
+use atds::avro::{Schema, inspect};
+use atds::{Codec, DType, Dataset, Feature};
 use atds_features::path::field_step;
 use avro_decode::encode::{write_long, write_string};
 use avro_decode::schema::{Node, NodeId};
@@ -112,7 +111,7 @@ proptest! {
 
         let leaves = leaves(&parsed, &fields);
         let inferred = Dataset::builder(&path, 10).build().unwrap();
-        let found = atds::features::infer(&parsed).features;
+        let found = atds::avro::inference::infer(&parsed).features;
         prop_assert_eq!(found.len(), leaves.len());
         let batch = inferred.iter().next().unwrap().unwrap();
         let asked = leaves.iter().enumerate().map(|(i, (expression, _, is_text))| {
@@ -161,7 +160,7 @@ fn columns_are_called_by_plain_names() {
         {"name": "a.b", "type": "long"},
         {"name": "user-id.mask", "type": "long"},
         {"name": "size.cm", "type": "long"}]}"#;
-    let features = atds::features::infer(&Schema::parse_lenient(text).unwrap()).features;
+    let features = atds::avro::inference::infer(&Schema::parse_lenient(text).unwrap()).features;
     let found: Vec<_> = features
         .iter()
         .map(|feature| {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use atds::tensors::batch_to_json;
 
-use atds::{Codec, DType, Dataset, Error, ErrorKind, Feature, inspect};
+use atds::avro::inspect;
+use atds::{Codec, DType, Dataset, Error, ErrorKind, Feature};
 use avro_decode::encode::{EncodeOptions, encode};
 use avro_decode::{Schema, Value};
 use serde_json::{Value as Json, json};

@@ -227,7 +227,7 @@ fn with_a_readers_schema() {
     let reader = r#"{"type": "record", "name": "R", "fields": [
         {"name": "v", "type": {"type": "array", "items": "double"}},
         {"name": "new", "type": {"type": "array", "items": "int"}, "default": [1, 2]}]}"#;
-    let reader = atds::Schema::parse(reader).unwrap();
+    let reader = atds::avro::Schema::parse(reader).unwrap();
     let dataset = Dataset::builder(&path, 8).reader_schema(reader).build();
     let batch = dataset.unwrap().iter().next().unwrap().unwrap();
     let batch = batch_to_json(&batch);

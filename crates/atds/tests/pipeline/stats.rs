@@ -5,7 +5,8 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use atds::{Batches, Codec, Threads, inspect};
+use atds::avro::inspect;
+use atds::{Batches, Codec, Threads};
 
 use crate::common::{CODECS, Folder, rows_file};
 

@@ -1,7 +1,7 @@
 //! Faults of files that the option `tolerate` accepts, in all ways of reading: plain, mapped, by an
 //! index, counted, in shards.
 
-use atds::records::{RecordOptions, Records};
+use atds::avro::records::{RecordOptions, Records};
 
 use atds::{Codec, DatasetBuilder, Feature, Tolerate};
 use avro_block::{Writer, WriterOptions};

@@ -122,7 +122,7 @@ fn features_without_samples_are_refused() {
     let error = of(twice).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "feature 'y': another feature is of the field 'x' too"
+        "feature 'y': another feature reads the field 'x', too"
     );
 
     let error = of([Feature::dense("x".repeat(1_025), &[], DType::Int32)]).unwrap_err();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use atds::features::Sampled;
+use atds::avro::inference::Sampled;
 use atds::{
     Batch, BatchSpec, ColumnKind, Dataset, Error, ErrorKind, Feature, Layout, OutOfBounds, Threads,
 };

@@ -1,6 +1,7 @@
 //! A reader's schema that lacks fields beside features that do not request them.
 
-use atds::{Codec, Feature, Schema};
+use atds::avro::Schema;
+use atds::{Codec, Feature};
 use atds_generate::Preset;
 use serde_json::Value;
 

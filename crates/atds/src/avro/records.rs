@@ -5,11 +5,11 @@ use std::path::Path;
 use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeOptions, Schema, Value, reference, to_json};
 
-pub use crate::encoded::EncodedRecords;
+pub use crate::avro::encoded::EncodedRecords;
+use crate::avro::record_reader::RecordReader;
 use crate::limits::{DEFAULT_READER_BUFFER_SIZE, MAX_BLOCK_BYTES};
 use crate::source::{Lenience, ReadOptions};
 use crate::stats::Tolerated;
-use crate::walk::Walk;
 use crate::{Error, Tolerate};
 
 /// Options for reading the records of a file one by one.
@@ -82,8 +82,8 @@ pub struct Records {
 impl std::fmt::Debug for Records {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Records")
-            .field("path", &self.trees.walk.path())
-            .field("read", &self.trees.walk.read())
+            .field("path", &self.trees.reader.path())
+            .field("read", &self.trees.reader.read())
             .finish_non_exhaustive()
     }
 }
@@ -108,7 +108,7 @@ impl Records {
 
     /// Counters of the faults so far that [`RecordOptions::tolerate`] allows.
     pub fn tolerated(&self) -> Tolerated {
-        self.trees.walk.tolerated()
+        self.trees.reader.tolerated()
     }
 
     /// The writer's schema.
@@ -118,7 +118,7 @@ impl Records {
 
     /// The text of the schema in the file's header.
     pub fn schema_text(&self) -> &str {
-        self.trees.walk.schema_text()
+        self.trees.reader.schema_text()
     }
 
     fn record(&mut self) -> Result<Option<serde_json::Value>, Error> {
@@ -146,25 +146,25 @@ impl Iterator for Records {
 
 /// The records of a file as trees, in file order.
 pub(crate) struct Trees {
-    walk: Walk,
+    reader: RecordReader,
     options: DecodeOptions,
 }
 
 impl Trees {
     pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
-        let walk = Walk::open(path, options)?;
+        let reader = RecordReader::open(path, options)?;
         let options = options.decode();
-        Ok(Trees { walk, options })
+        Ok(Trees { reader, options })
     }
 
     pub(crate) fn schema(&self) -> &Schema {
-        self.walk.schema()
+        self.reader.schema()
     }
 
     /// The next record. After an error, this must not be called again.
     pub(crate) fn next(&mut self) -> Result<Option<Value>, Error> {
         let options = &self.options;
-        self.walk.next(|schema, bytes, position| {
+        self.reader.next(|schema, bytes, position| {
             reference::decode_with(schema, schema.root(), bytes, position, options)
         })
     }

@@ -1,5 +1,4 @@
-//! A walk over a file's records, one after another in file order, whatever each
-//! is made into.
+//! Reads the encoded records of a file one after another, in file order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,16 +6,16 @@ use std::sync::Arc;
 use avro_block::{Block, Codec, DecompressBuffer, Decompressor};
 use avro_decode::{DecodeError, Schema, replaced_texts};
 
+use crate::avro::records::RecordOptions;
 use crate::files::local_path;
 use crate::once::Stop;
 use crate::plans::parse_by;
-use crate::records::RecordOptions;
 use crate::source::{FileBlocks, Lenience, Opener, check_depth};
 use crate::tolerate::Tolerated;
 use crate::{Error, ErrorKind};
 
-/// Where a walk over the records of a file is.
-pub(crate) struct Walk {
+/// Reads the records of a file. The caller decodes each record.
+pub(crate) struct RecordReader {
     path: PathBuf,
     schema: Arc<Schema>,
     codec: Codec,
@@ -34,7 +33,7 @@ pub(crate) struct Walk {
     is_over: bool,
 }
 
-impl Walk {
+impl RecordReader {
     /// Opens a file.
     pub(crate) fn open(path: &Path, options: &RecordOptions) -> Result<Self, Error> {
         let (path, lenience) = (local_path(path)?.into_owned(), options.lenience());
@@ -46,7 +45,7 @@ impl Walk {
         let schema = schema.map_err(|error| error.in_file(&path))?;
         let mut decompressor = Decompressor::new();
         decompressor.set_tolerates_checksums(lenience.tolerate.checksum);
-        Ok(Walk {
+        Ok(RecordReader {
             codec: blocks.header().codec(),
             path,
             schema: Arc::new(schema),
@@ -80,9 +79,9 @@ impl Walk {
         self.read
     }
 
-    /// What `decode` makes of the next record, which starts at the place it is
-    /// given in the decompressed block; it moves the place to the record's end.
-    /// Nothing is to be read after an error.
+    /// The next record, decoded by `decode`, or `None` at the end of the file. `decode` gets the
+    /// decompressed block and the position of the record, and moves the position to the record's
+    /// end. After an error, no further records may be read.
     pub(crate) fn next<T>(
         &mut self,
         decode: impl FnOnce(&Schema, &[u8], &mut usize) -> Result<T, DecodeError>,
@@ -139,7 +138,7 @@ impl Walk {
         }
     }
 
-    /// Notes what was passed over, at the end of the file.
+    /// Counts and logs the tolerated faults, at the end of the file.
     fn end(&mut self) {
         self.block = None;
         self.tolerated.trailing_file_bytes = self.blocks.trailing_bytes();
@@ -151,7 +150,7 @@ impl Walk {
         self.is_over = true;
     }
 
-    /// What was passed over in what was read.
+    /// The tolerated faults in the records read so far.
     pub(crate) fn tolerated(&self) -> Tolerated {
         self.tolerated
     }

@@ -3,4 +3,4 @@
 #[doc(inline)]
 pub use avro_decode::{Schema, SchemaError, SchemaPath, SchemaPaths, paths};
 
-pub use crate::schemas::FileSchemas;
+pub use super::schemas::FileSchemas;

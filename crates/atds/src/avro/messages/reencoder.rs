@@ -15,8 +15,8 @@ use crate::{Error, ErrorKind};
 /// between.
 ///
 /// ```
-/// use atds::Schema;
-/// use atds::messages::Reencoder;
+/// use atds::avro::Schema;
+/// use atds::avro::messages::Reencoder;
 ///
 /// let old = Schema::parse(r#"{"type": "record", "name": "R", "fields": [
 ///     {"name": "gone", "type": "string"},

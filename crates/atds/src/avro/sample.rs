@@ -11,8 +11,8 @@ use avro_block::{Block, DecompressBuffer, Decompressor, Header};
 use avro_decode::{Inferred, Plan, PlanOptions, Sampled};
 use tensor_batch::{BatchBuilder, GatherTask, Layout};
 
-use crate::inferred::listed_as;
-use crate::inspect::Seen;
+use crate::avro::inferred::listed_as;
+use crate::avro::inspect::Seen;
 use crate::limits::{DEFAULT_READER_BUFFER_SIZE, SAMPLE_BLOCKS, SAMPLE_ENOUGH, SAMPLE_FILES};
 use crate::once::{OnceInputs, Stop};
 use crate::plans::parse_schema;

@@ -21,8 +21,9 @@ use crate::{Error, ErrorKind};
 /// another thread, clone the decoder: the clone shares the compiled plan and has its own memory.
 ///
 /// ```
-/// use atds::messages::MessageDecoder;
-/// use atds::{ColumnSpec, DType, Schema};
+/// use atds::avro::messages::MessageDecoder;
+/// use atds::avro::Schema;
+/// use atds::{ColumnSpec, DType};
 ///
 /// let schema = Schema::parse(
 ///     r#"{"type": "record", "name": "Click", "fields": [

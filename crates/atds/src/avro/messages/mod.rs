@@ -27,6 +27,6 @@ pub enum Framing {
     #[default]
     Raw,
     /// The header of single-object encoding: a marker of two bytes, and the
-    /// [fingerprint](crate::Schema::fingerprint) of the schema in eight.
+    /// [fingerprint](crate::avro::Schema::fingerprint) of the schema in eight.
     SingleObject,
 }

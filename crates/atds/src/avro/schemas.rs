@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 
 use avro_decode::{Inferred, infer};
 
-use crate::inferred::Merged;
+use crate::avro::inference::infer_features;
+use crate::avro::inferred::Merged;
+use crate::avro::records::RecordOptions;
 use crate::limits::{HEADER_THREADS, MAX_SCHEMA_BYTES};
-use crate::plans::{infer_features, parse_text};
-use crate::records::RecordOptions;
+use crate::plans::parse_text;
 use crate::source::{Headers, read_header};
 use crate::{Error, ErrorKind, Files};
 
@@ -134,7 +135,7 @@ impl FileSchemas {
         schemas.filter_map(|schema| Some((schema.file, schema.text.as_deref()?)))
     }
 
-    /// The features of the first file's schema, as [`infer`](crate::features::infer) has
+    /// The features of the first file's schema, as [`infer`](crate::avro::inference::infer) has
     /// them, with a mask where another file's schema allows a null or lacks the
     /// field, and numbers as wide as another file needs. Logs a warning of the
     /// fields that only other files have.

@@ -17,13 +17,13 @@ use avro_decode::limits::MAX_DECODE_DEPTH;
 use avro_decode::{DecodeErrorKind, Inferred, LeftOut, Rounded, Schema, SchemaError};
 use tensor_batch::{DType, Layout};
 
+use crate::avro::inference::infer_all;
+use crate::avro::records::{RecordOptions, Records};
+use crate::avro::schema::FileSchemas;
 use crate::files::local_path;
 use crate::limits::{DEFAULT_MEMORY_LIMIT, DEFAULT_SAMPLE, MAX_BLOCK_BYTES};
 use crate::once::{self, OnceReader, Stop};
-use crate::plans::{infer_all, not_by_the_specification, parse_by};
-use crate::records::RecordOptions;
-use crate::records::Records;
-use crate::schema::FileSchemas;
+use crate::plans::{not_by_the_specification, parse_by};
 use crate::source::{FileBlocks, Opener, WholeIndex, whole_index};
 use crate::unpack::Packing;
 use crate::{Dataset, Error, ErrorKind, Files, Tolerate};
@@ -73,7 +73,7 @@ pub struct Inspection {
     pub rounded: Vec<Rounded>,
     /// The values that no feature reads.
     pub left_out: Vec<LeftOut>,
-    /// Every path of the schema, see [`paths`](crate::schema::paths), with the number of its nulls
+    /// Every path of the schema, see [`paths`](crate::avro::schema::paths), with the number of its nulls
     /// in a sample.
     pub paths: Vec<InspectedPath>,
     /// Whether there are more paths than are listed.

@@ -6,8 +6,8 @@ use avro_decode::schema::{Node, NodeId};
 use avro_decode::{Schema, SchemaPath, SchemaPaths, Value};
 
 use crate::Error;
-use crate::inspect::InspectOptions;
-use crate::records::Trees;
+use crate::avro::inspect::InspectOptions;
+use crate::avro::records::Trees;
 
 /// A path of a file's schema, with counts of its values in a sample of the records.
 #[derive(Clone, Debug, PartialEq, Eq)]

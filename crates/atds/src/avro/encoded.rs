@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use avro_decode::{Resolution, Schema, Transcoder};
 
-use crate::records::RecordOptions;
-use crate::walk::Walk;
+use crate::avro::record_reader::RecordReader;
+use crate::avro::records::RecordOptions;
 use crate::{Error, ErrorKind};
 
 /// The records of a file as bytes, in file order: encoded by the file's own
 /// schema, or re-encoded by a reader's, by Avro's schema resolution. What
-/// [`MessageDecoder`](crate::messages::MessageDecoder) makes batches of.
+/// [`MessageDecoder`](crate::avro::messages::MessageDecoder) makes batches of.
 ///
 /// ```
-/// use atds::records::EncodedRecords;
+/// use atds::avro::records::EncodedRecords;
 /// # use atds_generate::{generate, GenerateOptions, Preset};
 /// # let folder = tempfile::tempdir()?;
 /// # let mut options = GenerateOptions::new(Preset::Ads, 100);
@@ -30,7 +30,7 @@ use crate::{Error, ErrorKind};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct EncodedRecords {
-    walk: Walk,
+    records: RecordReader,
     transcoder: Transcoder,
     over: bool,
 }
@@ -38,8 +38,8 @@ pub struct EncodedRecords {
 impl std::fmt::Debug for EncodedRecords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EncodedRecords")
-            .field("path", &self.walk.path())
-            .field("read", &self.walk.read())
+            .field("path", &self.records.path())
+            .field("read", &self.records.read())
             .finish_non_exhaustive()
     }
 }
@@ -64,21 +64,21 @@ impl EncodedRecords {
         reader: Option<Arc<Schema>>,
         options: &RecordOptions,
     ) -> Result<Self, Error> {
-        let walk = Walk::open(path.as_ref(), options)?;
-        let reader = reader.unwrap_or_else(|| walk.schema().clone());
-        let resolution = Resolution::new(walk.schema().clone(), reader).map_err(|error| {
-            Error::new(ErrorKind::Resolve(Box::new(error))).in_file(walk.path())
+        let records = RecordReader::open(path.as_ref(), options)?;
+        let reader = reader.unwrap_or_else(|| records.schema().clone());
+        let resolution = Resolution::new(records.schema().clone(), reader).map_err(|error| {
+            Error::new(ErrorKind::Resolve(Box::new(error))).in_file(records.path())
         })?;
         Ok(EncodedRecords {
             transcoder: Transcoder::with_options(&resolution, &options.decode()),
-            walk,
+            records,
             over: false,
         })
     }
 
     /// The schema that the records were written with.
     pub fn schema(&self) -> &Schema {
-        self.walk.schema()
+        self.records.schema()
     }
 
     /// Appends the next record to `out`; false where there is none.
@@ -91,7 +91,7 @@ impl EncodedRecords {
             return Ok(false);
         }
         let transcoder = &self.transcoder;
-        let next = self.walk.next(|_, bytes, position| {
+        let next = self.records.next(|_, bytes, position| {
             let start = *position;
             let read = transcoder.transcode(&bytes[start..], out);
             let read = read.map_err(|mut error| {

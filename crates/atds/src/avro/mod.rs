@@ -1,0 +1,29 @@
+//! Schemas, single records and messages: the part of this crate that knows Avro.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`schema`] | Avro schemas, their paths, the schemas of files |
+//! | [`inference`] | features inferred from a schema |
+//! | [`inspect`](mod@inspect) | the contents of a file, by reading all of it |
+//! | [`records`] | the records of a file one by one |
+//! | [`messages`] | batches of records without a container |
+
+mod encoded;
+pub mod inference;
+mod inferred;
+pub mod inspect;
+pub mod messages;
+mod record_reader;
+pub mod records;
+mod sample;
+pub mod schema;
+mod schemas;
+
+#[doc(inline)]
+pub use inference::infer_features;
+#[doc(inline)]
+pub use inspect::inspect;
+#[doc(inline)]
+pub use schema::Schema;
+
+pub(crate) use sample::{SampleOptions, sample_lengths};
