@@ -52,7 +52,7 @@ check_format() {
 # In a build of the workspace, a crate can depend on features that another crate enables.
 check_crates_alone() {
     local crate codec
-    for crate in atds-inflate atds-codec avro-block avro-decode atds-features tensor-batch atds-shuffle atds-format atds-sched atds-generate atds; do
+    for crate in atds-inflate atds-codec avro-block avro-decode atds-features tensor-batch atds-shuffle atds-format atds-pipeline atds-sched atds-generate atds; do
         lint_alone "$crate" --no-default-features
     done
     for codec in deflate snappy zstandard bzip2 xz; do

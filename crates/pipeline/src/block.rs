@@ -1,0 +1,198 @@
+//! A block on its way through the pipeline: its payload, and the positions of records in it.
+
+use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use atds_format::{BlockDesc, Decoder, Location, Pos, Prepared};
+use bytes::Bytes;
+
+use crate::error::Place;
+use crate::memory::Lease;
+use crate::tuning::MAX_HINTS;
+use crate::{Error, ErrorKind};
+
+/// What the blocks of one file and schema have in common.
+#[derive(Debug)]
+pub(crate) struct FileContext {
+    pub(crate) location: Location,
+    pub(crate) decoder: Arc<dyn Decoder>,
+    /// The most bytes of a prepared block.
+    pub(crate) max_block_bytes: usize,
+}
+
+/// A block. Workers share it; what changes in it are hints and whether it is prepared.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) file: Arc<FileContext>,
+    index: u64,
+    offset: u64,
+    payload_offset: Option<u64>,
+    pub(crate) records: u64,
+    start: Pos,
+    pub(crate) payload: Arc<SharedPayload>,
+    /// Positions that workers have found, in the order of their records.
+    hints: Mutex<Vec<Pos>>,
+}
+
+/// A payload, which several blocks may share.
+#[derive(Debug)]
+pub(crate) struct SharedPayload {
+    /// The bytes as they were read; none once they are prepared.
+    parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
+    pub(crate) bytes: u64,
+    is_claimed: AtomicBool,
+    prepared: OnceLock<Result<(Prepared, Option<Lease>), Error>>,
+}
+
+impl Block {
+    pub(crate) fn new(
+        desc: &BlockDesc,
+        file: Arc<FileContext>,
+        payload: Arc<SharedPayload>,
+    ) -> Self {
+        Block {
+            file,
+            index: desc.index,
+            offset: desc.offset,
+            payload_offset: desc.payload_offset,
+            records: desc.records,
+            start: Pos {
+                record: 0,
+                at: desc.start,
+            },
+            payload,
+            hints: Mutex::default(),
+        }
+    }
+
+    /// The nearest known position at or before `record`.
+    pub(crate) fn nearest(&self, record: u64) -> Pos {
+        if record == 0 {
+            return self.start;
+        }
+        let hints = lock(&self.hints);
+        let after = hints.partition_point(|hint| hint.record <= record);
+        match after.checked_sub(1) {
+            Some(before) => hints[before],
+            None => self.start,
+        }
+    }
+
+    /// Publishes a position, for later reads of the block.
+    pub(crate) fn publish(&self, pos: Pos) {
+        let mut hints = lock(&self.hints);
+        let after = hints.partition_point(|hint| hint.record <= pos.record);
+        if after
+            .checked_sub(1)
+            .is_some_and(|at| hints[at].record == pos.record)
+        {
+            return;
+        }
+        if hints.len() == MAX_HINTS {
+            // Reads follow one another: the first positions are behind them all.
+            hints.remove(0);
+            hints.insert(after.saturating_sub(1), pos);
+        } else {
+            hints.insert(after, pos);
+        }
+    }
+
+    /// An error if the block claims more records than its payload can have.
+    pub(crate) fn check_count(&self) -> Result<(), Error> {
+        let (records, bytes) = (self.records, self.payload.bytes);
+        if records > self.file.decoder.most_records(bytes) {
+            let error = Error::new(ErrorKind::TooManyRecords { records, bytes });
+            return Err(self.locate(error));
+        }
+        Ok(())
+    }
+
+    /// The place of record `record` of the block.
+    #[cold]
+    pub(crate) fn place(&self, record: u64) -> Place {
+        Place {
+            location: Some(self.file.location.clone()),
+            block: Some(self.index),
+            offset: Some(self.offset),
+            record: Some(record),
+            ..Place::default()
+        }
+    }
+
+    /// Adds the block to an error in it.
+    #[cold]
+    pub(crate) fn locate(&self, mut error: Error) -> Error {
+        let place = &mut *error.place;
+        place.location = Some(self.file.location.clone());
+        place.block = Some(self.index);
+        place.offset.get_or_insert(self.offset);
+        if let Some(payload) = self.payload_offset
+            && let Some(offset) = place.prepared_offset.take()
+        {
+            // The block lies in the file as it is decoded.
+            place.offset = Some(payload + offset);
+        }
+        error
+    }
+
+    /// The error of a format in the block.
+    #[cold]
+    pub(crate) fn error(&self, error: atds_format::Error) -> Error {
+        self.locate(Error::of_format(error, &self.file.location))
+    }
+}
+
+impl SharedPayload {
+    /// A payload of `bytes` bytes in `parts`, which count until they are prepared.
+    pub(crate) fn new(parts: Vec<Bytes>, lease: Option<Lease>) -> Self {
+        SharedPayload {
+            bytes: parts.iter().map(|part| part.len() as u64).sum(),
+            parts: Mutex::new((parts, lease)),
+            is_claimed: AtomicBool::new(false),
+            prepared: OnceLock::new(),
+        }
+    }
+
+    /// Has the payload be decoded as it is.
+    pub(crate) fn take_as_it_is(&self) {
+        if self.claim() {
+            let bytes = lock(&self.parts).0.first().cloned();
+            self.set(Ok((Prepared::of_bytes(bytes.unwrap_or_default()), None)));
+        }
+    }
+
+    /// The prepared payload, if it is prepared.
+    pub(crate) fn prepared(&self) -> Option<Result<&Prepared, &Error>> {
+        let prepared = self.prepared.get()?;
+        Some(prepared.as_ref().map(|(prepared, _)| prepared))
+    }
+
+    /// Whether the caller is the first, who prepares the payload.
+    pub(crate) fn claim(&self) -> bool {
+        !self.is_claimed.swap(true, AcqRel)
+    }
+
+    /// The bytes of the payload; none if it was prepared for all.
+    pub(crate) fn parts(&self) -> Vec<Bytes> {
+        lock(&self.parts).0.clone()
+    }
+
+    /// Sets the prepared payload, and lets the bytes it was prepared from go, unless they are what
+    /// is decoded.
+    pub(crate) fn set(&self, prepared: Result<(Prepared, Option<Lease>), Error>) {
+        let is_new = prepared
+            .as_ref()
+            .is_ok_and(|(prepared, _)| prepared.as_bytes().is_none());
+        // Claimed by one worker alone.
+        let _ = self.prepared.set(prepared);
+        if is_new {
+            let mut parts = lock(&self.parts);
+            parts.0 = Vec::new();
+            parts.1 = None;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

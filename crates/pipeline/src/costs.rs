@@ -1,0 +1,66 @@
+//! What decoding costs, as measured: from this follow the sizes of ops.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::tuning::OP_TIME;
+
+/// Measurements of the last ops.
+#[derive(Debug, Default)]
+pub(crate) struct Costs {
+    /// Time of a record in 1/1024 ns; 0 before the first.
+    record_time: AtomicU64,
+    /// Bytes of a batch's row in 1/1024.
+    row_bytes: AtomicU64,
+    /// Bytes of prepared blocks for 1024 bytes of their payloads.
+    expansion: AtomicU64,
+}
+
+impl Costs {
+    /// Notes that making `rows` rows of `bytes` bytes took `time`.
+    pub(crate) fn note_rows(&self, rows: u64, bytes: u64, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        blend(&self.record_time, per_1024(time, rows));
+        blend(&self.row_bytes, per_1024(bytes, rows));
+    }
+
+    /// Notes that a payload of `bytes` bytes takes `prepared` bytes once it is prepared.
+    pub(crate) fn note_prepared(&self, bytes: u64, prepared: u64) {
+        blend(&self.expansion, per_1024(prepared, bytes));
+    }
+
+    /// The rows of an op at least.
+    pub(crate) fn rows_of_op(&self) -> u64 {
+        match self.record_time.load(Relaxed) {
+            0 => 1,
+            time => (OP_TIME.as_nanos() as u64 * 1024 / time).max(1),
+        }
+    }
+
+    /// Bytes of a batch of `rows` rows, as far as is known.
+    pub(crate) fn batch_bytes(&self, rows: u64) -> u64 {
+        rows.saturating_mul(self.row_bytes.load(Relaxed)) / 1024
+    }
+
+    /// Bytes of prepared blocks whose payloads have `bytes` bytes, as far as is known.
+    pub(crate) fn prepared_bytes(&self, bytes: u64) -> u64 {
+        let expansion = self.expansion.load(Relaxed).max(1024);
+        bytes.saturating_mul(expansion) / 1024
+    }
+}
+
+/// 1024 times `amount / units`; 0 without units.
+fn per_1024(amount: u64, units: u64) -> u64 {
+    let amount = amount.saturating_mul(1024);
+    amount.checked_div(units).unwrap_or(0)
+}
+
+/// Moves an average an eighth of the way to a new value.
+fn blend(average: &AtomicU64, new: u64) {
+    let old = average.load(Relaxed);
+    let blended = match old {
+        0 => new,
+        old => old - old / 8 + new / 8,
+    };
+    average.store(blended.max(1), Relaxed);
+}

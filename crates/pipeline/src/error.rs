@@ -1,0 +1,189 @@
+//! The error of the pipeline: its kind, and the place as far as it is known.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use atds_format::Location;
+use tensor_batch::{BatchSpec, Disagreement, RowShape};
+
+/// An error, and the place where it occurred.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Error {
+    /// The kind of the error.
+    pub kind: ErrorKind,
+    /// The place, as far as it is known.
+    pub place: Box<Place>,
+}
+
+/// A place in the files of a data set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// The file.
+    pub location: Option<Location>,
+    /// The byte offset in the file: of the fault, or of its block.
+    pub offset: Option<u64>,
+    /// The number of the block in the file, counted from 0.
+    pub block: Option<u64>,
+    /// The byte offset in the prepared block, if the block was prepared.
+    pub prepared_offset: Option<u64>,
+    /// The number of the record in the block, counted from 0.
+    pub record: Option<u64>,
+    /// The field, with dots for nested fields.
+    pub field: Option<String>,
+}
+
+/// The kind of an [`Error`].
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file that cannot be opened or read.
+    #[error("{0}")]
+    Io(Arc<io::Error>),
+    /// The system could not start a thread.
+    #[error("a thread could not be started: {0}")]
+    Thread(Arc<io::Error>),
+    /// The format's own error.
+    #[error("{0}")]
+    Format(Arc<dyn StdError + Send + Sync>),
+    /// A block claims more records than its bytes can hold.
+    #[error("{records} records cannot be in a payload of {bytes} bytes")]
+    TooManyRecords {
+        /// Number of records that the block claims.
+        records: u64,
+        /// Size of the payload in bytes.
+        bytes: u64,
+    },
+    /// The lists of a feature of fixed length differ in length between the records of a batch.
+    #[error("the shape {shape} is not that of the rows before it in the batch")]
+    ShapesDiffer {
+        /// The shape of the record's lists.
+        shape: RowShape,
+        /// The first record of the batch, and its shape. `None` if the lists of the record itself
+        /// differ, or do not have the feature's length.
+        first: Option<Box<(Place, RowShape)>>,
+    },
+    /// A file whose records were counted has another number of them now.
+    #[error("the file has {found} records now, and had {counted} when they were counted")]
+    RecordsChanged {
+        /// Its records when they were counted.
+        counted: u64,
+        /// Its records now.
+        found: u64,
+    },
+    /// The window of blocks and one batch do not fit the memory limit.
+    #[error(
+        "`memory_limit` is {limit} bytes, but the window and a batch need {needed} or more: raise \
+         it, or lower `shuffle_buffer_size` or `batch_size`"
+    )]
+    MemoryLimit {
+        /// The limit in bytes.
+        limit: u64,
+        /// The least limit that may suffice, as far as is known.
+        needed: u64,
+    },
+    /// A block is larger than the option `max_block_bytes` allows.
+    #[error("the block needs more than the {limit} bytes of `max_block_bytes`")]
+    BlockTooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+}
+
+impl Error {
+    /// An error without a place.
+    #[cold]
+    pub fn new(kind: ErrorKind) -> Self {
+        Error {
+            kind,
+            place: Box::default(),
+        }
+    }
+
+    /// Adds the file.
+    #[cold]
+    #[must_use]
+    pub fn in_file(mut self, location: &Location) -> Self {
+        self.place.location = Some(location.clone());
+        self
+    }
+
+    /// An error of a format or a source in the file at `location`.
+    #[cold]
+    pub(crate) fn of_format(error: atds_format::Error, location: &Location) -> Self {
+        Error::without_place(error).in_file(location)
+    }
+
+    /// An error of a format or a source in an unknown file.
+    #[cold]
+    pub(crate) fn without_place(error: atds_format::Error) -> Self {
+        let kind = match error.kind {
+            atds_format::ErrorKind::Io(error) => ErrorKind::Io(error),
+            atds_format::ErrorKind::Format(error) => ErrorKind::Format(error),
+            other => ErrorKind::Format(Arc::new(atds_format::Error::new(other))),
+        };
+        let mut located = Error::new(kind);
+        located.place.offset = error.offset;
+        located.place.prepared_offset = error.prepared_offset;
+        located.place.record = error.record;
+        located.place.field = error.field;
+        located
+    }
+
+    /// The error of rows with different shapes.
+    #[cold]
+    pub(crate) fn shapes_differ(spec: &BatchSpec, found: Disagreement, first: Place) -> Self {
+        let first = found.first.map(|(_, shape)| Box::new((first, shape)));
+        let shape = found.shape;
+        let mut error = Error::new(ErrorKind::ShapesDiffer { shape, first });
+        error.place.field = Some(spec.columns()[found.column].name.clone());
+        error
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = &self.place;
+        if let Some(location) = &place.location {
+            write!(f, "{location}: ")?;
+        }
+        match (place.block, place.offset) {
+            (Some(block), Some(offset)) => write!(f, "block {block} at byte {offset}: ")?,
+            (Some(block), None) => write!(f, "block {block}: ")?,
+            (None, Some(offset)) => write!(f, "byte {offset}: ")?,
+            (None, None) => {}
+        }
+        if let Some(record) = place.record {
+            write!(f, "record {record}: ")?;
+        }
+        if let Some(field) = &place.field {
+            write!(f, "field '{}': ", field.escape_debug())?;
+        }
+        self.kind.fmt(f)?;
+        if let Some(offset) = place.prepared_offset {
+            write!(f, " (byte {offset} of the prepared block)")?;
+        }
+        Ok(())
+    }
+}
+
+// No `source`: the message of the kind is part of this one's.
+impl StdError for Error {}
+
+/// Why a thread of the pipeline stops.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The iteration was dropped or has failed elsewhere.
+    Cancelled,
+    /// An error of this thread.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Failed(error)
+    }
+}

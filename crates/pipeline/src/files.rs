@@ -1,0 +1,30 @@
+//! The files of a pipeline, as the composing crate names them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use atds_format::{ByteSource, Error, Format};
+
+/// The files of a data set, in the order in which an unshuffled epoch reads them.
+pub trait Files: Send + Sync + fmt::Debug {
+    /// Number of files.
+    fn len(&self) -> usize;
+
+    /// Whether there are no files.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of file `file`. Called by the planning thread when the file's turn comes.
+    ///
+    /// # Errors
+    /// The file cannot be read, or not again.
+    fn source(&self, file: usize) -> Result<Arc<dyn ByteSource>, Error>;
+
+    /// The format of file `file`.
+    fn format(&self, file: usize) -> Arc<dyn Format>;
+
+    /// Called when all bytes of file `file` were framed, with the number of bytes after its last
+    /// block that were left out.
+    fn framed(&self, _file: usize, _trailing_bytes: u64) {}
+}

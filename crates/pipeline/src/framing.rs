@@ -1,0 +1,446 @@
+//! The planning thread: frames the blocks of files, in the order of an epoch, and plans batches.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+use atds_format::{
+    BlockDesc, Blocks, Decoder, FileInfo, Location, Next, Payload, PrepareJob, Prepared, Scratch,
+    Tally,
+};
+use atds_shuffle::{block_order, file_order};
+use bytes::Bytes;
+
+use crate::block::{Block, FileContext, SharedPayload};
+use crate::error::Stop;
+use crate::fetch::{Fetcher, ReadPool};
+use crate::files::Files;
+use crate::flow::Flow;
+use crate::memory::Lease;
+use crate::planner::Planner;
+use crate::sequence::Sequence;
+use crate::slice::{FilePart, overlaps};
+use crate::stats::Counters;
+use crate::tuning::READS_UNDER_WAY;
+use crate::{Error, ErrorKind, Options};
+
+/// The planning thread's state.
+pub(crate) struct Framing {
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) options: Options,
+    pub(crate) flow: Arc<Flow>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) pool: Arc<ReadPool>,
+    pub(crate) planner: Planner,
+    pub(crate) sequence: Sequence,
+    /// Bytes of the memory limit that may be taken before a batch needs them.
+    pub(crate) ahead: u64,
+}
+
+/// A file that is being framed.
+struct File {
+    location: Location,
+    fetcher: Fetcher,
+    blocks: Box<dyn Blocks>,
+    context: Option<Arc<FileContext>>,
+    /// Payloads that several blocks share, by key.
+    shared: HashMap<u64, Weak<SharedPayload>>,
+    /// Whether the end of the file was pushed.
+    is_ended: bool,
+}
+
+impl Framing {
+    /// Frames and plans all epochs.
+    pub(crate) fn run(mut self, epochs: Range<u64>) {
+        let error = match self.epochs(epochs) {
+            Err(Stop::Cancelled) => return,
+            Err(Stop::Failed(error)) => Some(error),
+            Ok(()) => None,
+        };
+        match self.sequence.flush() {
+            Ok(()) => self.flow.end(error),
+            Err(Stop::Cancelled) => {}
+            Err(Stop::Failed(error)) => self.flow.end(Some(error)),
+        }
+    }
+
+    fn epochs(&mut self, epochs: Range<u64>) -> Result<(), Stop> {
+        for epoch in epochs.clone() {
+            self.planner.begin_epoch(epoch);
+            let framed = self.epoch(epoch);
+            if matches!(framed, Err(Stop::Cancelled)) {
+                return framed;
+            }
+            while self.planner.has_batch() {
+                let plan = self.planner.draw();
+                self.sequence.push(plan)?;
+            }
+            let left = self.planner.remainder();
+            self.counters.add_dropped_records(left);
+            framed?;
+            if self.planner.drawn() == 0 {
+                // Nor will the epochs that follow have a batch.
+                let following = epochs.end - epoch - 1;
+                self.counters
+                    .add_dropped_records(left.saturating_mul(following));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn epoch(&mut self, epoch: u64) -> Result<(), Stop> {
+        let count = self.files.len();
+        let order = match self.options.shuffle_files {
+            true => file_order(self.options.seed, epoch, count),
+            false => (0..count).collect(),
+        };
+        let parts: Vec<_> = match &self.options.slice {
+            Some(slice) => {
+                let parts = slice.files(&order).into_iter();
+                parts.map(|(file, part)| (file, Some(part))).collect()
+            }
+            None => order.into_iter().map(|file| (file, None)).collect(),
+        };
+        for (file, part) in parts {
+            let is_whole = part.as_ref().is_none_or(FilePart::is_whole);
+            let listed = self.options.shuffle_blocks || !is_whole;
+            let opened = self.open(file, !listed)?;
+            // An input without a size cannot be listed.
+            if listed && opened.fetcher.size().is_some() {
+                self.listed_file(file, opened, part.as_ref(), epoch)?;
+            } else {
+                self.whole_file(file, opened, part.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, file: usize, payloads: bool) -> Result<File, Stop> {
+        let source = self.files.source(file);
+        let source = source.map_err(Error::without_place)?;
+        let location = source.location().clone();
+        let fetcher = Fetcher::new(
+            source,
+            self.options.read_size,
+            self.pool.clone(),
+            self.flow.clone(),
+            self.counters.clone(),
+        )?;
+        let info = FileInfo {
+            location: &location,
+            size: fetcher.size(),
+            payloads: payloads || fetcher.size().is_none(),
+        };
+        let blocks = self.files.format(file).open(&info);
+        let blocks = blocks.map_err(|error| Error::of_format(error, &location))?;
+        Ok(File {
+            location,
+            fetcher,
+            blocks,
+            context: None,
+            shared: HashMap::new(),
+            is_ended: false,
+        })
+    }
+
+    /// Reads a file from its start to its end, or the part of it that a slice has.
+    fn whole_file(
+        &mut self,
+        file: usize,
+        mut opened: File,
+        part: Option<&FilePart>,
+    ) -> Result<(), Stop> {
+        let (mut found, mut list) = (0u64, Listed::default());
+        while let Some(desc) = self.next_block(&mut opened)? {
+            let first = found;
+            found = found.saturating_add(desc.records);
+            let wanted = match part {
+                Some(part) => {
+                    let Range { start, end } = part.records;
+                    start.clamp(first, found) - first..end.clamp(first, found) - first
+                }
+                None => 0..desc.records,
+            };
+            if wanted.is_empty() && desc.records > 0 {
+                continue;
+            }
+            self.add(&mut opened, &mut list, desc, wanted)?;
+        }
+        self.finish_list(&mut opened, &mut list)?;
+        self.files.framed(file, opened.blocks.trailing_bytes());
+        check_records(&opened.location, part, found)
+    }
+
+    /// Lists the blocks of a file, and reads those that the epoch has, in its order.
+    fn listed_file(
+        &mut self,
+        file: usize,
+        mut opened: File,
+        part: Option<&FilePart>,
+        epoch: u64,
+    ) -> Result<(), Stop> {
+        let (mut descs, mut damage) = (Vec::new(), None);
+        loop {
+            match self.next_block(&mut opened) {
+                Ok(Some(desc)) => descs.push(desc),
+                Ok(None) => break,
+                Err(Stop::Cancelled) => return Err(Stop::Cancelled),
+                // The blocks before the damage are read.
+                Err(Stop::Failed(error)) => {
+                    damage = Some(error);
+                    break;
+                }
+            }
+        }
+        self.files.framed(file, opened.blocks.trailing_bytes());
+        let counts = descs.iter().map(|desc| desc.records);
+        let found = counts.fold(0, u64::saturating_add);
+        if damage.is_none() {
+            check_records(&opened.location, part, found)?;
+        }
+        let order = match self.options.shuffle_blocks {
+            true => block_order(self.options.seed, epoch, file as u64, descs.len()),
+            false => (0..descs.len()).collect(),
+        };
+        let counts = order.iter().map(|&block| descs[block].records);
+        let chosen: Vec<_> = match part {
+            Some(part) => overlaps(counts, &part.records).collect(),
+            None => counts
+                .enumerate()
+                .map(|(at, records)| (at, records, 0..records))
+                .collect(),
+        };
+        let mut list = Listed::default();
+        for (at, _, records) in chosen {
+            self.add(&mut opened, &mut list, descs[order[at]].clone(), records)?;
+        }
+        self.finish_list(&mut opened, &mut list)?;
+        damage.map_or(Ok(()), |error| Err(Stop::Failed(error)))
+    }
+
+    /// The next block of a file, in file order; fetches the bytes that the framing needs.
+    fn next_block(&mut self, file: &mut File) -> Result<Option<BlockDesc>, Stop> {
+        loop {
+            let next = file.blocks.next();
+            match next.map_err(|error| Error::of_format(error, &file.location))? {
+                Next::Block(desc) => return Ok(Some(desc)),
+                Next::End => return Ok(None),
+                Next::Decoder(decoder) => file.context = Some(self.context(file, decoder)),
+                Next::Need { range, sequential } => {
+                    if file.is_ended {
+                        // Told where the file ends, a framing asks for no more.
+                        return Ok(None);
+                    }
+                    if file.fetcher.size().is_none() {
+                        // Another program may take its time.
+                        self.sequence.flush()?;
+                    }
+                    self.sequence.flush_if_starved()?;
+                    let bytes = file.fetcher.next(range.clone(), sequential)?;
+                    file.is_ended = bytes.is_empty();
+                    file.blocks.push(range.start, bytes);
+                }
+            }
+            if self.flow.is_stopped() {
+                return Err(Stop::Cancelled);
+            }
+        }
+    }
+
+    fn context(&self, file: &File, decoder: Arc<dyn Decoder>) -> Arc<FileContext> {
+        Arc::new(FileContext {
+            location: file.location.clone(),
+            decoder,
+            max_block_bytes: self.options.max_block_bytes,
+        })
+    }
+
+    /// Adds a block of which `records` are read, once its payload is here.
+    fn add(
+        &mut self,
+        file: &mut File,
+        list: &mut Listed,
+        desc: BlockDesc,
+        records: Range<u64>,
+    ) -> Result<(), Stop> {
+        let Payload::Ranges { ranges, .. } = &desc.payload else {
+            return self.push_here(file, desc, records);
+        };
+        let bytes = desc.payload.bytes();
+        while list.blocks.len() >= READS_UNDER_WAY
+            || !list.blocks.is_empty() && !self.flow.memory.fits(bytes)
+        {
+            self.take_first(file, list)?;
+        }
+        let is_known = list.is_under_way(&desc.payload) || file.payload(&desc).is_some();
+        if !is_known {
+            for range in ranges.iter() {
+                file.fetcher.ask_for(range.clone());
+            }
+        }
+        list.blocks.push_back((desc, records, !is_known));
+        Ok(())
+    }
+
+    fn finish_list(&mut self, file: &mut File, list: &mut Listed) -> Result<(), Stop> {
+        while !list.blocks.is_empty() {
+            self.take_first(file, list)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the first of the blocks whose payloads are under way.
+    fn take_first(&mut self, file: &mut File, list: &mut Listed) -> Result<(), Stop> {
+        let Some((desc, records, is_asked)) = list.blocks.pop_front() else {
+            return Ok(());
+        };
+        let Payload::Ranges { key, ranges } = &desc.payload else {
+            return self.push_here(file, desc, records);
+        };
+        let known = file.payload(&desc);
+        let payload = match known {
+            Some(payload) if !is_asked => payload,
+            _ => {
+                if !is_asked {
+                    // Every block that shared the payload has been read to its end.
+                    for range in ranges.iter() {
+                        file.fetcher.ask_for(range.clone());
+                    }
+                }
+                self.sequence.flush_if_starved()?;
+                let parts = ranges.iter().map(|_| file.fetcher.take());
+                let parts = parts.collect::<Result<Vec<_>, Stop>>()?;
+                let checked = file.blocks.check(&desc, &parts);
+                checked.map_err(|error| Error::of_format(error, &file.location))?;
+                let payload = self.payload(file, parts)?;
+                file.shared.insert(*key, Arc::downgrade(&payload));
+                payload
+            }
+        };
+        self.push(file, &desc, payload, records)
+    }
+
+    fn push_here(&mut self, file: &File, desc: BlockDesc, records: Range<u64>) -> Result<(), Stop> {
+        let Payload::Here(bytes) = &desc.payload else {
+            return Ok(());
+        };
+        let payload = self.payload(file, vec![bytes.clone()])?;
+        self.push(file, &desc, payload, records)
+    }
+
+    fn payload(&mut self, file: &File, parts: Vec<Bytes>) -> Result<Arc<SharedPayload>, Stop> {
+        let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        self.counters.payload_bytes.fetch_add(bytes, Relaxed);
+        // Buffers of reads are counted already.
+        let counted = if file.fetcher.is_immediate() {
+            bytes
+        } else {
+            0
+        };
+        self.wait_for_memory(counted)?;
+        let lease = Lease::new(&self.flow.memory, counted);
+        Ok(Arc::new(SharedPayload::new(parts, Some(lease))))
+    }
+
+    fn wait_for_memory(&mut self, bytes: u64) -> Result<(), Stop> {
+        if self.flow.memory.held().saturating_add(bytes) > self.ahead {
+            // What waits here may be what holds the memory.
+            self.sequence.flush()?;
+        }
+        self.flow.wait_for_memory(bytes, self.ahead)
+    }
+
+    /// Adds a block with its payload to the window, and plans the batches that it fills.
+    fn push(
+        &mut self,
+        file: &File,
+        desc: &BlockDesc,
+        payload: Arc<SharedPayload>,
+        records: Range<u64>,
+    ) -> Result<(), Stop> {
+        let Some(context) = &file.context else {
+            return Ok(());
+        };
+        let block = Arc::new(Block::new(desc, context.clone(), payload));
+        if desc.records == 0 {
+            self.check_empty(&block)?;
+            return Ok(());
+        }
+        if !block.file.decoder.prepares() {
+            block.payload.take_as_it_is();
+        }
+        self.planner.push(block, records);
+        while self.planner.is_full() {
+            let plan = self.planner.draw();
+            self.sequence.push(plan)?;
+        }
+        if self.flow.is_stopped() {
+            return Err(Stop::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// An error if a block without records has bytes of records.
+    fn check_empty(&mut self, block: &Block) -> Result<(), Stop> {
+        let parts = block.payload.parts();
+        let mut jobs = [PrepareJob::new(&parts, MAX_EMPTY_BYTES)];
+        let decoder = &block.file.decoder;
+        decoder.prepare(&mut jobs, &mut Scratch::default());
+        let [job] = jobs;
+        let check = |(prepared, tally): (Prepared, Tally)| {
+            let mut all = decoder.finish(&prepared, block.nearest(0))?;
+            all.add(&tally);
+            Ok(all)
+        };
+        let tally = job.result.and_then(check);
+        let tally = tally.map_err(|error| block.error(error))?;
+        self.counters.add_tally(&tally);
+        Ok(())
+    }
+}
+
+/// Bytes that a block without records is prepared to, to see that it has none.
+const MAX_EMPTY_BYTES: usize = 1 << 20;
+
+/// Blocks whose payloads are being read, in order; for each, whether its payload was asked for with
+/// it.
+#[derive(Default)]
+struct Listed {
+    blocks: std::collections::VecDeque<(BlockDesc, Range<u64>, bool)>,
+}
+
+impl Listed {
+    /// Whether an earlier block has asked for the payload.
+    fn is_under_way(&self, payload: &Payload) -> bool {
+        let Payload::Ranges { key, .. } = payload else {
+            return false;
+        };
+        let mut asked = self.blocks.iter().filter(|(.., is_asked)| *is_asked);
+        asked.any(|(desc, ..)| matches!(&desc.payload, Payload::Ranges { key: other, .. } if other == key))
+    }
+}
+
+impl File {
+    /// The payload that an earlier block has shared, if it is still held.
+    fn payload(&self, desc: &BlockDesc) -> Option<Arc<SharedPayload>> {
+        match &desc.payload {
+            Payload::Here(_) => None,
+            Payload::Ranges { key, .. } => self.shared.get(key)?.upgrade(),
+        }
+    }
+}
+
+/// An error if a file of a slice has another number of records than it had when they were counted:
+/// other slices of it would not fit.
+fn check_records(location: &Location, part: Option<&FilePart>, found: u64) -> Result<(), Stop> {
+    match part {
+        Some(part) if part.counted != found => {
+            let counted = part.counted;
+            let error = Error::new(ErrorKind::RecordsChanged { counted, found });
+            Err(Stop::Failed(error.in_file(location)))
+        }
+        _ => Ok(()),
+    }
+}

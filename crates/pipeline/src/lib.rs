@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod block;
+mod costs;
+mod error;
+mod fetch;
+mod files;
+mod flow;
+mod framing;
+mod memory;
+mod ops;
+mod pipeline;
+mod planner;
+mod sequence;
+mod slice;
+mod stats;
+mod tuning;
+mod worker;
+
+pub use error::{Error, ErrorKind, Place};
+pub use files::Files;
+pub use pipeline::{Batches, Options, Pipeline};
+pub use slice::Slice;
+pub use stats::Stats;

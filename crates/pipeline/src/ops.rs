@@ -1,0 +1,38 @@
+//! Ops: what workers do, in one sequence in the order of batches.
+
+use std::sync::Arc;
+
+use crate::block::Block;
+use crate::planner::BatchPlan;
+
+/// Work for one worker.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// Prepares blocks that later ops read.
+    Prepare {
+        blocks: Vec<Arc<Block>>,
+        /// Memory in bytes that the op needs, as far as is known.
+        estimate: u64,
+    },
+    /// Makes consecutive batches.
+    Batches {
+        /// The number of the first batch.
+        first: u64,
+        plans: Vec<BatchPlan>,
+        /// Memory in bytes that the op needs, as far as is known.
+        estimate: u64,
+    },
+}
+
+impl Op {
+    /// Memory in bytes that the op needs, as far as is known.
+    pub(crate) fn estimate(&self) -> u64 {
+        match self {
+            Op::Prepare { estimate, .. } | Op::Batches { estimate, .. } => *estimate,
+        }
+    }
+
+    pub(crate) fn is_prepare(&self) -> bool {
+        matches!(self, Op::Prepare { .. })
+    }
+}

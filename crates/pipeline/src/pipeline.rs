@@ -1,0 +1,306 @@
+//! A pipeline and its iterations.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::Poll;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tensor_batch::{Batch, BatchSpec};
+
+use crate::costs::Costs;
+use crate::fetch::ReadPool;
+use crate::files::Files;
+use crate::flow::{Flow, NextBatch};
+use crate::framing::Framing;
+use crate::memory::Memory;
+use crate::planner::{Batching, Planner};
+use crate::sequence::Sequence;
+use crate::slice::Slice;
+use crate::stats::{Counters, Stats};
+use crate::tuning::READ_AHEAD_SHARE;
+use crate::worker::Worker;
+use crate::{Error, ErrorKind};
+
+/// How files become batches.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Number of records of a batch; at least 1.
+    pub batch_size: usize,
+    /// Number of records that a batch is drawn from at random; 0 for file order.
+    pub shuffle_buffer_size: usize,
+    /// Whether the last batch of an epoch is left out if it has fewer records.
+    pub drop_remainder: bool,
+    /// With the epoch, fixes the order.
+    pub seed: u64,
+    /// Whether files are read in a random order.
+    pub shuffle_files: bool,
+    /// Whether the blocks of a file are read in a random order.
+    pub shuffle_blocks: bool,
+    /// Number of batches that are finished before the consumer asks for them; 0 counts as 1.
+    pub prefetch: usize,
+    /// Number of workers; 0 counts as 1.
+    pub threads: usize,
+    /// The limit in bytes on the memory of an iteration.
+    pub memory_limit: u64,
+    /// The most bytes of a prepared block.
+    pub max_block_bytes: usize,
+    /// Number of bytes that are read at a time.
+    pub read_size: usize,
+    /// The part of an epoch that is read; `None` for all of it.
+    pub slice: Option<Slice>,
+}
+
+impl Options {
+    /// Options for batches of `batch_size` records, in file order, made by one worker.
+    pub fn new(batch_size: usize) -> Self {
+        Options {
+            batch_size,
+            shuffle_buffer_size: 0,
+            drop_remainder: false,
+            seed: 0,
+            shuffle_files: false,
+            shuffle_blocks: false,
+            prefetch: 2,
+            threads: 1,
+            memory_limit: 4 << 30,
+            max_block_bytes: 1 << 30,
+            read_size: 128 << 10,
+            slice: None,
+        }
+    }
+}
+
+/// Files that are read as batches. It is a description: each [`iter`](Self::iter) has its own
+/// threads.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    spec: BatchSpec,
+    files: Arc<dyn Files>,
+    options: Options,
+}
+
+impl Pipeline {
+    /// A pipeline that reads `files` into batches of `spec`.
+    pub fn new(spec: BatchSpec, files: Arc<dyn Files>, options: Options) -> Self {
+        Pipeline {
+            spec,
+            files,
+            options,
+        }
+    }
+
+    /// The batches of the epochs `epochs`, one epoch after another.
+    pub fn iter(&self, epochs: Range<u64>) -> Batches {
+        Batches::start(self, epochs)
+    }
+}
+
+/// An iterator over batches, which threads make ahead of the consumer.
+///
+/// The first error is the last item; the batches before it are whole. Dropping the iterator stops
+/// the threads and waits for them.
+pub struct Batches {
+    flow: Arc<Flow>,
+    counters: Arc<Counters>,
+    threads: Vec<JoinHandle<()>>,
+    /// An error that is the next item.
+    error: Option<Error>,
+    is_over: bool,
+}
+
+impl Batches {
+    fn start(pipeline: &Pipeline, epochs: Range<u64>) -> Self {
+        let Pipeline {
+            spec,
+            files,
+            options,
+        } = pipeline;
+        let workers = options.threads.max(1);
+        let memory = Arc::new(Memory::new(options.memory_limit));
+        let flow = Arc::new(Flow::new(memory.clone(), options.prefetch, workers));
+        let counters = Arc::new(Counters::new());
+        let costs = Arc::new(Costs::default());
+        let framing = Framing {
+            files: files.clone(),
+            options: options.clone(),
+            flow: flow.clone(),
+            counters: counters.clone(),
+            pool: ReadPool::new(memory),
+            planner: Planner::new(Batching {
+                batch_size: options.batch_size.max(1) as u64,
+                shuffle_buffer_size: options.shuffle_buffer_size as u64,
+                drop_remainder: options.drop_remainder,
+                seed: options.seed,
+            }),
+            sequence: Sequence::new(
+                flow.clone(),
+                costs.clone(),
+                workers,
+                options.memory_limit / READ_AHEAD_SHARE,
+            ),
+            ahead: options.memory_limit - options.memory_limit / 4,
+        };
+        let mut batches = Batches {
+            flow: flow.clone(),
+            counters: counters.clone(),
+            threads: Vec::with_capacity(workers + 1),
+            error: None,
+            is_over: false,
+        };
+        batches.spawn("atds-planner", move || framing.run(epochs));
+        for _ in 0..workers {
+            let worker = Worker::new(
+                flow.clone(),
+                costs.clone(),
+                counters.clone(),
+                spec.clone(),
+                options.drop_remainder,
+            );
+            batches.spawn("atds-worker", move || worker.run());
+        }
+        batches
+    }
+
+    fn spawn(&mut self, name: &str, job: impl FnOnce() + Send + 'static) {
+        if self.error.is_some() {
+            return;
+        }
+        let flow = self.flow.clone();
+        let job = move || {
+            // A panic must not leave the other threads waiting.
+            let _guard = StopOnPanic(flow);
+            job();
+        };
+        match thread::Builder::new().name(name.to_owned()).spawn(job) {
+            Ok(thread) => self.threads.push(thread),
+            Err(error) => {
+                self.flow.stop();
+                self.error = Some(Error::new(ErrorKind::Thread(Arc::new(error))));
+            }
+        }
+    }
+
+    /// Figures up to now.
+    pub fn stats(&self) -> Stats {
+        self.counters.snapshot(&self.flow.memory)
+    }
+
+    /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
+    /// call this again. A `timeout` of zero does not wait.
+    pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Batch, Error>>> {
+        self.next_by(Instant::now().checked_add(timeout))
+    }
+
+    /// Ends the iteration: stops its threads, and waits for them at most for `timeout`. Returns
+    /// whether they have stopped; if not, this can be called again.
+    pub fn stop_within(&mut self, timeout: Duration) -> bool {
+        self.flow.stop();
+        self.is_over = true;
+        let deadline = Instant::now().checked_add(timeout);
+        while self.threads.iter().any(|thread| !thread.is_finished()) {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return false;
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+        self.join();
+        true
+    }
+
+    fn next_by(&mut self, deadline: Option<Instant>) -> Poll<Option<Result<Batch, Error>>> {
+        if let Some(error) = self.error.take() {
+            self.stop();
+            return Poll::Ready(Some(Err(error)));
+        }
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let next = self
+            .counters
+            .batch_wait
+            .time(|| self.flow.next_batch(deadline));
+        match next {
+            NextBatch::NotYet => Poll::Pending,
+            NextBatch::End => {
+                self.stop();
+                Poll::Ready(None)
+            }
+            NextBatch::Batch(finished) => match (finished.batch, finished.error) {
+                (Some(batch), error) => {
+                    self.error = error;
+                    let rows = batch.rows() as u64;
+                    self.counters.records.fetch_add(rows, Relaxed);
+                    self.counters.batches.fetch_add(1, Relaxed);
+                    Poll::Ready(Some(Ok(batch)))
+                }
+                (None, error) => {
+                    self.stop();
+                    Poll::Ready(error.map(Err))
+                }
+            },
+        }
+    }
+
+    fn stop(&mut self) {
+        self.flow.stop();
+        self.is_over = true;
+        self.join();
+    }
+
+    fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            if let Err(panic) = thread.join()
+                && !thread::panicking()
+            {
+                // A bug of this library; hiding it would look like the end of the data.
+                std::panic::resume_unwind(panic);
+            }
+        }
+        self.counters.finish();
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.next_by(None) {
+            Poll::Ready(item) => item,
+            Poll::Pending => None,
+        }
+    }
+}
+
+impl std::iter::FusedIterator for Batches {}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl fmt::Debug for Batches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stats = self.stats();
+        f.debug_struct("Batches")
+            .field("batches", &stats.batches)
+            .field("records", &stats.records)
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Stops the iteration if its thread panics.
+struct StopOnPanic(Arc<Flow>);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Figures of an iteration, as its threads write them.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use atds_format::Tally;
+
+use crate::memory::Memory;
+
+/// Figures of an iteration up to now.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Number of records in the batches given out.
+    pub records: u64,
+    /// Number of batches given out.
+    pub batches: u64,
+    /// Bytes of the payloads of the blocks that were read.
+    pub payload_bytes: u64,
+    /// Bytes of prepared payloads.
+    pub prepared_bytes: u64,
+    /// Number of records in the blocks that were prepared.
+    pub prepared_records: u64,
+    /// Time that the planning thread waited for bytes.
+    pub read_wait: Duration,
+    /// Time spent preparing, of all workers together.
+    pub prepare: Duration,
+    /// Time that the consumer waited for a batch.
+    pub batch_wait: Duration,
+    /// Time since the iteration began, or that it took.
+    pub elapsed: Duration,
+    /// What was passed over.
+    pub tally: Tally,
+    /// Number of records that were left over at the end of epochs.
+    pub dropped_records: u64,
+    /// The most memory in bytes that was held at a time.
+    pub memory_peak: u64,
+    /// The limit on `memory_peak`.
+    pub memory_limit: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pub(crate) records: AtomicU64,
+    pub(crate) batches: AtomicU64,
+    pub(crate) payload_bytes: AtomicU64,
+    prepared_bytes: AtomicU64,
+    prepared_records: AtomicU64,
+    pub(crate) read_wait: Nanos,
+    pub(crate) decompress: Nanos,
+    pub(crate) batch_wait: Nanos,
+    tally: Mutex<Tally>,
+    dropped_records: AtomicU64,
+    started: Instant,
+    took: Nanos,
+}
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        Counters {
+            records: AtomicU64::new(0),
+            batches: AtomicU64::new(0),
+            payload_bytes: AtomicU64::new(0),
+            prepared_bytes: AtomicU64::new(0),
+            prepared_records: AtomicU64::new(0),
+            read_wait: Nanos::default(),
+            decompress: Nanos::default(),
+            batch_wait: Nanos::default(),
+            tally: Mutex::default(),
+            dropped_records: AtomicU64::new(0),
+            started: Instant::now(),
+            took: Nanos::default(),
+        }
+    }
+
+    pub(crate) fn add_prepared(&self, bytes: u64, records: u64) {
+        self.prepared_bytes.fetch_add(bytes, Relaxed);
+        self.prepared_records.fetch_add(records, Relaxed);
+    }
+
+    pub(crate) fn add_tally(&self, tally: &Tally) {
+        if *tally != Tally::default() {
+            let mut all = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+            all.add(tally);
+        }
+    }
+
+    pub(crate) fn add_dropped_records(&self, records: u64) {
+        self.dropped_records.fetch_add(records, Relaxed);
+    }
+
+    /// Stops the clock.
+    pub(crate) fn finish(&self) {
+        if self.took.get().is_zero() {
+            self.took.add(self.started.elapsed());
+        }
+    }
+
+    pub(crate) fn snapshot(&self, memory: &Memory) -> Stats {
+        let took = self.took.get();
+        Stats {
+            records: self.records.load(Relaxed),
+            batches: self.batches.load(Relaxed),
+            payload_bytes: self.payload_bytes.load(Relaxed),
+            prepared_bytes: self.prepared_bytes.load(Relaxed),
+            prepared_records: self.prepared_records.load(Relaxed),
+            read_wait: self.read_wait.get(),
+            prepare: self.decompress.get(),
+            batch_wait: self.batch_wait.get(),
+            elapsed: if took.is_zero() {
+                self.started.elapsed()
+            } else {
+                took
+            },
+            tally: *self.tally.lock().unwrap_or_else(PoisonError::into_inner),
+            dropped_records: self.dropped_records.load(Relaxed),
+            memory_peak: memory.peak(),
+            memory_limit: memory.limit(),
+        }
+    }
+}
+
+/// A sum of durations.
+#[derive(Debug, Default)]
+pub(crate) struct Nanos(AtomicU64);
+
+impl Nanos {
+    pub(crate) fn add(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.0.fetch_add(nanos, Relaxed);
+    }
+
+    /// Runs `work` and adds the time it takes.
+    pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.add(start.elapsed());
+        result
+    }
+
+    pub(crate) fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Relaxed))
+    }
+}

@@ -1,0 +1,28 @@
+//! The numbers that the pipeline is tuned by, each with its reason.
+
+use std::time::Duration;
+
+/// Time that one op takes at least: handing an op over costs some microseconds, which is then some
+/// percent of it.
+pub(crate) const OP_TIME: Duration = Duration::from_micros(200);
+
+/// Ops for each worker that wait to start: a worker that ends one finds the next while the planning
+/// thread sleeps.
+pub(crate) const QUEUED_OPS: usize = 4;
+
+/// Positions that a block keeps. Reads of a block follow one another, so that those of the last
+/// reads are enough.
+pub(crate) const MAX_HINTS: usize = 64;
+
+/// The part of the memory limit that blocks may take which no batch needs yet.
+pub(crate) const READ_AHEAD_SHARE: u64 = 8;
+
+/// Bytes of a batch's dense columns above which the record counts of its blocks are checked before
+/// memory is made of what may be a damaged count.
+pub(crate) const DOUBTFUL_BATCH_BYTES: u64 = 64 << 20;
+
+/// Bytes that a worker writes before it counts them.
+pub(crate) const COUNTED_BYTES: usize = 256 << 10;
+
+/// Reads of a source that answers later which are under way at once.
+pub(crate) const READS_UNDER_WAY: usize = 32;

@@ -1,0 +1,499 @@
+//! A worker: takes ops, prepares blocks, decodes records into batches.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use atds_format::{Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming};
+use tensor_batch::{Batch, BatchBuilder, BatchSpec, RowSlots};
+
+use crate::block::Block;
+use crate::costs::Costs;
+use crate::error::Stop;
+use crate::flow::{Finished, Flow};
+use crate::memory::Lease;
+use crate::ops::Op;
+use crate::planner::{BatchPlan, BlockRead};
+use crate::stats::Counters;
+use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
+use crate::{Error, ErrorKind};
+
+/// A worker's state, which it keeps from one op to the next.
+pub(crate) struct Worker {
+    builder: BatchBuilder,
+    drop_remainder: bool,
+    /// Bytes of a row in columns of fixed size.
+    fixed_row_bytes: u64,
+    context: Context,
+}
+
+/// What a worker reads blocks with.
+struct Context {
+    flow: Arc<Flow>,
+    costs: Arc<Costs>,
+    counters: Arc<Counters>,
+    scratch: Scratch,
+}
+
+/// An error, and the first row of the batch that is not good.
+struct RowError {
+    row: u64,
+    error: Error,
+}
+
+/// Why a batch is not made.
+enum Failed {
+    Cancelled,
+    Row(RowError),
+}
+
+/// Why a block cannot be read.
+enum ReadError {
+    Stop(Stop),
+    /// The error is of the record that was read last.
+    LastRecord(Error),
+}
+
+impl From<Stop> for ReadError {
+    fn from(stop: Stop) -> Self {
+        ReadError::Stop(stop)
+    }
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        ReadError::Stop(Stop::Failed(error))
+    }
+}
+
+impl ReadError {
+    /// Adds the row, which is the next one of `slots`.
+    #[cold]
+    fn before(self, slots: &RowSlots<'_>) -> Failed {
+        let row = slots.batch_row() as u64;
+        match self {
+            ReadError::Stop(Stop::Cancelled) => Failed::Cancelled,
+            ReadError::Stop(Stop::Failed(error)) => Failed::Row(RowError { row, error }),
+            ReadError::LastRecord(error) => Failed::Row(RowError {
+                row: row.saturating_sub(1),
+                error,
+            }),
+        }
+    }
+}
+
+impl Worker {
+    pub(crate) fn new(
+        flow: Arc<Flow>,
+        costs: Arc<Costs>,
+        counters: Arc<Counters>,
+        spec: BatchSpec,
+        drop_remainder: bool,
+    ) -> Self {
+        Worker {
+            fixed_row_bytes: fixed_row_bytes(&spec),
+            builder: BatchBuilder::new(spec),
+            drop_remainder,
+            context: Context {
+                flow,
+                costs,
+                counters,
+                scratch: Scratch::default(),
+            },
+        }
+    }
+
+    /// Runs ops until there are no more.
+    pub(crate) fn run(mut self) {
+        let flow = self.context.flow.clone();
+        while let Some(op) = flow.next_op() {
+            match op {
+                Op::Prepare { blocks, .. } => self.context.prepare_shared(&blocks),
+                Op::Batches { first, plans, .. } => {
+                    for (number, plan) in (first..).zip(plans) {
+                        if flow.is_stopped() {
+                            break;
+                        }
+                        let Some(finished) = self.make(&plan) else {
+                            break;
+                        };
+                        let is_last = finished.error.is_some();
+                        drop(plan);
+                        flow.finish_batch(number, finished);
+                        if is_last {
+                            break;
+                        }
+                    }
+                }
+            }
+            flow.finish_op();
+        }
+    }
+
+    /// Makes a batch; `None` if the iteration was cancelled. A batch with a bad row ends before it,
+    /// and has the row's error.
+    fn make(&mut self, plan: &BatchPlan) -> Option<Finished> {
+        let start = Instant::now();
+        let mut lease = Lease::new(&self.context.flow.memory, 0);
+        let (failed, tally) = match self.decode(plan, plan.rows, &mut lease) {
+            Ok((batch, tally)) => {
+                let bytes = batch.used_bytes() as u64;
+                lease.set(bytes);
+                self.context
+                    .costs
+                    .note_rows(plan.rows, bytes, start.elapsed());
+                self.context.counters.add_tally(&tally);
+                return Some(Finished {
+                    batch: Some(batch),
+                    lease: Some(lease),
+                    error: None,
+                });
+            }
+            Err(Failed::Cancelled) => return None,
+            Err(Failed::Row(failed)) => (failed, Tally::default()),
+        };
+        self.context.counters.add_tally(&tally);
+        let is_memory = matches!(failed.error.kind, ErrorKind::MemoryLimit { .. });
+        if failed.row == 0 || is_memory || self.drop_remainder {
+            let dropped = if is_memory { 0 } else { failed.row };
+            self.context.counters.add_dropped_records(dropped);
+            return Some(Finished {
+                batch: None,
+                lease: None,
+                error: Some(failed.error),
+            });
+        }
+        // The rows before the bad one are decoded once more: an error is rare.
+        let (batch, error) = match self.decode(plan, failed.row, &mut lease) {
+            Ok((batch, tally)) => {
+                self.context.counters.add_tally(&tally);
+                lease.set(batch.used_bytes() as u64);
+                (Some(batch), failed.error)
+            }
+            Err(Failed::Cancelled) => return None,
+            Err(Failed::Row(again)) => (None, again.error),
+        };
+        Some(Finished {
+            batch,
+            lease: Some(lease),
+            error: Some(error),
+        })
+    }
+
+    /// Decodes the first `rows` rows of a planned batch.
+    fn decode(
+        &mut self,
+        plan: &BatchPlan,
+        rows: u64,
+        lease: &mut Lease,
+    ) -> Result<(Batch, Tally), Failed> {
+        let at_row = |row, error| Failed::Row(RowError { row, error });
+        let fixed_bytes = rows.saturating_mul(self.fixed_row_bytes);
+        if fixed_bytes > DOUBTFUL_BATCH_BYTES {
+            for read in &plan.reads {
+                read.block.check_count().map_err(|error| at_row(0, error))?;
+            }
+        }
+        lease.set(fixed_bytes);
+        self.context
+            .flow
+            .check_memory()
+            .map_err(|error| at_row(0, error))?;
+        let builder = &mut self.builder;
+        let tally = self.context.decode_into(builder, plan, rows, lease)?;
+        Ok((builder.finish(), tally))
+    }
+}
+
+impl Context {
+    fn decode_into(
+        &mut self,
+        builder: &mut BatchBuilder,
+        plan: &BatchPlan,
+        rows: u64,
+        lease: &mut Lease,
+    ) -> Result<Tally, Failed> {
+        let fixed_bytes = lease.bytes();
+        let tally = {
+            let mut all_slots = builder.slots(&[rows as usize]);
+            let slots = &mut all_slots[0];
+            let mut tally = Tally::default();
+            let mut reads = Reads::new(&plan.reads);
+            let (mut counted, mut left) = (0, rows);
+            while left > 0
+                && let Some(read) = reads.next()
+            {
+                let records = left.min(read.records);
+                left -= records;
+                let done = self.read(read, records, &mut reads, slots);
+                tally.add(&done.map_err(|failed| failed.before(slots))?);
+                let written = slots.segment_bytes();
+                if written >= counted + COUNTED_BYTES {
+                    counted = written;
+                    lease.set(fixed_bytes + written as u64);
+                    self.check(slots)?;
+                }
+            }
+            tally
+        };
+        if let Some(found) = builder.disagreement() {
+            let first = place_of_row(plan, 0);
+            let row = found.row as u64;
+            let mut error = Error::shapes_differ(builder.spec(), found, first);
+            let field = error.place.field.take();
+            *error.place = place_of_row(plan, row);
+            error.place.field = field;
+            return Err(Failed::Row(RowError { row, error }));
+        }
+        lease.set(fixed_bytes.saturating_add(builder.padded_bytes()));
+        let fits = self.flow.check_memory();
+        fits.map_err(|error| Failed::Row(RowError { row: 0, error }))?;
+        for task in builder.gather() {
+            task.run();
+        }
+        Ok(tally)
+    }
+
+    fn check(&self, slots: &RowSlots<'_>) -> Result<(), Failed> {
+        let row = slots.batch_row() as u64;
+        let fits = self.flow.check_memory();
+        fits.map_err(|error| Failed::Row(RowError { row, error }))
+    }
+
+    /// Decodes `records` records of a block.
+    fn read(
+        &mut self,
+        read: &BlockRead,
+        records: u64,
+        reads: &mut Reads<'_>,
+        slots: &mut RowSlots<'_>,
+    ) -> Result<Tally, ReadError> {
+        let block = &*read.block;
+        let decoder = &*block.file.decoder;
+        let own;
+        let mut tally = Tally::default();
+        let prepared = if read.is_only && decoder.prepares() {
+            // Decoded where it was prepared, and then let go: it stays in this worker's cache.
+            own = self.prepare_own(read, reads, &mut tally)?;
+            &own
+        } else {
+            self.shared(block)?
+        };
+        let mut pos = block.nearest(read.first);
+        if pos.record < read.first {
+            let found = decoder.seek(prepared, pos, read.first);
+            pos = found.map_err(|error| block.error(error))?;
+            block.publish(pos);
+        }
+        let upcoming = reads.upcoming();
+        let decoded = decoder.decode(prepared, pos, records, slots, &mut self.scratch, upcoming);
+        let decoded = decoded.map_err(|error| block.error(error))?;
+        tally.add(&decoded.tally);
+        if decoded.pos.record == block.records {
+            let finished = decoder.finish(prepared, decoded.pos);
+            tally.add(&finished.map_err(|error| ReadError::LastRecord(block.error(error)))?);
+        } else if !read.is_only {
+            block.publish(decoded.pos);
+        }
+        Ok(tally)
+    }
+
+    /// The prepared payload of a block that other ops read, too.
+    fn shared<'b>(&mut self, block: &'b Block) -> Result<&'b Prepared, Stop> {
+        loop {
+            match block.payload.prepared() {
+                Some(Ok(prepared)) => return Ok(prepared),
+                Some(Err(error)) => return Err(Stop::Failed(block.locate(error.clone()))),
+                None if block.payload.claim() => self.prepare_claimed(&[block]),
+                None => self.flow.wait_for_prepare(&block.payload)?,
+            }
+        }
+    }
+
+    /// Prepares the blocks of an op that no other worker has begun to prepare.
+    fn prepare_shared(&mut self, blocks: &[Arc<Block>]) {
+        let claimed = blocks.iter().filter(|block| block.payload.claim());
+        let claimed: Vec<&Block> = claimed.map(|block| &**block).collect();
+        if !claimed.is_empty() && !self.flow.is_stopped() {
+            self.prepare_claimed(&claimed);
+        }
+    }
+
+    fn prepare_claimed(&mut self, blocks: &[&Block]) {
+        let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
+        let results = self.prepare(blocks, &parts);
+        for (block, result) in blocks.iter().zip(results) {
+            let result = result.map(|(prepared, tally)| {
+                self.counters.add_tally(&tally);
+                let lease = Lease::new(&self.flow.memory, prepared.memory_bytes() as u64);
+                (prepared, Some(lease))
+            });
+            block.payload.set(result);
+        }
+        self.flow.notify_prepared();
+    }
+
+    /// The prepared payload of a block that this op alone reads, prepared with those after it.
+    fn prepare_own(
+        &mut self,
+        read: &BlockRead,
+        reads: &mut Reads<'_>,
+        tally: &mut Tally,
+    ) -> Result<Prepared, Stop> {
+        if reads.prepared.is_empty() {
+            let decoder = &read.block.file.decoder;
+            let later = reads.later().iter().filter(|other| other.is_only);
+            let later = later.take_while(|other| Arc::ptr_eq(&other.block.file.decoder, decoder));
+            let group = std::iter::once(read).chain(later);
+            let blocks: Vec<&Block> = group
+                .take(decoder.group())
+                .map(|read| &*read.block)
+                .collect();
+            let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
+            reads.prepared.extend(self.prepare(&blocks, &parts));
+        }
+        let prepared = reads.prepared.pop_front();
+        let (prepared, more) = prepared.unwrap_or_else(|| Ok(Default::default()))?;
+        tally.add(&more);
+        Ok(prepared)
+    }
+
+    fn prepare(
+        &mut self,
+        blocks: &[&Block],
+        parts: &[Vec<bytes::Bytes>],
+    ) -> Vec<Result<(Prepared, Tally), Error>> {
+        let start = Instant::now();
+        let Some(first) = blocks.first() else {
+            return Vec::new();
+        };
+        let most = first.file.max_block_bytes;
+        let left = self
+            .flow
+            .memory
+            .limit()
+            .saturating_sub(self.flow.memory.held());
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let limit = most.min(left / blocks.len().max(1)).max(1);
+        let mut jobs: Vec<_> = parts
+            .iter()
+            .map(|parts| PrepareJob::new(parts, limit))
+            .collect();
+        first.file.decoder.prepare(&mut jobs, &mut self.scratch);
+        let mut results = Vec::with_capacity(jobs.len());
+        for ((block, job), parts) in blocks.iter().zip(jobs).zip(parts) {
+            let result = match job.result {
+                Err(error) if is_limit(&error) && limit < most => self.prepare_alone(block, parts),
+                result => result.map_err(|error| block_error(block, error, limit)),
+            };
+            if let Ok((prepared, _)) = &result {
+                let bytes = prepared.memory_bytes() as u64;
+                self.costs.note_prepared(block.payload.bytes, bytes);
+                self.counters.add_prepared(bytes, block.records);
+            }
+            results.push(result);
+        }
+        self.counters.decompress.add(start.elapsed());
+        results
+    }
+
+    /// Prepares a block that needs more than its part of the memory that is left.
+    #[cold]
+    fn prepare_alone(
+        &mut self,
+        block: &Block,
+        parts: &[bytes::Bytes],
+    ) -> Result<(Prepared, Tally), Error> {
+        let most = block.file.max_block_bytes;
+        let memory = &self.flow.memory;
+        let left = memory.limit().saturating_sub(memory.held());
+        let limit = most.min(usize::try_from(left).unwrap_or(usize::MAX)).max(1);
+        let mut jobs = [PrepareJob::new(parts, limit)];
+        block.file.decoder.prepare(&mut jobs, &mut self.scratch);
+        let [job] = jobs;
+        job.result.map_err(|error| {
+            if is_limit(&error) && limit < most {
+                let more = 2 * limit as u64;
+                return block.locate(memory.exceeded(memory.held().saturating_add(more)));
+            }
+            block_error(block, error, most)
+        })
+    }
+}
+
+fn is_limit(error: &atds_format::Error) -> bool {
+    matches!(error.kind, atds_format::ErrorKind::Limit { .. })
+}
+
+#[cold]
+fn block_error(block: &Block, error: atds_format::Error, limit: usize) -> Error {
+    if is_limit(&error) {
+        return block.locate(Error::new(ErrorKind::BlockTooLarge { limit }));
+    }
+    block.error(error)
+}
+
+/// The reads of a batch, of which some blocks are prepared for this batch alone.
+struct Reads<'a> {
+    reads: &'a [BlockRead],
+    next: usize,
+    /// The blocks among the next reads that are prepared, in their order.
+    prepared: VecDeque<Result<(Prepared, Tally), Error>>,
+}
+
+impl<'a> Reads<'a> {
+    fn new(reads: &'a [BlockRead]) -> Self {
+        Reads {
+            reads,
+            next: 0,
+            prepared: VecDeque::new(),
+        }
+    }
+
+    fn next(&mut self) -> Option<&'a BlockRead> {
+        let read = self.reads.get(self.next)?;
+        self.next += 1;
+        Some(read)
+    }
+
+    fn later(&self) -> &'a [BlockRead] {
+        &self.reads[self.next..]
+    }
+
+    /// What is decoded next, if it is prepared and its position is known.
+    fn upcoming(&self) -> Option<Upcoming<'_>> {
+        let read = self.reads.get(self.next)?;
+        let block = if read.is_only && read.block.file.decoder.prepares() {
+            let (prepared, _) = self.prepared.front()?.as_ref().ok()?;
+            prepared
+        } else {
+            read.block.payload.prepared()?.ok()?
+        };
+        let at: Pos = read.block.nearest(read.first);
+        let records = read.records;
+        (at.record == read.first).then_some(Upcoming { block, at, records })
+    }
+}
+
+/// The place of a row's record.
+#[cold]
+fn place_of_row(plan: &BatchPlan, row: u64) -> crate::error::Place {
+    let mut before = 0;
+    for read in &plan.reads {
+        if row < before + read.records {
+            return read.block.place(read.first + row - before);
+        }
+        before += read.records;
+    }
+    crate::error::Place::default()
+}
+
+/// Bytes of a row in the columns whose size is known beforehand.
+fn fixed_row_bytes(spec: &BatchSpec) -> u64 {
+    let columns = spec.columns().iter().map(|column| {
+        let size = column.dtype.size().unwrap_or(0) as u64;
+        let len = column.row_len().unwrap_or(0) as u64;
+        len.saturating_mul(size)
+    });
+    columns.fold(0, u64::saturating_add)
+}
