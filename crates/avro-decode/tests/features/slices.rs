@@ -104,7 +104,7 @@ fn a_slice_of_what_a_filter_keeps_is_refused() {
         refused(SCHEMA, prices),
         "feature 'x': 'items[*]' is record 'Item', but a slice such as '[0:4]' needs an array; the \
          steps after a '[*]' or a filter apply to each element: for the first elements, write a \
-         slice in position of the '[*]', or use `truncate`"
+         slice in place of the '[*]', or use `truncate`"
     );
 }
 

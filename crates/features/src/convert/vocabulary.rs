@@ -113,27 +113,3 @@ impl fmt::Debug for Vocabulary {
             .finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_vocabulary_has_no_word_twice() {
-        let words = ["a", "b", "c", "b"].map(Vec::from);
-        let error = Vocabulary::new(words, 0).unwrap_err();
-        assert_eq!(error.to_string(), "words 1 and 3 are the same: 'b'");
-        assert_eq!(error.word, b"b");
-    }
-
-    #[test]
-    fn a_vocabulary_is_shown_without_its_words() {
-        let vocabulary = Vocabulary::new(["secret".into()], 3).unwrap();
-        assert_eq!(
-            format!("{vocabulary:?}"),
-            "Vocabulary { len: 1, unknown: 3, .. }"
-        );
-        assert!(!vocabulary.is_empty());
-        assert_eq!(vocabulary.unknown(), 3);
-    }
-}

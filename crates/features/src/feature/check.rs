@@ -36,7 +36,7 @@ pub struct CheckedFeature {
     /// Whether this is a sparse feature whose keys all start from the root. Its expression is then
     /// only a name.
     pub is_rooted: bool,
-    /// The keys of a sparse feature; for ATDS's record, the paths to its lists.
+    /// The keys of a sparse feature; for ATDS's record, the paths to its lists: `indices0[*]`.. and `values[*]`.
     pub keys: Option<KeyPaths>,
     /// The dimensions of a dense or varlen row; `None` if a dimension varies.
     pub shape: Vec<Option<usize>>,

@@ -23,6 +23,7 @@ pub struct Slice {
 
 impl Slice {
     /// Whether the bounds do not depend on the list's length: neither is negative.
+    #[inline]
     pub fn is_from_start(self) -> bool {
         self.start.is_none_or(|bound| bound >= 0) && self.end.is_none_or(|bound| bound >= 0)
     }
@@ -31,6 +32,7 @@ impl Slice {
     ///
     /// For a slice that [is from the start](Self::is_from_start), a `length` above the list's
     /// selects the same elements.
+    #[inline]
     pub fn of_length(self, length: usize) -> Range<usize> {
         let absolute = |bound: i64| {
             let distance = usize::try_from(bound.unsigned_abs()).unwrap_or(usize::MAX);
