@@ -60,9 +60,8 @@ def run(options: argparse.Namespace, started: float) -> dict:
         progress(f"made the files in {generated:.0f} s")
         rows = [Row(cell, threads) for cell in chosen for threads in options.threads]
 
-        def run_side(side: str, row: Row, epochs: int) -> Together:
-            commands = side_commands(side, row, epochs, options, made)
-            return together(commands, timeout=deadline - time.monotonic())
+        def run_side(side: str, row: Row, epochs: int, seconds: float) -> Together:
+            return together(side_commands(side, row, epochs, options, made), seconds)
 
         measure(rows, run_side, deadline, options.rounds)
     return {

@@ -76,7 +76,7 @@ class Processes(unittest.TestCase):
         fails = ["/bin/sh", "-c", "echo no memory >&2; exit 4"]
         with self.assertRaisesRegex(RuntimeError, "ended with 4: no memory"):
             together([fails, ["/bin/sleep", "60"]], timeout=30)
-        with self.assertRaisesRegex(RuntimeError, "took too long"):
+        with self.assertRaisesRegex(TimeoutError, "took too long"):
             together([["/bin/sleep", "60"]], timeout=0.1)
         self.assertLess(time.monotonic() - started, 20)
 
@@ -106,7 +106,7 @@ class Clock:
         self.epoch_seconds = epoch_seconds
         self.runs = []
 
-    def run(self, side, row, epochs):
+    def run(self, side, row, epochs, seconds):
         self.runs.append((side, row, epochs))
         self.now += 0.1 + (1 + epochs) * self.epoch_seconds
         rate = 75.0 if side == "pipeline" else 100.0
@@ -148,16 +148,35 @@ class Rounds(unittest.TestCase):
         clock, rows = Clock(epoch_seconds=0.01), self.rows()
         good = clock.run
 
-        def run(side, row, epochs):
+        def run(side, row, epochs, seconds):
             if row is rows[3]:
                 raise RuntimeError("ended with 1: out of memory")
-            return good(side, row, epochs)
+            if row is rows[7]:
+                clock.now += seconds
+                raise TimeoutError("it took too long, and was stopped")
+            return good(side, row, epochs, seconds)
 
         clock.run = run
         clock.measure(rows, deadline=1_000.0)
-        self.assertEqual([row.fault is not None for row in rows].count(True), 1)
+        self.assertEqual([row.fault is not None for row in rows].count(True), 2)
         self.assertIn("out of memory", report.row_result(rows[3])["fault"])
-        self.assertEqual(len(rows[4].counted()), ROUNDS)
+        self.assertEqual({len(row.counted()) for row in rows if row.fault is None}, {ROUNDS})
+        self.assertLess(clock.now, 400)
+
+    def test_a_run_that_the_end_cuts_off_leaves_the_figures_before_it(self):
+        clock, rows = Clock(epoch_seconds=0.01), self.rows()[:3]
+        good = clock.run
+
+        def run(side, row, epochs, seconds):
+            if len(clock.runs) == 3 * 2 + 3:
+                clock.now += seconds
+                raise TimeoutError("it took too long, and was stopped")
+            return good(side, row, epochs, seconds)
+
+        clock.run = run
+        clock.measure(rows, deadline=10.0)
+        self.assertEqual([len(row.rounds) for row in rows], [2, 1, 1])
+        self.assertEqual({row.fault for row in rows}, {None})
 
 
 class Report(unittest.TestCase):
@@ -219,7 +238,7 @@ class Whole(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
             pack = Path(__file__).with_name("scaling.sh")
-            subprocess.run([pack, "pack", os.environ["ATDS"], home], check=True)
+            subprocess.run([pack, "pack", Path(os.environ["ATDS"]).resolve(), home], check=True)
             only = ["--only", "null read, shuffled, 1,024", "deflate read, in order, 65,536"]
             command = [home / "run", *only, "--quick", "--threads", "1", "2"]
             # Elsewhere there is no repository.

@@ -24,7 +24,10 @@ class Together:
 
 
 def together(commands: list[list[str]], timeout: float) -> Together:
-    """Run commands of `atds bench --json` at the same time. The first epoch does not count."""
+    """Run commands of `atds bench --json` at the same time. The first epoch does not count.
+
+    Raises RuntimeError if one fails, and TimeoutError if they are not done after `timeout` seconds.
+    """
     started = time.monotonic()
     outputs = _outputs(commands, started + timeout)
     took = time.monotonic() - started
@@ -61,7 +64,7 @@ def _outputs(commands: list[list[str]], deadline: float) -> list[bytes]:
             try:
                 output, errors = process.communicate(timeout=max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired as expired:
-                raise RuntimeError("it took too long, and was stopped") from expired
+                raise TimeoutError("it took too long, and was stopped") from expired
             if process.returncode != 0:
                 said = errors.decode(errors="replace").strip()
                 raise RuntimeError(f"ended with {process.returncode}: {said}")

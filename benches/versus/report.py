@@ -96,19 +96,19 @@ def markdown(result: dict) -> str:
 
 
 def _method(result: dict) -> str:
-    epochs = ", ".join(f"{count} with {codec}" for codec, count in EPOCHS.items())
+    epochs = ", ".join(f"{codec} {count}" for codec, count in EPOCHS.items())
     source = "mapped" if "--mmap" in result["options"] else "read plainly"
     return (
         f"{RECORDS:,} records of the preset `ads` in {FILES} files, {source}, in the page cache; the same"
         f" files for both builds. {result['pairs']} pairs a cell after one that does not count, the"
         " builds first by turns, all cells in each round in random order. A run is a process; its time"
-        f" is that of {epochs} epochs after one that does not count, by the command's own clock. Time is"
+        f" is that of the epochs ({epochs}) after one that does not count, by the command's own clock. Time is"
         " new over old: the median of the pairs' ratios, with the 95 % interval of the median by ranks"
         f" (binomial; it assumes nothing about the noise). Shuffled: a buffer of {SHUFFLE_BUFFER:,}"
         " records. Peak memory is the maximum resident set of the process that the operating system"
         f" reports (`wait4`), the median of all runs; below {result['floor_bytes'] / 1e6:.0f} MB it would"
-        " not be seen. Instructions are of one thread, under valgrind: two epochs less one epoch,"
-        f" each the smallest of {COUNTS} counts."
+        " not be seen. Instructions, where they were counted, are of one thread, under valgrind: two"
+        f" epochs less one epoch, each the smallest of {COUNTS} counts."
     )
 
 
