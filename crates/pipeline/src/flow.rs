@@ -65,9 +65,16 @@ struct State {
 #[derive(Debug, Default)]
 struct Waiting {
     workers: usize,
-    planner: bool,
+    planner: Option<WaitsFor>,
     consumer: bool,
     for_prepare: usize,
+}
+
+/// What the planning thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitsFor {
+    Queue,
+    Memory,
 }
 
 impl State {
@@ -125,7 +132,7 @@ impl Flow {
     pub(crate) fn push(&self, op: Op, batches: usize) -> Result<(), Stop> {
         let mut state = self.lock();
         while !self.is_stopped() && state.queue.len() >= self.workers * QUEUED_OPS {
-            state = self.wait_for_room(state);
+            state = self.wait_for_room(state, WaitsFor::Queue);
         }
         if self.is_stopped() {
             return Err(Stop::Cancelled);
@@ -163,7 +170,7 @@ impl Flow {
                 let needed = self.memory.held().saturating_add(bytes);
                 return Err(Stop::Failed(self.memory.exceeded(needed)));
             }
-            state = self.wait_for_room(state);
+            state = self.wait_for_room(state, WaitsFor::Memory);
         }
     }
 
@@ -189,11 +196,25 @@ impl Flow {
         self.ops_changed.notify_all();
     }
 
-    fn wait_for_room<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        state.waiting.planner = true;
+    fn wait_for_room<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        waits_for: WaitsFor,
+    ) -> MutexGuard<'a, State> {
+        state.waiting.planner = Some(waits_for);
         let mut state = wait(&self.room_changed, state);
-        state.waiting.planner = false;
+        state.waiting.planner = None;
         state
+    }
+
+    /// Whether to wake the planning thread. It queues several ops when it is awake, since waking it
+    /// takes longer than planning an op.
+    fn wakes_planner(&self, state: &State) -> bool {
+        match state.waiting.planner {
+            None => false,
+            Some(WaitsFor::Queue) => state.queue.len() <= self.workers * QUEUED_OPS / 2,
+            Some(WaitsFor::Memory) => true,
+        }
     }
 
     // Workers.
@@ -209,7 +230,7 @@ impl Flow {
                 let op = state.queue.pop_front()?;
                 state.running += 1;
                 let wakes = state.waiting.workers > 0 && self.may_start(&state);
-                let planner = state.waiting.planner;
+                let planner = self.wakes_planner(&state);
                 drop(state);
                 if wakes {
                     self.ops_changed.notify_one();
@@ -240,8 +261,9 @@ impl Flow {
         self.memory.fits(op.estimate()) || state.running == 0 && state.ready == 0
     }
 
-    /// Gives a batch of a running op to the consumer's side.
-    pub(crate) fn finish_batch(&self, number: u64, finished: Finished) {
+    /// Gives a batch of a running op to the consumer's side. The consumer is woken if `wakes`: for
+    /// small batches, waking it takes longer than making one.
+    pub(crate) fn finish_batch(&self, number: u64, finished: Finished, wakes: bool) {
         let mut state = self.lock();
         let Some(at) = number.checked_sub(state.first) else {
             return;
@@ -259,8 +281,8 @@ impl Flow {
             state.is_planned = true;
         }
         state.count_ready();
-        let wakes = state.waiting.consumer && state.ready > 0;
-        let planner = state.waiting.planner;
+        let wakes = (wakes || is_error) && state.waiting.consumer && state.ready > 0;
+        let planner = self.wakes_planner(&state);
         drop(state);
         if wakes {
             self.batches_changed.notify_one();
@@ -287,9 +309,13 @@ impl Flow {
     pub(crate) fn finish_op(&self) {
         let mut state = self.lock();
         state.running -= 1;
-        let planner = state.waiting.planner;
+        let consumer = state.waiting.consumer && state.ready > 0;
+        let planner = self.wakes_planner(&state);
         let workers = state.waiting.workers > 0 && self.may_start(&state);
         drop(state);
+        if consumer {
+            self.batches_changed.notify_one();
+        }
         if planner {
             self.room_changed.notify_one();
         }
@@ -331,7 +357,7 @@ impl Flow {
                 state.first += 1;
                 let mut finished = state.batches.pop_front().flatten();
                 let workers = state.waiting.workers;
-                let planner = state.waiting.planner;
+                let planner = self.wakes_planner(&state);
                 drop(state);
                 // Before those that wait for memory are woken.
                 drop(finished.as_mut().map(|finished| finished.lease.take()));

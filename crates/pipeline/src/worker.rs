@@ -15,7 +15,7 @@ use crate::memory::Lease;
 use crate::ops::Op;
 use crate::planner::{BatchPlan, BlockRead};
 use crate::stats::Counters;
-use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES};
+use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES, OP_TIME};
 use crate::{Error, ErrorKind};
 
 /// A worker's state, which it keeps from one op to the next.
@@ -110,6 +110,7 @@ impl Worker {
             match op {
                 Op::Prepare { blocks, .. } => self.context.prepare_shared(&blocks),
                 Op::Batches { first, plans, .. } => {
+                    let mut woken = Instant::now();
                     for (number, plan) in (first..).zip(plans) {
                         if flow.is_stopped() {
                             break;
@@ -119,7 +120,11 @@ impl Worker {
                         };
                         let is_last = finished.error.is_some();
                         drop(plan);
-                        flow.finish_batch(number, finished);
+                        let wakes = woken.elapsed() >= OP_TIME;
+                        if wakes {
+                            woken = Instant::now();
+                        }
+                        flow.finish_batch(number, finished, wakes);
                         if is_last {
                             break;
                         }
