@@ -34,6 +34,11 @@ pub trait TestFormat: fmt::Debug + Send + Sync {
     /// fails, and no row before it.
     fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8>;
 
+    /// Whether a payload can have several ranges of the file.
+    fn has_ranges(&self) -> bool {
+        false
+    }
+
     /// The rows of a batch.
     fn rows(&self, batch: &Batch) -> Vec<Row> {
         let labels = batch.dense::<i64>("label").expect("a dense column");
@@ -94,5 +99,9 @@ impl TestFormat for ColumnFiles {
 
     fn write_damaged(&self, blocks: &[Vec<Row>], block: usize, row: usize) -> Vec<u8> {
         write::columns(blocks, self.group_blocks, Some((block, row)))
+    }
+
+    fn has_ranges(&self) -> bool {
+        true
     }
 }

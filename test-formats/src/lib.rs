@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod conformance;
 mod formats;
 mod reference;
 mod sources;

@@ -1,0 +1,163 @@
+//! Damage: in a record, and of a file that is cut off.
+
+use atds_pipeline::Options;
+
+use super::suite::{Outcome, Suite, all, data, ensure, name, rows};
+use crate::{ReadByHand, read_by_hand};
+
+/// Runs over three files, the second of which is damaged; gives the outcome to `check`.
+fn damaged(
+    suite: &Suite<'_>,
+    check: impl Fn(&Outcome, &Damage) -> Result<(), String>,
+) -> Result<(), String> {
+    let files = data(3, 3, 10);
+    for (block, row) in [(0, 0), (0, 9), (1, 4), (2, 0), (2, 9)] {
+        let bytes = files.iter().enumerate().map(|(i, file)| match i {
+            1 => suite.format.write_damaged(file, block, row),
+            _ => suite.format.write(file),
+        });
+        let sources = suite.files_of(bytes);
+        let before = 30 + 10 * block + row;
+        for threads in [1, 4] {
+            for (batch_size, buffer) in [(1, 0), (7, 0), (1000, 0), (7, 40)] {
+                let mut options = Options::new(batch_size);
+                (options.threads, options.shuffle_buffer_size) = (threads, buffer);
+                let outcome = suite.run(&sources, &options, 0..3)?;
+                let damage = Damage {
+                    block,
+                    row,
+                    before,
+                    batch_size,
+                    is_shuffled: buffer > 0,
+                };
+                let checked = check(&outcome, &damage);
+                checked.map_err(|wrong| format!("{wrong} ({damage:?}, {threads} threads)"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Damage {
+    block: usize,
+    row: usize,
+    /// Number of rows before the damaged one, in order.
+    before: usize,
+    batch_size: usize,
+    is_shuffled: bool,
+}
+
+/// The rows before a damaged record are given out, and none after it.
+pub(super) fn damage_rows(suite: &Suite<'_>) -> Result<(), String> {
+    let written = all(&data(3, 3, 10));
+    damaged(suite, |outcome, damage| {
+        let (lens, found) = (outcome.lens(), outcome.rows());
+        if damage.is_shuffled {
+            let bad = &written[damage.before];
+            ensure!(!found.contains(bad), "the damaged record is given out");
+            let mut distinct = found.clone();
+            distinct.sort();
+            distinct.dedup();
+            ensure!(distinct.len() == found.len(), "records come twice");
+            ensure!(found.iter().all(|row| written.contains(row)), "other rows");
+        } else {
+            ensure!(
+                found == written[..damage.before],
+                "batches of {lens:?} rows before it"
+            );
+        }
+        let whole = lens.len().saturating_sub(1);
+        ensure!(
+            lens[..whole].iter().all(|&len| len == damage.batch_size),
+            "batches of {lens:?} rows"
+        );
+        Ok(())
+    })
+}
+
+/// The error names file, block and record.
+pub(super) fn damage_error(suite: &Suite<'_>) -> Result<(), String> {
+    damaged(suite, |outcome, damage| {
+        let error = outcome.error.as_ref().ok_or("no error")?;
+        let place = &error.place;
+        let file = place.location.as_ref().map(ToString::to_string);
+        ensure!(
+            file.is_some_and(|file| file.ends_with(&name(1))),
+            "another file: {error}"
+        );
+        // Damage may spoil the record after it, too, which comes first by a shuffled order.
+        let is_it = place.block == Some(damage.block as u64)
+            && place.record == Some(damage.row as u64);
+        let is_known = place.block.is_some() && place.record.is_some();
+        ensure!(is_it || damage.is_shuffled && is_known, "another record: {error}");
+        ensure!(place.field.is_some(), "no field: {error}");
+        let text = error.to_string();
+        ensure!(
+            text.contains(&name(1)),
+            "the text does not name the file: {text}"
+        );
+        Ok(())
+    })
+}
+
+/// An error is the last item.
+pub(super) fn damage_end(suite: &Suite<'_>) -> Result<(), String> {
+    // Runs check that nothing comes after an error.
+    damaged(suite, |outcome, _| {
+        ensure!(outcome.error.is_some(), "no error");
+        Ok(())
+    })
+}
+
+/// A file that is cut anywhere gives what a reader by hand finds: the rows before the cut, and an
+/// error unless the format cannot tell.
+pub(super) fn truncation(suite: &Suite<'_>) -> Result<(), String> {
+    let file = vec![rows(0, 3), Vec::new(), rows(3, 5), rows(8, 4)];
+    let (bytes, after) = (
+        suite.format.write(&file),
+        suite.format.write(&[rows(50, 3)]),
+    );
+    for cut in 0..bytes.len() {
+        let (rows, errors) = read_by_hand(suite.format, &bytes[..cut], ReadByHand::default());
+        let files = suite.files_of([bytes[..cut].to_vec(), after.clone()]);
+        for (threads, is_listed) in [(1, false), (2, false), (2, true)] {
+            let mut options = Options::new(4);
+            (options.threads, options.shuffle_blocks) = (threads, is_listed);
+            let outcome = suite.run(&files, &options, 0..1)?;
+            let found = outcome.rows();
+            match (errors.first(), &outcome.error) {
+                (None, None) if is_listed => {}
+                (None, None) => {
+                    let rows_of_after = &found[rows.len().min(found.len())..];
+                    ensure!(found.starts_with(&rows), "other rows, cut at {cut}");
+                    ensure!(
+                        rows_of_after.len() == 3,
+                        "the next file is not read, cut at {cut}"
+                    );
+                }
+                (Some(expected), Some(error)) => {
+                    ensure!(
+                        is_listed || found == rows,
+                        "{} rows, not {}, cut at {cut}",
+                        found.len(),
+                        rows.len()
+                    );
+                    let (text, wrong) = (error.to_string(), expected.kind.to_string());
+                    ensure!(
+                        text.contains(&wrong),
+                        "'{text}' and not '{wrong}', cut at {cut}"
+                    );
+                    ensure!(text.contains(&name(0)), "'{text}' does not name the file");
+                    ensure!(
+                        error.place.offset == expected.offset,
+                        "another offset: {text}"
+                    );
+                }
+                (None, Some(error)) => return Err(format!("cut at {cut} is an error: {error}")),
+                (Some(error), None) => return Err(format!("cut at {cut} is none: {error}")),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Deliberate faults, around the pipeline: in its options, its files, or what it gives out.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use atds_format::Error as FormatError;
+use atds_format::{ByteSource, Format};
+use atds_pipeline::{Batches, Error, Files, Options, Pipeline};
+
+use super::probe::{Probe, ProbeFormat, ProbeSource};
+use super::suite::PATIENCE;
+use crate::{Row, TestFormat};
+
+/// A fault, which a check must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Each block comes twice.
+    RepeatBlock,
+    /// Nothing is shuffled by the buffer.
+    IgnoreShuffleBuffer,
+    /// Each iteration has another seed.
+    ForgetSeed,
+    /// All seeds are the same one.
+    ConstantSeed,
+    /// All epochs have the order of the first.
+    IgnoreEpoch,
+    /// Files come in order.
+    KeepFileOrder,
+    /// Blocks come in order.
+    KeepBlockOrder,
+    /// The last epoch is not read.
+    LoseEpoch,
+    /// A slice begins one record late.
+    ShiftSlice,
+    /// A slice is the whole.
+    IgnoreSlice,
+    /// With several threads, the second batch comes before the first.
+    SwapBatches,
+    /// Batches have a row fewer than they should.
+    ShrinkBatches,
+    /// A block without records ends its file.
+    StopAtEmptyBlock,
+    /// The remainder is kept where it should be dropped, and dropped where it should be kept.
+    InvertDropRemainder,
+    /// There is no memory limit.
+    IgnoreLimit,
+    /// A thread runs on after the iteration was dropped.
+    LeakThread,
+    /// Stopping does not stop.
+    NeverStop,
+    /// Batches are made ahead without end.
+    IgnorePrefetch,
+    /// The damaged row is given out.
+    KeepBadRow,
+    /// The error does not say where it occurred.
+    ForgetRecord,
+    /// A batch comes after the error.
+    GoOnAfterError,
+    /// Damage of the framing ends a file without an error.
+    DamageIsEnd,
+    /// An answer that is shorter than its range ends the file.
+    ShortAnswerIsEnd,
+    /// A read that fails ends the file without an error.
+    LoseSourceError,
+    /// The parts of a payload are swapped.
+    SwapRanges,
+}
+
+/// An iteration, with its fault.
+#[derive(Debug)]
+pub(super) struct Running<'a> {
+    format: &'a dyn TestFormat,
+    fault: Option<Fault>,
+    pipeline: Option<Pipeline>,
+    batches: Batches,
+    /// Epochs that a faulty iteration has still to start.
+    epochs_left: u64,
+    /// Items that come before those of the pipeline, the last first.
+    pending: Vec<Result<Vec<Row>, Error>>,
+    is_started: bool,
+    threads: usize,
+    files: Arc<dyn Files>,
+    /// Number of rows that were decoded. Each thread that decodes holds it.
+    pub(super) decoded: Arc<AtomicU64>,
+}
+
+impl<'a> Running<'a> {
+    pub(super) fn start(
+        format: &'a dyn TestFormat,
+        fault: Option<Fault>,
+        files: &Arc<dyn Files>,
+        options: &Options,
+        mut epochs: Range<u64>,
+    ) -> Self {
+        let decoded = Arc::new(AtomicU64::new(0));
+        let probe = Arc::new(Probe {
+            fault,
+            decoded: decoded.clone(),
+        });
+        let inner = files.clone();
+        let files: Arc<dyn Files> = Arc::new(ProbeFiles { inner, probe });
+        let options = faulty_options(fault, options);
+        let threads = options.threads;
+        let pipeline = Pipeline::new(format.spec(), files.clone(), options);
+        let mut epochs_left = 0;
+        match fault {
+            Some(Fault::LoseEpoch) => epochs.end = epochs.end.saturating_sub(1).max(epochs.start),
+            Some(Fault::IgnoreEpoch) => {
+                epochs_left = epochs.end - epochs.start - 1;
+                epochs = 0..1;
+            }
+            _ => {}
+        }
+        Running {
+            format,
+            fault,
+            batches: pipeline.iter(epochs),
+            pipeline: (epochs_left > 0).then_some(pipeline),
+            epochs_left,
+            pending: Vec::new(),
+            is_started: false,
+            threads,
+            files,
+            decoded,
+        }
+    }
+
+    /// The next item, which must come.
+    pub(super) fn next(&mut self) -> Result<Option<Result<Vec<Row>, Error>>, String> {
+        if let Some(item) = self.pending.pop() {
+            return Ok(Some(item));
+        }
+        let mut item = self.next_batch()?;
+        if item.is_none() && self.epochs_left > 0 {
+            self.epochs_left -= 1;
+            let pipeline = self.pipeline.as_ref().expect("kept for the epochs");
+            self.batches = pipeline.iter(0..1);
+            item = self.next_batch()?;
+        }
+        let is_first = !std::mem::replace(&mut self.is_started, true);
+        match (self.fault, &mut item) {
+            (Some(Fault::SwapBatches), Some(Ok(_))) if is_first && self.threads > 1 => {
+                let second = self.next_batch()?;
+                self.pending.extend(item.take());
+                item = second;
+            }
+            (Some(Fault::KeepBadRow), Some(Err(_))) => {
+                self.pending.extend(item.take());
+                item = Some(Ok(vec![Row::default()]));
+            }
+            (Some(Fault::GoOnAfterError), Some(Err(_))) => {
+                self.pending.push(Ok(vec![Row::default()]));
+            }
+            (Some(Fault::ForgetRecord), Some(Err(error))) => {
+                (error.place.block, error.place.record) = (None, None);
+            }
+            _ => {}
+        }
+        Ok(item)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Result<Vec<Row>, Error>>, String> {
+        match self.batches.next_within(PATIENCE) {
+            Poll::Ready(item) => Ok(item.map(|item| item.map(|batch| self.format.rows(&batch)))),
+            Poll::Pending => Err(format!("no batch within {PATIENCE:?}")),
+        }
+    }
+
+    /// Stops the iteration; returns whether it has stopped.
+    pub(super) fn stop_within(&mut self, timeout: Duration) -> bool {
+        self.fault == Some(Fault::NeverStop) || self.batches.stop_within(timeout)
+    }
+
+    /// Ends the iteration, and returns the number of what its threads still hold.
+    pub(super) fn end(self) -> usize {
+        let Running {
+            fault,
+            pipeline,
+            batches,
+            files,
+            decoded,
+            ..
+        } = self;
+        drop((pipeline, batches));
+        if fault == Some(Fault::LeakThread) {
+            thread::spawn(move || {
+                thread::sleep(Duration::from_secs(1));
+                drop(files);
+            });
+        } else {
+            drop(files);
+        }
+        Arc::strong_count(&decoded) - 1
+    }
+}
+
+fn faulty_options(fault: Option<Fault>, options: &Options) -> Options {
+    /// Number of iterations that were started.
+    static STARTED: AtomicU64 = AtomicU64::new(0);
+    let mut options = options.clone();
+    let Some(fault) = fault else {
+        return options;
+    };
+    match fault {
+        Fault::IgnoreShuffleBuffer => options.shuffle_buffer_size = 0,
+        Fault::ForgetSeed => options.seed = STARTED.fetch_add(1, Relaxed),
+        Fault::ConstantSeed => options.seed = 0,
+        Fault::KeepFileOrder => options.shuffle_files = false,
+        Fault::KeepBlockOrder => options.shuffle_blocks = false,
+        Fault::IgnoreSlice => options.slice = None,
+        Fault::ShrinkBatches => options.batch_size = (options.batch_size - 1).max(1),
+        Fault::InvertDropRemainder => options.drop_remainder = !options.drop_remainder,
+        Fault::IgnoreLimit => options.memory_limit = 1 << 40,
+        Fault::IgnorePrefetch => options.prefetch = 1 << 20,
+        Fault::ShiftSlice => {
+            if let Some(slice) = &mut options.slice {
+                slice.records.start = (slice.records.start + 1).min(slice.records.end);
+            }
+        }
+        _ => {}
+    }
+    options
+}
+
+#[derive(Debug)]
+struct ProbeFiles {
+    inner: Arc<dyn Files>,
+    probe: Arc<Probe>,
+}
+
+impl Files for ProbeFiles {
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    fn source(&self, file: usize) -> Result<Arc<dyn ByteSource>, FormatError> {
+        let inner = self.inner.source(file)?;
+        Ok(Arc::new(ProbeSource::new(inner, self.probe.fault)))
+    }
+
+    fn format(&self, file: usize) -> Arc<dyn Format> {
+        Arc::new(ProbeFormat {
+            inner: self.inner.format(file),
+            probe: self.probe.clone(),
+        })
+    }
+}

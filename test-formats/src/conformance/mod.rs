@@ -1,0 +1,171 @@
+//! The checks that every format must pass in the pipeline, each with a fault that makes it fail.
+
+mod damage;
+mod fault;
+mod memory;
+mod order;
+mod probe;
+mod running;
+mod sizes;
+mod slices;
+mod sources;
+mod suite;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::TestFormat;
+pub use fault::Fault;
+pub use suite::Suite;
+
+/// A check of the suite.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// The name, as in the macro [`conformance`](crate::conformance!).
+    pub name: &'static str,
+    /// What is checked. Returns what is wrong.
+    pub run: fn(&Suite<'_>) -> Result<(), String>,
+    /// A fault that the check must find.
+    pub fault: Fault,
+    /// Whether only a format whose payloads have several ranges can show the fault.
+    pub needs_ranges: bool,
+}
+
+const fn check(
+    name: &'static str,
+    run: fn(&Suite<'_>) -> Result<(), String>,
+    fault: Fault,
+) -> Check {
+    Check {
+        name,
+        run,
+        fault,
+        needs_ranges: false,
+    }
+}
+
+/// All checks.
+pub const CHECKS: &[Check] = &[
+    check("in_order", order::in_order, Fault::RepeatBlock),
+    check("shuffled", order::shuffled, Fault::IgnoreShuffleBuffer),
+    check("same_seed", order::same_seed, Fault::ForgetSeed),
+    check("other_seed", order::other_seed, Fault::ConstantSeed),
+    check("other_epoch", order::other_epoch, Fault::IgnoreEpoch),
+    check(
+        "shuffled_files",
+        order::shuffled_files,
+        Fault::KeepFileOrder,
+    ),
+    check(
+        "shuffled_blocks",
+        order::shuffled_blocks,
+        Fault::KeepBlockOrder,
+    ),
+    check("epochs", order::epochs, Fault::LoseEpoch),
+    check("shards", slices::shards, Fault::ShiftSlice),
+    check("ranks", slices::ranks, Fault::IgnoreSlice),
+    check("threads", sizes::threads, Fault::SwapBatches),
+    check("batch_sizes", sizes::batch_sizes, Fault::ShrinkBatches),
+    check("blocks", sizes::blocks, Fault::StopAtEmptyBlock),
+    check(
+        "drop_remainder",
+        sizes::drop_remainder,
+        Fault::InvertDropRemainder,
+    ),
+    check("memory_limit", memory::memory_limit, Fault::IgnoreLimit),
+    check("cancel", running::cancel, Fault::LeakThread),
+    check("stop", running::stop, Fault::NeverStop),
+    check(
+        "slow_consumer",
+        running::slow_consumer,
+        Fault::IgnorePrefetch,
+    ),
+    check("damage_rows", damage::damage_rows, Fault::KeepBadRow),
+    check("damage_error", damage::damage_error, Fault::ForgetRecord),
+    check("damage_end", damage::damage_end, Fault::GoOnAfterError),
+    check("truncation", damage::truncation, Fault::DamageIsEnd),
+    check("late_source", sources::late_source, Fault::ShortAnswerIsEnd),
+    check(
+        "source_errors",
+        sources::source_errors,
+        Fault::LoseSourceError,
+    ),
+    Check {
+        needs_ranges: true,
+        ..check("ranges", sources::ranges, Fault::SwapRanges)
+    },
+];
+
+/// Runs the check `name` for a format.
+///
+/// # Panics
+/// If the check fails.
+pub fn holds(name: &str, format: &dyn TestFormat) {
+    let suite = Suite::new(format, None);
+    if let Err(wrong) = (find(name).run)(&suite) {
+        panic!("{name} of {format:?}: {wrong}");
+    }
+}
+
+/// Runs the check `name` for a format, with the fault that it must find.
+///
+/// # Panics
+/// If the check finds nothing.
+pub fn can_fail(name: &str, format: &dyn TestFormat) {
+    let check = find(name);
+    if check.needs_ranges && !format.has_ranges() {
+        return;
+    }
+    let suite = Suite::new(format, Some(check.fault));
+    let found = catch_unwind(AssertUnwindSafe(|| (check.run)(&suite)));
+    if let Ok(Ok(())) = found {
+        panic!("{name} of {format:?} does not find {:?}", check.fault);
+    }
+}
+
+fn find(name: &str) -> &'static Check {
+    let check = CHECKS.iter().find(|check| check.name == name);
+    check.unwrap_or_else(|| panic!("there is no check '{name}'"))
+}
+
+/// Makes two tests for each check: it holds for the format, and it finds its fault.
+///
+/// ```text
+/// conformance!(toy, &ToyFiles { is_packed: false });
+/// ```
+#[macro_export]
+macro_rules! conformance {
+    ($module:ident, $format:expr) => {
+        mod $module {
+            #[allow(unused_imports)]
+            use super::*;
+
+            $crate::conformance! { @tests ($format)
+                in_order shuffled same_seed other_seed other_epoch shuffled_files shuffled_blocks
+                epochs shards ranks threads batch_sizes blocks drop_remainder memory_limit cancel
+                stop slow_consumer damage_rows damage_error damage_end truncation late_source
+                source_errors ranges
+            }
+        }
+    };
+    (@tests ($format:expr) $($name:ident)*) => {
+        #[test]
+        fn all_checks_are_run() {
+            let names: Vec<_> = $crate::conformance::CHECKS.iter().map(|check| check.name).collect();
+            assert_eq!(names, [$(stringify!($name)),*]);
+        }
+
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn holds() {
+                $crate::conformance::holds(stringify!($name), $format);
+            }
+
+            #[test]
+            fn finds_its_fault() {
+                $crate::conformance::can_fail(stringify!($name), $format);
+            }
+        })*
+    };
+}

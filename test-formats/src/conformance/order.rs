@@ -1,0 +1,181 @@
+//! Order: in file order, shuffled, by seed and epoch.
+
+use std::sync::Arc;
+
+use atds_pipeline::{Files, Options};
+
+use super::suite::{Suite, all, data, ensure, repeated, same_rows};
+use crate::Row;
+
+/// Without shuffling, rows come as they were written.
+pub(super) fn in_order(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(3, 5, 9);
+    let (written, files) = (all(&files), suite.files(&files));
+    for threads in [1, 4] {
+        let mut options = Options::new(7);
+        options.threads = threads;
+        let rows = suite.run(&files, &options, 0..1)?.whole()?;
+        ensure!(
+            rows == written,
+            "{} rows, {} were written, or another order",
+            rows.len(),
+            written.len()
+        );
+    }
+    Ok(())
+}
+
+/// With a shuffle buffer, each row comes once, in another order.
+pub(super) fn shuffled(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(3, 5, 9);
+    let (written, files) = (all(&files), suite.files(&files));
+    for buffer in [2, 20, 100, 10_000] {
+        let mut options = Options::new(7);
+        options.shuffle_buffer_size = buffer;
+        let outcome = suite.run(&files, &options, 0..1)?;
+        let (lens, rows) = (outcome.lens(), outcome.whole()?);
+        ensure!(
+            same_rows(&rows, &written),
+            "a buffer of {buffer} loses or repeats rows"
+        );
+        ensure!(rows != written, "a buffer of {buffer} does not shuffle");
+        ensure!(
+            lens[..19].iter().all(|&len| len == 7),
+            "batches of {lens:?} rows"
+        );
+    }
+    Ok(())
+}
+
+/// The order is that of the seed, also in a second iteration and beside another one.
+pub(super) fn same_seed(suite: &Suite<'_>) -> Result<(), String> {
+    let files = suite.files(&data(3, 5, 9));
+    let mut options = Options::new(7);
+    (options.seed, options.shuffle_buffer_size) = (3, 50);
+    let first = suite.run(&files, &options, 0..2)?;
+    let mut other = suite.start(&files, &options, 0..2);
+    let _ = other.next()?;
+    let second = suite.run(&files, &options, 0..2)?;
+    ensure!(first.batches == second.batches, "two iterations differ");
+    Ok(())
+}
+
+/// Another seed gives another order of the same rows.
+pub(super) fn other_seed(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(3, 5, 9);
+    let (written, files) = (all(&files), suite.files(&files));
+    let mut orders = Vec::new();
+    for seed in [0, 1, 2, u64::MAX] {
+        let mut options = Options::new(7);
+        (options.seed, options.shuffle_buffer_size) = (seed, 50);
+        let rows = suite.run(&files, &options, 0..1)?.whole()?;
+        ensure!(
+            same_rows(&rows, &written),
+            "seed {seed} loses or repeats rows"
+        );
+        ensure!(
+            !orders.contains(&rows),
+            "seed {seed} has the order of another one"
+        );
+        orders.push(rows);
+    }
+    Ok(())
+}
+
+/// Each epoch has an order of its own, which does not depend on where the iteration began.
+pub(super) fn other_epoch(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(3, 5, 9);
+    let (written, files) = (all(&files), suite.files(&files));
+    let mut options = Options::new(7);
+    (options.shuffle_buffer_size, options.threads) = (50, 2);
+    let rows = suite.run(&files, &options, 0..3)?.whole()?;
+    ensure!(
+        rows.len() == 3 * written.len(),
+        "{} rows in three epochs",
+        rows.len()
+    );
+    let mut orders: Vec<_> = rows.chunks(written.len()).collect();
+    for (epoch, order) in orders.iter().enumerate() {
+        ensure!(
+            same_rows(order, &written),
+            "epoch {epoch} loses or repeats rows"
+        );
+        let range = epoch as u64..epoch as u64 + 1;
+        let alone = suite.run(&files, &options, range)?.whole()?;
+        ensure!(alone == **order, "epoch {epoch} alone has another order");
+    }
+    orders.sort();
+    orders.dedup();
+    ensure!(orders.len() == 3, "two epochs have the same order");
+    Ok(())
+}
+
+/// Files come in another order, each of them whole and in order.
+pub(super) fn shuffled_files(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(8, 2, 5);
+    let mut options = Options::new(7);
+    options.shuffle_files = true;
+    let pieces: Vec<_> = files.iter().map(|file| file.concat()).collect();
+    shuffled_pieces(suite, &suite.files(&files), &options, &pieces, 10)
+}
+
+/// The blocks of a file come in another order, each of them whole and in order.
+pub(super) fn shuffled_blocks(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(1, 12, 5);
+    let mut options = Options::new(7);
+    options.shuffle_blocks = true;
+    shuffled_pieces(suite, &suite.files(&files), &options, &files[0], 5)
+}
+
+fn shuffled_pieces(
+    suite: &Suite<'_>,
+    files: &Arc<dyn Files>,
+    options: &Options,
+    pieces: &[Vec<Row>],
+    len: usize,
+) -> Result<(), String> {
+    let mut orders = Vec::new();
+    for epoch in 0..3 {
+        let rows = suite.run(files, options, epoch..epoch + 1)?.whole()?;
+        ensure!(
+            same_rows(&rows, &pieces.concat()),
+            "epoch {epoch} loses or repeats rows"
+        );
+        let order: Vec<_> = rows.chunks(len).map(<[_]>::to_vec).collect();
+        ensure!(
+            order.iter().all(|piece| pieces.contains(piece)),
+            "epoch {epoch} mixes rows"
+        );
+        ensure!(order != pieces, "epoch {epoch} is in order");
+        ensure!(
+            !orders.contains(&order),
+            "epoch {epoch} has the order of another one"
+        );
+        orders.push(order);
+    }
+    Ok(())
+}
+
+/// An iteration has the epochs that it was asked for, each with a remainder of its own.
+pub(super) fn epochs(suite: &Suite<'_>) -> Result<(), String> {
+    let files = data(2, 2, 5);
+    let (written, files) = (all(&files), suite.files(&files));
+    for threads in [1, 3] {
+        let mut options = Options::new(8);
+        options.threads = threads;
+        let last = u64::MAX - 1..u64::MAX;
+        for (epochs, n) in [(0..3, 3), (7..9, 2), (4..4, 0), (last, 1)] {
+            let outcome = suite.run(&files, &options, epochs.clone())?;
+            let lens = outcome.lens();
+            ensure!(
+                lens == [8, 8, 4].repeat(n),
+                "batches of {lens:?} rows in epochs {epochs:?}"
+            );
+            ensure!(
+                outcome.whole()? == repeated(&written, n),
+                "other rows in epochs {epochs:?}"
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Slices of the records: shards and ranks.
+
+use std::ops::Range;
+
+use atds_pipeline::{Options, Slice};
+
+use super::suite::{FileRows, Suite, all, data, ensure, same_rows};
+
+/// Slices of any number are disjoint, and together they are the whole in order.
+pub(super) fn shards(suite: &Suite<'_>) -> Result<(), String> {
+    let mut written = data(3, 4, 7);
+    written.insert(1, Vec::new());
+    written[2].insert(2, Vec::new());
+    let (rows, files) = (all(&written), suite.files(&written));
+    for shards in [1, 2, 3, 7, 100] {
+        let (mut found, mut by_blocks) = (Vec::new(), Vec::new());
+        for records in parts(rows.len(), shards) {
+            let len = (records.end - records.start) as usize;
+            let mut options = Options::new(10);
+            options.slice = Some(slice(&written, records.clone()));
+            let part = suite.run(&files, &options, 0..1)?.whole()?;
+            ensure!(
+                part.len() == len,
+                "{} rows in the slice {records:?}",
+                part.len()
+            );
+            found.extend(part);
+            (options.shuffle_files, options.shuffle_blocks) = (true, true);
+            by_blocks.extend(suite.run(&files, &options, 3..4)?.whole()?);
+        }
+        ensure!(found == rows, "{shards} shards are not the whole");
+        ensure!(
+            same_rows(&by_blocks, &rows),
+            "{shards} shuffled shards are not the whole"
+        );
+    }
+    Ok(())
+}
+
+/// In each epoch, the ranks together read each row once.
+pub(super) fn ranks(suite: &Suite<'_>) -> Result<(), String> {
+    let written = data(3, 4, 7);
+    let (rows, files) = (all(&written), suite.files(&written));
+    for ranks in [2, 3] {
+        let mut read = [Vec::new(), Vec::new()];
+        for records in parts(rows.len(), ranks) {
+            let mut options = Options::new(5);
+            options.slice = Some(slice(&written, records));
+            (options.shuffle_files, options.shuffle_blocks) = (true, true);
+            (options.shuffle_buffer_size, options.threads) = (20, 2);
+            for (epoch, read) in (0..).zip(&mut read) {
+                read.extend(suite.run(&files, &options, epoch..epoch + 1)?.whole()?);
+            }
+        }
+        for (epoch, read) in read.iter().enumerate() {
+            ensure!(
+                same_rows(read, &rows),
+                "{ranks} ranks do not share epoch {epoch}"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn parts(rows: usize, n: usize) -> impl Iterator<Item = Range<u64>> {
+    (0..n).map(move |i| (rows * i / n) as u64..(rows * (i + 1) / n) as u64)
+}
+
+fn slice(files: &[FileRows], records: Range<u64>) -> Slice {
+    let counts = files
+        .iter()
+        .map(|file| file.iter().map(Vec::len).sum::<usize>() as u64);
+    Slice {
+        records,
+        file_records: counts.collect(),
+    }
+}

@@ -1,0 +1,107 @@
+//! Sources that answer late, in another order, in odd pieces, and with errors.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atds_pipeline::{ErrorKind, Files, Options};
+
+use super::suite::{FileRows, Suite, all, data, ensure, name};
+use crate::{Late, LateOptions};
+
+/// Answers may come late, in any order, and be shorter than what was asked for.
+pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
+    let written = data(2, 6, 15);
+    for options in ways() {
+        let expected = suite.run(&suite.files(&written), &options, 0..2)?;
+        ensure!(expected.error.is_none(), "an error: {:?}", expected.error);
+        for (seed, piece) in [(1, usize::MAX), (2, 100), (3, 7)] {
+            for uses_buffer in [true, false] {
+                let late = LateOptions {
+                    seed,
+                    piece,
+                    uses_buffer,
+                    delay: Duration::from_micros(300),
+                    failing: Vec::new(),
+                };
+                let outcome = suite.run(&files(suite, &written, &late), &options, 0..2)?;
+                ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
+                ensure!(
+                    outcome.batches == expected.batches,
+                    "other batches from pieces of up to {piece} bytes: {options:?}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A payload of several ranges is prepared from its ranges in their order.
+pub(super) fn ranges(suite: &Suite<'_>) -> Result<(), String> {
+    let written = data(1, 6, 15);
+    let late = LateOptions {
+        delay: Duration::from_millis(2),
+        ..LateOptions::default()
+    };
+    for files in [suite.files(&written), files(suite, &written, &late)] {
+        let rows = suite.run(&files, &Options::new(8), 0..1)?.whole()?;
+        ensure!(rows == all(&written), "other rows");
+    }
+    Ok(())
+}
+
+/// A read that fails ends the iteration with its error; the rows before are right.
+pub(super) fn source_errors(suite: &Suite<'_>) -> Result<(), String> {
+    let written = data(2, 3, 6);
+    let len = suite.format.write(&written[0]).len() as u64;
+    for options in ways() {
+        let whole = suite.run(&suite.files(&written), &options, 0..1)?.whole()?;
+        // Answers are shorter than what fails, so that a read begins there.
+        for start in (0..len).step_by(24) {
+            let late = LateOptions {
+                piece: 16,
+                delay: Duration::from_micros(50),
+                failing: Vec::from([start..start + 24]),
+                ..LateOptions::default()
+            };
+            let outcome = suite.run(&files(suite, &written, &late), &options, 0..1)?;
+            let error = outcome.error.as_ref().ok_or_else(|| {
+                format!("a read at {start} fails, of {len} bytes, but there is no error")
+            })?;
+            let text = error.to_string();
+            ensure!(
+                matches!(error.kind, ErrorKind::Io(_)),
+                "another error: {text}"
+            );
+            ensure!(
+                text.contains("the store does not answer"),
+                "another text: {text}"
+            );
+            ensure!(
+                text.contains("part-"),
+                "the text does not name the file: {text}"
+            );
+            let found = outcome.rows();
+            let is_prefix = options.shuffle_blocks || whole.starts_with(&found);
+            ensure!(is_prefix, "other rows before the error");
+        }
+    }
+    Ok(())
+}
+
+/// Reading from start to end, and by lists of blocks.
+fn ways() -> [Options; 3] {
+    [(1, false), (3, false), (3, true)].map(|(threads, shuffle_blocks)| {
+        let mut options = Options::new(8);
+        (options.threads, options.shuffle_blocks) = (threads, shuffle_blocks);
+        options.read_size = 64;
+        options
+    })
+}
+
+fn files(suite: &Suite<'_>, written: &[FileRows], options: &LateOptions) -> Arc<dyn Files> {
+    let files = written.iter().enumerate();
+    suite.sources(files.map(|(i, file)| {
+        let bytes = suite.format.write(file);
+        Arc::new(Late::new(&name(i), bytes, options.clone())) as _
+    }))
+}

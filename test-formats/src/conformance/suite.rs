@@ -1,0 +1,186 @@
+//! What checks share: the data, runs of the pipeline, and their outcome.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atds_format::{ByteSource, Error as FormatError, Format};
+use atds_pipeline::{Error, Files, Options};
+
+use super::fault::{Fault, Running};
+use crate::{InMemory, Row, TestFormat};
+
+/// A wait after which a run hangs. Far longer than any run, on any machine.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Returns an error from a check if a condition does not hold.
+macro_rules! ensure {
+    ($condition:expr, $($text:tt)*) => {
+        if !$condition {
+            return Err(format!($($text)*));
+        }
+    };
+}
+pub(super) use ensure;
+
+/// A format under test, and the fault of the pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Suite<'a> {
+    pub(super) format: &'a dyn TestFormat,
+    fault: Option<Fault>,
+}
+
+/// The rows of a file, by blocks.
+pub(super) type FileRows = Vec<Vec<Row>>;
+
+/// What a run of the pipeline gave out.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// The rows of each batch.
+    pub(super) batches: Vec<Vec<Row>>,
+    /// The error after them.
+    pub(super) error: Option<Error>,
+}
+
+impl Outcome {
+    /// All rows.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        self.batches.concat()
+    }
+
+    /// Number of rows of each batch.
+    pub(super) fn lens(&self) -> Vec<usize> {
+        self.batches.iter().map(Vec::len).collect()
+    }
+
+    /// All rows, if there is no error.
+    pub(super) fn whole(self) -> Result<Vec<Row>, String> {
+        match &self.error {
+            None => Ok(self.rows()),
+            Some(error) => Err(format!("an error: {error}")),
+        }
+    }
+}
+
+impl<'a> Suite<'a> {
+    /// The checks of `format`, with a fault or without.
+    pub(super) fn new(format: &'a dyn TestFormat, fault: Option<Fault>) -> Self {
+        Suite { format, fault }
+    }
+
+    /// Files in memory.
+    pub(super) fn files(&self, files: &[FileRows]) -> Arc<dyn Files> {
+        self.files_of(files.iter().map(|file| self.format.write(file)))
+    }
+
+    /// Files with these bytes.
+    pub(super) fn files_of(&self, files: impl IntoIterator<Item = Vec<u8>>) -> Arc<dyn Files> {
+        let files = files.into_iter().enumerate();
+        self.sources(files.map(|(i, bytes)| Arc::new(InMemory::new(&name(i), bytes)) as _))
+    }
+
+    /// Files of these sources.
+    pub(super) fn sources(
+        &self,
+        sources: impl Iterator<Item = Arc<dyn ByteSource>>,
+    ) -> Arc<dyn Files> {
+        Arc::new(TestFiles {
+            sources: sources.collect(),
+            format: self.format.format(),
+        })
+    }
+
+    /// Starts the iteration of `epochs`.
+    pub(super) fn start(
+        &self,
+        files: &Arc<dyn Files>,
+        options: &Options,
+        epochs: Range<u64>,
+    ) -> Running<'a> {
+        Running::start(self.format, self.fault, files, options, epochs)
+    }
+
+    /// Runs the pipeline to its end.
+    pub(super) fn run(
+        &self,
+        files: &Arc<dyn Files>,
+        options: &Options,
+        epochs: Range<u64>,
+    ) -> Result<Outcome, String> {
+        let mut running = self.start(files, options, epochs);
+        let mut outcome = Outcome::default();
+        while let Some(item) = running.next()? {
+            ensure!(outcome.error.is_none(), "an item after the error");
+            match item {
+                Ok(batch) => outcome.batches.push(batch),
+                Err(error) => outcome.error = Some(error),
+            }
+        }
+        ensure!(running.next()?.is_none(), "an item after the end");
+        Ok(outcome)
+    }
+}
+
+/// The name of file `i`.
+pub(super) fn name(i: usize) -> String {
+    format!("part-{i}")
+}
+
+/// Rows that all differ, from label `first` on.
+pub(super) fn rows(first: usize, n: usize) -> Vec<Row> {
+    let row = |i: usize| Row {
+        label: i as i64,
+        numbers: (0..i % 5).map(|j| (100 * i + j) as i64).collect(),
+    };
+    (first..first + n).map(row).collect()
+}
+
+/// `files` files of `blocks` blocks of `len` rows.
+pub(super) fn data(files: usize, blocks: usize, len: usize) -> Vec<FileRows> {
+    let file = |file| {
+        (0..blocks)
+            .map(|block| rows((file * blocks + block) * len, len))
+            .collect()
+    };
+    (0..files).map(file).collect()
+}
+
+/// All rows of files, in order.
+pub(super) fn all(files: &[FileRows]) -> Vec<Row> {
+    files.concat().concat()
+}
+
+/// `rows`, `n` times.
+pub(super) fn repeated(rows: &[Row], n: usize) -> Vec<Row> {
+    [rows].repeat(n).concat()
+}
+
+/// Whether `a` and `b` have the same rows in any order.
+pub(super) fn same_rows(a: &[Row], b: &[Row]) -> bool {
+    let sorted = |rows: &[Row]| {
+        let mut rows = rows.to_vec();
+        rows.sort();
+        rows
+    };
+    sorted(a) == sorted(b)
+}
+
+#[derive(Debug)]
+struct TestFiles {
+    sources: Vec<Arc<dyn ByteSource>>,
+    format: Arc<dyn Format>,
+}
+
+impl Files for TestFiles {
+    fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    fn source(&self, file: usize) -> Result<Arc<dyn ByteSource>, FormatError> {
+        Ok(self.sources[file].clone())
+    }
+
+    fn format(&self, _: usize) -> Arc<dyn Format> {
+        self.format.clone()
+    }
+}
