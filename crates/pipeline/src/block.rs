@@ -40,6 +40,8 @@ pub(crate) struct SharedPayload {
     /// The bytes as they were read; none once they are prepared.
     parts: Mutex<(Vec<Bytes>, Option<Lease>)>,
     pub(crate) bytes: u64,
+    /// Whether several blocks may have it.
+    pub(crate) is_shared: bool,
     is_claimed: AtomicBool,
     prepared: OnceLock<Result<(Prepared, Option<Lease>), Error>>,
 }
@@ -144,9 +146,10 @@ impl Block {
 
 impl SharedPayload {
     /// A payload of `bytes` bytes in `parts`, which count until they are prepared.
-    pub(crate) fn new(parts: Vec<Bytes>, lease: Option<Lease>) -> Self {
+    pub(crate) fn new(parts: Vec<Bytes>, is_shared: bool, lease: Option<Lease>) -> Self {
         SharedPayload {
             bytes: parts.iter().map(|part| part.len() as u64).sum(),
+            is_shared,
             parts: Mutex::new((parts, lease)),
             is_claimed: AtomicBool::new(false),
             prepared: OnceLock::new(),

@@ -103,6 +103,13 @@ impl Fetcher {
         self.request(range, false);
     }
 
+    /// Asks for `ranges`, before what was asked for and not taken.
+    pub(crate) fn ask_first(&mut self, ranges: &[Range<u64>]) {
+        for range in ranges.iter().rev() {
+            self.request(range.clone(), true);
+        }
+    }
+
     /// The bytes of the first range that was asked for and not taken; fewer at the end of the file.
     pub(crate) fn take(&mut self) -> Result<Bytes, Stop> {
         let (range, mut bytes) = self.first_answer()?;
@@ -179,7 +186,7 @@ impl Fetcher {
     }
 
     /// Forgets the reads under way: what is read next is elsewhere.
-    fn forget_reads(&mut self) {
+    pub(crate) fn forget_reads(&mut self) {
         if !self.reads.is_empty() {
             self.reads.clear();
             (self.sender, self.answers) = channel();

@@ -1,6 +1,6 @@
 //! The planning thread: frames the blocks of files, in the order of an epoch, and plans batches.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -46,6 +46,10 @@ struct File {
     context: Option<Arc<FileContext>>,
     /// Payloads that several blocks share, by key.
     shared: HashMap<u64, Weak<SharedPayload>>,
+    /// The payload of the last block, if it is shared: mostly, the next block has it, too.
+    held: Option<Arc<SharedPayload>>,
+    /// The keys that several blocks have; `None` if the blocks are not listed before they are read.
+    shared_keys: Option<HashSet<u64>>,
     /// Whether the end of the file was pushed.
     is_ended: bool,
 }
@@ -141,6 +145,8 @@ impl Framing {
             blocks,
             context: None,
             shared: HashMap::new(),
+            held: None,
+            shared_keys: None,
             is_ended: false,
         })
     }
@@ -200,6 +206,7 @@ impl Framing {
         if damage.is_none() {
             check_records(&opened.location, part, found)?;
         }
+        opened.shared_keys = Some(shared_keys(&descs));
         let order = match self.options.shuffle_blocks {
             true => block_order(self.options.seed, epoch, file as u64, descs.len()),
             false => (0..descs.len()).collect(),
@@ -274,6 +281,10 @@ impl Framing {
         {
             self.take_first(file, list)?;
         }
+        if list.blocks.is_empty() {
+            // What the framing has left under way is not of a payload.
+            file.fetcher.forget_reads();
+        }
         let is_known = list.is_under_way(&desc.payload) || file.payload(&desc).is_some();
         if !is_known {
             for range in ranges.iter() {
@@ -303,22 +314,26 @@ impl Framing {
         let payload = match known {
             Some(payload) if !is_asked => payload,
             _ => {
+                // What is held for the block before must not be what the memory is missing for.
+                file.held = None;
                 if !is_asked {
                     // Every block that shared the payload has been read to its end.
-                    for range in ranges.iter() {
-                        file.fetcher.ask_for(range.clone());
-                    }
+                    file.fetcher.ask_first(ranges);
                 }
                 self.sequence.flush_if_starved()?;
                 let parts = ranges.iter().map(|_| file.fetcher.take());
                 let parts = parts.collect::<Result<Vec<_>, Stop>>()?;
                 let checked = file.blocks.check(&desc, &parts);
                 checked.map_err(|error| Error::of_format(error, &file.location))?;
-                let payload = self.payload(file, parts)?;
-                file.shared.insert(*key, Arc::downgrade(&payload));
+                let is_shared = file.is_shared(*key);
+                let payload = self.payload(file, parts, is_shared)?;
+                if is_shared {
+                    file.shared.insert(*key, Arc::downgrade(&payload));
+                }
                 payload
             }
         };
+        file.held = payload.is_shared.then(|| payload.clone());
         self.push(file, &desc, payload, records)
     }
 
@@ -326,11 +341,16 @@ impl Framing {
         let Payload::Here(bytes) = &desc.payload else {
             return Ok(());
         };
-        let payload = self.payload(file, vec![bytes.clone()])?;
+        let payload = self.payload(file, vec![bytes.clone()], false)?;
         self.push(file, &desc, payload, records)
     }
 
-    fn payload(&mut self, file: &File, parts: Vec<Bytes>) -> Result<Arc<SharedPayload>, Stop> {
+    fn payload(
+        &mut self,
+        file: &File,
+        parts: Vec<Bytes>,
+        is_shared: bool,
+    ) -> Result<Arc<SharedPayload>, Stop> {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         self.counters.payload_bytes.fetch_add(bytes, Relaxed);
         // Buffers of reads are counted already.
@@ -341,7 +361,8 @@ impl Framing {
         };
         self.wait_for_memory(counted)?;
         let lease = Lease::new(&self.flow.memory, counted);
-        Ok(Arc::new(SharedPayload::new(parts, Some(lease))))
+        let payload = SharedPayload::new(parts, is_shared, Some(lease));
+        Ok(Arc::new(payload))
     }
 
     fn wait_for_memory(&mut self, bytes: u64) -> Result<(), Stop> {
@@ -365,7 +386,9 @@ impl Framing {
         };
         let block = Arc::new(Block::new(desc, context.clone(), payload));
         if desc.records == 0 {
-            self.check_empty(&block)?;
+            if !block.payload.is_shared {
+                self.check_empty(&block)?;
+            }
             return Ok(());
         }
         if !block.file.decoder.prepares() {
@@ -422,7 +445,23 @@ impl Listed {
     }
 }
 
+/// The keys that several blocks have.
+fn shared_keys(descs: &[BlockDesc]) -> HashSet<u64> {
+    let mut keys = HashSet::new();
+    let all = descs.iter().filter_map(|desc| match desc.payload {
+        Payload::Ranges { key, .. } => Some(key),
+        Payload::Here(_) => None,
+    });
+    all.filter(|key| !keys.insert(*key)).collect()
+}
+
 impl File {
+    /// Whether several blocks may have the payload `key`.
+    fn is_shared(&self, key: u64) -> bool {
+        let keys = self.shared_keys.as_ref();
+        keys.is_none_or(|keys| keys.contains(&key))
+    }
+
     /// The payload that an earlier block has shared, if it is still held.
     fn payload(&self, desc: &BlockDesc) -> Option<Arc<SharedPayload>> {
         match &desc.payload {

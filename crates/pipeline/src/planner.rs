@@ -30,7 +30,7 @@ pub(crate) struct BlockRead {
     pub(crate) first: u64,
     /// Number of records.
     pub(crate) records: u64,
-    /// Whether no other batch reads the block.
+    /// Whether no other batch reads the block, and no other block has its payload.
     pub(crate) is_only: bool,
     /// Whether no earlier batch reads the block.
     pub(crate) is_first: bool,
@@ -95,7 +95,7 @@ impl Slot {
             block: self.block.clone(),
             first,
             records,
-            is_only: is_first && self.unread.is_empty(),
+            is_only: is_first && self.unread.is_empty() && !self.block.payload.is_shared,
             is_first,
         }
     }

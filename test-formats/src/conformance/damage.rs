@@ -87,10 +87,13 @@ pub(super) fn damage_error(suite: &Suite<'_>) -> Result<(), String> {
             "another file: {error}"
         );
         // Damage may spoil the record after it, too, which comes first by a shuffled order.
-        let is_it = place.block == Some(damage.block as u64)
-            && place.record == Some(damage.row as u64);
+        let is_it =
+            place.block == Some(damage.block as u64) && place.record == Some(damage.row as u64);
         let is_known = place.block.is_some() && place.record.is_some();
-        ensure!(is_it || damage.is_shuffled && is_known, "another record: {error}");
+        ensure!(
+            is_it || damage.is_shuffled && is_known,
+            "another record: {error}"
+        );
         ensure!(place.field.is_some(), "no field: {error}");
         let text = error.to_string();
         ensure!(

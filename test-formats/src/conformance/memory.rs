@@ -31,7 +31,8 @@ pub(super) fn memory_limit(suite: &Suite<'_>) -> Result<(), String> {
                     Some(error) => {
                         let is_limit = matches!(error.kind, ErrorKind::MemoryLimit { .. });
                         ensure!(is_limit, "another error under {limit} bytes: {error}");
-                        ensure!(whole.batches.starts_with(&found), "other batches before it");
+                        let rows = whole.rows();
+                        ensure!(rows.starts_with(&found.concat()), "other rows before it");
                     }
                 }
                 let is_refused = is_refused.get_or_insert(error.is_some());
