@@ -1,53 +1,68 @@
 //! The memory limit.
 
-use atds_pipeline::{ErrorKind, Options};
+use std::sync::Arc;
 
-use super::suite::{Suite, data, ensure};
+use atds_pipeline::{ErrorKind, Files, Options};
 
-/// A limit is held or is an error, the same for any number of threads.
+use super::suite::{Outcome, Suite, data, ensure};
+
+/// Near the least limit that does, it depends on which batches are ready at a time whether another
+/// one fits: so many doublings of the limit.
+const DOUBT: u32 = 3;
+
+/// A limit is held or is an error, whatever the number of threads; the batches are the same.
 pub(super) fn memory_limit(suite: &Suite<'_>) -> Result<(), String> {
     let files = suite.files(&data(2, 20, 50));
     for (batch_size, buffer) in [(100, 0), (2000, 0), (50, 500)] {
         let mut options = Options::new(batch_size);
-        options.shuffle_buffer_size = buffer;
-        options.read_size = 256;
+        (options.shuffle_buffer_size, options.read_size) = (buffer, 256);
         let whole = suite.run(&files, &options, 0..1)?;
         ensure!(whole.error.is_none(), "an error: {:?}", whole.error);
-        let (mut refused, mut held) = (0, 0);
-        for limit in (6..24).map(|bits| 1u64 << bits) {
-            let mut is_refused = None;
-            for threads in [1, 16] {
-                (options.memory_limit, options.threads) = (limit, threads);
-                let mut batches = suite.start(&files, &options, 0..1);
-                let (mut found, mut error) = (Vec::new(), None);
-                while let Some(item) = batches.next()? {
-                    match item {
-                        Ok(batch) => found.push(batch),
-                        Err(other) => error = Some(other),
-                    }
-                }
-                match &error {
-                    None => ensure!(found == whole.batches, "other batches under {limit} bytes"),
-                    Some(error) => {
-                        let is_limit = matches!(error.kind, ErrorKind::MemoryLimit { .. });
-                        ensure!(is_limit, "another error under {limit} bytes: {error}");
-                        let rows = whole.rows();
-                        ensure!(rows.starts_with(&found.concat()), "other rows before it");
-                    }
-                }
-                let is_refused = is_refused.get_or_insert(error.is_some());
-                ensure!(
-                    *is_refused == error.is_some(),
-                    "{limit} bytes suffice for 1 or for 16 threads only"
-                );
-            }
-            match is_refused {
-                Some(true) => refused += 1,
-                _ => held += 1,
-            }
+        let mut least = Vec::new();
+        for threads in [1, 2, 16] {
+            options.threads = threads;
+            let fitting = least_limit(suite, &files, &options, &whole)?;
+            least.push(fitting.ok_or("8 MiB do not suffice, or 64 bytes do")?);
         }
-        ensure!(refused > 0, "64 bytes suffice for batches of {batch_size}");
-        ensure!(held > 0, "8 MiB do not suffice for batches of {batch_size}");
+        let doubt = least.iter().max().zip(least.iter().min());
+        let doubt = doubt.map_or(0, |(most, least)| most - least);
+        ensure!(
+            doubt <= DOUBT,
+            "batches of {batch_size} from {buffer}: 1, 2 and 16 threads need 1 << {least:?} bytes"
+        );
     }
     Ok(())
+}
+
+/// The least power of two from which on all limits suffice; `None` if none does, or all do.
+fn least_limit(
+    suite: &Suite<'_>,
+    files: &Arc<dyn Files>,
+    options: &Options,
+    whole: &Outcome,
+) -> Result<Option<u32>, String> {
+    let mut least = None;
+    let bits = 6..24;
+    for limit in bits.clone().rev() {
+        let mut options = options.clone();
+        options.memory_limit = 1 << limit;
+        let outcome = suite.run(files, &options, 0..1)?;
+        match &outcome.error {
+            None => {
+                ensure!(
+                    outcome.batches == whole.batches,
+                    "other batches under a limit"
+                );
+                least = Some(limit);
+            }
+            Some(error) => {
+                let is_limit = matches!(error.kind, ErrorKind::MemoryLimit { .. });
+                ensure!(is_limit, "another error under a limit: {error}");
+                let (rows, found) = (whole.rows(), outcome.rows());
+                ensure!(rows.starts_with(&found), "other rows before the error");
+                break;
+            }
+        }
+    }
+    Ok(least.filter(|&least| least > bits.start))
 }
