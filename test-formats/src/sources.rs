@@ -61,8 +61,8 @@ pub struct LateOptions {
     pub delay: Duration,
     /// The most bytes of an answer.
     pub piece: usize,
-    /// A read that begins in one of these ranges of the file fails.
-    pub failing: Vec<Range<u64>>,
+    /// A read that begins in this range of the file fails.
+    pub failing: Range<u64>,
     /// Whether the answer lies in the buffer that the pipeline gave.
     pub uses_buffer: bool,
 }
@@ -73,7 +73,7 @@ impl Default for LateOptions {
             seed: 1,
             delay: Duration::from_millis(1),
             piece: usize::MAX,
-            failing: Vec::new(),
+            failing: 0..0,
             uses_buffer: true,
         }
     }
@@ -186,12 +186,7 @@ impl Answering {
             mut buffer,
             done,
         } = read;
-        if self
-            .options
-            .failing
-            .iter()
-            .any(|failing| failing.contains(&range.start))
-        {
+        if self.options.failing.contains(&range.start) {
             return done.complete(Err(io::Error::other("the store does not answer")));
         }
         let all = slice(&self.bytes, &range);

@@ -73,8 +73,13 @@ impl Framing {
         for epoch in epochs.clone() {
             self.planner.begin_epoch(epoch);
             let framed = self.epoch(epoch);
-            if matches!(framed, Err(Stop::Cancelled)) {
-                return framed;
+            match &framed {
+                Err(Stop::Cancelled) => return framed,
+                // Drawn from less than a window, rows would have another order than they have.
+                Err(Stop::Failed(error)) if matches!(error.kind, ErrorKind::MemoryLimit { .. }) => {
+                    return framed;
+                }
+                _ => {}
             }
             while self.planner.has_batch() {
                 let plan = self.planner.draw();

@@ -6,9 +6,9 @@ use atds_pipeline::{ErrorKind, Files, Options};
 
 use super::suite::{Outcome, Suite, data, ensure};
 
-/// Near the least limit that does, it depends on which batches are ready at a time whether another
-/// one fits: so many doublings of the limit.
-const DOUBT: u32 = 3;
+/// Which batches are ready at a time decides whether another one fits a limit that hardly does. So
+/// many doublings of the limit are in doubt, and those for which each thread holds a batch.
+const DOUBT: u32 = 2;
 
 /// A limit is held or is an error, whatever the number of threads; the batches are the same.
 pub(super) fn memory_limit(suite: &Suite<'_>) -> Result<(), String> {
@@ -18,18 +18,19 @@ pub(super) fn memory_limit(suite: &Suite<'_>) -> Result<(), String> {
         (options.shuffle_buffer_size, options.read_size) = (buffer, 256);
         let whole = suite.run(&files, &options, 0..1)?;
         ensure!(whole.error.is_none(), "an error: {:?}", whole.error);
-        let mut least = Vec::new();
-        for threads in [1, 2, 16] {
-            options.threads = threads;
-            let fitting = least_limit(suite, &files, &options, &whole)?;
-            least.push(fitting.ok_or("8 MiB do not suffice, or 64 bytes do")?);
+        let mut alone = None;
+        for threads in [1u32, 2, 16] {
+            options.threads = threads as usize;
+            let least = least_limit(suite, &files, &options, &whole)?;
+            let least = least.ok_or("8 MiB do not suffice, or 64 bytes do")?;
+            let alone = *alone.get_or_insert(least);
+            let range = alone.saturating_sub(DOUBT)..=alone + threads.ilog2() + DOUBT;
+            ensure!(
+                range.contains(&least),
+                "batches of {batch_size} from {buffer}: {threads} threads need 1 << {least} bytes, \
+                 one needs 1 << {alone}"
+            );
         }
-        let doubt = least.iter().max().zip(least.iter().min());
-        let doubt = doubt.map_or(0, |(most, least)| most - least);
-        ensure!(
-            doubt <= DOUBT,
-            "batches of {batch_size} from {buffer}: 1, 2 and 16 threads need 1 << {least:?} bytes"
-        );
     }
     Ok(())
 }

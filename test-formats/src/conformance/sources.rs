@@ -21,7 +21,7 @@ pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
                     piece,
                     uses_buffer,
                     delay: Duration::from_micros(300),
-                    failing: Vec::new(),
+                    failing: 0..0,
                 };
                 let outcome = suite.run(&files(suite, &written, &late), &options, 0..2)?;
                 ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
@@ -60,7 +60,7 @@ pub(super) fn source_errors(suite: &Suite<'_>) -> Result<(), String> {
             let late = LateOptions {
                 piece: 16,
                 delay: Duration::from_micros(50),
-                failing: Vec::from([start..start + 24]),
+                failing: start..start + 24,
                 ..LateOptions::default()
             };
             let outcome = suite.run(&files(suite, &written, &late), &options, 0..1)?;
