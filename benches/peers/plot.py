@@ -43,7 +43,7 @@ def bars(
         longest = max([row.value for row in rows] + ([] if mark is None else [mark]))
         if mark is not None:
             x, bottom = LABELS + (width - LABELS - FIGURES) * mark / longest, y + len(rows) * ROW
-            parts.append(f'<path d="M{x:.1f} {y - 4}V{bottom}" stroke="{INK}"/>')
+            parts.append(f'<path d="M{x:.1f} {y - 4}V{bottom}" stroke="{OTHERS}"/>')
         for row in rows:
             length = (width - LABELS - FIGURES) * row.value / longest
             middle, color = y + BAR - 3, OURS if row.ours else OTHERS
