@@ -107,8 +107,8 @@ def _method(result: dict) -> str:
         f" (binomial; it assumes nothing about the noise). Shuffled: a buffer of {SHUFFLE_BUFFER:,}"
         " records. Peak memory is the maximum resident set of the process that the operating system"
         f" reports (`wait4`), the median of all runs; below {result['floor_bytes'] / 1e6:.0f} MB it would"
-        " not be seen. Instructions, where they were counted, are of one thread, under valgrind: two"
-        f" epochs less one epoch, each the smallest of {COUNTS} counts."
+        " not be seen. Instructions, where they were counted, are of one thread, under valgrind:"
+        f" those of some epochs less those of one, each the smallest of {COUNTS} counts."
     )
 
 

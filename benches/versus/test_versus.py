@@ -5,6 +5,8 @@ import math
 import random
 import sys
 import unittest
+from pathlib import Path
+from unittest import mock
 
 from . import cells, instructions, report, runs
 from .cells import CELLS, Cell
@@ -117,6 +119,19 @@ class Processes(unittest.TestCase):
         figures = '{"records": 300, "epoch_seconds": [9.0, 1.0, 2.0]}'
         run = runs.bench(["/bin/sh", "-c", f"echo '{figures}'"])
         self.assertEqual((run.seconds, run.records), (3.0, 200))
+
+    def test_the_first_epoch_of_instructions_does_not_count(self):
+        # An epoch takes 10 a record; a start takes a million, or more if threads wait.
+        starts = iter([1_500_000, 1_000_000, 1_000_000, 1_200_000])
+
+        def count(command):
+            epochs = int(command[command.index("--epochs") + 1])
+            return next(starts) + epochs * 10 * instructions.RECORDS
+
+        with mock.patch.object(instructions, "_count", count):
+            cell = Cell("deflate", False, 1, 64)
+            found = instructions.a_record(Path("atds"), cell, Path("files"), [])
+        self.assertEqual(found, 10)
 
     def test_the_count_of_valgrind_is_read(self):
         self.assertEqual(
