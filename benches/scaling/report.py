@@ -65,7 +65,6 @@ def _title(threads: int) -> str:
 def _method(result: dict) -> str:
     share, files = result["records_a_share"], result["files_a_share"]
     each = "1 file" if files == 1 else f"{files} files"
-    medians = "the median of three rounds" if result["rounds"] == 3 else "the median of the rounds"
     return (
         "Records a second of one pipeline of n threads, and of n processes of one thread each. A share"
         f" is {share:,} records of the preset `ads` in {each}, in the page cache; the pipeline reads n"
@@ -75,11 +74,20 @@ def _method(result: dict) -> str:
         " after the first one, which does not count; the figure of the processes is the sum of their"
         " rates (the .json has the records over the time of the slowest process, too). With one thread"
         " both sides are the same command, so their ratio shows the noise. The two sides run by turns"
-        f" right after each other. A figure is {medians}; fewer where the time was short. A ratio is"
-        f" the median of the rounds' ratios. Shuffled: a buffer of {SHUFFLE_BUFFER:,} records for each"
+        f" right after each other. A figure is the median of {_rounds(result)}, and a ratio that of"
+        f" the rounds' ratios. Shuffled: a buffer of {SHUFFLE_BUFFER:,} records for each"
         f" pipeline and process. {result['seconds']:.0f} s in all, {result['generating_seconds']:.0f} s"
         " of them to make the files."
     )
+
+
+def _rounds(result: dict) -> str:
+    """The number of rounds that the figures have."""
+    rates = [entry["records_per_s"] for entry in result["results"] if "fault" not in entry]
+    counts = sorted({len(rate["pipeline"]["rounds"]) for rate in rates}) or [0]
+    if counts[0] >= result["rounds"]:
+        return f"{counts[0]} rounds"
+    return f"{' to '.join(map(str, counts))} rounds (the time was too short for {result['rounds']})"
 
 
 def _table(result: dict) -> list[str]:

@@ -223,6 +223,14 @@ class Report(unittest.TestCase):
         self.assertIn("- null mapped, in order, 1,024, 16: ended with 1: out of memory", lines)
         self.assertEqual(len({line.count("|") for line in lines if line.startswith("|")}), 1)
 
+    def test_the_text_says_how_many_rounds_there_are(self):
+        result = self.result()
+        self.assertIn("median of 3 rounds,", report.markdown(result).replace("\n", " "))
+        rates = result["results"][0]["records_per_s"]
+        rates["pipeline"]["rounds"] = rates["pipeline"]["rounds"][:1]
+        text = report.markdown(result).replace("\n", " ")
+        self.assertIn("median of 1 to 3 rounds (the time was too short for 3)", text)
+
     def test_the_plot_has_a_bar_for_each_ratio_and_a_mark_at_one(self):
         text = report.svg(self.result())
         # One rectangle more is the ground.
