@@ -6,8 +6,8 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use avro_block::{
-    Block, BlockIndex, Blocks, BytesSource, Frame, Framer, Header, IndexEntry, Limits, ReadBuffers,
-    ReadSource, Source, TrailingBytes,
+    Block, BlockIndex, Blocks, BytesSource, Header, IndexEntry, Limits, ReadBuffers, ReadSource,
+    Source, TrailingBytes,
 };
 use avro_decode::limits::DEEPEST;
 use bytes::Bytes;
@@ -411,7 +411,6 @@ pub(crate) struct IndexedBlocks {
     path: PathBuf,
     index: BlockIndex,
     damage: Option<Error>,
-    framer: Framer,
     bytes: IndexedBytes,
 }
 
@@ -439,14 +438,14 @@ impl IndexedBlocks {
                 reader: Cursor::new(&bytes),
                 stopped,
             };
-            let index = BlockIndex::before_damage(reader, limits.clone(), trailing);
+            let index = BlockIndex::before_damage(reader, limits, trailing);
             (index, IndexedBytes::Mapped(bytes, mapped))
         } else {
             let reader = Stoppable {
                 reader: &mut file,
                 stopped,
             };
-            let index = BlockIndex::before_damage(reader, limits.clone(), trailing);
+            let index = BlockIndex::before_damage(reader, limits, trailing);
             (index, IndexedBytes::File(file, opener.buffers.clone()))
         };
         let container = |error| Error::container(error, path);
@@ -457,12 +456,10 @@ impl IndexedBlocks {
                 return packed.map_or(Err(error), |_| Ok(None));
             }
         };
-        let framer = Framer::at_block(index.header.sync(), 0, 0, limits);
         Ok(Some(IndexedBlocks {
             path: path.to_owned(),
             index,
             damage: damage.map(container),
-            framer,
             bytes,
         }))
     }
@@ -506,11 +503,10 @@ impl IndexedBlocks {
             }
             IndexedBytes::File(file, buffers) => read_range(file, entry, buffers),
         };
-        let framer = &mut self.framer;
-        framer.seek(entry.offset, i as u64);
+        let sync = self.index.header.sync();
         bytes
             .map_err(|error| avro_block::Error::new(error, entry.offset, Some(i as u64)))
-            .and_then(|bytes| framed(bytes, framer, entry, i as u64))
+            .and_then(|bytes| entry.frame(bytes, sync, i as u64))
             .map_err(|error| Error::container(error, &self.path))
     }
 }
@@ -540,23 +536,4 @@ fn read_range(file: &mut File, entry: IndexEntry, buffers: &ReadBuffers) -> io::
     file.seek(SeekFrom::Start(entry.offset))?;
     // The index has read this many bytes, so the size is real.
     buffers.read_exact(file, entry.len as usize)
-}
-
-/// The block that `bytes` hold as a whole.
-fn framed(
-    bytes: Bytes,
-    framer: &mut Framer,
-    entry: IndexEntry,
-    index: u64,
-) -> Result<Block, avro_block::Error> {
-    framer.push(bytes);
-    match framer.next()? {
-        Frame::Block(block) => Ok(block),
-        _ => {
-            framer.finish()?;
-            // If no block is there, the file has changed since it was indexed.
-            let error = io::Error::from(io::ErrorKind::UnexpectedEof);
-            Err(avro_block::Error::new(error, entry.offset, Some(index)))
-        }
-    }
 }

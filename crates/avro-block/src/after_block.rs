@@ -175,6 +175,11 @@ impl Judge {
         self.first == MAGIC
     }
 
+    /// The error that framing found.
+    pub(crate) fn into_error(self) -> Error {
+        self.error
+    }
+
     /// Number of bytes left out, or the error with the format that was found. `is_end` tells
     /// whether the file ends with the bytes seen.
     #[cold]

@@ -116,6 +116,9 @@ pub enum ErrorKind {
         /// The bytes in the marker's place.
         found: SyncMarker,
     },
+    /// The bytes of a block are not the block that was indexed.
+    #[error("the block is not the one that was indexed: the file has changed since")]
+    BlockChanged,
     /// A key of the metadata map is not UTF-8.
     #[error("a metadata key is not UTF-8")]
     KeyNotUtf8,

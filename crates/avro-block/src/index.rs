@@ -1,16 +1,16 @@
 //! An index of a file's blocks, made without decompressing any.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::after_block::{Judge, TrailingBytes};
-use crate::block::{BlockHead, BlockPosition};
+use crate::after_block::TrailingBytes;
+use crate::block::{Block, BlockHead, BlockPosition};
 use crate::error::{Error, ErrorKind};
 use crate::header::Header;
-use crate::limits::{Limits, REST_LOOKED_AT};
-use crate::reader::Blocks;
-use crate::source::ReadSource;
+use crate::index_scan::{IndexScan, Scan};
+use crate::limits::Limits;
 use crate::sync::SyncMarker;
 
 /// Where a file's blocks lie and how many records each holds.
@@ -57,10 +57,8 @@ impl BlockIndex {
     ///
     /// As [`build`](Self::build).
     pub fn with_limits(reader: impl Read + Seek, limits: Limits) -> Result<Self, Error> {
-        match Self::before_damage(reader, limits, TrailingBytes::Error)? {
-            (index, None) => Ok(index),
-            (_, Some(damage)) => Err(damage),
-        }
+        let (index, damage) = Self::before_damage(reader, limits, TrailingBytes::Error)?;
+        damage.map_or(Ok(index), Err)
     }
 
     /// The index of the blocks before the first damaged one, and that block's error. If the file is
@@ -77,35 +75,8 @@ impl BlockIndex {
     ) -> Result<(Self, Option<Error>), Error> {
         let io = |error| Error::new(error, 0, None);
         let file_len = reader.seek(SeekFrom::End(0)).map_err(io)?;
-        reader.rewind().map_err(io)?;
-        let source = ReadSource::new(&mut reader, HEADER_READ);
-        let header = Blocks::from_source(source, limits.clone())?
-            .header()
-            .clone();
-        let mut scan = Scan {
-            reader,
-            file_len,
-            limits,
-            sync: header.sync(),
-        };
-        let mut entries = Vec::new();
-        let result = match scan.entries(header.len(), &mut entries) {
-            Ok(()) => Ok(0),
-            Err(error) if matches!(error.kind, ErrorKind::Io(_)) => Err(error),
-            Err(error) => {
-                let end = entries.last().map_or(header.len(), IndexEntry::end);
-                scan.judge(error, end, trailing)
-            }
-        };
-        let index = |trailing_bytes| Self {
-            header,
-            entries,
-            trailing_bytes,
-        };
-        Ok(match result {
-            Ok(left_out) => (index(left_out), None),
-            Err(damage) => (index(0), Some(damage)),
-        })
+        let scan = IndexScan::new(file_len, limits, trailing);
+        Self::from_scan(scan, |range| read_range(&mut reader, range))
     }
 
     /// Builds the index of a file whose whole contents are `bytes`.
@@ -114,7 +85,50 @@ impl BlockIndex {
     ///
     /// As [`build`](Self::build).
     pub fn from_bytes(bytes: &Bytes) -> Result<Self, Error> {
-        Self::build(std::io::Cursor::new(bytes))
+        let len = bytes.len() as u64;
+        let scan = IndexScan::new(len, Limits::default(), TrailingBytes::Error);
+        // The scan asks for ranges within the length only.
+        let read = |range: Range<u64>| Ok(bytes.slice(range.start as usize..));
+        let (index, damage) = Self::from_scan(scan, read)?;
+        damage.map_or(Ok(index), Err)
+    }
+
+    /// The index that `scan` gives, and the error of the first damaged block. `read` returns the
+    /// bytes of the file from the start of a range on, or no bytes at the end of the file.
+    fn from_scan(
+        mut scan: IndexScan,
+        mut read: impl FnMut(Range<u64>) -> io::Result<Bytes>,
+    ) -> Result<(Self, Option<Error>), Error> {
+        let mut header = None;
+        let mut entries = Vec::new();
+        let result = loop {
+            match scan.next() {
+                Ok(Scan::Header(found)) => header = Some(found),
+                Ok(Scan::Block(entry)) => entries.push(entry),
+                Ok(Scan::Need(range)) => match read(range.clone()) {
+                    Ok(bytes) => scan.push(range.start, bytes),
+                    Err(error) => break Err(Error::new(error, range.start, scan.block_index())),
+                },
+                Ok(Scan::End { trailing_bytes }) => break Ok(trailing_bytes),
+                Err(error) => break Err(error),
+            }
+        };
+        let (trailing_bytes, damage) = match result {
+            Ok(trailing_bytes) => (trailing_bytes, None),
+            Err(error) => (0, Some(error)),
+        };
+        match (header, damage) {
+            (Some(header), damage) => {
+                let index = Self {
+                    header,
+                    entries,
+                    trailing_bytes,
+                };
+                Ok((index, damage))
+            }
+            (None, Some(error)) => Err(error),
+            (None, None) => unreachable!("a scan gives the header first, or an error"),
+        }
     }
 
     /// Number of blocks.
@@ -136,105 +150,62 @@ impl BlockIndex {
 }
 
 impl IndexEntry {
-    /// Offset in the file just past the block.
-    fn end(&self) -> u64 {
-        self.offset + self.len
-    }
-}
-
-/// Bytes per read of the header. Most headers are smaller. Bytes read beyond the header are read
-/// again.
-const HEADER_READ: usize = 16 * 1024;
-
-/// A pass over a file from block to block.
-struct Scan<R> {
-    reader: R,
-    file_len: u64,
-    limits: Limits,
-    sync: SyncMarker,
-}
-
-impl<R: Read + Seek> Scan<R> {
-    /// Appends to `entries` the blocks from `offset` to the end of the file.
-    fn entries(&mut self, mut offset: u64, entries: &mut Vec<IndexEntry>) -> Result<(), Error> {
-        // One read per block: the marker that ends a block and the head of the next are adjacent.
-        let mut window = [0; SyncMarker::LEN + BlockHead::MAX_LEN];
-        let mut head_bytes = self.read_at(offset, 0, &mut window[SyncMarker::LEN..])?;
-        while offset < self.file_len {
-            let position = BlockPosition {
-                offset,
-                index: entries.len() as u64,
-            };
-            let bytes = &window[SyncMarker::LEN..][..head_bytes];
-            let head = BlockHead::parse(bytes, &self.limits, position)?
-                .ok_or_else(|| BlockHead::cut(bytes, position))?;
-            let available = self.file_len - offset;
-            if available < head.block_len() {
-                return Err(head.truncated(available, position));
-            }
-
-            let sync_at = head.len + head.payload_len;
-            let n = self.read_at(offset + sync_at, position.index, &mut window)?;
-            if n < SyncMarker::LEN {
-                // The file has become shorter since its length was taken.
-                return Err(head.truncated(sync_at + n as u64, position));
-            }
-            let (found, _) = window.split_first_chunk().expect("longer than a marker");
-            let (expected, found) = (self.sync, SyncMarker(*found));
-            if found != expected {
-                return Err(position.error(ErrorKind::SyncMismatch { expected, found }, sync_at));
-            }
-
-            entries.push(IndexEntry {
-                offset,
-                len: head.block_len(),
-                count: head.count,
-                payload_len: head.payload_len,
-            });
-            offset += head.block_len();
-            head_bytes = n - SyncMarker::LEN;
-        }
-        Ok(())
-    }
-
-    /// Judges the rest of the file from `offset` on, where a block should begin but `error` was
-    /// found. Returns the number of bytes left out, or the error with the format that was found.
-    #[cold]
-    fn judge(&mut self, error: Error, offset: u64, trailing: TrailingBytes) -> Result<u64, Error> {
-        let block = error.block.unwrap_or_default();
-        let mut window = vec![0; REST_LOOKED_AT as usize];
-        let mut n = self.read_at(offset, block, &mut window)?;
+    /// The block of this entry, as block `index` of its file. `bytes` are the
+    /// [`len`](Self::len) bytes of the file from [`offset`](Self::offset) on, and `sync` is the
+    /// marker of the file's header. The payload is a slice of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BlockChanged`] if the bytes are not the indexed block: their number, the record
+    /// count, the payload's size and the sync marker must be equal.
+    pub fn frame(&self, bytes: Bytes, sync: SyncMarker, index: u64) -> Result<Block, Error> {
         let position = BlockPosition {
-            offset,
-            index: block,
+            offset: self.offset,
+            index,
         };
-        let head = BlockHead::parse(&window[..n.min(BlockHead::MAX_LEN)], &self.limits, position);
-        let block_len = head.ok().flatten().map(|head| head.block_len());
-        let mut judge = Judge::new(error, offset, block_len, self.sync, trailing);
-        while n > 0 {
-            judge.feed(&window[..n]);
-            if judge.wanted() == 0 {
-                return judge.verdict(false);
-            }
-            n = self.read_at(offset + judge.seen(), block, &mut window)?;
-        }
-        judge.verdict(true)
+        // A head of any other block is larger than these limits, or differs.
+        let limits = Limits {
+            max_block_records: self.count,
+            max_block_bytes: self.payload_len,
+            ..Limits::default()
+        };
+        let first = &bytes[..bytes.len().min(BlockHead::MAX_LEN)];
+        let head = BlockHead::parse(first, &limits, position);
+        let head = head.ok().flatten().filter(|head| {
+            head.count == self.count
+                && head.payload_len == self.payload_len
+                && head.block_len() == self.len
+                && bytes.len() as u64 == self.len
+                && bytes.ends_with(&sync.0)
+        });
+        let Some(head) = head else {
+            return Err(position.error(ErrorKind::BlockChanged, 0));
+        };
+        let payload = head.len as usize..(head.len + head.payload_len) as usize;
+        Ok(Block {
+            offset: self.offset,
+            index,
+            count: self.count,
+            payload: bytes.slice(payload),
+            len: self.len,
+        })
     }
+}
 
-    /// Fills `window` with the bytes from `offset` on, up to the end of the file; returns their
-    /// number.
-    fn read_at(&mut self, offset: u64, block: u64, window: &mut [u8]) -> Result<usize, Error> {
-        let fail = |error: std::io::Error| Error::new(error, offset, Some(block));
-        self.reader.seek(SeekFrom::Start(offset)).map_err(fail)?;
-        let mut filled = 0;
-        while filled < window.len() {
-            match self.reader.read(&mut window[filled..]) {
-                Ok(0) => break,
-                Ok(n) => filled += n,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(fail(error)),
-            }
+/// Reads `range`, or the part of it before the end of the file.
+fn read_range(reader: &mut (impl Read + Seek), range: Range<u64>) -> io::Result<Bytes> {
+    reader.seek(SeekFrom::Start(range.start))?;
+    // A scan asks for few bytes at first, and for no more than it was given already.
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match reader.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-        Ok(filled)
     }
+    bytes.truncate(filled);
+    Ok(bytes.into())
 }

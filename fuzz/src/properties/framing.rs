@@ -4,9 +4,8 @@
 #[path = "../../../crates/avro-block/tests/common/mod.rs"]
 pub(super) mod model;
 
-use std::io::Cursor;
-
-use avro_block::{BlockIndex, Limits, TrailingBytes};
+use avro_block::TrailingBytes;
+use bytes::Bytes;
 
 use super::input::{Input, piece_lens};
 
@@ -38,23 +37,30 @@ pub(super) fn index_equals_framer(data: &[u8]) {
         for trailing in CHOICES {
             let pieces = model::pieces(&file, &[file.len().max(1)]);
             let told = model::tell(model::framer(trailing), pieces, false);
-            let reader = Cursor::new(&file);
-            let index = BlockIndex::before_damage(reader, Limits::default(), trailing);
-            let index = match index {
-                Ok((index, None)) => index,
-                Ok((_, Some(error))) | Err(error) => {
-                    assert_eq!(vec![format!("{error} {error:?}")], told.errors);
-                    continue;
-                }
-            };
-            assert_eq!(told.errors, [""; 0]);
-            assert_eq!(index.trailing_bytes, told.trailing_bytes);
-            assert_eq!(Some(&index.header), told.header.as_ref());
-            let indexed = index.entries.iter();
-            let indexed = indexed.map(|e| (e.offset, e.len, e.count, e.payload_len));
+            let listed = model::list_whole(&file, trailing);
+            assert_eq!(Vec::from_iter(listed.error.clone()), told.errors);
+            assert_eq!(listed.trailing_bytes, told.trailing_bytes);
+            assert_eq!(listed.header, told.header);
+            let listed_blocks = listed.entries.iter();
+            let listed_blocks = listed_blocks.map(|e| (e.offset, e.len, e.count, e.payload_len));
             let framed = told.blocks.iter();
             let framed = framed.map(|b| (b.offset, b.len, b.count, b.payload.len() as u64));
-            assert!(indexed.eq(framed), "{:?} {:?}", index.entries, told.blocks);
+            assert!(listed_blocks.eq(framed), "{listed:?} {:?}", told.blocks);
+
+            let bytes = Bytes::from(file.clone());
+            for lens in [vec![1], piece_lens(&file)] {
+                let mut lens = lens.iter().cycle();
+                let pushed = model::list(&bytes, file.len() as u64, trailing, |need| {
+                    let len = *lens.next().expect("a cycle of one or more");
+                    need.start..need.start + len as u64
+                });
+                let needs = pushed.needs.clone();
+                let listed = model::Listed {
+                    needs,
+                    ..model::list_whole(&file, trailing)
+                };
+                assert_eq!(pushed, listed);
+            }
         }
     }
 }

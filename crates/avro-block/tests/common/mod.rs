@@ -1,8 +1,11 @@
 //! Shared parts of the tests: unusual bytes built by hand, and files in pieces.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file uses a part of this.
 
+use std::ops::Range;
+
 use avro_block::{
-    Block, Codec, Frame, Framer, Header, SyncMarker, TrailingBytes, Writer, WriterOptions,
+    Block, BlockIndex, Codec, Error, Frame, Framer, Header, IndexEntry, IndexScan, Limits, Scan,
+    SyncMarker, TrailingBytes, Writer, WriterOptions,
 };
 use bytes::Bytes;
 
@@ -162,4 +165,93 @@ pub fn pieces(file: &[u8], lens: &[usize]) -> Vec<Bytes> {
         pieces.push(rest.split_to(len));
     }
     pieces
+}
+
+/// The complete output of an index scan: the blocks, then the error if there is one.
+#[derive(Debug, Default, PartialEq)]
+pub struct Listed {
+    pub header: Option<Header>,
+    pub entries: Vec<IndexEntry>,
+    /// Number of bytes after the last block that were left out.
+    pub trailing_bytes: u64,
+    /// The text of the error, with all its fields.
+    pub error: Option<String>,
+    /// The ranges that the scan asked for.
+    pub needs: Vec<Range<u64>>,
+}
+
+/// The output of an index scan of a file of `file_len` bytes that has the bytes `file`. `answer` maps
+/// a range that the scan asks for to the range that is pushed, as far as `file` has it.
+pub fn list(
+    file: &Bytes,
+    file_len: u64,
+    trailing: TrailingBytes,
+    mut answer: impl FnMut(Range<u64>) -> Range<u64>,
+) -> Listed {
+    let mut scan = IndexScan::new(file_len, Limits::default(), trailing);
+    let mut listed = Listed::default();
+    loop {
+        let step = scan.next();
+        let last = match step.clone() {
+            Ok(Scan::Header(header)) => {
+                assert_eq!(listed.header.replace(header), None);
+                continue;
+            }
+            Ok(Scan::Block(entry)) => {
+                listed.entries.push(entry);
+                continue;
+            }
+            Ok(Scan::Need(range)) => {
+                assert!(range.start < range.end && range.end <= file_len);
+                listed.needs.push(range.clone());
+                let answer = answer(range.clone());
+                assert!(answer.contains(&range.start), "{answer:?} for {range:?}");
+                let end = answer.end.min(file.len() as u64);
+                let bytes = if answer.start < end {
+                    file.slice(answer.start as usize..end as usize)
+                } else {
+                    Bytes::new()
+                };
+                // Bytes before the range, and none in it, mean that the file ends there too.
+                let is_end = end <= range.start;
+                scan.push(answer.start, bytes);
+                if is_end {
+                    scan.push(range.start, Bytes::new());
+                }
+                continue;
+            }
+            Ok(Scan::End { trailing_bytes }) => {
+                listed.trailing_bytes = trailing_bytes;
+                None
+            }
+            Err(error) => Some(text(&error)),
+        };
+        let again = scan.next();
+        assert_eq!(again.map_err(|e| text(&e)), step.map_err(|e| text(&e)));
+        listed.error = last;
+        return listed;
+    }
+}
+
+/// The output of [`BlockIndex::before_damage`], which is that of an index scan.
+pub fn list_whole(file: &[u8], trailing: TrailingBytes) -> Listed {
+    let reader = std::io::Cursor::new(file);
+    match BlockIndex::before_damage(reader, Limits::default(), trailing) {
+        Ok((index, damage)) => Listed {
+            header: Some(index.header),
+            entries: index.entries,
+            trailing_bytes: index.trailing_bytes,
+            error: damage.map(|error| text(&error)),
+            needs: Vec::new(),
+        },
+        Err(error) => Listed {
+            error: Some(text(&error)),
+            ..Listed::default()
+        },
+    }
+}
+
+/// The text of an error, with all its fields.
+pub fn text(error: &Error) -> String {
+    format!("{error} {error:?}")
 }
