@@ -39,6 +39,11 @@ pub trait TestFormat: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether the framing begins at the end of a file, so that its size must be known.
+    fn needs_size(&self) -> bool {
+        false
+    }
+
     /// The rows of a batch.
     fn rows(&self, batch: &Batch) -> Vec<Row> {
         let labels = batch.dense::<i64>("label").expect("a dense column");
@@ -102,6 +107,10 @@ impl TestFormat for ColumnFiles {
     }
 
     fn has_ranges(&self) -> bool {
+        true
+    }
+
+    fn needs_size(&self) -> bool {
         true
     }
 }

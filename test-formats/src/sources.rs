@@ -15,6 +15,7 @@ use bytes::Bytes;
 pub struct InMemory {
     location: Location,
     bytes: Bytes,
+    is_stream: bool,
 }
 
 impl InMemory {
@@ -23,7 +24,15 @@ impl InMemory {
         InMemory {
             location: Location::Url(format!("memory:///{name}")),
             bytes: bytes.into(),
+            is_stream: false,
         }
+    }
+
+    /// The same as an input whose size is not known, and whose reads wait.
+    #[must_use]
+    pub fn as_stream(mut self) -> Self {
+        self.is_stream = true;
+        self
     }
 }
 
@@ -33,15 +42,24 @@ impl ByteSource for InMemory {
     }
 
     fn size(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.bytes.len() as u64))
+        Ok((!self.is_stream).then_some(self.bytes.len() as u64))
     }
 
     fn access(&self) -> Access {
-        Access::Immediate
+        if self.is_stream {
+            Access::Blocking
+        } else {
+            Access::Immediate
+        }
     }
 
-    fn read(&self, range: Range<u64>, _: ReadBuffer, done: Completion) {
-        done.complete(Ok(slice(&self.bytes, &range)));
+    fn read(&self, range: Range<u64>, mut buffer: ReadBuffer, done: Completion) {
+        let answer = slice(&self.bytes, &range);
+        if !self.is_stream {
+            return done.complete(Ok(answer));
+        }
+        buffer.space(answer.len()).copy_from_slice(&answer);
+        done.complete(Ok(buffer.freeze(answer.len())));
     }
 }
 

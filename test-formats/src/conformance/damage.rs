@@ -164,3 +164,33 @@ pub(super) fn truncation(suite: &Suite<'_>) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// A file of which any byte was changed gives what a reader by hand finds.
+pub(super) fn changed_bytes(suite: &Suite<'_>) -> Result<(), String> {
+    let bytes = suite
+        .format
+        .write(&[rows(0, 3), Vec::new(), rows(3, 5), rows(8, 4)]);
+    for at in 0..bytes.len() {
+        for byte in [0, b' ', b'3', 0xff] {
+            let mut changed = bytes.clone();
+            changed[at] = byte;
+            let (rows, errors) = read_by_hand(suite.format, &changed, ReadByHand::default());
+            let files = suite.files_of([changed]);
+            for (threads, batch_size) in [(1, 4), (2, 100)] {
+                let mut options = Options::new(batch_size);
+                options.threads = threads;
+                let outcome = suite.run(&files, &options, 0..1)?;
+                let (found, error) = (outcome.rows(), &outcome.error);
+                let of = format!("byte {at} is {byte}, {threads} threads");
+                ensure!(
+                    error.is_some() != errors.is_empty(),
+                    "{error:?} and not {errors:?}: {of}"
+                );
+                // By hand, a count that is too large is an error before the first row.
+                let is_right = found.starts_with(&rows) && (error.is_some() || found == rows);
+                ensure!(is_right, "{} rows, not {}: {of}", found.len(), rows.len());
+            }
+        }
+    }
+    Ok(())
+}

@@ -63,6 +63,8 @@ pub enum Fault {
     GoOnAfterError,
     /// Damage of the framing ends a file without an error.
     DamageIsEnd,
+    /// Damage of a payload or a record ends the iteration without an error.
+    LoseDamage,
     /// An answer that is shorter than its range ends the file.
     ShortAnswerIsEnd,
     /// A read that fails ends the file without an error.
@@ -152,6 +154,9 @@ impl<'a> Running<'a> {
             (Some(Fault::KeepBadRow), Some(Err(_))) => {
                 self.pending.extend(item.take());
                 item = Some(Ok(vec![Row::default()]));
+            }
+            (Some(Fault::LoseDamage), Some(Err(error))) if error.place.block.is_some() => {
+                item = None;
             }
             (Some(Fault::GoOnAfterError), Some(Err(_))) => {
                 self.pending.push(Ok(vec![Row::default()]));

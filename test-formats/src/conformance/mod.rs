@@ -83,6 +83,7 @@ pub const CHECKS: &[Check] = &[
     check("damage_error", damage::damage_error, Fault::ForgetRecord),
     check("damage_end", damage::damage_end, Fault::GoOnAfterError),
     check("truncation", damage::truncation, Fault::DamageIsEnd),
+    check("changed_bytes", damage::changed_bytes, Fault::LoseDamage),
     check("late_source", sources::late_source, Fault::ShortAnswerIsEnd),
     check(
         "source_errors",
@@ -142,8 +143,8 @@ macro_rules! conformance {
             $crate::conformance! { @tests ($format)
                 in_order shuffled same_seed other_seed other_epoch shuffled_files shuffled_blocks
                 epochs shards ranks threads batch_sizes blocks drop_remainder memory_limit cancel
-                stop slow_consumer damage_rows damage_error damage_end truncation late_source
-                source_errors ranges
+                stop slow_consumer damage_rows damage_error damage_end truncation changed_bytes
+                late_source source_errors ranges
             }
         }
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atds_pipeline::{ErrorKind, Files, Options};
 
 use super::suite::{FileRows, Suite, all, data, ensure, name};
-use crate::{Late, LateOptions};
+use crate::{InMemory, Late, LateOptions};
 
 /// Answers may come late, in any order, and be shorter than what was asked for.
 pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
@@ -30,6 +30,19 @@ pub(super) fn late_source(suite: &Suite<'_>) -> Result<(), String> {
                     "other batches from pieces of up to {piece} bytes: {options:?}"
                 );
             }
+        }
+        // An input without a size cannot be listed: its blocks come in order.
+        if !suite.format.needs_size() && !options.shuffle_blocks {
+            let streams = written.iter().enumerate().map(|(i, file)| {
+                let file = InMemory::new(&name(i), suite.format.write(file));
+                Arc::new(file.as_stream()) as _
+            });
+            let outcome = suite.run(&suite.sources(streams), &options, 0..2)?;
+            ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
+            ensure!(
+                outcome.batches == expected.batches,
+                "other batches from a stream"
+            );
         }
     }
     Ok(())
