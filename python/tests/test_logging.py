@@ -96,7 +96,7 @@ def test_records_beyond_the_queue_are_counted(
     # Each folder in the list logs a record. Records arrive faster than they are forwarded.
     _native.Files([str(folder)] * 20_000, False)
     said = [record.getMessage() for record in caplog.records]
-    dropped = [text for text in said if text.endswith("were dropped: too many waited")]
+    dropped = [text for text in said if text.endswith("were dropped: too many were waiting")]
     counts = [int(text.split()[0]) for text in dropped]
     assert len(said) - len(dropped) + sum(counts) == 20_000
     assert counts
