@@ -126,11 +126,12 @@ def test_epochs_side_by_side_have_threads_of_their_own(numbers: str) -> None:
 def test_an_epoch_that_is_left_gives_its_threads_back(numbers: str) -> None:
     dataset = atds.torch.Dataset(numbers, 8, NUMBER)
     next(iter(dataset))
-    first = threads()
+    # Without names: a new thread has the name of its parent for a moment.
+    first = set(threads())
     assert len(first) >= 2
     for _ in range(5):
         next(iter(dataset))
-        assert threads() == first
+        assert set(threads()) == first
     assert sum(len(batch["n"]) for batch in dataset) == 1000
 
 
@@ -150,14 +151,14 @@ def test_persistent_workers_keep_their_threads(numbers: str) -> None:
     )
     epochs = []
     for _ in range(3):
-        seen: dict[int, set[tuple[str, str]]] = {0: set(), 1: set()}
+        seen: dict[int, dict[str, str]] = {0: {}, 1: {}}
         records = []
         for worker, found, numbers_of_batch in loader:
-            seen[worker] |= set(found.items())
+            seen[worker].update(found)
             records += numbers_of_batch
         assert sorted(records) == list(range(1000))
         epochs.append(seen)
-    assert {name for _, name in epochs[0][0]} >= {"atds-engine", "atds-reader"}
+    assert set(epochs[0][0].values()) >= {"atds-engine", "atds-reader"}
     assert epochs[0] == epochs[1] == epochs[2]
 
 

@@ -78,7 +78,7 @@ def test_names_of_any_text(tmp_path: Path) -> None:
         ({"a": 3}, "feature 'a' is a int: give one such as"),
         (
             {"a": tf.io.FixedLenFeature([], tf.uint32)},
-            "feature 'a': dtype 'tf.uint32' is not one of",
+            "feature 'a': dtype 'tf.uint32' is unknown",
         ),
         ({"a.": LABEL["s_label"]}, "feature 'a.'"),
         (
