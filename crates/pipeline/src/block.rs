@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::error::Place;
 use crate::memory::Lease;
-use crate::tuning::MAX_HINTS;
+use crate::tuning::{MAX_HINTS, MAX_PAIRS};
 use crate::{Error, ErrorKind};
 
 /// What the blocks of one file and schema have in common.
@@ -32,6 +32,8 @@ pub(crate) struct Block {
     pub(crate) payload: Arc<SharedPayload>,
     /// Positions that workers have found, in the order of their records.
     hints: Mutex<Vec<Pos>>,
+    /// Positions at regular intervals, if the op that prepared the block has found them.
+    pairs: OnceLock<Vec<Pos>>,
 }
 
 /// A payload, which several blocks may share.
@@ -64,6 +66,7 @@ impl Block {
             },
             payload,
             hints: Mutex::default(),
+            pairs: OnceLock::new(),
         }
     }
 
@@ -72,12 +75,30 @@ impl Block {
         if record == 0 {
             return self.start;
         }
-        let hints = lock(&self.hints);
-        let after = hints.partition_point(|hint| hint.record <= record);
-        match after.checked_sub(1) {
-            Some(before) => hints[before],
-            None => self.start,
+        let found = last_before(&lock(&self.hints), record);
+        let pairs = self
+            .pairs
+            .get()
+            .and_then(|pairs| last_before(pairs, record));
+        let nearest = found.into_iter().chain(pairs).max_by_key(|pos| pos.record);
+        nearest.unwrap_or(self.start)
+    }
+
+    /// Finds the positions of every `interval`-th record, so that reads of few records skip few.
+    pub(crate) fn find_pairs(&self, prepared: &Prepared, interval: u64) {
+        let interval = interval.max(self.records / MAX_PAIRS).max(1);
+        let (mut pairs, mut pos) = (Vec::new(), self.start);
+        while pos.record + interval < self.records {
+            let next = self.file.decoder.seek(prepared, pos, pos.record + interval);
+            // The read that comes to a bad record reports it.
+            let Ok(next) = next else {
+                break;
+            };
+            pos = next;
+            pairs.push(pos);
         }
+        // Called by the one worker that has prepared the block.
+        let _ = self.pairs.set(pairs);
     }
 
     /// Publishes a position, for later reads of the block.
@@ -194,6 +215,12 @@ impl SharedPayload {
             parts.1 = None;
         }
     }
+}
+
+/// The last of `positions` at or before `record`.
+fn last_before(positions: &[Pos], record: u64) -> Option<Pos> {
+    let after = positions.partition_point(|pos| pos.record <= record);
+    positions.get(after.checked_sub(1)?).copied()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

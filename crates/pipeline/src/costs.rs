@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::tuning::OP_TIME;
-
 /// Measurements of the last ops.
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     /// Time of a record in 1/1024 ns; 0 before the first.
     record_time: AtomicU64,
+    /// Time to prepare a record in 1/1024 ns.
+    prepare_time: AtomicU64,
     /// Bytes of a batch's row in 1/1024.
     row_bytes: AtomicU64,
     /// Bytes of prepared blocks for 1024 bytes of their payloads.
@@ -19,22 +19,37 @@ pub(crate) struct Costs {
 impl Costs {
     /// Notes that making `rows` rows of `bytes` bytes took `time`.
     pub(crate) fn note_rows(&self, rows: u64, bytes: u64, time: Duration) {
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        blend(&self.record_time, per_1024(time, rows));
+        blend(&self.record_time, per_1024(nanos(time), rows));
         blend(&self.row_bytes, per_1024(bytes, rows));
     }
 
-    /// Notes that a payload of `bytes` bytes takes `prepared` bytes once it is prepared.
-    pub(crate) fn note_prepared(&self, bytes: u64, prepared: u64) {
+    /// Notes that preparing a payload of `bytes` bytes and `records` records took `time`, and that it
+    /// takes `prepared` bytes now.
+    pub(crate) fn note_prepared(&self, bytes: u64, prepared: u64, records: u64, time: Duration) {
         blend(&self.expansion, per_1024(prepared, bytes));
+        blend(&self.prepare_time, per_1024(nanos(time), records));
     }
 
-    /// The rows of an op at least.
-    pub(crate) fn rows_of_op(&self) -> u64 {
-        match self.record_time.load(Relaxed) {
-            0 => 1,
-            time => (OP_TIME.as_nanos() as u64 * 1024 / time).max(1),
-        }
+    /// Whether the first batch was measured.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.record_time.load(Relaxed) > 0
+    }
+
+    /// Number of rows that take `time`; 1 before the first is measured.
+    pub(crate) fn rows_in(&self, time: Duration) -> u64 {
+        let rows = nanos(time).saturating_mul(1024);
+        let rows = rows.checked_div(self.record_time.load(Relaxed));
+        rows.unwrap_or(1).max(1)
+    }
+
+    /// Time in ns to make `rows` rows.
+    pub(crate) fn rows_ns(&self, rows: u64) -> u64 {
+        rows.saturating_mul(self.record_time.load(Relaxed)) / 1024
+    }
+
+    /// Time in ns to prepare `records` records.
+    pub(crate) fn prepare_ns(&self, records: u64) -> u64 {
+        records.saturating_mul(self.prepare_time.load(Relaxed)) / 1024
     }
 
     /// Bytes of a batch of `rows` rows, as far as is known.
@@ -47,6 +62,10 @@ impl Costs {
         let expansion = self.expansion.load(Relaxed).max(1024);
         bytes.saturating_mul(expansion) / 1024
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// 1024 times `amount / units`; 0 without units.

@@ -10,6 +10,7 @@ use tensor_batch::Batch;
 
 use crate::Error;
 use crate::block::SharedPayload;
+use crate::costs::Costs;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
 use crate::ops::Op;
@@ -40,6 +41,7 @@ pub(crate) struct Flow {
     prepared_changed: Condvar,
     is_stopped: AtomicBool,
     pub(crate) memory: Arc<Memory>,
+    costs: Arc<Costs>,
     /// Number of batches that may wait for the consumer.
     prefetch: usize,
     workers: usize,
@@ -90,7 +92,12 @@ impl State {
 }
 
 impl Flow {
-    pub(crate) fn new(memory: Arc<Memory>, prefetch: usize, workers: usize) -> Self {
+    pub(crate) fn new(
+        memory: Arc<Memory>,
+        costs: Arc<Costs>,
+        prefetch: usize,
+        workers: usize,
+    ) -> Self {
         Flow {
             state: Mutex::default(),
             ops_changed: Condvar::new(),
@@ -99,6 +106,7 @@ impl Flow {
             prepared_changed: Condvar::new(),
             is_stopped: AtomicBool::new(false),
             memory,
+            costs,
             prefetch: prefetch.max(1),
             workers,
         }
@@ -131,7 +139,7 @@ impl Flow {
     /// Queues an op, with the number of batches that it begins. Waits while enough ops wait.
     pub(crate) fn push(&self, op: Op, batches: usize) -> Result<(), Stop> {
         let mut state = self.lock();
-        while !self.is_stopped() && state.queue.len() >= self.workers * QUEUED_OPS {
+        while !self.is_stopped() && state.queue.len() >= self.most_queued() {
             state = self.wait_for_room(state, WaitsFor::Queue);
         }
         if self.is_stopped() {
@@ -207,12 +215,21 @@ impl Flow {
         state
     }
 
+    /// Number of ops that may wait to start: few until the first is measured, since the sizes of ops
+    /// follow from what is measured.
+    fn most_queued(&self) -> usize {
+        match self.costs.is_measured() {
+            true => self.workers * QUEUED_OPS,
+            false => self.workers,
+        }
+    }
+
     /// Whether to wake the planning thread. It queues several ops when it is awake, since waking it
     /// takes longer than planning an op.
     fn wakes_planner(&self, state: &State) -> bool {
         match state.waiting.planner {
             None => false,
-            Some(WaitsFor::Queue) => state.queue.len() <= self.workers * QUEUED_OPS / 2,
+            Some(WaitsFor::Queue) => state.queue.len() <= self.most_queued() / 2,
             Some(WaitsFor::Memory) => true,
         }
     }

@@ -10,7 +10,7 @@ use crate::planner::BatchPlan;
 pub(crate) enum Op {
     /// Prepares blocks that later ops read.
     Prepare {
-        blocks: Vec<Arc<Block>>,
+        blocks: Vec<EarlyBlock>,
         /// Memory in bytes that the op needs, as far as is known.
         estimate: u64,
     },
@@ -22,6 +22,14 @@ pub(crate) enum Op {
         /// Memory in bytes that the op needs, as far as is known.
         estimate: u64,
     },
+}
+
+/// A block that is prepared before the ops that read it.
+#[derive(Debug)]
+pub(crate) struct EarlyBlock {
+    pub(crate) block: Arc<Block>,
+    /// The interval of the positions to find, in records; `None` if none pay.
+    pub(crate) interval: Option<u64>,
 }
 
 impl Op {

@@ -121,9 +121,10 @@ impl Batches {
         } = pipeline;
         let workers = options.threads.max(1);
         let memory = Arc::new(Memory::new(options.memory_limit));
-        let flow = Arc::new(Flow::new(memory.clone(), options.prefetch, workers));
-        let counters = Arc::new(Counters::new());
         let costs = Arc::new(Costs::default());
+        let flow = Flow::new(memory.clone(), costs.clone(), options.prefetch, workers);
+        let flow = Arc::new(flow);
+        let counters = Arc::new(Counters::new());
         let framing = Framing {
             files: files.clone(),
             options: options.clone(),
@@ -140,6 +141,7 @@ impl Batches {
                 flow.clone(),
                 costs.clone(),
                 workers,
+                options.shuffle_buffer_size > 0,
                 options.memory_limit / READ_AHEAD_SHARE,
             ),
             ahead: options.memory_limit - options.memory_limit / 4,

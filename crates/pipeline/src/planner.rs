@@ -34,6 +34,8 @@ pub(crate) struct BlockRead {
     pub(crate) is_only: bool,
     /// Whether no earlier batch reads the block.
     pub(crate) is_first: bool,
+    /// Whether no later batch reads the block.
+    pub(crate) is_last: bool,
 }
 
 /// The rows of a batch, in order.
@@ -97,6 +99,7 @@ impl Slot {
             records,
             is_only: is_first && self.unread.is_empty() && !self.block.payload.is_shared,
             is_first,
+            is_last: self.unread.is_empty(),
         }
     }
 }

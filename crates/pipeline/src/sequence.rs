@@ -1,6 +1,6 @@
 //! Makes ops of planned batches, and puts them into one sequence.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
@@ -8,75 +8,102 @@ use crate::block::Block;
 use crate::costs::Costs;
 use crate::error::Stop;
 use crate::flow::Flow;
-use crate::ops::Op;
+use crate::ops::{EarlyBlock, Op};
 use crate::planner::BatchPlan;
+use crate::tuning::{ALIGNED_OP_TIME, MOST_APART, OP_TIME};
 
 /// The planning thread's end of the flow.
 ///
-/// Batches are delayed here while the blocks that they share with later batches are prepared: the
-/// ops that prepare stand before at least as many other ops as there are workers.
+/// Ops are delayed here while the blocks that they share with other ops are prepared: between an op
+/// that prepares and the first that reads its blocks, there is work for all workers for as long as
+/// preparing takes.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     flow: Arc<Flow>,
     costs: Arc<Costs>,
     workers: usize,
+    is_shuffled: bool,
     /// Number of batches that were queued.
     queued: u64,
     /// Batches of the next op.
     next: Vec<BatchPlan>,
     next_rows: u64,
-    /// Ops whose batches wait until the blocks of later batches are queued.
-    delayed: VecDeque<Vec<BatchPlan>>,
+    delayed: VecDeque<Delayed>,
+    /// Number of rows of delayed ops, and of records that are prepared early for them.
+    delayed_rows: u64,
+    delayed_prepares: u64,
     delayed_bytes: u64,
     /// The most bytes of payloads in delayed batches.
     most_bytes: u64,
     /// Blocks that are to be prepared together.
-    group: Vec<Arc<Block>>,
+    group: Vec<EarlyBlock>,
+    group_records: u64,
+}
+
+/// An op of batches that waits until later ops are planned.
+#[derive(Debug)]
+struct Delayed {
+    plans: Vec<BatchPlan>,
+    rows: u64,
+    bytes: u64,
+    /// Number of records in the blocks that are prepared early for it, and in the largest of them.
+    prepares: u64,
+    largest: u64,
 }
 
 impl Sequence {
-    pub(crate) fn new(flow: Arc<Flow>, costs: Arc<Costs>, workers: usize, most_bytes: u64) -> Self {
+    pub(crate) fn new(
+        flow: Arc<Flow>,
+        costs: Arc<Costs>,
+        workers: usize,
+        is_shuffled: bool,
+        most_bytes: u64,
+    ) -> Self {
         Sequence {
             flow,
             costs,
             workers,
+            is_shuffled,
             queued: 0,
             next: Vec::new(),
             next_rows: 0,
             delayed: VecDeque::new(),
+            delayed_rows: 0,
+            delayed_prepares: 0,
             delayed_bytes: 0,
             most_bytes,
             group: Vec::new(),
+            group_records: 0,
         }
     }
 
     /// Adds the next batch.
     pub(crate) fn push(&mut self, plan: BatchPlan) -> Result<(), Stop> {
-        for read in &plan.reads {
-            if read.is_first && !read.is_only && read.block.file.decoder.prepares() {
-                self.prepare(read.block.clone())?;
-            }
-        }
         self.next_rows += plan.rows;
-        // A batch that begins in the middle of a block skips the records before it, unless the
-        // worker of the batch before it goes on.
-        let ends_in_block = plan.reads.last().is_some_and(|read| {
-            read.first + read.records < read.block.records && read.records > plan.rows / 2
-        });
+        let goes_on = self.goes_on(&plan);
         self.next.push(plan);
-        let rows = self.costs.rows_of_op();
-        if self.next_rows >= rows && (!ends_in_block || self.next_rows >= 8 * rows) {
-            self.end_op()?;
+        if self.next_rows < self.costs.rows_in(OP_TIME) {
+            return Ok(());
         }
-        Ok(())
+        if goes_on && self.next_rows < self.costs.rows_in(ALIGNED_OP_TIME) {
+            return Ok(());
+        }
+        self.end_op()
+    }
+
+    /// Whether the worker of `plan` should make the next batch, too: the next begins in the middle of
+    /// a large block, and another worker would skip the records before it.
+    fn goes_on(&self, plan: &BatchPlan) -> bool {
+        let last = plan.reads.last();
+        let is_in_block = last.is_some_and(|read| !read.is_last && read.block.records > plan.rows);
+        is_in_block && !self.is_shuffled && self.workers > 1
     }
 
     /// Queues all batches, since it may take a while until there is another.
     pub(crate) fn flush(&mut self) -> Result<(), Stop> {
         self.end_op()?;
-        self.end_group()?;
-        while let Some(plans) = self.delayed.pop_front() {
-            self.queue(plans)?;
+        while let Some(delayed) = self.delayed.pop_front() {
+            self.queue(delayed)?;
         }
         Ok(())
     }
@@ -89,52 +116,110 @@ impl Sequence {
         Ok(())
     }
 
-    fn prepare(&mut self, block: Arc<Block>) -> Result<(), Stop> {
-        let decoder = &block.file.decoder;
-        let group = decoder.group();
-        let is_other = |first: &Arc<Block>| !Arc::ptr_eq(&first.file.decoder, decoder);
-        if self.group.first().is_some_and(is_other) {
-            self.end_group()?;
-        }
-        self.group.push(block);
-        if self.group.len() >= group {
-            self.end_group()?;
-        }
-        Ok(())
-    }
-
-    fn end_group(&mut self) -> Result<(), Stop> {
-        let blocks = mem::take(&mut self.group);
-        if blocks.is_empty() {
-            return Ok(());
-        }
-        let bytes = blocks.iter().map(|block| block.payload.bytes).sum();
-        let estimate = self.costs.prepared_bytes(bytes);
-        self.flow.push(Op::Prepare { blocks, estimate }, 0)
-    }
-
     fn end_op(&mut self) -> Result<(), Stop> {
         if self.next.is_empty() {
             return Ok(());
         }
-        self.next_rows = 0;
+        let rows = mem::take(&mut self.next_rows);
         let plans = mem::take(&mut self.next);
-        self.delayed_bytes += payload_bytes(&plans);
-        self.delayed.push_back(plans);
-        // The first batches are not delayed: the consumer waits for them.
-        let most = self.workers.min(self.queued as usize);
-        while self.delayed.len() > most || self.delayed_bytes > self.most_bytes {
-            let Some(plans) = self.delayed.pop_front() else {
+        let (largest, prepares) = self.prepare_early(&plans, rows)?;
+        let delayed = Delayed {
+            rows,
+            bytes: payload_bytes(&plans),
+            prepares,
+            largest,
+            plans,
+        };
+        self.delayed_rows += rows;
+        self.delayed_prepares += prepares;
+        self.delayed_bytes += delayed.bytes;
+        self.delayed.push_back(delayed);
+        while self.may_queue() {
+            let Some(delayed) = self.delayed.pop_front() else {
                 break;
             };
-            self.end_group()?;
-            self.queue(plans)?;
+            self.queue(delayed)?;
         }
         Ok(())
     }
 
-    fn queue(&mut self, plans: Vec<BatchPlan>) -> Result<(), Stop> {
-        self.delayed_bytes = self.delayed_bytes.saturating_sub(payload_bytes(&plans));
+    /// Whether there is work enough between the prepares of delayed ops and the first of these.
+    fn may_queue(&self) -> bool {
+        let Some(first) = self.delayed.front() else {
+            return false;
+        };
+        let largest = self.delayed.iter().map(|delayed| delayed.largest).max();
+        let largest = largest.unwrap_or(0);
+        // The first batches are not delayed: the consumer waits for them.
+        if largest == 0 || self.queued == 0 || self.delayed_bytes > self.most_bytes {
+            return true;
+        }
+        let between = self.costs.rows_ns(self.delayed_rows - first.rows)
+            + self
+                .costs
+                .prepare_ns(self.delayed_prepares - first.prepares);
+        let longest = self.costs.prepare_ns(largest);
+        self.delayed.len() > self.workers
+            && (!self.costs.is_measured() || between >= longest.saturating_mul(self.workers as u64))
+    }
+
+    /// Queues ops that prepare the blocks which the op of `plans` is the first to read, and other
+    /// ops read, too. Returns the number of records in the largest of them, and in all.
+    fn prepare_early(&mut self, plans: &[BatchPlan], rows: u64) -> Result<(u64, u64), Stop> {
+        let ends: HashSet<*const Block> = plans
+            .iter()
+            .flat_map(|plan| &plan.reads)
+            .filter(|read| read.is_last && !read.is_first)
+            .map(|read| Arc::as_ptr(&read.block))
+            .collect();
+        let (mut largest, mut all) = (0, 0);
+        for read in plans.iter().flat_map(|plan| &plan.reads) {
+            let block = &read.block;
+            let is_early = read.is_first
+                && !read.is_only
+                && block.file.decoder.prepares()
+                // In file order, a block that two ops share is prepared by the first that needs it.
+                && (self.is_shuffled || block.records > 2 * rows)
+                && !ends.contains(&Arc::as_ptr(block));
+            if is_early {
+                largest = largest.max(block.records);
+                all += block.records;
+                let pays = self.workers > 2 && read.records < block.records / 4 && self.is_shuffled;
+                self.group.push(EarlyBlock {
+                    block: block.clone(),
+                    interval: pays.then_some((read.records / 2).clamp(1, MOST_APART)),
+                });
+                self.group_records += block.records;
+                let ns = self.costs.prepare_ns(self.group_records);
+                let is_long = ns >= OP_TIME.as_nanos() as u64 || !self.costs.is_measured();
+                if is_long && self.group.len() >= block.file.decoder.group() {
+                    self.end_group()?;
+                }
+            }
+        }
+        Ok((largest, all))
+    }
+
+    fn end_group(&mut self) -> Result<(), Stop> {
+        let blocks = mem::take(&mut self.group);
+        self.group_records = 0;
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let bytes = blocks.iter().map(|early| early.block.payload.bytes).sum();
+        let estimate = self.costs.prepared_bytes(bytes);
+        self.flow.push(Op::Prepare { blocks, estimate }, 0)
+    }
+
+    fn queue(&mut self, delayed: Delayed) -> Result<(), Stop> {
+        if self.delayed.is_empty() {
+            // Perhaps its own blocks.
+            self.end_group()?;
+        }
+        self.delayed_rows -= delayed.rows;
+        self.delayed_prepares -= delayed.prepares;
+        self.delayed_bytes -= delayed.bytes;
+        let plans = delayed.plans;
         let batches = plans.len();
         let rows = plans.iter().map(|plan| plan.rows).sum();
         let first = self.queued;

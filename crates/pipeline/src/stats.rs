@@ -49,7 +49,7 @@ pub(crate) struct Counters {
     prepared_bytes: AtomicU64,
     prepared_records: AtomicU64,
     pub(crate) read_wait: Nanos,
-    pub(crate) decompress: Nanos,
+    pub(crate) prepare: Nanos,
     pub(crate) batch_wait: Nanos,
     tally: Mutex<Tally>,
     dropped_records: AtomicU64,
@@ -66,7 +66,7 @@ impl Counters {
             prepared_bytes: AtomicU64::new(0),
             prepared_records: AtomicU64::new(0),
             read_wait: Nanos::default(),
-            decompress: Nanos::default(),
+            prepare: Nanos::default(),
             batch_wait: Nanos::default(),
             tally: Mutex::default(),
             dropped_records: AtomicU64::new(0),
@@ -107,7 +107,7 @@ impl Counters {
             prepared_bytes: self.prepared_bytes.load(Relaxed),
             prepared_records: self.prepared_records.load(Relaxed),
             read_wait: self.read_wait.get(),
-            prepare: self.decompress.get(),
+            prepare: self.prepare.get(),
             batch_wait: self.batch_wait.get(),
             elapsed: if took.is_zero() {
                 self.started.elapsed()

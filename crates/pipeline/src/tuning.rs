@@ -26,3 +26,13 @@ pub(crate) const COUNTED_BYTES: usize = 256 << 10;
 
 /// Reads of a source that answers later which are under way at once.
 pub(crate) const READS_UNDER_WAY: usize = 32;
+
+/// Positions that a block's prepare finds at most: 16 KB.
+pub(crate) const MAX_PAIRS: u64 = 1_024;
+
+/// The largest interval between such positions, in records.
+pub(crate) const MOST_APART: u64 = 64;
+
+/// Time that an op in file order takes at most to end where a block ends. An op that begins in the
+/// middle of a block skips the records before it, which takes about a quarter of decoding them.
+pub(crate) const ALIGNED_OP_TIME: Duration = Duration::from_millis(100);

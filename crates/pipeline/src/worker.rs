@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atds_format::{Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, RowSlots};
@@ -12,7 +12,7 @@ use crate::costs::Costs;
 use crate::error::Stop;
 use crate::flow::{Finished, Flow};
 use crate::memory::Lease;
-use crate::ops::Op;
+use crate::ops::{EarlyBlock, Op};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::stats::Counters;
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES, OP_TIME};
@@ -33,6 +33,8 @@ struct Context {
     costs: Arc<Costs>,
     counters: Arc<Counters>,
     scratch: Scratch,
+    /// Time of the batch that was not spent decoding.
+    other_time: Duration,
 }
 
 /// An error, and the first row of the batch that is not good.
@@ -99,6 +101,7 @@ impl Worker {
                 costs,
                 counters,
                 scratch: Scratch::default(),
+                other_time: Duration::ZERO,
             },
         }
     }
@@ -139,14 +142,14 @@ impl Worker {
     /// and has the row's error.
     fn make(&mut self, plan: &BatchPlan) -> Option<Finished> {
         let start = Instant::now();
+        self.context.other_time = Duration::ZERO;
         let mut lease = Lease::new(&self.context.flow.memory, 0);
         let (failed, tally) = match self.decode(plan, plan.rows, &mut lease) {
             Ok((batch, tally)) => {
                 let bytes = batch.used_bytes() as u64;
                 lease.set(bytes);
-                self.context
-                    .costs
-                    .note_rows(plan.rows, bytes, start.elapsed());
+                let decoding = start.elapsed().saturating_sub(self.context.other_time);
+                self.context.costs.note_rows(plan.rows, bytes, decoding);
                 self.context.counters.add_tally(&tally);
                 return Some(Finished {
                     batch: Some(batch),
@@ -310,21 +313,41 @@ impl Context {
                 Some(Ok(prepared)) => return Ok(prepared),
                 Some(Err(error)) => return Err(Stop::Failed(block.locate(error.clone()))),
                 None if block.payload.claim() => self.prepare_claimed(&[block]),
-                None => self.flow.wait_for_prepare(&block.payload)?,
+                None => {
+                    let start = Instant::now();
+                    self.flow.wait_for_prepare(&block.payload)?;
+                    self.other_time += start.elapsed();
+                }
             }
         }
     }
 
     /// Prepares the blocks of an op that no other worker has begun to prepare.
-    fn prepare_shared(&mut self, blocks: &[Arc<Block>]) {
-        let claimed = blocks.iter().filter(|block| block.payload.claim());
-        let claimed: Vec<&Block> = claimed.map(|block| &**block).collect();
-        if !claimed.is_empty() && !self.flow.is_stopped() {
-            self.prepare_claimed(&claimed);
+    fn prepare_shared(&mut self, blocks: &[EarlyBlock]) {
+        // Groups as large as are prepared best.
+        let groups = blocks
+            .chunk_by(|one, next| Arc::ptr_eq(&one.block.file.decoder, &next.block.file.decoder));
+        let groups = groups.flat_map(|group| group.chunks(group[0].block.file.decoder.group()));
+        for group in groups {
+            if self.flow.is_stopped() {
+                return;
+            }
+            let claimed = group.iter().filter(|early| early.block.payload.claim());
+            let claimed: Vec<&EarlyBlock> = claimed.collect();
+            let blocks: Vec<&Block> = claimed.iter().map(|early| &*early.block).collect();
+            self.prepare_claimed(&blocks);
+            for EarlyBlock { block, interval } in claimed {
+                if let (Some(interval), Some(Ok(prepared))) = (interval, block.payload.prepared()) {
+                    block.find_pairs(prepared, *interval);
+                }
+            }
         }
     }
 
     fn prepare_claimed(&mut self, blocks: &[&Block]) {
+        if blocks.is_empty() {
+            return;
+        }
         let parts: Vec<_> = blocks.iter().map(|block| block.payload.parts()).collect();
         let results = self.prepare(blocks, &parts);
         for (block, result) in blocks.iter().zip(results) {
@@ -386,6 +409,7 @@ impl Context {
             .collect();
         first.file.decoder.prepare(&mut jobs, &mut self.scratch);
         let mut results = Vec::with_capacity(jobs.len());
+        let each = start.elapsed() / jobs.len().max(1) as u32;
         for ((block, job), parts) in blocks.iter().zip(jobs).zip(parts) {
             let result = match job.result {
                 Err(error) if is_limit(&error) && limit < most => self.prepare_alone(block, parts),
@@ -393,12 +417,15 @@ impl Context {
             };
             if let Ok((prepared, _)) = &result {
                 let bytes = prepared.memory_bytes() as u64;
-                self.costs.note_prepared(block.payload.bytes, bytes);
+                self.costs
+                    .note_prepared(block.payload.bytes, bytes, block.records, each);
                 self.counters.add_prepared(bytes, block.records);
             }
             results.push(result);
         }
-        self.counters.decompress.add(start.elapsed());
+        let took = start.elapsed();
+        self.other_time += took;
+        self.counters.prepare.add(took);
         results
     }
 

@@ -1,0 +1,210 @@
+//! The format *toy*, whose decoder sleeps.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use atds_format::{
+    BlockDesc, Blocks, Decoded, Decoder, Error, FileInfo, Format, Match, Next, Pos, PrepareJob,
+    Prepared, Scratch, Tally, Upcoming,
+};
+use bytes::Bytes;
+use tensor_batch::RowSlots;
+
+use crate::case::{Case, Kind};
+
+/// What the workers of an iteration sleep.
+#[derive(Debug)]
+pub(crate) struct Sleeps {
+    case: Case,
+    /// Time in ns that was slept for preparing and decoding, not for skipping.
+    work: AtomicU64,
+    /// Whether a worker has taken the part of the slow one.
+    has_slow_one: AtomicBool,
+}
+
+/// Shorter sleeps are carried until they are as long.
+const SHORTEST: u64 = 1_000_000;
+
+thread_local! {
+    /// Time in ns that the thread still has to sleep.
+    static CARRIED: Cell<u64> = const { Cell::new(0) };
+    /// Records that the slow worker has decoded since it slept longer.
+    static SLOW: RefCell<Option<u64>> = const { RefCell::new(None) };
+}
+
+impl Sleeps {
+    pub(crate) fn new(case: Case) -> Arc<Self> {
+        Arc::new(Sleeps {
+            case,
+            work: AtomicU64::new(0),
+            has_slow_one: AtomicBool::new(false),
+        })
+    }
+
+    /// Time in ns that was slept for work.
+    pub(crate) fn work(&self) -> u64 {
+        self.work.load(Relaxed)
+    }
+
+    fn work_on(&self, ns: u64) {
+        self.work.fetch_add(ns, Relaxed);
+        sleep(ns);
+    }
+
+    /// The time of a record in the block that begins with the record `label`.
+    fn record_ns(&self, block: &Prepared) -> u64 {
+        let ns = self.case.record_ns();
+        if self.case.kind != Kind::Uneven {
+            return ns;
+        }
+        // Any function of the block will do, whose mean is about 1.
+        let hash =
+            (block.memory_bytes() as u64 ^ address(block)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        match hash >> 62 {
+            0 => ns / 4,
+            1 => ns / 2,
+            2 => ns * 5 / 4,
+            _ => ns * 2,
+        }
+    }
+
+    /// Has one worker sleep longer in each hundredth op.
+    fn slow_one(&self, records: u64) {
+        if self.case.kind != Kind::OneSlow {
+            return;
+        }
+        SLOW.with_borrow_mut(|decoded| {
+            if decoded.is_none() && !self.has_slow_one.swap(true, Relaxed) {
+                *decoded = Some(0);
+            }
+            let Some(decoded) = decoded else {
+                return;
+            };
+            *decoded += records;
+            if *decoded >= 100 * self.case.batch.max(64) as u64 {
+                *decoded = 0;
+                self.work_on(50_000_000);
+            }
+        });
+    }
+}
+
+fn address(block: &Prepared) -> u64 {
+    std::ptr::from_ref(block).addr() as u64
+}
+
+fn sleep(ns: u64) {
+    CARRIED.with(|carried| {
+        let all = carried.get() + ns;
+        if all < SHORTEST {
+            carried.set(all);
+            return;
+        }
+        carried.set(0);
+        thread::sleep(Duration::from_nanos(all));
+    });
+}
+
+/// A format whose decoder sleeps.
+#[derive(Clone, Debug)]
+pub(crate) struct Sleeping<T> {
+    pub(crate) inner: T,
+    pub(crate) sleeps: Arc<Sleeps>,
+}
+
+impl Format for Sleeping<Arc<dyn Format>> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn sniff(&self, name: &str, head: &[u8]) -> Match {
+        self.inner.sniff(name, head)
+    }
+
+    fn open(&self, file: &FileInfo<'_>) -> Result<Box<dyn Blocks>, Error> {
+        Ok(Box::new(Sleeping {
+            inner: self.inner.open(file)?,
+            sleeps: self.sleeps.clone(),
+        }))
+    }
+}
+
+impl Blocks for Sleeping<Box<dyn Blocks>> {
+    fn next(&mut self) -> Result<Next, Error> {
+        Ok(match self.inner.next()? {
+            Next::Decoder(inner) => Next::Decoder(Arc::new(Sleeping {
+                inner,
+                sleeps: self.sleeps.clone(),
+            })),
+            next => next,
+        })
+    }
+
+    fn push(&mut self, at: u64, bytes: Bytes) {
+        self.inner.push(at, bytes);
+    }
+
+    fn check(&self, block: &BlockDesc, parts: &[Bytes]) -> Result<(), Error> {
+        self.inner.check(block, parts)
+    }
+}
+
+/// What a prepared block needs: how many records it has, by its lines.
+fn records_of(parts: &[Bytes]) -> u64 {
+    // A record of these files is one digit and the end of its line: two runs, of two bytes each.
+    parts.iter().map(|part| part.len() as u64 / 4).sum()
+}
+
+impl<T> Decoder for Sleeping<Arc<T>>
+where
+    T: Decoder + ?Sized,
+    Self: fmt::Debug,
+{
+    fn prepares(&self) -> bool {
+        self.inner.prepares()
+    }
+
+    fn group(&self) -> usize {
+        self.inner.group()
+    }
+
+    fn most_records(&self, payload_bytes: u64) -> u64 {
+        self.inner.most_records(payload_bytes)
+    }
+
+    fn prepare(&self, jobs: &mut [PrepareJob<'_>], scratch: &mut Scratch) {
+        self.inner.prepare(jobs, scratch);
+        for job in jobs.iter() {
+            let records = records_of(job.parts);
+            self.sleeps.work_on(records * self.sleeps.case.record_ns());
+        }
+    }
+
+    fn seek(&self, block: &Prepared, from: Pos, record: u64) -> Result<Pos, Error> {
+        sleep((record - from.record) * self.sleeps.record_ns(block) / 4);
+        self.inner.seek(block, from, record)
+    }
+
+    fn decode(
+        &self,
+        block: &Prepared,
+        at: Pos,
+        records: u64,
+        rows: &mut RowSlots<'_>,
+        scratch: &mut Scratch,
+        upcoming: Option<Upcoming<'_>>,
+    ) -> Result<Decoded, Error> {
+        self.sleeps.work_on(records * self.sleeps.record_ns(block));
+        self.sleeps.slow_one(records);
+        self.inner
+            .decode(block, at, records, rows, scratch, upcoming)
+    }
+
+    fn finish(&self, block: &Prepared, at: Pos) -> Result<Tally, Error> {
+        self.inner.finish(block, at)
+    }
+}

@@ -1,0 +1,75 @@
+//! `make scaling PART=sleeping`: the pipeline with many threads, on any machine.
+//!
+//! The decoder of the format *toy* sleeps instead of computing. So 16 and 64 workers do not need 16
+//! and 64 cores, and what is measured is the pipeline: whether workers find work in time. The figure
+//! of a case is its throughput over `n` times that of a plain loop that makes the same sleeps.
+
+#![forbid(unsafe_code)]
+
+mod case;
+mod format;
+mod measure;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use case::Case;
+
+/// Measure how much of 16 and 64 sleeping workers the pipeline uses
+#[derive(Debug, Parser)]
+#[command(name = "sleeping")]
+struct Args {
+    /// Numbers of threads
+    #[arg(long, value_delimiter = ',', default_value = "16,64")]
+    threads: Vec<usize>,
+    /// Only cases whose name contains this text
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Seconds that a case takes at least
+    #[arg(long, default_value_t = 0.8)]
+    seconds: f64,
+    /// Fail if a case in order is below 0.9, or a shuffled one below 0.8
+    #[arg(long)]
+    check: bool,
+    /// Write the figures to this file, as JSON
+    #[arg(long)]
+    json: Option<std::path::PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("sleeping: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
+    let cases = args.threads.iter().flat_map(|&threads| Case::all(threads));
+    let cases: Vec<Case> = cases
+        .filter(|case| case.name().contains(&args.only))
+        .collect();
+    let overhead = measure::sleep_overhead();
+    println!("A sleep of 1 ms takes {:.3} ms here.", 1.0 + overhead / 1e6);
+    println!("{}", report::HEAD);
+    let mut figures = Vec::new();
+    for case in cases {
+        let figure = measure::measure(&case, args.seconds, overhead)?;
+        println!("{}", report::line(&case, &figure));
+        figures.push((case, figure));
+    }
+    let failed = figures
+        .iter()
+        .filter(|(case, figure)| figure.worth < case.bound())
+        .count();
+    println!("{failed} of {} cases are below their bound.", figures.len());
+    if let Some(path) = &args.json {
+        std::fs::write(path, report::json(&figures)?)?;
+    }
+    Ok(!args.check || failed == 0)
+}

@@ -1,0 +1,168 @@
+//! Measures a case.
+
+use std::error::Error;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atds_format::{Access, ByteSource, Completion, Format, Location, ReadBuffer};
+use atds_pipeline::{Files, Options, Pipeline};
+use atds_test_formats::{InMemory, Row, TestFormat, ToyFiles};
+use bytes::Bytes;
+
+use crate::case::{Case, Kind};
+use crate::format::{Sleeping, Sleeps};
+
+/// What a case came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figure {
+    /// Rows in the middle 80 % of the time.
+    pub(crate) rows: u64,
+    /// Throughput over that of `n` plain loops.
+    pub(crate) worth: f64,
+    pub(crate) took: Duration,
+}
+
+/// Time in ns that a sleep of 1 ms takes longer, in a plain loop.
+pub(crate) fn sleep_overhead() -> f64 {
+    let (sleep, times) = (Duration::from_millis(1), 300);
+    let start = Instant::now();
+    for _ in 0..times {
+        thread::sleep(sleep);
+    }
+    (start.elapsed().as_nanos() as f64 / f64::from(times) - 1e6).max(0.0)
+}
+
+pub(crate) fn measure(case: &Case, seconds: f64, overhead: f64) -> Result<Figure, Box<dyn Error>> {
+    let toy = ToyFiles { is_packed: true };
+    let sleeps = Sleeps::new(*case);
+    let records = case.records(seconds);
+    let files = SleepingFiles {
+        bytes: file_of(&toy, case.block, records).into(),
+        is_late: case.kind == Kind::LateRanges,
+        format: Arc::new(Sleeping {
+            inner: toy.format(),
+            sleeps: sleeps.clone(),
+        }),
+    };
+    let mut options = Options::new(case.batch);
+    options.threads = case.threads;
+    options.shuffle_buffer_size = if case.is_shuffled { 8_192 } else { 0 };
+    options.read_size = 64 << 10;
+    let pipeline = Pipeline::new(toy.spec(), Arc::new(files), options);
+
+    let start = Instant::now();
+    let (mut rows, mut times) = (0, Vec::new());
+    for batch in pipeline.iter(0..1) {
+        rows += batch?.rows() as u64;
+        times.push((start.elapsed(), rows));
+    }
+    let took = start.elapsed();
+    let at = |share: f64| {
+        let wanted = (rows as f64 * share) as u64;
+        let found = times.iter().find(|(_, rows)| *rows >= wanted);
+        found.copied().unwrap_or((took, rows))
+    };
+    let ((from, before), (to, after)) = (at(0.1), at(0.9));
+    let rate = (after - before) as f64 / (to - from).as_secs_f64().max(1e-9);
+    // A plain loop makes the same sleeps, each of 1 ms or more.
+    let work = sleeps.work() as f64;
+    let loop_ns = work * (1.0 + overhead / mean_sleep(case));
+    let loop_rate = rows as f64 / (loop_ns / 1e9);
+    Ok(Figure {
+        rows: after - before,
+        worth: rate / (loop_rate * case.threads as f64),
+        took,
+    })
+}
+
+/// Time in ns of a sleep, about: short sleeps are carried until they are 1 ms.
+fn mean_sleep(case: &Case) -> f64 {
+    let block = (case.block.min(case.batch) as u64 * case.record_ns()) as f64;
+    if block >= 1e6 {
+        block
+    } else {
+        1e6 + block / 2.0
+    }
+}
+
+/// A file of `records` records of one digit.
+fn file_of(toy: &ToyFiles, block: usize, records: usize) -> Vec<u8> {
+    let row = |i: usize| Row {
+        label: (i % 10) as i64,
+        numbers: Vec::new(),
+    };
+    let all: Vec<Row> = (0..records).map(row).collect();
+    let blocks: Vec<Vec<Row>> = all.chunks(block).map(<[Row]>::to_vec).collect();
+    toy.write(&blocks)
+}
+
+#[derive(Debug)]
+struct SleepingFiles {
+    bytes: Bytes,
+    is_late: bool,
+    format: Arc<dyn Format>,
+}
+
+impl Files for SleepingFiles {
+    fn len(&self) -> usize {
+        1
+    }
+
+    fn source(&self, _: usize) -> Result<Arc<dyn ByteSource>, atds_format::Error> {
+        let bytes = self.bytes.clone();
+        if self.is_late {
+            return Ok(Arc::new(After20Ms::new(bytes)));
+        }
+        Ok(Arc::new(InMemory::new("sleeping", bytes)))
+    }
+
+    fn format(&self, _: usize) -> Arc<dyn Format> {
+        self.format.clone()
+    }
+}
+
+/// A file whose ranges answer after 20 ms, many at once.
+#[derive(Debug)]
+struct After20Ms {
+    inner: InMemory,
+    answers: Sender<(Instant, Range<u64>, ReadBuffer, Completion)>,
+}
+
+impl After20Ms {
+    fn new(bytes: Bytes) -> Self {
+        let inner = InMemory::new("sleeping", bytes);
+        let (answers, asked) = channel::<(Instant, Range<u64>, ReadBuffer, Completion)>();
+        let source = inner.clone();
+        thread::spawn(move || {
+            for (at, range, buffer, done) in asked {
+                let due = at + Duration::from_millis(20);
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                source.read(range, buffer, done);
+            }
+        });
+        After20Ms { inner, answers }
+    }
+}
+
+impl ByteSource for After20Ms {
+    fn location(&self) -> &Location {
+        self.inner.location()
+    }
+
+    fn size(&self) -> io::Result<Option<u64>> {
+        self.inner.size()
+    }
+
+    fn access(&self) -> Access {
+        Access::Deferred
+    }
+
+    fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion) {
+        // The thread lives as long as the source.
+        let _ = self.answers.send((Instant::now(), range, buffer, done));
+    }
+}
