@@ -50,7 +50,7 @@ instructions: ## Count the instructions of small fixed workloads (needs valgrind
 versus: ## Compare this command with that of another commit, REF=COMMIT, in paired runs (ARGS="--help")
 	@PYTHONPATH=benches python3 -m versus "$(REF)" $(ARGS)
 
-scaling: ## Compare n threads with n processes of one thread, up to all cores (PART=cores; ARGS="--help")
+scaling: ## Measure how many cores the pipeline can use (PART=sleeping, on any machine; PART=cores, beside processes; ARGS="--help")
 	@benches/scaling/scaling.sh "$(PART)" $(ARGS)
 
 scaling-folder: ## Pack the part `cores` of `make scaling` into target/scaling, to run without a compiler

@@ -18,15 +18,25 @@ main() {
             build_and_pack
             echo "packed; to measure here or elsewhere: $folder/run"
             ;;
-        cores | all)
+        sleeping) sleeping "$@" ;;
+        cores)
+            build_and_pack
+            "$folder/run" "$@"
+            ;;
+        all)
+            sleeping
             build_and_pack
             "$folder/run" "$@"
             ;;
         *)
-            echo "error: make scaling has no part '$part'; it has: cores" >&2
+            echo "error: make scaling has no part '$part'; it has: sleeping, cores, all" >&2
             return 2
             ;;
     esac
+}
+
+sleeping() {
+    cargo run --release --locked -p atds-benches --bin sleeping -- "$@"
 }
 
 build_and_pack() {
