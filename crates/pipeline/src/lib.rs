@@ -10,6 +10,7 @@ mod flow;
 mod framing;
 mod memory;
 mod ops;
+mod pieces;
 mod pipeline;
 mod planner;
 mod sequence;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::block::Block;
+use crate::pieces::PieceBatch;
 use crate::planner::BatchPlan;
 
 /// Work for one worker.
@@ -22,6 +23,13 @@ pub(crate) enum Op {
         /// Memory in bytes that the op needs, as far as is known.
         estimate: u64,
     },
+    /// Makes one piece of a large batch.
+    Piece {
+        batch: Arc<PieceBatch>,
+        piece: usize,
+        /// Memory in bytes that the op needs, as far as is known.
+        estimate: u64,
+    },
 }
 
 /// A block that is prepared before the ops that read it.
@@ -36,7 +44,9 @@ impl Op {
     /// Memory in bytes that the op needs, as far as is known.
     pub(crate) fn estimate(&self) -> u64 {
         match self {
-            Op::Prepare { estimate, .. } | Op::Batches { estimate, .. } => *estimate,
+            Op::Prepare { estimate, .. }
+            | Op::Batches { estimate, .. }
+            | Op::Piece { estimate, .. } => *estimate,
         }
     }
 

@@ -16,11 +16,11 @@ use crate::files::Files;
 use crate::flow::{Flow, NextBatch};
 use crate::framing::Framing;
 use crate::memory::Memory;
+use crate::pieces::Builders;
 use crate::planner::{Batching, Planner};
 use crate::sequence::Sequence;
 use crate::slice::Slice;
 use crate::stats::{Counters, Stats};
-use crate::tuning::READ_AHEAD_SHARE;
 use crate::worker::Worker;
 use crate::{Error, ErrorKind};
 
@@ -52,6 +52,12 @@ pub struct Options {
     pub read_size: usize,
     /// The part of an epoch that is read; `None` for all of it.
     pub slice: Option<Slice>,
+    /// For tests: number of rows of an op, instead of what follows from measured costs.
+    #[doc(hidden)]
+    pub op_rows: Option<u64>,
+    /// For tests: number of rows of a piece; a larger batch is cut into pieces.
+    #[doc(hidden)]
+    pub piece_rows: Option<u64>,
 }
 
 impl Options {
@@ -70,6 +76,8 @@ impl Options {
             max_block_bytes: 1 << 30,
             read_size: 128 << 10,
             slice: None,
+            op_rows: None,
+            piece_rows: None,
         }
     }
 }
@@ -137,13 +145,7 @@ impl Batches {
                 drop_remainder: options.drop_remainder,
                 seed: options.seed,
             }),
-            sequence: Sequence::new(
-                flow.clone(),
-                costs.clone(),
-                workers,
-                options.shuffle_buffer_size > 0,
-                options.memory_limit / READ_AHEAD_SHARE,
-            ),
+            sequence: Sequence::new(flow.clone(), costs.clone(), workers, options),
             ahead: options.memory_limit - options.memory_limit / 4,
         };
         let mut batches = Batches {
@@ -154,11 +156,13 @@ impl Batches {
             is_over: false,
         };
         batches.spawn("atds-planner", move || framing.run(epochs));
+        let builders = Arc::new(Builders::new(spec.clone()));
         for _ in 0..workers {
             let worker = Worker::new(
                 flow.clone(),
                 costs.clone(),
                 counters.clone(),
+                builders.clone(),
                 spec.clone(),
                 options.drop_remainder,
             );

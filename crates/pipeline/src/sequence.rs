@@ -4,13 +4,18 @@ use std::collections::{HashSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
+use crate::Options;
 use crate::block::Block;
 use crate::costs::Costs;
 use crate::error::Stop;
 use crate::flow::Flow;
 use crate::ops::{EarlyBlock, Op};
+use crate::pieces::PieceBatch;
 use crate::planner::BatchPlan;
-use crate::tuning::{ALIGNED_OP_TIME, MOST_APART, OP_TIME};
+use crate::tuning::{
+    ALIGNED_OP_TIME, FIRST_PIECE_ROWS, LARGE_BATCH_TIME, MOST_APART, OP_TIME, PIECE_TIME,
+    READ_AHEAD_SHARE,
+};
 
 /// The planning thread's end of the flow.
 ///
@@ -23,6 +28,9 @@ pub(crate) struct Sequence {
     costs: Arc<Costs>,
     workers: usize,
     is_shuffled: bool,
+    /// Sizes that tests ask for.
+    op_rows: Option<u64>,
+    piece_rows: Option<u64>,
     /// Number of batches that were queued.
     queued: u64,
     /// Batches of the next op.
@@ -56,14 +64,15 @@ impl Sequence {
         flow: Arc<Flow>,
         costs: Arc<Costs>,
         workers: usize,
-        is_shuffled: bool,
-        most_bytes: u64,
+        options: &Options,
     ) -> Self {
         Sequence {
             flow,
             costs,
             workers,
-            is_shuffled,
+            is_shuffled: options.shuffle_buffer_size > 0,
+            op_rows: options.op_rows,
+            piece_rows: options.piece_rows,
             queued: 0,
             next: Vec::new(),
             next_rows: 0,
@@ -71,7 +80,7 @@ impl Sequence {
             delayed_rows: 0,
             delayed_prepares: 0,
             delayed_bytes: 0,
-            most_bytes,
+            most_bytes: options.memory_limit / READ_AHEAD_SHARE,
             group: Vec::new(),
             group_records: 0,
         }
@@ -82,6 +91,13 @@ impl Sequence {
         self.next_rows += plan.rows;
         let goes_on = self.goes_on(&plan);
         self.next.push(plan);
+        if let Some(rows) = self.op_rows {
+            return if self.next_rows < rows {
+                Ok(())
+            } else {
+                self.end_op()
+            };
+        }
         if self.next_rows < self.costs.rows_in(OP_TIME) {
             return Ok(());
         }
@@ -219,7 +235,16 @@ impl Sequence {
         self.delayed_rows -= delayed.rows;
         self.delayed_prepares -= delayed.prepares;
         self.delayed_bytes -= delayed.bytes;
-        let plans = delayed.plans;
+        let mut plans = delayed.plans;
+        if plans.len() == 1
+            && let Some(plan) = plans.pop()
+        {
+            let mut pieces = self.pieces(plan);
+            if pieces.len() > 1 {
+                return self.queue_pieces(pieces);
+            }
+            plans.append(&mut pieces);
+        }
         let batches = plans.len();
         let rows = plans.iter().map(|plan| plan.rows).sum();
         let first = self.queued;
@@ -231,6 +256,74 @@ impl Sequence {
             estimate,
         };
         self.flow.push(op, batches)
+    }
+}
+
+impl Sequence {
+    /// Cuts a large batch into pieces, where blocks begin.
+    fn pieces(&self, plan: BatchPlan) -> Vec<BatchPlan> {
+        let count = self.piece_count(&plan);
+        if count < 2 {
+            return vec![plan];
+        }
+        let rows_of_piece = plan.rows.div_ceil(count);
+        let empty = || BatchPlan {
+            rows: 0,
+            reads: Vec::new(),
+        };
+        let mut pieces = vec![empty()];
+        for read in plan.reads {
+            let last = pieces.len() - 1;
+            let piece = &mut pieces[last];
+            piece.rows += read.records;
+            piece.reads.push(read);
+            if piece.rows >= rows_of_piece {
+                pieces.push(empty());
+            }
+        }
+        if pieces.last().is_some_and(|piece| piece.reads.is_empty()) {
+            pieces.pop();
+        }
+        pieces
+    }
+
+    /// The number of pieces of a batch.
+    fn piece_count(&self, plan: &BatchPlan) -> u64 {
+        let workers = self.workers as u64;
+        if let Some(rows) = self.piece_rows {
+            return plan.rows / rows.max(1);
+        }
+        if workers == 1 || plan.reads.len() < 2 {
+            return 1;
+        }
+        if !self.costs.is_measured() {
+            // The consumer waits for the first batch.
+            let is_first = self.queued == 0 && plan.rows >= FIRST_PIECE_ROWS * workers;
+            return if is_first { workers } else { 1 };
+        }
+        if plan.rows < self.costs.rows_in(LARGE_BATCH_TIME) {
+            return 1;
+        }
+        (plan.rows / self.costs.rows_in(PIECE_TIME)).min(2 * workers)
+    }
+
+    fn queue_pieces(&mut self, pieces: Vec<BatchPlan>) -> Result<(), Stop> {
+        let number = self.queued;
+        self.queued += 1;
+        let estimates: Vec<u64> = pieces
+            .iter()
+            .map(|piece| self.costs.batch_bytes(piece.rows))
+            .collect();
+        let batch = Arc::new(PieceBatch::new(number, pieces));
+        for (piece, estimate) in estimates.into_iter().enumerate() {
+            let op = Op::Piece {
+                batch: batch.clone(),
+                piece,
+                estimate,
+            };
+            self.flow.push(op, usize::from(piece == 0))?;
+        }
+        Ok(())
     }
 }
 

@@ -36,3 +36,13 @@ pub(crate) const MOST_APART: u64 = 64;
 /// Time that an op in file order takes at most to end where a block ends. An op that begins in the
 /// middle of a block skips the records before it, which takes about a quarter of decoding them.
 pub(crate) const ALIGNED_OP_TIME: Duration = Duration::from_millis(100);
+
+/// Time of a batch above which several workers make it: a smaller one is written by one worker, and
+/// copied nowhere.
+pub(crate) const LARGE_BATCH_TIME: Duration = Duration::from_millis(16);
+
+/// Time of a piece of a large batch.
+pub(crate) const PIECE_TIME: Duration = Duration::from_millis(4);
+
+/// Rows of a piece of the first batch at least: fewer are made sooner than other workers begin.
+pub(crate) const FIRST_PIECE_ROWS: u64 = 16;

@@ -13,6 +13,7 @@ use crate::error::Stop;
 use crate::flow::{Finished, Flow};
 use crate::memory::Lease;
 use crate::ops::{EarlyBlock, Op};
+use crate::pieces::{Builders, Made, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
 use crate::stats::Counters;
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES, OP_TIME};
@@ -21,6 +22,8 @@ use crate::{Error, ErrorKind};
 /// A worker's state, which it keeps from one op to the next.
 pub(crate) struct Worker {
     builder: BatchBuilder,
+    /// Builders of batches that several workers make.
+    builders: Arc<Builders>,
     drop_remainder: bool,
     /// Bytes of a row in columns of fixed size.
     fixed_row_bytes: u64,
@@ -38,8 +41,9 @@ struct Context {
 }
 
 /// An error, and the first row of the batch that is not good.
-struct RowError {
-    row: u64,
+#[derive(Debug)]
+pub(crate) struct RowError {
+    pub(crate) row: u64,
     error: Error,
 }
 
@@ -89,12 +93,14 @@ impl Worker {
         flow: Arc<Flow>,
         costs: Arc<Costs>,
         counters: Arc<Counters>,
+        builders: Arc<Builders>,
         spec: BatchSpec,
         drop_remainder: bool,
     ) -> Self {
         Worker {
             fixed_row_bytes: fixed_row_bytes(&spec),
             builder: BatchBuilder::new(spec),
+            builders,
             drop_remainder,
             context: Context {
                 flow,
@@ -133,6 +139,7 @@ impl Worker {
                         }
                     }
                 }
+                Op::Piece { batch, piece, .. } => self.make_piece(&batch, piece),
             }
             flow.finish_op();
         }
@@ -144,23 +151,32 @@ impl Worker {
         let start = Instant::now();
         self.context.other_time = Duration::ZERO;
         let mut lease = Lease::new(&self.context.flow.memory, 0);
-        let (failed, tally) = match self.decode(plan, plan.rows, &mut lease) {
+        match self.decode(plan, plan.rows, &mut lease) {
             Ok((batch, tally)) => {
                 let bytes = batch.used_bytes() as u64;
                 lease.set(bytes);
                 let decoding = start.elapsed().saturating_sub(self.context.other_time);
                 self.context.costs.note_rows(plan.rows, bytes, decoding);
                 self.context.counters.add_tally(&tally);
-                return Some(Finished {
+                Some(Finished {
                     batch: Some(batch),
                     lease: Some(lease),
                     error: None,
-                });
+                })
             }
-            Err(Failed::Cancelled) => return None,
-            Err(Failed::Row(failed)) => (failed, Tally::default()),
-        };
-        self.context.counters.add_tally(&tally);
+            Err(Failed::Cancelled) => None,
+            Err(Failed::Row(failed)) => self.make_before(plan, failed, lease),
+        }
+    }
+
+    /// Makes a batch of the rows before a bad one, which are decoded once more: an error is rare.
+    #[cold]
+    fn make_before(
+        &mut self,
+        plan: &BatchPlan,
+        failed: RowError,
+        mut lease: Lease,
+    ) -> Option<Finished> {
         let is_memory = matches!(failed.error.kind, ErrorKind::MemoryLimit { .. });
         if failed.row == 0 || is_memory || self.drop_remainder {
             let dropped = if is_memory { 0 } else { failed.row };
@@ -171,7 +187,6 @@ impl Worker {
                 error: Some(failed.error),
             });
         }
-        // The rows before the bad one are decoded once more: an error is rare.
         let (batch, error) = match self.decode(plan, failed.row, &mut lease) {
             Ok((batch, tally)) => {
                 self.context.counters.add_tally(&tally);
@@ -188,6 +203,86 @@ impl Worker {
         })
     }
 
+    /// Makes a piece of a large batch, and the batch of its pieces once all are made.
+    fn make_piece(&mut self, batch: &PieceBatch, piece: usize) {
+        let (start, memory) = (Instant::now(), self.context.flow.memory.clone());
+        self.context.other_time = Duration::ZERO;
+        let plan = &batch.pieces[piece];
+        let begin = || {
+            let rows: u64 = batch.pieces.iter().map(|piece| piece.rows).sum();
+            let bytes = rows.saturating_mul(self.fixed_row_bytes);
+            (self.builders.take(), Lease::new(&memory, bytes))
+        };
+        let Some(mut slots) = batch.begin(piece, begin) else {
+            return;
+        };
+        let mut lease = Lease::new(&memory, 0);
+        let checked = self.check_counts(plan);
+        let context = &mut self.context;
+        let decoded = checked.and_then(|()| {
+            slots.with(|slots| context.decode_reads(plan, plan.rows, slots, &mut lease))
+        });
+        let result = match decoded {
+            Ok(tally) => Ok(tally),
+            Err(Failed::Row(failed)) => Err(failed),
+            Err(Failed::Cancelled) => return,
+        };
+        let decoding = start.elapsed().saturating_sub(context.other_time);
+        let bytes = lease.bytes() + plan.rows.saturating_mul(self.fixed_row_bytes);
+        context.costs.note_rows(plan.rows, bytes, decoding);
+        if let Some((builder, made)) = batch.end(slots, result, lease) {
+            let finished = self.join_pieces(batch, builder, made);
+            if let Some(finished) = finished {
+                self.context.flow.finish_batch(batch.number, finished, true);
+            }
+        }
+    }
+
+    /// Makes the batch, all of whose pieces are made.
+    fn join_pieces(
+        &mut self,
+        batch: &PieceBatch,
+        mut builder: BatchBuilder,
+        mut made: Made,
+    ) -> Option<Finished> {
+        let plan = batch.plan();
+        let mut lease = Lease::new(&self.context.flow.memory, 0);
+        let joined = match made.failed.take() {
+            Some(failed) => Err(Failed::Row(failed)),
+            None => self.context.join(&mut builder, &plan, &mut lease),
+        };
+        match joined {
+            Ok(()) => {
+                let finished = builder.finish();
+                self.builders.give_back(builder);
+                drop(made.leases);
+                lease.set(finished.used_bytes() as u64);
+                self.context.counters.add_tally(&made.tally);
+                Some(Finished {
+                    batch: Some(finished),
+                    lease: Some(lease),
+                    error: None,
+                })
+            }
+            Err(Failed::Cancelled) => None,
+            Err(Failed::Row(failed)) => {
+                drop((builder, made));
+                self.make_before(&plan, failed, lease)
+            }
+        }
+    }
+
+    /// Checks the record counts of blocks, if a batch takes much memory.
+    fn check_counts(&self, plan: &BatchPlan) -> Result<(), Failed> {
+        if plan.rows.saturating_mul(self.fixed_row_bytes) > DOUBTFUL_BATCH_BYTES {
+            for read in &plan.reads {
+                let checked = read.block.check_count();
+                checked.map_err(|error| Failed::Row(RowError { row: 0, error }))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Decodes the first `rows` rows of a planned batch.
     fn decode(
         &mut self,
@@ -195,55 +290,63 @@ impl Worker {
         rows: u64,
         lease: &mut Lease,
     ) -> Result<(Batch, Tally), Failed> {
-        let at_row = |row, error| Failed::Row(RowError { row, error });
+        self.check_counts(plan)?;
         let fixed_bytes = rows.saturating_mul(self.fixed_row_bytes);
-        if fixed_bytes > DOUBTFUL_BATCH_BYTES {
-            for read in &plan.reads {
-                read.block.check_count().map_err(|error| at_row(0, error))?;
-            }
-        }
         lease.set(fixed_bytes);
-        self.context
-            .flow
-            .check_memory()
-            .map_err(|error| at_row(0, error))?;
+        let fits = self.context.flow.check_memory();
+        fits.map_err(|error| Failed::Row(RowError { row: 0, error }))?;
         let builder = &mut self.builder;
-        let tally = self.context.decode_into(builder, plan, rows, lease)?;
+        let tally = {
+            let mut slots = builder.slots(&[rows as usize]);
+            let slots = &mut slots[0];
+            self.context.decode_reads(plan, rows, slots, lease)?
+        };
+        lease.set(fixed_bytes);
+        self.context.join(builder, plan, lease)?;
         Ok((builder.finish(), tally))
     }
 }
 
 impl Context {
-    fn decode_into(
+    /// Decodes the first `rows` rows of a plan. Counts what is written to columns of variable size.
+    fn decode_reads(
         &mut self,
-        builder: &mut BatchBuilder,
         plan: &BatchPlan,
         rows: u64,
+        slots: &mut RowSlots<'_>,
         lease: &mut Lease,
     ) -> Result<Tally, Failed> {
         let fixed_bytes = lease.bytes();
-        let tally = {
-            let mut all_slots = builder.slots(&[rows as usize]);
-            let slots = &mut all_slots[0];
-            let mut tally = Tally::default();
-            let mut reads = Reads::new(&plan.reads);
-            let (mut counted, mut left) = (0, rows);
-            while left > 0
-                && let Some(read) = reads.next()
-            {
-                let records = left.min(read.records);
-                left -= records;
-                let done = self.read(read, records, &mut reads, slots);
-                tally.add(&done.map_err(|failed| failed.before(slots))?);
-                let written = slots.segment_bytes();
-                if written >= counted + COUNTED_BYTES {
-                    counted = written;
-                    lease.set(fixed_bytes + written as u64);
-                    self.check(slots)?;
-                }
+        let mut tally = Tally::default();
+        let mut reads = Reads::new(&plan.reads);
+        let (mut counted, mut left) = (0, rows);
+        while left > 0
+            && let Some(read) = reads.next()
+        {
+            if self.flow.is_stopped() {
+                return Err(Failed::Cancelled);
             }
-            tally
-        };
+            let records = left.min(read.records);
+            left -= records;
+            let done = self.read(read, records, &mut reads, slots);
+            tally.add(&done.map_err(|failed| failed.before(slots))?);
+            let written = slots.segment_bytes();
+            if written >= counted + COUNTED_BYTES {
+                counted = written;
+                lease.set(fixed_bytes + written as u64);
+                self.check(slots)?;
+            }
+        }
+        Ok(tally)
+    }
+
+    /// Lays the columns of variable size end to end, once all rows are decoded.
+    fn join(
+        &mut self,
+        builder: &mut BatchBuilder,
+        plan: &BatchPlan,
+        lease: &mut Lease,
+    ) -> Result<(), Failed> {
         if let Some(found) = builder.disagreement() {
             let first = place_of_row(plan, 0);
             let row = found.row as u64;
@@ -253,13 +356,13 @@ impl Context {
             error.place.field = field;
             return Err(Failed::Row(RowError { row, error }));
         }
-        lease.set(fixed_bytes.saturating_add(builder.padded_bytes()));
+        lease.set(lease.bytes().saturating_add(builder.padded_bytes()));
         let fits = self.flow.check_memory();
         fits.map_err(|error| Failed::Row(RowError { row: 0, error }))?;
         for task in builder.gather() {
             task.run();
         }
-        Ok(tally)
+        Ok(())
     }
 
     fn check(&self, slots: &RowSlots<'_>) -> Result<(), Failed> {

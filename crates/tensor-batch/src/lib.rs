@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod agree;
 mod batch;
@@ -9,6 +9,7 @@ mod dtype;
 mod error;
 mod gather;
 mod owned;
+mod owned_slots;
 mod pad;
 mod parts;
 mod recycle;
@@ -32,6 +33,7 @@ pub use error::{SpecError, SpecErrorKind, TensorForm, ViewError, ViewErrorKind};
 pub use gather::GatherTask;
 pub use half;
 pub use owned::{ColumnMut, OwnedColumn, ValuesMut};
+pub use owned_slots::OwnedRowSlots;
 #[doc(hidden)]
 pub use reuse::reuse;
 pub use scalar::Scalar;

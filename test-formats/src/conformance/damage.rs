@@ -18,10 +18,11 @@ fn damaged(
         });
         let sources = suite.files_of(bytes);
         let before = 30 + 10 * block + row;
-        for threads in [1, 4] {
+        for (threads, piece_rows) in [(1, None), (4, None), (4, Some(3))] {
             for (batch_size, buffer) in [(1, 0), (7, 0), (1000, 0), (7, 40)] {
                 let mut options = Options::new(batch_size);
                 (options.threads, options.shuffle_buffer_size) = (threads, buffer);
+                options.piece_rows = piece_rows;
                 let outcome = suite.run(&sources, &options, 0..3)?;
                 let damage = Damage {
                     block,

@@ -4,20 +4,25 @@ use atds_pipeline::Options;
 
 use super::suite::{Suite, all, data, ensure, repeated, rows, same_rows};
 
-/// Numbers of threads give the same batches.
+/// Numbers of threads and sizes of ops give the same batches.
 pub(super) fn threads(suite: &Suite<'_>) -> Result<(), String> {
     let files = suite.files(&data(3, 11, 23));
     for (batch_size, buffer) in [(1, 0), (64, 0), (64, 300), (10, 40), (10_000, 0)] {
         let mut first = None;
-        for threads in [1, 2, 3, 16] {
+        let threads = [1, 2, 3, 16].map(|threads| (threads, None, None));
+        let ops = [1, 20, 1_000].map(|rows| (3, Some(rows), None));
+        let pieces = [1, 20, 1_000].map(|rows| (3, None, Some(rows)));
+        for (threads, op_rows, piece_rows) in threads.into_iter().chain(ops).chain(pieces) {
             let mut options = Options::new(batch_size);
             (options.threads, options.shuffle_buffer_size) = (threads, buffer);
+            (options.op_rows, options.piece_rows) = (op_rows, piece_rows);
             let outcome = suite.run(&files, &options, 0..2)?;
             ensure!(outcome.error.is_none(), "an error: {:?}", outcome.error);
             let first = first.get_or_insert_with(|| outcome.batches.clone());
             ensure!(
                 *first == outcome.batches,
-                "{threads} threads give other batches of {batch_size} from a buffer of {buffer}"
+                "{threads} threads, ops of {op_rows:?}, pieces of {piece_rows:?} give other batches \
+                 of {batch_size} from a buffer of {buffer}"
             );
         }
     }
