@@ -107,12 +107,13 @@ impl Sequence {
         self.end_op()
     }
 
-    /// Whether the worker of `plan` should make the next batch, too: the next begins in the middle of
-    /// a large block, and another worker would skip the records before it.
+    /// Whether the worker of `plan` should make the next batch, too: the next begins far within a large
+    /// block, and another worker would skip the records before it.
     fn goes_on(&self, plan: &BatchPlan) -> bool {
         let last = plan.reads.last();
-        let is_in_block = last.is_some_and(|read| !read.is_last && read.block.records > plan.rows);
-        is_in_block && !self.is_shuffled && self.workers > 1
+        let is_within = last
+            .is_some_and(|read| !read.is_last && !read.is_first && read.block.records > plan.rows);
+        is_within && !self.is_shuffled && self.workers > 1
     }
 
     /// Queues all batches, since it may take a while until there is another.
@@ -297,9 +298,9 @@ impl Sequence {
             return 1;
         }
         if !self.costs.is_measured() {
-            // The consumer waits for the first batch.
-            let is_first = self.queued == 0 && plan.rows >= FIRST_PIECE_ROWS * workers;
-            return if is_first { workers } else { 1 };
+            // The consumer waits for the first batch, and its pieces tell how long others take.
+            let is_large = plan.rows >= FIRST_PIECE_ROWS * workers;
+            return if is_large { workers } else { 1 };
         }
         if plan.rows < self.costs.rows_in(LARGE_BATCH_TIME) {
             return 1;

@@ -89,7 +89,8 @@ impl Case {
     /// Number of records that take `seconds`, and give each worker 20 ops.
     pub(crate) fn records(&self, seconds: f64) -> usize {
         let time = seconds * 1e9 * self.threads as f64 / (2 * self.record_ns()) as f64;
-        let op = self.batch.min(4_096);
+        // In file order, an op ends where a large block ends.
+        let op = self.batch.min(4_096).max(self.block);
         let ops = 20 * self.threads * op;
         (time as usize).max(ops).max(24 * self.batch)
     }
