@@ -36,7 +36,7 @@ main() {
 }
 
 sleeping() {
-    cargo run --release --locked -p atds-benches --bin sleeping -- "$@"
+    cargo run --release --locked -p atds-test-formats --example sleeping -- "$@"
 }
 
 build_and_pack() {

@@ -55,7 +55,7 @@ impl Sleeps {
         sleep(ns);
     }
 
-    /// The time of a record in the block that begins with the record `label`.
+    /// The time in ns that a record of the block sleeps.
     fn record_ns(&self, block: &Prepared) -> u64 {
         let ns = self.case.record_ns();
         if self.case.kind != Kind::Uneven {
