@@ -21,8 +21,9 @@ pub trait Blocks: Send + fmt::Debug {
     /// [`resync`](Self::resync) may be called.
     fn next(&mut self) -> Result<Next, Error>;
 
-    /// Takes bytes of the file from offset `at` on: some of the range that was asked for, and
-    /// perhaps bytes after it. Empty `bytes` say that the file ends at `at`.
+    /// Takes bytes of the file from offset `at` on: some of the range that was asked for, and perhaps
+    /// bytes after it. The first piece begins where the range does, and later pieces without a gap.
+    /// Empty `bytes` say that the file ends at `at`; to ask for bytes from there on is an error.
     fn push(&mut self, at: u64, bytes: Bytes);
 
     /// Continues after damage, if the format can find where a block begins. Returns whether it can;

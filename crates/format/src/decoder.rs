@@ -56,7 +56,8 @@ pub trait Decoder: Send + Sync + fmt::Debug {
     /// Checks the end of a block whose records end at `at`.
     ///
     /// # Errors
-    /// Bytes are left after the last record.
+    /// Bytes are left after the last record. The pipeline takes it as an error of the last record,
+    /// which is then not given out.
     fn finish(&self, block: &Prepared, at: Pos) -> Result<Tally, Error>;
 }
 

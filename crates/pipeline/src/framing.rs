@@ -1,6 +1,7 @@
 //! The planning thread: frames the blocks of files, in the order of an epoch, and plans batches.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -50,8 +51,10 @@ struct File {
     held: Option<Arc<SharedPayload>>,
     /// The keys that several blocks have; `None` if the blocks are not listed before they are read.
     shared_keys: Option<HashSet<u64>>,
-    /// Whether the end of the file was pushed.
-    is_ended: bool,
+    /// The end of the file, once it was pushed.
+    end: Option<u64>,
+    /// Blocks whose payloads are being read, in order.
+    list: VecDeque<Listed>,
 }
 
 impl Framing {
@@ -152,7 +155,8 @@ impl Framing {
             shared: HashMap::new(),
             held: None,
             shared_keys: None,
-            is_ended: false,
+            end: None,
+            list: VecDeque::new(),
         })
     }
 
@@ -163,23 +167,24 @@ impl Framing {
         mut opened: File,
         part: Option<&FilePart>,
     ) -> Result<(), Stop> {
-        let (mut found, mut list) = (0u64, Listed::default());
-        while let Some(desc) = self.next_block(&mut opened)? {
+        let mut found = 0u64;
+        while let Some(framed) = self.next_block(&mut opened)? {
             let first = found;
-            found = found.saturating_add(desc.records);
+            let records = framed.desc.records;
+            found = found.saturating_add(records);
             let wanted = match part {
                 Some(part) => {
                     let Range { start, end } = part.records;
                     start.clamp(first, found) - first..end.clamp(first, found) - first
                 }
-                None => 0..desc.records,
+                None => 0..records,
             };
-            if wanted.is_empty() && desc.records > 0 {
+            if wanted.is_empty() && records > 0 {
                 continue;
             }
-            self.add(&mut opened, &mut list, desc, wanted)?;
+            self.add(&mut opened, framed, wanted)?;
         }
-        self.finish_list(&mut opened, &mut list)?;
+        self.finish_list(&mut opened)?;
         self.files.framed(file, opened.blocks.trailing_bytes());
         check_records(&opened.location, part, found)
     }
@@ -192,10 +197,10 @@ impl Framing {
         part: Option<&FilePart>,
         epoch: u64,
     ) -> Result<(), Stop> {
-        let (mut descs, mut damage) = (Vec::new(), None);
+        let (mut all, mut damage) = (Vec::new(), None);
         loop {
             match self.next_block(&mut opened) {
-                Ok(Some(desc)) => descs.push(desc),
+                Ok(Some(framed)) => all.push(framed),
                 Ok(None) => break,
                 Err(Stop::Cancelled) => return Err(Stop::Cancelled),
                 // The blocks before the damage are read.
@@ -206,17 +211,17 @@ impl Framing {
             }
         }
         self.files.framed(file, opened.blocks.trailing_bytes());
-        let counts = descs.iter().map(|desc| desc.records);
+        let counts = all.iter().map(|framed| framed.desc.records);
         let found = counts.fold(0, u64::saturating_add);
         if damage.is_none() {
             check_records(&opened.location, part, found)?;
         }
-        opened.shared_keys = Some(shared_keys(&descs));
+        opened.shared_keys = Some(shared_keys(&all));
         let order = match self.options.shuffle_blocks {
-            true => block_order(self.options.seed, epoch, file as u64, descs.len()),
-            false => (0..descs.len()).collect(),
+            true => block_order(self.options.seed, epoch, file as u64, all.len()),
+            false => (0..all.len()).collect(),
         };
-        let counts = order.iter().map(|&block| descs[block].records);
+        let counts = order.iter().map(|&block| all[block].desc.records);
         let chosen: Vec<_> = match part {
             Some(part) => overlaps(counts, &part.records).collect(),
             None => counts
@@ -224,34 +229,44 @@ impl Framing {
                 .map(|(at, records)| (at, records, 0..records))
                 .collect(),
         };
-        let mut list = Listed::default();
         for (at, _, records) in chosen {
-            self.add(&mut opened, &mut list, descs[order[at]].clone(), records)?;
+            self.add(&mut opened, all[order[at]].clone(), records)?;
         }
-        self.finish_list(&mut opened, &mut list)?;
+        self.finish_list(&mut opened)?;
         damage.map_or(Ok(()), |error| Err(Stop::Failed(error)))
     }
 
     /// The next block of a file, in file order; fetches the bytes that the framing needs.
-    fn next_block(&mut self, file: &mut File) -> Result<Option<BlockDesc>, Stop> {
+    fn next_block(&mut self, file: &mut File) -> Result<Option<Framed>, Stop> {
         loop {
             let next = file.blocks.next();
             match next.map_err(|error| Error::of_format(error, &file.location))? {
-                Next::Block(desc) => return Ok(Some(desc)),
+                Next::Block(desc) => {
+                    let Some(context) = file.context.clone() else {
+                        return Err(Stop::Failed(no_decoder(&file.location)));
+                    };
+                    return Ok(Some(Framed { desc, context }));
+                }
                 Next::End => return Ok(None),
                 Next::Decoder(decoder) => file.context = Some(self.context(file, decoder)),
                 Next::Need { range, sequential } => {
-                    if file.is_ended {
-                        // Told where the file ends, a framing asks for no more.
-                        return Ok(None);
+                    if file.end.is_some_and(|end| range.start >= end) {
+                        // Records would be lost silently if it was taken as the end.
+                        let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+                        let error = Error::new(ErrorKind::Io(Arc::new(error)));
+                        return Err(Stop::Failed(error.in_file(&file.location)));
                     }
+                    // The reads of payloads are under way in their order.
+                    self.finish_list(file)?;
                     if file.fetcher.size().is_none() {
                         // Another program may take its time.
                         self.sequence.flush()?;
                     }
                     self.sequence.flush_if_starved()?;
                     let bytes = file.fetcher.next(range.clone(), sequential)?;
-                    file.is_ended = bytes.is_empty();
+                    if bytes.is_empty() {
+                        file.end = Some(range.start);
+                    }
                     file.blocks.push(range.start, bytes);
                 }
             }
@@ -270,52 +285,57 @@ impl Framing {
     }
 
     /// Adds a block of which `records` are read, once its payload is here.
-    fn add(
-        &mut self,
-        file: &mut File,
-        list: &mut Listed,
-        desc: BlockDesc,
-        records: Range<u64>,
-    ) -> Result<(), Stop> {
+    fn add(&mut self, file: &mut File, framed: Framed, records: Range<u64>) -> Result<(), Stop> {
+        let desc = &framed.desc;
         let Payload::Ranges { ranges, .. } = &desc.payload else {
-            return self.push_here(file, desc, records);
+            return self.push_here(file, &framed, records);
         };
         let bytes = desc.payload.bytes();
-        while list.blocks.len() >= READS_UNDER_WAY
-            || !list.blocks.is_empty() && !self.flow.memory.fits(bytes)
+        while file.list.len() >= READS_UNDER_WAY
+            || !file.list.is_empty() && !self.flow.memory.fits(bytes)
         {
-            self.take_first(file, list)?;
+            self.take_first(file)?;
         }
-        if list.blocks.is_empty() {
+        if file.list.is_empty() {
             // What the framing has left under way is not of a payload.
             file.fetcher.forget_reads();
         }
-        let is_known = list.is_under_way(&desc.payload) || file.payload(&desc).is_some();
+        let is_known = file.is_under_way(&desc.payload) || file.payload(desc).is_some();
         if !is_known {
             for range in ranges.iter() {
                 file.fetcher.ask_for(range.clone());
             }
         }
-        list.blocks.push_back((desc, records, !is_known));
+        file.list.push_back(Listed {
+            framed,
+            records,
+            is_asked: !is_known,
+        });
         Ok(())
     }
 
-    fn finish_list(&mut self, file: &mut File, list: &mut Listed) -> Result<(), Stop> {
-        while !list.blocks.is_empty() {
-            self.take_first(file, list)?;
+    fn finish_list(&mut self, file: &mut File) -> Result<(), Stop> {
+        while !file.list.is_empty() {
+            self.take_first(file)?;
         }
         Ok(())
     }
 
     /// Adds the first of the blocks whose payloads are under way.
-    fn take_first(&mut self, file: &mut File, list: &mut Listed) -> Result<(), Stop> {
-        let Some((desc, records, is_asked)) = list.blocks.pop_front() else {
+    fn take_first(&mut self, file: &mut File) -> Result<(), Stop> {
+        let Some(listed) = file.list.pop_front() else {
             return Ok(());
         };
+        let Listed {
+            framed,
+            records,
+            is_asked,
+        } = listed;
+        let desc = &framed.desc;
         let Payload::Ranges { key, ranges } = &desc.payload else {
-            return self.push_here(file, desc, records);
+            return self.push_here(file, &framed, records);
         };
-        let known = file.payload(&desc);
+        let known = file.payload(desc);
         let payload = match known {
             Some(payload) if !is_asked => payload,
             _ => {
@@ -328,7 +348,7 @@ impl Framing {
                 self.sequence.flush_if_starved()?;
                 let parts = ranges.iter().map(|_| file.fetcher.take());
                 let parts = parts.collect::<Result<Vec<_>, Stop>>()?;
-                let checked = file.blocks.check(&desc, &parts);
+                let checked = file.blocks.check(desc, &parts);
                 checked.map_err(|error| Error::of_format(error, &file.location))?;
                 let is_shared = file.is_shared(*key);
                 let payload = self.payload(file, parts, is_shared)?;
@@ -339,15 +359,15 @@ impl Framing {
             }
         };
         file.held = payload.is_shared.then(|| payload.clone());
-        self.push(file, &desc, payload, records)
+        self.push(&framed, payload, records)
     }
 
-    fn push_here(&mut self, file: &File, desc: BlockDesc, records: Range<u64>) -> Result<(), Stop> {
-        let Payload::Here(bytes) = &desc.payload else {
+    fn push_here(&mut self, file: &File, framed: &Framed, records: Range<u64>) -> Result<(), Stop> {
+        let Payload::Here(bytes) = &framed.desc.payload else {
             return Ok(());
         };
         let payload = self.payload(file, vec![bytes.clone()], false)?;
-        self.push(file, &desc, payload, records)
+        self.push(framed, payload, records)
     }
 
     fn payload(
@@ -381,14 +401,11 @@ impl Framing {
     /// Adds a block with its payload to the window, and plans the batches that it fills.
     fn push(
         &mut self,
-        file: &File,
-        desc: &BlockDesc,
+        framed: &Framed,
         payload: Arc<SharedPayload>,
         records: Range<u64>,
     ) -> Result<(), Stop> {
-        let Some(context) = &file.context else {
-            return Ok(());
-        };
+        let Framed { desc, context } = framed;
         let block = Arc::new(Block::new(desc, context.clone(), payload));
         if desc.records == 0 {
             if !block.payload.is_shared {
@@ -432,28 +449,26 @@ impl Framing {
 /// Bytes that a block without records is prepared to, to see that it has none.
 const MAX_EMPTY_BYTES: usize = 1 << 20;
 
-/// Blocks whose payloads are being read, in order; for each, whether its payload was asked for with
-/// it.
-#[derive(Default)]
-struct Listed {
-    blocks: std::collections::VecDeque<(BlockDesc, Range<u64>, bool)>,
+/// A block that was framed, with the decoder that was the file's by then.
+#[derive(Clone)]
+struct Framed {
+    desc: BlockDesc,
+    context: Arc<FileContext>,
 }
 
-impl Listed {
-    /// Whether an earlier block has asked for the payload.
-    fn is_under_way(&self, payload: &Payload) -> bool {
-        let Payload::Ranges { key, .. } = payload else {
-            return false;
-        };
-        let mut asked = self.blocks.iter().filter(|(.., is_asked)| *is_asked);
-        asked.any(|(desc, ..)| matches!(&desc.payload, Payload::Ranges { key: other, .. } if other == key))
-    }
+/// A block whose payload is being read.
+struct Listed {
+    framed: Framed,
+    /// The records that are read of it.
+    records: Range<u64>,
+    /// Whether the payload was asked for with this block, and not with an earlier one.
+    is_asked: bool,
 }
 
 /// The keys that several blocks have.
-fn shared_keys(descs: &[BlockDesc]) -> HashSet<u64> {
+fn shared_keys(all: &[Framed]) -> HashSet<u64> {
     let mut keys = HashSet::new();
-    let all = descs.iter().filter_map(|desc| match desc.payload {
+    let all = all.iter().filter_map(|framed| match framed.desc.payload {
         Payload::Ranges { key, .. } => Some(key),
         Payload::Here(_) => None,
     });
@@ -461,6 +476,17 @@ fn shared_keys(descs: &[BlockDesc]) -> HashSet<u64> {
 }
 
 impl File {
+    /// Whether a block in the list has asked for the payload.
+    fn is_under_way(&self, payload: &Payload) -> bool {
+        let Payload::Ranges { key, .. } = payload else {
+            return false;
+        };
+        let mut asked = self.list.iter().filter(|listed| listed.is_asked);
+        asked.any(|listed| {
+            matches!(&listed.framed.desc.payload, Payload::Ranges { key: other, .. } if other == key)
+        })
+    }
+
     /// Whether several blocks may have the payload `key`.
     fn is_shared(&self, key: u64) -> bool {
         let keys = self.shared_keys.as_ref();
@@ -474,6 +500,13 @@ impl File {
             Payload::Ranges { key, .. } => self.shared.get(key)?.upgrade(),
         }
     }
+}
+
+/// The error of a format that gives a block before its decoder.
+#[cold]
+fn no_decoder(location: &Location) -> Error {
+    let error = io::Error::other("the format has a block before it has a decoder");
+    Error::new(ErrorKind::Io(Arc::new(error))).in_file(location)
 }
 
 /// An error if a file of a slice has another number of records than it had when they were counted:
