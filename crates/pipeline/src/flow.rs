@@ -142,7 +142,8 @@ impl Flow {
         while !self.is_stopped() && state.queue.len() >= self.most_queued() {
             state = self.wait_for_room(state, WaitsFor::Queue);
         }
-        if self.is_stopped() {
+        // After an error nothing more is given out.
+        if self.is_stopped() || state.is_planned {
             return Err(Stop::Cancelled);
         }
         for _ in 0..batches {
