@@ -13,6 +13,7 @@ mod ops;
 mod pieces;
 mod pipeline;
 mod planner;
+mod reads;
 mod sequence;
 mod slice;
 mod stats;

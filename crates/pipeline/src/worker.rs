@@ -1,10 +1,9 @@
 //! A worker: takes ops, prepares blocks, decodes records into batches.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atds_format::{Pos, PrepareJob, Prepared, Scratch, Tally, Upcoming};
+use atds_format::{PrepareJob, Prepared, Scratch, Tally};
 use tensor_batch::{Batch, BatchBuilder, BatchSpec, RowSlots};
 
 use crate::block::Block;
@@ -15,6 +14,7 @@ use crate::memory::Lease;
 use crate::ops::{EarlyBlock, Op};
 use crate::pieces::{Builders, Made, PieceBatch};
 use crate::planner::{BatchPlan, BlockRead};
+use crate::reads::Reads;
 use crate::stats::Counters;
 use crate::tuning::{COUNTED_BYTES, DOUBTFUL_BATCH_BYTES, OP_TIME};
 use crate::{Error, ErrorKind};
@@ -566,48 +566,6 @@ fn block_error(block: &Block, error: atds_format::Error, limit: usize) -> Error 
         return block.locate(Error::new(ErrorKind::BlockTooLarge { limit }));
     }
     block.error(error)
-}
-
-/// The reads of a batch, of which some blocks are prepared for this batch alone.
-struct Reads<'a> {
-    reads: &'a [BlockRead],
-    next: usize,
-    /// The blocks among the next reads that are prepared, in their order.
-    prepared: VecDeque<Result<(Prepared, Tally), Error>>,
-}
-
-impl<'a> Reads<'a> {
-    fn new(reads: &'a [BlockRead]) -> Self {
-        Reads {
-            reads,
-            next: 0,
-            prepared: VecDeque::new(),
-        }
-    }
-
-    fn next(&mut self) -> Option<&'a BlockRead> {
-        let read = self.reads.get(self.next)?;
-        self.next += 1;
-        Some(read)
-    }
-
-    fn later(&self) -> &'a [BlockRead] {
-        &self.reads[self.next..]
-    }
-
-    /// What is decoded next, if it is prepared and its position is known.
-    fn upcoming(&self) -> Option<Upcoming<'_>> {
-        let read = self.reads.get(self.next)?;
-        let block = if read.is_only && read.block.file.decoder.prepares() {
-            let (prepared, _) = self.prepared.front()?.as_ref().ok()?;
-            prepared
-        } else {
-            read.block.payload.prepared()?.ok()?
-        };
-        let at: Pos = read.block.nearest(read.first);
-        let records = read.records;
-        (at.record == read.first).then_some(Upcoming { block, at, records })
-    }
 }
 
 /// The place of a row's record.
