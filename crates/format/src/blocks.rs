@@ -32,12 +32,13 @@ pub trait Blocks: Send + fmt::Debug {
         false
     }
 
-    /// Checks the bytes of a payload that was listed by its ranges, now that they were read.
+    /// The parts of a payload that was listed by its ranges, from the bytes of these ranges: a format
+    /// checks here that they are the block's, and leaves out what is no part of the payload.
     ///
     /// # Errors
     /// The bytes are not those of the block: the file has changed.
-    fn check(&self, _block: &BlockDesc, _parts: &[Bytes]) -> Result<(), Error> {
-        Ok(())
+    fn payload(&self, _block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        Ok(ranges)
     }
 
     /// Number of bytes after the last block that were left out, once there are no more blocks.
@@ -72,6 +73,9 @@ pub struct BlockDesc {
     pub index: u64,
     /// The byte offset at which the block begins: with `start`, its identity in the file.
     pub offset: u64,
+    /// Number of bytes that the block takes in the file, with its head and its end. Of blocks that
+    /// share a payload, the sum is what they take together.
+    pub file_bytes: u64,
     /// Number of records.
     pub records: u64,
     /// The format's position of the first record in the prepared payload, see

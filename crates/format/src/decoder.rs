@@ -121,6 +121,7 @@ enum Inner {
     Bytes(Bytes),
     Value {
         value: Box<dyn Any + Send + Sync>,
+        bytes: usize,
         memory_bytes: usize,
     },
 }
@@ -131,10 +132,11 @@ impl Prepared {
         Prepared(Inner::Bytes(bytes))
     }
 
-    /// A value of the format's own, which takes `memory_bytes` of memory.
-    pub fn of_value<T: Send + Sync + 'static>(value: T, memory_bytes: usize) -> Self {
+    /// A value of the format's own, with `bytes` bytes of data, which takes `memory_bytes` of memory.
+    pub fn of_value<T: Send + Sync + 'static>(value: T, bytes: usize, memory_bytes: usize) -> Self {
         Prepared(Inner::Value {
             value: Box::new(value),
+            bytes,
             memory_bytes,
         })
     }
@@ -152,6 +154,14 @@ impl Prepared {
         match &self.0 {
             Inner::Bytes(_) => None,
             Inner::Value { value, .. } => value.downcast_ref(),
+        }
+    }
+
+    /// Size of the data in bytes.
+    pub fn bytes(&self) -> usize {
+        match &self.0 {
+            Inner::Bytes(bytes) => bytes.len(),
+            Inner::Value { bytes, .. } => *bytes,
         }
     }
 
@@ -175,7 +185,7 @@ impl fmt::Debug for Prepared {
         let mut debug = f.debug_struct("Prepared");
         match &self.0 {
             Inner::Bytes(bytes) => debug.field("bytes", &bytes.len()),
-            Inner::Value { memory_bytes, .. } => debug.field("memory_bytes", memory_bytes),
+            Inner::Value { bytes, .. } => debug.field("bytes", bytes),
         };
         debug.finish_non_exhaustive()
     }

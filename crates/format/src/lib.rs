@@ -17,4 +17,4 @@ pub use format::{FileInfo, Format, Match};
 pub use location::Location;
 pub use push_buffer::PushBuffer;
 pub use scratch::Scratch;
-pub use source::{Access, BufferPool, ByteSource, Completion, ReadBuffer};
+pub use source::{Access, BufferPool, ByteSource, CancelFlag, Completion, ReadBuffer};

@@ -2,6 +2,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use bytes::Bytes;
 
@@ -34,6 +35,15 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
     /// of the source. `done` may be called from any thread, also before `read` returns; it does not
     /// block.
     fn read(&self, range: Range<u64>, buffer: ReadBuffer, done: Completion);
+
+    /// Called with offsets in ascending order while a file with [`Access::Immediate`] is framed,
+    /// before its bytes from `offset` on are used. A mapped file sees here whether it was truncated.
+    ///
+    /// # Errors
+    /// The bytes cannot be used.
+    fn check(&self, _offset: u64) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// How a source answers a read.
@@ -49,17 +59,58 @@ pub enum Access {
 }
 
 /// The answer to a read.
-pub struct Completion(Box<dyn FnOnce(io::Result<Bytes>) + Send>);
+pub struct Completion {
+    done: Box<dyn FnOnce(io::Result<Bytes>) + Send>,
+    cancelled: CancelFlag,
+}
 
 impl Completion {
     /// A completion that calls `done`.
     pub fn new(done: impl FnOnce(io::Result<Bytes>) + Send + 'static) -> Self {
-        Completion(Box::new(done))
+        Completion {
+            done: Box::new(done),
+            cancelled: CancelFlag::default(),
+        }
+    }
+
+    /// Sets the flag that says that nobody waits for the answer any more.
+    #[must_use]
+    pub fn cancelled_by(mut self, flag: CancelFlag) -> Self {
+        self.cancelled = flag;
+        self
+    }
+
+    /// The flag that says that nobody waits for the answer any more. A source that waits for another
+    /// program looks at it now and then, and answers with an error once it is set.
+    pub fn cancelled(&self) -> &CancelFlag {
+        &self.cancelled
     }
 
     /// Answers the read.
     pub fn complete(self, answer: io::Result<Bytes>) {
-        (self.0)(answer);
+        (self.done)(answer);
+    }
+}
+
+/// A flag that cancels what its holders do. Clones are one flag.
+#[derive(Clone, Debug, Default)]
+pub struct CancelFlag(Arc<AtomicBool>);
+
+impl CancelFlag {
+    /// Sets the flag, for good.
+    pub fn set(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    /// Whether the flag is set.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+impl From<Arc<AtomicBool>> for CancelFlag {
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        CancelFlag(flag)
     }
 }
 

@@ -71,6 +71,17 @@ impl Fetcher {
         self.size
     }
 
+    /// Has the source check that bytes from `offset` on can be used.
+    pub(crate) fn check(&self, offset: u64) -> Result<(), Stop> {
+        match self.access {
+            Access::Immediate => self
+                .source
+                .check(offset)
+                .map_err(|error| self.failed(error)),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn is_immediate(&self) -> bool {
         self.access == Access::Immediate
     }
@@ -178,6 +189,7 @@ impl Fetcher {
             // Without a receiver the file is not read any more.
             let _ = sender.send((number, answer));
         });
+        let done = done.cancelled_by(self.flow.cancel.clone());
         let buffer = match self.access {
             Access::Immediate => ReadBuffer::new(Vec::new(), None),
             _ => self.pool.take((range.end - range.start) as usize),

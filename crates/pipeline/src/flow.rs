@@ -2,10 +2,10 @@
 //! on their way to the consumer. See DESIGN.md for why no thread waits for ever.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use atds_format::CancelFlag;
 use tensor_batch::Batch;
 
 use crate::Error;
@@ -14,6 +14,7 @@ use crate::costs::Costs;
 use crate::error::Stop;
 use crate::memory::{Lease, Memory};
 use crate::ops::Op;
+use crate::stats::Nanos;
 use crate::tuning::QUEUED_OPS;
 
 /// A batch that is given out, with the bytes that it counts for, or the error that ends the
@@ -39,7 +40,9 @@ pub(crate) struct Flow {
     batches_changed: Condvar,
     /// Wakes workers that wait for a prepare.
     prepared_changed: Condvar,
-    is_stopped: AtomicBool,
+    pub(crate) cancel: CancelFlag,
+    /// Time that finished batches waited for the consumer while no worker had anything to do.
+    pub(crate) consumer_wait: Nanos,
     pub(crate) memory: Arc<Memory>,
     costs: Arc<Costs>,
     /// Number of batches that may wait for the consumer.
@@ -60,6 +63,8 @@ struct State {
     ready: usize,
     /// Whether the planning thread has queued its last op.
     is_planned: bool,
+    /// Since when the consumer is waited for.
+    full_since: Option<Instant>,
     waiting: Waiting,
 }
 
@@ -104,7 +109,8 @@ impl Flow {
             room_changed: Condvar::new(),
             batches_changed: Condvar::new(),
             prepared_changed: Condvar::new(),
-            is_stopped: AtomicBool::new(false),
+            cancel: CancelFlag::default(),
+            consumer_wait: Nanos::default(),
             memory,
             costs,
             prefetch: prefetch.max(1),
@@ -114,7 +120,7 @@ impl Flow {
 
     /// Ends all waiting, for good.
     pub(crate) fn stop(&self) {
-        self.is_stopped.store(true, Relaxed);
+        self.cancel.set();
         // Locked so that no thread is between its check and its wait.
         let mut state = self.lock();
         let queue = std::mem::take(&mut state.queue);
@@ -131,7 +137,7 @@ impl Flow {
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Relaxed)
+        self.cancel.is_set()
     }
 
     // The planning thread.
@@ -327,6 +333,9 @@ impl Flow {
     pub(crate) fn finish_op(&self) {
         let mut state = self.lock();
         state.running -= 1;
+        if state.running == 0 && state.ready >= self.prefetch && !state.queue.is_empty() {
+            state.full_since = Some(Instant::now());
+        }
         let consumer = state.waiting.consumer && state.ready > 0;
         let planner = self.wakes_planner(&state);
         let workers = state.waiting.workers > 0 && self.may_start(&state);
@@ -373,6 +382,9 @@ impl Flow {
             if state.ready > 0 {
                 state.ready -= 1;
                 state.first += 1;
+                if let Some(since) = state.full_since.take() {
+                    self.consumer_wait.add(since.elapsed());
+                }
                 let mut finished = state.batches.pop_front().flatten();
                 let workers = state.waiting.workers;
                 let planner = self.wakes_planner(&state);

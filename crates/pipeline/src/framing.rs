@@ -51,6 +51,8 @@ struct File {
     held: Option<Arc<SharedPayload>>,
     /// The keys that several blocks have; `None` if the blocks are not listed before they are read.
     shared_keys: Option<HashSet<u64>>,
+    /// The byte offset at which the last framed block ends.
+    framed_to: u64,
     /// The end of the file, once it was pushed.
     end: Option<u64>,
     /// Blocks whose payloads are being read, in order.
@@ -155,6 +157,7 @@ impl Framing {
             shared: HashMap::new(),
             held: None,
             shared_keys: None,
+            framed_to: 0,
             end: None,
             list: VecDeque::new(),
         })
@@ -168,7 +171,12 @@ impl Framing {
         part: Option<&FilePart>,
     ) -> Result<(), Stop> {
         let mut found = 0u64;
-        while let Some(framed) = self.next_block(&mut opened)? {
+        // The end of the file is read, too, if the part goes so far.
+        let is_last = |part: &&FilePart| part.records.end < part.counted;
+        let end = part.filter(is_last).map(|part| part.records.end);
+        while end.is_none_or(|end| found < end)
+            && let Some(framed) = self.next_block(&mut opened)?
+        {
             let first = found;
             let records = framed.desc.records;
             found = found.saturating_add(records);
@@ -185,6 +193,9 @@ impl Framing {
             self.add(&mut opened, framed, wanted)?;
         }
         self.finish_list(&mut opened)?;
+        if end.is_some_and(|end| found >= end) {
+            return Ok(());
+        }
         self.files.framed(file, opened.blocks.trailing_bytes());
         check_records(&opened.location, part, found)
     }
@@ -239,12 +250,14 @@ impl Framing {
     /// The next block of a file, in file order; fetches the bytes that the framing needs.
     fn next_block(&mut self, file: &mut File) -> Result<Option<Framed>, Stop> {
         loop {
+            file.fetcher.check(file.framed_to)?;
             let next = file.blocks.next();
             match next.map_err(|error| Error::of_format(error, &file.location))? {
                 Next::Block(desc) => {
                     let Some(context) = file.context.clone() else {
                         return Err(Stop::Failed(no_decoder(&file.location)));
                     };
+                    file.framed_to = desc.offset.saturating_add(desc.file_bytes);
                     return Ok(Some(Framed { desc, context }));
                 }
                 Next::End => return Ok(None),
@@ -348,8 +361,8 @@ impl Framing {
                 self.sequence.flush_if_starved()?;
                 let parts = ranges.iter().map(|_| file.fetcher.take());
                 let parts = parts.collect::<Result<Vec<_>, Stop>>()?;
-                let checked = file.blocks.check(desc, &parts);
-                checked.map_err(|error| Error::of_format(error, &file.location))?;
+                let parts = file.blocks.payload(desc, parts);
+                let parts = parts.map_err(|error| Error::of_format(error, &file.location))?;
                 let is_shared = file.is_shared(*key);
                 let payload = self.payload(file, parts, is_shared)?;
                 if is_shared {
@@ -377,7 +390,6 @@ impl Framing {
         is_shared: bool,
     ) -> Result<Arc<SharedPayload>, Stop> {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        self.counters.payload_bytes.fetch_add(bytes, Relaxed);
         // Buffers of reads are counted already.
         let counted = if file.fetcher.is_immediate() {
             bytes
@@ -406,6 +418,7 @@ impl Framing {
         records: Range<u64>,
     ) -> Result<(), Stop> {
         let Framed { desc, context } = framed;
+        self.counters.file_bytes.fetch_add(desc.file_bytes, Relaxed);
         let block = Arc::new(Block::new(desc, context.clone(), payload));
         if desc.records == 0 {
             if !block.payload.is_shared {
@@ -415,6 +428,8 @@ impl Framing {
         }
         if !block.file.decoder.prepares() {
             block.payload.take_as_it_is();
+            self.counters
+                .add_prepared(block.payload.bytes, block.records);
         }
         self.planner.push(block, records);
         while self.planner.is_full() {

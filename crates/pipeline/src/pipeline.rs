@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use atds_sched::{JobThread, ThreadPool};
 use tensor_batch::{Batch, BatchSpec};
 
 use crate::costs::Costs;
@@ -89,6 +90,8 @@ pub struct Pipeline {
     spec: BatchSpec,
     files: Arc<dyn Files>,
     options: Options,
+    /// Where the threads of an iteration come from, if they are kept.
+    pool: Option<Arc<ThreadPool>>,
 }
 
 impl Pipeline {
@@ -98,7 +101,15 @@ impl Pipeline {
             spec,
             files,
             options,
+            pool: None,
         }
+    }
+
+    /// Has iterations take their threads from `pool`, and leave them there for the next.
+    #[must_use]
+    pub fn with_threads(mut self, pool: Arc<ThreadPool>) -> Self {
+        self.pool = Some(pool);
+        self
     }
 
     /// The batches of the epochs `epochs`, one epoch after another.
@@ -114,7 +125,8 @@ impl Pipeline {
 pub struct Batches {
     flow: Arc<Flow>,
     counters: Arc<Counters>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<JobThread>,
+    pool: Option<Arc<ThreadPool>>,
     /// An error that is the next item.
     error: Option<Error>,
     is_over: bool,
@@ -126,6 +138,7 @@ impl Batches {
             spec,
             files,
             options,
+            pool,
         } = pipeline;
         let workers = options.threads.max(1);
         let memory = Arc::new(Memory::new(options.memory_limit));
@@ -152,6 +165,7 @@ impl Batches {
             flow: flow.clone(),
             counters: counters.clone(),
             threads: Vec::with_capacity(workers + 1),
+            pool: pool.clone(),
             error: None,
             is_over: false,
         };
@@ -171,7 +185,7 @@ impl Batches {
         batches
     }
 
-    fn spawn(&mut self, name: &str, job: impl FnOnce() + Send + 'static) {
+    fn spawn(&mut self, name: &'static str, job: impl FnOnce() + Send + 'static) {
         if self.error.is_some() {
             return;
         }
@@ -181,7 +195,11 @@ impl Batches {
             let _guard = StopOnPanic(flow);
             job();
         };
-        match thread::Builder::new().name(name.to_owned()).spawn(job) {
+        let thread = match &self.pool {
+            Some(pool) => pool.begin(name, job),
+            None => ThreadPool::default().begin(name, job),
+        };
+        match thread {
             Ok(thread) => self.threads.push(thread),
             Err(error) => {
                 self.flow.stop();
@@ -192,7 +210,7 @@ impl Batches {
 
     /// Figures up to now.
     pub fn stats(&self) -> Stats {
-        self.counters.snapshot(&self.flow.memory)
+        self.counters.snapshot(&self.flow)
     }
 
     /// The next item of the iterator, or [`Poll::Pending`] if it is not ready after `timeout`; then
@@ -206,15 +224,7 @@ impl Batches {
     pub fn stop_within(&mut self, timeout: Duration) -> bool {
         self.flow.stop();
         self.is_over = true;
-        let deadline = Instant::now().checked_add(timeout);
-        while self.threads.iter().any(|thread| !thread.is_finished()) {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return false;
-            }
-            thread::sleep(Duration::from_micros(200));
-        }
-        self.join();
-        true
+        self.join(Instant::now().checked_add(timeout))
     }
 
     fn next_by(&mut self, deadline: Option<Instant>) -> Poll<Option<Result<Batch, Error>>> {
@@ -254,19 +264,29 @@ impl Batches {
     fn stop(&mut self) {
         self.flow.stop();
         self.is_over = true;
-        self.join();
+        self.join(None);
     }
 
-    fn join(&mut self) {
-        for thread in self.threads.drain(..) {
-            if let Err(panic) = thread.join()
+    /// Waits for the threads until `deadline`. Returns whether they have stopped.
+    fn join(&mut self, deadline: Option<Instant>) -> bool {
+        while let Some(thread) = self.threads.last() {
+            let Some(result) = thread.wait(deadline) else {
+                return false;
+            };
+            let thread = self.threads.pop();
+            if let (Some(pool), Some(thread)) = (&self.pool, thread) {
+                pool.keep(thread);
+            }
+            if let Err(panic) = result
                 && !thread::panicking()
             {
                 // A bug of this library; hiding it would look like the end of the data.
                 std::panic::resume_unwind(panic);
             }
         }
+        self.pool = None;
         self.counters.finish();
+        true
     }
 }
 

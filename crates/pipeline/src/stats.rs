@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use atds_format::Tally;
 
-use crate::memory::Memory;
+use crate::flow::Flow;
 
 /// Figures of an iteration up to now.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +17,8 @@ pub struct Stats {
     pub records: u64,
     /// Number of batches given out.
     pub batches: u64,
-    /// Bytes of the payloads of the blocks that were read.
-    pub payload_bytes: u64,
+    /// Bytes in files of the blocks that were read.
+    pub file_bytes: u64,
     /// Bytes of prepared payloads.
     pub prepared_bytes: u64,
     /// Number of records in the blocks that were prepared.
@@ -27,6 +27,10 @@ pub struct Stats {
     pub read_wait: Duration,
     /// Time spent preparing, of all workers together.
     pub prepare: Duration,
+    /// Time spent decoding, of all workers together.
+    pub decode: Duration,
+    /// Time that finished batches waited for the consumer, with nothing left to do for workers.
+    pub consumer_wait: Duration,
     /// Time that the consumer waited for a batch.
     pub batch_wait: Duration,
     /// Time since the iteration began, or that it took.
@@ -45,11 +49,12 @@ pub struct Stats {
 pub(crate) struct Counters {
     pub(crate) records: AtomicU64,
     pub(crate) batches: AtomicU64,
-    pub(crate) payload_bytes: AtomicU64,
+    pub(crate) file_bytes: AtomicU64,
     prepared_bytes: AtomicU64,
     prepared_records: AtomicU64,
     pub(crate) read_wait: Nanos,
     pub(crate) prepare: Nanos,
+    pub(crate) decode: Nanos,
     pub(crate) batch_wait: Nanos,
     tally: Mutex<Tally>,
     dropped_records: AtomicU64,
@@ -62,11 +67,12 @@ impl Counters {
         Counters {
             records: AtomicU64::new(0),
             batches: AtomicU64::new(0),
-            payload_bytes: AtomicU64::new(0),
+            file_bytes: AtomicU64::new(0),
             prepared_bytes: AtomicU64::new(0),
             prepared_records: AtomicU64::new(0),
             read_wait: Nanos::default(),
             prepare: Nanos::default(),
+            decode: Nanos::default(),
             batch_wait: Nanos::default(),
             tally: Mutex::default(),
             dropped_records: AtomicU64::new(0),
@@ -98,16 +104,19 @@ impl Counters {
         }
     }
 
-    pub(crate) fn snapshot(&self, memory: &Memory) -> Stats {
+    pub(crate) fn snapshot(&self, flow: &Flow) -> Stats {
+        let memory = &flow.memory;
         let took = self.took.get();
         Stats {
             records: self.records.load(Relaxed),
             batches: self.batches.load(Relaxed),
-            payload_bytes: self.payload_bytes.load(Relaxed),
+            file_bytes: self.file_bytes.load(Relaxed),
             prepared_bytes: self.prepared_bytes.load(Relaxed),
             prepared_records: self.prepared_records.load(Relaxed),
             read_wait: self.read_wait.get(),
             prepare: self.prepare.get(),
+            decode: self.decode.get(),
+            consumer_wait: flow.consumer_wait.get(),
             batch_wait: self.batch_wait.get(),
             elapsed: if took.is_zero() {
                 self.started.elapsed()

@@ -157,6 +157,7 @@ impl Worker {
                 lease.set(bytes);
                 let decoding = start.elapsed().saturating_sub(self.context.other_time);
                 self.context.costs.note_rows(plan.rows, bytes, decoding);
+                self.context.counters.decode.add(decoding);
                 self.context.counters.add_tally(&tally);
                 Some(Finished {
                     batch: Some(batch),
@@ -230,6 +231,7 @@ impl Worker {
         let decoding = start.elapsed().saturating_sub(context.other_time);
         let bytes = lease.bytes() + plan.rows.saturating_mul(self.fixed_row_bytes);
         context.costs.note_rows(plan.rows, bytes, decoding);
+        context.counters.decode.add(decoding);
         if let Some((builder, made)) = batch.end(slots, result, lease) {
             let finished = self.join_pieces(batch, builder, made);
             if let Some(finished) = finished {
@@ -522,7 +524,8 @@ impl Context {
                 let bytes = prepared.memory_bytes() as u64;
                 self.costs
                     .note_prepared(block.payload.bytes, bytes, block.records, each);
-                self.counters.add_prepared(bytes, block.records);
+                let data = prepared.bytes() as u64;
+                self.counters.add_prepared(data, block.records);
             }
             results.push(result);
         }

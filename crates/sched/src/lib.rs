@@ -13,6 +13,7 @@ mod schedule;
 mod scheduler;
 mod seat;
 mod simulate;
+mod threads;
 
 pub use choose::{Decision, Timings};
 pub use cost::{BlockWork, CostModel, Observed};
@@ -22,3 +23,4 @@ pub use pool::{Pool, RunReport};
 pub use schedule::{Schedule, Wishes};
 pub use scheduler::{Scheduler, SchedulerStats, Threads};
 pub use simulate::{Machine, simulate};
+pub use threads::{JobThread, ThreadPool};

@@ -148,8 +148,8 @@ impl Blocks for Sleeping<Box<dyn Blocks>> {
         self.inner.push(at, bytes);
     }
 
-    fn check(&self, block: &BlockDesc, parts: &[Bytes]) -> Result<(), Error> {
-        self.inner.check(block, parts)
+    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        self.inner.payload(block, ranges)
     }
 }
 

@@ -90,8 +90,8 @@ impl Blocks for ProbeBlocks {
         self.inner.resync()
     }
 
-    fn check(&self, block: &BlockDesc, parts: &[Bytes]) -> Result<(), Error> {
-        self.inner.check(block, parts)
+    fn payload(&self, block: &BlockDesc, ranges: Vec<Bytes>) -> Result<Vec<Bytes>, Error> {
+        self.inner.payload(block, ranges)
     }
 
     fn trailing_bytes(&self) -> u64 {
