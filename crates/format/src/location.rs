@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,14 @@ impl Location {
         match self {
             Location::Path(path) => Some(path),
             Location::Url(_) => None,
+        }
+    }
+
+    /// The path or the URL, as it was given.
+    pub fn as_os_str(&self) -> &OsStr {
+        match self {
+            Location::Path(path) => path.as_os_str(),
+            Location::Url(url) => url.as_ref(),
         }
     }
 }
